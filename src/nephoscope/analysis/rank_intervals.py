@@ -1,5 +1,6 @@
 """The simultaneous intervals behind ranks, so that a page can rank any part of the configurations at any price."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,12 +12,16 @@ from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.leaderboard import differences, half_widths
 from nephoscope.stats.samples import Floats
 
+MAX_PAIRS = 500_000
+"""Pairs of all boards together that are stored: those of 25 boards of 200 configurations."""
 DIGITS = 4
 """Significant digits of a half-width, which is rounded up."""
 
 
-def rank_intervals_of(boards: Sequence[Board], quiet: QuietBoards, *, alpha: float = ALPHA) -> list[RankIntervals]:
-    """One row per headline metric as measured, sorted by benchmark and metric.
+def rank_intervals_of(
+    boards: Sequence[Board], quiet: QuietBoards, *, alpha: float = ALPHA, max_pairs: int = MAX_PAIRS
+) -> list[RankIntervals]:
+    """One row per headline metric as measured, sorted by benchmark and metric; as many as fit.
 
     Where trials are disturbed, each interval covers that of all trials and that of the quiet ones.
 
@@ -24,9 +29,15 @@ def rank_intervals_of(boards: Sequence[Board], quiet: QuietBoards, *, alpha: flo
         boards: all; those per CPU and per dollar are these ones, shifted.
         quiet: the boards without disturbed trials.
         alpha: error rate of all pairs of one board together.
+        max_pairs: further boards have no row.
     """
     plain = [board for board in boards if board.headline and board.view == "plain" and len(board.members) > 1]
-    return [_of_board(board, quiet, alpha) for board in sorted(plain, key=lambda one: (one.benchmark, one.metric))]
+    found = []
+    for board in sorted(plain, key=lambda one: (one.benchmark, one.metric)):
+        max_pairs -= math.comb(len(board.members), 2)
+        if max_pairs >= 0:
+            found.append(_of_board(board, quiet, alpha))
+    return found
 
 
 def _of_board(board: Board, quiet: QuietBoards, alpha: float) -> RankIntervals:

@@ -6,10 +6,14 @@ from itertools import combinations
 import pytest
 
 from nephoscope.analysis.analyse import analyse
+from nephoscope.analysis.boards import boards_of
+from nephoscope.analysis.cells import cells_of
+from nephoscope.analysis.quiet_boards import QuietBoards
+from nephoscope.analysis.rank_intervals import rank_intervals_of
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.questions import RankIntervals
 from nephoscope.model.rows import RankRow
-from tests.unit.analysis.study_builder import inputs, rows
+from tests.unit.analysis.study_builder import TPMC, inputs, rows
 from tests.unit.analysis.test_delivered import FASTER, STOLEN, among_three
 from tests.unit.report import priced_example
 
@@ -85,3 +89,10 @@ def test_a_disturbed_board_covers_both_views(after: int) -> None:
 def test_one_value_each_decides_nothing() -> None:
     study = analyse(inputs(rows({"a": [1.0], "b": [2.0]})))
     assert [row.half_widths for row in study.rank_intervals] == [[None]]
+
+
+def test_more_pairs_than_a_report_can_hold_are_left_out() -> None:
+    cells = cells_of(*rows({"a": [1.0, 1.1], "b": [2.0, 2.1], "c": [3.0, 3.1]}), {"tpcc": [TPMC]})
+    boards = boards_of(cells, blocked=True)
+    assert len(rank_intervals_of(boards, QuietBoards(), max_pairs=3)) == 1
+    assert rank_intervals_of(boards, QuietBoards(), max_pairs=2) == []

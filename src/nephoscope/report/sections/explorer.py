@@ -35,6 +35,7 @@ def explorer_data(book: Book) -> dict[str, Any] | None:
         "margin": math.log1p(lookup.study.equivalence_margin_percent / 100),
         "step": STEP,
         "bases": _bases(lookup),
+        "costs": book.href("costs"),
         "scopes": lookup.study.scopes,
         "configurations": [machines[name] for name in lookup.configurations if name in ranked],
         "boards": boards,

@@ -103,8 +103,5 @@ def _price(row: CostRow) -> dict[str, Any]:
         "volumes": volumes,
         "hours": row.hours,
         "machines": max(1, row.machines),
-        "terms": row.terms,
-        "source": row.source,
-        "date": row.date,
         "missing": row.reason_missing,
     }

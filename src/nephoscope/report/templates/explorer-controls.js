@@ -85,9 +85,10 @@ explorer.start = async () => {
     const names = best.map((row) => row.one.called);
     return `${count} The best is one of ${names.slice(0, -1).join(", ")} and ${names.at(-1)}.`;
   };
-  const notes = () => {
+  const notes = ({ board, measured, rows }) => {
     const own = Object.keys(state.prices).length;
     return [
+      !board.intervals && rows.length > 1 && rows.length < measured.length ? "The analysis holds no pairs of this workload, so ranks of a part of it are open." : "",
       state.discount ? `Prices: ${state.discount} % discount on machines, none on volumes.` : "",
       own ? `${own} with a price of your own.` : "",
       state.pins.length === 1 ? "Pin a second row to see both side by side." : "",
@@ -106,7 +107,7 @@ explorer.start = async () => {
     pinned.show(seen);
     find("caption").textContent = `Configurations by ${heading(board, "plain")}, ${seen.rows.length} rows`;
     find("answer").textContent = answer(seen);
-    find("note").textContent = notes();
+    find("note").textContent = notes(seen);
     find("download").textContent = `Download ${seen.rows.length === 1 ? "this row" : `these ${seen.rows.length} rows`} (CSV)`;
     find("download").disabled = !seen.rows.length;
     find("reset").hidden = !Object.keys(FILTERS).some((key) => state[key] !== FILTERS[key]) && !state.discount && !Object.keys(state.prices).length;

@@ -80,7 +80,7 @@ explorer.table = (model, find, change) => {
       { title: heading(board, view, scale.quantity), sort: "rank", kind: "n", again: true, cells: (row) => valueCell(row, scale, board) },
       { title: scale.said, cells: (row) => (row.value === null ? [] : [bar(scale.numbers(row), scale)]) },
       view !== "plain" && { title: heading(board, "plain"), sort: "performance", kind: "n", cells: (row) => [written(row.performance, board, "plain")] },
-      priced && { title: "$ a month", sort: "month", kind: "n", cells: (row) => [dollars(row.month)] },
+      priced && { title: "$ a month", sort: "month", kind: "n", cells: (row) => [row.month === null ? DASH : element("a", { href: model.data.costs }, dollars(row.month))] },
       priced && board.higher && view !== "dollar" && dollarColumn(board, scale.rows),
       some("vcpus") && { title: "vCPUs", sort: "vcpus", kind: "n", cells: (row) => [String(row.one.vcpus ?? DASH)] },
       some("gib") && { title: "GiB", sort: "gib", kind: "n", cells: (row) => [row.one.gib === null ? DASH : significant(row.one.gib)] },
