@@ -78,7 +78,8 @@ explorer.start = async () => {
     if (best.length === 1) {
       const [{ one, performance, month }] = best;
       const cost = month === null ? "" : ` for ${dollars(month)} a month`;
-      return `${count} Best${{ plain: "", cpu: " per CPU", dollar: " per dollar" }[state.view]}: ${one.called}, ${written(performance, board, "plain")} ${unitText(board.unit)}${cost}.`;
+      const value = `${written(performance, board, "plain")} ${unitText(board.unit)}`.trim();
+      return `${count} Best${{ plain: "", cpu: " per CPU", dollar: " per dollar" }[state.view]}: ${one.called}, ${value}${cost}.`;
     }
     if (!best.length || best.length === ranked.length) return best.length > 1 ? `${count} Any of these may be the best.` : count;
     if (best.length > NAMED) return `${count} ${best.length} of these may be the best.`;

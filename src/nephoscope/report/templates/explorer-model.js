@@ -161,5 +161,8 @@ explorer.model = (data) => {
     return { board, measured, rows: sorted(board, rows, state) };
   };
 
-  return { data, boards, CHOICES, find: (name) => data.configurations[places.get(name)], fits, direction, rowsOf, valueOf, monthOf, rateOf, pair, verdict, mayBeBest, lessIsBetter, SORTS: Object.keys(KEYS) };
+  const find = (name) => data.configurations[places.get(name)];
+  const prices = { rateOf, monthOf };
+  const pairs = { pair, verdict, mayBeBest };
+  return { data, boards, find, CHOICES, SORTS: Object.keys(KEYS), fits, direction, lessIsBetter, rowsOf, valueOf, ...prices, ...pairs };
 };

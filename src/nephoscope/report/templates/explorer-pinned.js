@@ -3,6 +3,10 @@ explorer.pinned = (model, find, change) => {
   const { DASH, dollars, written, heading, ratio, element, quantityOf, significant } = explorer.numbers;
   const VERDICTS = { better: ["\u25b2", "better", "good"], worse: ["\u25bc", "worse", "bad"], tie: ["=", "tie", "even"], open: ["?", "not decided", "doubt"] };
 
+  const month = (one, state) => {
+    const usd = model.monthOf(one, state);
+    return usd === null ? "no price" : dollars(usd);
+  };
   const facts = (state) => [
     ["Provider", (one) => one.provider],
     ["Region", (one) => one.region],
@@ -11,7 +15,7 @@ explorer.pinned = (model, find, change) => {
     ["vCPUs", (one) => one.vcpus],
     ["Memory", (one) => one.gib && `${significant(one.gib)} GiB`],
     ["Storage", (one) => one.storage],
-    ...(model.data.bases.length ? [[`A month, ${state.basis}`, (one) => { const month = model.monthOf(one, state); return month === null ? "no price" : dollars(month); }]] : []),
+    ...(model.data.bases.length ? [[`A month, ${state.basis}`, (one) => month(one, state)]] : []),
   ];
 
   const against = (board, view, one, first, state) => {
@@ -45,7 +49,10 @@ explorer.pinned = (model, find, change) => {
       element("th", { scope: "row" }, "Price of one machine, $ an hour"),
       ...chosen.map((one) => {
         const price = one.prices[state.basis];
-        const input = element("input", { type: "number", min: "0", step: "any", value: model.rateOf(one, state) ?? "", placeholder: "none", "data-price": one.name, "aria-label": `Dollars an hour for one machine of ${one.called}` });
+        const input = element("input", {
+          type: "number", min: "0", step: "any", value: model.rateOf(one, state) ?? "", placeholder: "none",
+          "data-price": one.name, "aria-label": `Dollars an hour for one machine of ${one.called}`,
+        });
         input.disabled = !price || price.volumes === null;
         input.addEventListener("change", () => {
           const { [one.name]: _, ...others } = state.prices;
@@ -69,7 +76,10 @@ explorer.pinned = (model, find, change) => {
     const about = facts(state)
       .map(([title, of]) => [title, chosen.map(of)])
       .filter(([, values]) => values.some((value) => value !== null && value !== undefined))
-      .map(([title, values]) => element("tr", {}, element("th", { scope: "row" }, title), ...values.map((value) => element("td", { class: "n" }, String(value ?? DASH)))));
+      .map(([title, values]) => {
+        const cells = values.map((value) => element("td", { class: "n" }, String(value ?? DASH)));
+        return element("tr", {}, element("th", { scope: "row" }, title), ...cells);
+      });
     if (model.data.bases.length) about.push(priceRow(chosen, state));
     const boards = model.data.boards.flatMap((board) => [
       measuredRow(board, "plain", chosen, state),

@@ -49,7 +49,11 @@ explorer.table = (model, find, change) => {
   };
 
   const rankText = ({ first, last }) => (first === last ? String(first) : `${first} ${DASH} ${last}`);
-  const ties = (row) => (row.ties.length ? element("small", { class: "even" }, `= ${row.ties.length > 2 ? `${row.ties.length} ties` : row.ties.map((name) => model.find(name).called).join(", ")}`) : "");
+  const ties = ({ ties: names }) => {
+    if (!names.length) return "";
+    const said = names.length > 2 ? `${names.length} ties` : names.map((name) => model.find(name).called).join(", ");
+    return element("small", { class: "even" }, `= ${said}`);
+  };
   // Beside the name stands only what tells machines apart.
   const bare = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
   const varied = new Set(["provider", "cpu", "storage"].filter((key) => new Set(model.data.configurations.map((one) => one[key])).size > 1));
@@ -69,6 +73,8 @@ explorer.table = (model, find, change) => {
     return [element("a", { href: board.evidence }, scale.text(value)), element("small", {}, interval)];
   };
 
+  const monthCell = ({ month }) => [month === null ? DASH : element("a", { href: model.data.costs }, dollars(month))];
+
   const columnsOf = ({ board, state }, scale) => {
     const { view } = state;
     const priced = model.data.bases.length > 0;
@@ -80,7 +86,7 @@ explorer.table = (model, find, change) => {
       { title: heading(board, view, scale.quantity), sort: "rank", kind: "n", again: true, cells: (row) => valueCell(row, scale, board) },
       { title: scale.said, cells: (row) => (row.value === null ? [] : [bar(scale.numbers(row), scale)]) },
       view !== "plain" && { title: heading(board, "plain"), sort: "performance", kind: "n", cells: (row) => [written(row.performance, board, "plain")] },
-      priced && { title: "$ a month", sort: "month", kind: "n", cells: (row) => [row.month === null ? DASH : element("a", { href: model.data.costs }, dollars(row.month))] },
+      priced && { title: "$ a month", sort: "month", kind: "n", cells: monthCell },
       priced && board.higher && view !== "dollar" && dollarColumn(board, scale.rows),
       some("vcpus") && { title: "vCPUs", sort: "vcpus", kind: "n", cells: (row) => [String(row.one.vcpus ?? DASH)] },
       some("gib") && { title: "GiB", sort: "gib", kind: "n", cells: (row) => [row.one.gib === null ? DASH : significant(row.one.gib)] },
