@@ -9,7 +9,7 @@ from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main import chapter_figures, cost_figures, curves
 from nephoscope.report.main.boards import Board, boards_of, main_board
-from nephoscope.report.main.chapter_tables import chapter_table
+from nephoscope.report.main.chapter_tables import FEW, chapter_table
 from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book, Figure, Link, Table
 from nephoscope.report.sections.opening import Sentence
@@ -40,6 +40,8 @@ class Chapter:
     table: Table | None = None
     more: tuple[Link, ...] = ()
     """Where the rest is."""
+    is_folded: bool = False
+    """The table repeats what the figures show, with intervals and evidence: a reader who wants that unfolds it."""
 
 
 def chapters(book: Book) -> list[Chapter]:
@@ -89,6 +91,7 @@ def _chapter(book: Book, key: str, rows: Sequence[BenchmarkRow], boards: Sequenc
         opening=_opening(book, names, _RULES),
         figures=_drawn(wanted),
         table=chapter_table(book, boards, palette.called),
+        is_folded=len(book.lookup.configurations) <= FEW,
         more=tuple(Link(row.benchmark, book.href(section_anchor(row.benchmark))) for row in rows),
     )
 
@@ -140,6 +143,7 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
         opening=_opening(book, benchmarks, ("price_leaders", "storage")),
         figures=_drawn(_cost_figures(book, board, palette)),
         table=cost_figures.table(book, board),
+        is_folded=len(book.lookup.configurations) <= FEW,
         more=(Link("every price with its formula", book.href("costs")),),
     )
 
