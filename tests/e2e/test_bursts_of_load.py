@@ -98,5 +98,5 @@ def test_a_study_beside_bursts_of_load_ends_in_time_and_says_what_can_be_used(tm
             cell = re.escape(f"{row['benchmark']} on {row['configuration']}: ")
             assert re.search(rf"^{cell}\d of 3 usable \(.*", ran.stderr, re.MULTILINE)
     assert nephoscope("report", out).exit_code == 0
-    page = (out / "report" / "index.html").read_text(encoding="utf-8")
+    page = (out / "report" / "evidence.html").read_text(encoding="utf-8")
     assert usable == len(rows) or f"Usable: {usable} of {len(rows)} trials." in page

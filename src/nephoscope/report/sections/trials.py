@@ -58,7 +58,7 @@ def exclusions_table(book: Book) -> Table | None:
                 Cell(found[0].configuration),
                 Cell(badges=(state_badge(found[0]),)),
                 Cell(lines=tuple(found[0].reasons) or ("no reason stored",)),
-                Cell(links=trial_links([row.trial for row in found], book.lookup)),
+                Cell(links=trial_links([row.trial for row in found], book)),
             )
         )
         for found in groups.values()
@@ -149,7 +149,7 @@ def evidence_table(book: Book) -> Table | None:
                 Cell(found.label),
                 Cell(found.about),
                 Cell(str(len(found.trials))),
-                Cell(links=trial_links(found.trials, book.lookup), tone="values"),
+                Cell(links=trial_links(found.trials, book), tone="values"),
             ),
             anchor=found.anchor,
         )
@@ -179,7 +179,7 @@ def commands_table(book: Book) -> Table | None:
                 Cell(row.configuration),
                 Cell(row.machine),
                 Cell(shlex.join(row.argv), code=True),
-                trial_cell(row.trial, book.lookup),
+                trial_cell(row.trial, book),
             )
         )
         for row in commands

@@ -33,8 +33,8 @@
     const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: sized(box.clientWidth), tooltip: { theme: "custom" } };
     const { view } = await window.vegaEmbed(box, specification, options);
     view.addEventListener("click", (_, item) => {
-      const row = item?.datum?.trial && document.getElementById(`trial-${item.datum.trial}`);
-      if (row) location.hash = row.id;
+      const row = item?.datum?.trial && `trial-${item.datum.trial}`;
+      if (row) location.href = `${document.getElementById("trials") ? "" : "evidence.html"}#${row}`;
     });
   };
 
