@@ -1,42 +1,24 @@
 """What a unit of performance costs a month, with every price basis side by side."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
-from nephoscope.model.records import Metric
-from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, row_charts
-from nephoscope.report.figures.steps import Steps, maximum
+from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.tops import TEN
 from nephoscope.report.lookup import unique
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.wording import metric_title
 
 
-def dollars(book: Book, row: BenchmarkRow, metric: Metric, *, most: int = TEN) -> Figure | None:
-    """The cheapest machines overall, and of each cloud and size, with a sign for each basis; None without prices."""
-    wanted = [one for one in book.lookup.study.price_performance if one.benchmark == row.benchmark]
-    return dollars_of(book, row.benchmark, metric, [one for one in wanted if one.metric == metric.name], most=most)
+def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
+    """The cheapest machines overall, and of each cloud and size, with a sign for each basis; None without prices.
 
-
-def dollars_at_maximum(book: Book, steps: Steps, *, most: int = TEN) -> Figure | None:
-    """The same at the highest step that each machine passed: dollars per tpmC."""
-    best = {one.configuration: one.benchmark for one in maximum(book.lookup, steps)}
-    rows = [
-        row
-        for row in book.lookup.study.price_performance
-        if row.metric == steps.metric.name and best.get(row.configuration) == row.benchmark
-    ]
-    return dollars_of(book, f"{steps.uses}, highest step that passed", steps.metric, rows, most=most)
-
-
-def dollars_of(
-    book: Book, about: str, metric: Metric, rows: Sequence[PricePerformance], *, most: int = TEN
-) -> Figure | None:
-    """The same of rows that were selected; the tables of costs have their data."""
+    The tables of costs have its data.
+    """
+    metric, rows = results.metric, results.prices(book.lookup)
     if not rows:
         return None
     bases = unique(row.basis for row in sorted(rows, key=lambda row: row.usd_per_unit))
@@ -59,7 +41,7 @@ def dollars_of(
         drawn.append((title, f"{title}: cheapest first: {first}", spec))
     cut = any(len(names) > most for names in panels.values())
     return book.figure(
-        f"{about}: $ per {sold.text}" + (f", the cheapest {most}" if cut else ""),
+        f"{results.about}: $ per {sold.text}" + (f", the cheapest {most}" if cut else ""),
         f"{metric_title(metric)}; $ a month per {sold.text}, lower is better",
         "Signs: cost of a month divided by the median; bars: its interval. Sorted by the cheapest basis. All panels "
         "have the same axis, which starts at zero. Prices on different bases are conditions of the same machine: the "

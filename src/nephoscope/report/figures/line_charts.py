@@ -46,12 +46,12 @@ def lines(rows: Rows, named: Sequence[str], at: Sequence[float], most: float, x:
         best.mark_line(strokeWidth=2.2, color=_NAMED_COLOUR),
         best.mark_rule(strokeWidth=5, opacity=0.3, color=_NAMED_COLOUR).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         best.mark_point(filled=True, size=42, opacity=1, color=_NAMED_COLOUR),
-        *_names(named, rows, across, up),
+        *_names(across, up),
     ]
     return finished(alt.layer(*layers), PLOT_HEIGHT, rows=rows, names=_ends(named, rows))
 
 
-def _names(named: Sequence[str], rows: Rows, across: alt.X, up: alt.Y) -> list[alt.Chart]:
+def _names(across: alt.X, up: alt.Y) -> list[alt.Chart]:
     """Names at the last point, on a halo, because lines lie behind them."""
     base = alt.Chart(data("names")).encode(x=across, y=up, text="series:N")
     return [

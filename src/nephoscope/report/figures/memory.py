@@ -5,10 +5,10 @@ from typing import Any
 
 import altair as alt
 
-from nephoscope.model.records import Metric
-from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
+from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, shaped
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.tables.statistics import figure_table
@@ -18,12 +18,12 @@ MIN_REPLICATES = 3
 """With fewer, a coefficient of variation means next to nothing."""
 
 
-def consistency(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
+def consistency(book: Book, results: Results) -> Figure | None:
     """A sign for each configuration: memory per vCPU, and the spread of its replicates; None for one size of memory."""
-    known = book.lookup.described
+    known, metric = book.lookup.described, results.metric
     found = [
         one
-        for one in book.lookup.statistics_of(row.benchmark, metric.name)
+        for one in results.plain
         if one.cv_percent is not None
         and one.n >= MIN_REPLICATES
         and one.configuration in known
@@ -33,16 +33,16 @@ def consistency(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
     if len({round(point["memory"], 1) for point in rows}) < 2:
         return None
     title = metric_title(metric)
-    scale = book.lookup.scale(row.benchmark, metric)
+    scale = people.scale_for(metric.unit, [one.median for one in found], metric=metric.name)
     return book.figure(
-        f"{row.benchmark}: spread of {title} and memory per vCPU",
+        f"{results.about}: spread of {title} and memory per vCPU",
         "coefficient of variation in %, lower is more repeatable",
         "Each sign is one configuration: the standard deviation of its valid replicates as a percentage of their mean. "
         "The vertical axis starts at zero. Whether both are related, the answers say with an interval.",
         [("", f"{title}: spread of {people.plural(len(rows), 'configuration')} over memory per vCPU",
           _chart(rows, book.lookup.configurations))],
         key=book.configuration_key(),
-        table=figure_table(book, f"{row.benchmark}: {title}", found, scale),
+        table=figure_table(book, f"{results.about}: {title}", found, scale),
     )  # fmt: skip
 
 

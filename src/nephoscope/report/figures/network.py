@@ -10,6 +10,8 @@ from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFl
 from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts, panels, theme
 from nephoscope.report.figures.counted_metrics import curves_of
+from nephoscope.report.figures.distributions import throughput_histogram, within_table
+from nephoscope.report.figures.round_trips import round_trips
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.storage import curves_figure
 from nephoscope.report.lookup import Lookup
@@ -30,7 +32,9 @@ _ENDS = {"low": "_min_1s", "middle": "_median_1s", "high": "_max_1s"}
 def network_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """The figures of a benchmark; empty if it does not measure the network."""
     found = [
+        *round_trips(book, row),
         *(_histogram(book, row, metric) for metric in row.metrics if metric.name in _ROUND_TRIPS),
+        *(throughput_histogram(book, row, metric) for metric in row.metrics if metric.unit == _BITS),
         *(figure for metric in row.metrics for figure in _throughput(book, row, metric)),
         *(curves_figure(book, row, [curve]) for curve in curves_of(row.metrics) if curve.counted == "streams"),
     ]
@@ -149,16 +153,13 @@ def _histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
         drawn.append((name, spoken, machine_charts.histogram(bins, line, domain, most, colour, axis)))
     physics = " ".join(f"{name}: {_physics(floors[name])}" for name in names[:MAX_PANELS] if name in floors)
     more = f" Only the first {MAX_PANELS} of {len(names)} configurations are drawn." if len(names) > MAX_PANELS else ""
-    statistics = book.lookup.statistics_of(row.benchmark, metric.name)
     return book.figure(
         f"{row.benchmark}: distribution of round-trip times",
         f"{scale.unit}, lower is better",
         f"Every reply in every valid trial. Replies within a trial are not replicates.{more}"
         f"{f' {physics}' if physics else ''}",
         drawn,
-        table=figure_table(book, f"{row.benchmark}: {metric_title(metric)}, {scale.unit}", statistics, scale)
-        if statistics
-        else None,
+        table=within_table(book, row, metric),
         columns=min(3, len(drawn)),
     )
 

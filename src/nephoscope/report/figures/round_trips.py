@@ -74,7 +74,9 @@ def _figure(
         light = [{"floor": scale.value(floors[many[0]].round_trip_s), "label": "light in fibre"}] if floors else []
         spec = _chart(many, rows, light, max(ends) * 1.05, axis, book.lookup.configurations)
         drawn.append((title, f"{title}: mean round trips of {', '.join(many[:6])}", spec))
-    physics = " The dashed line is the time that light in fibre takes there and back by the shortest path." if floors else ""
+    physics = (
+        " The dashed line is the time that light in fibre takes there and back by the shortest path." if floors else ""
+    )
     shown = [found[""][name] for name in names]
     return book.figure(
         f"{row.benchmark}: round trips {where}",

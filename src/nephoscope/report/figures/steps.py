@@ -1,93 +1,29 @@
-"""TPC-C at several numbers of warehouses, each a benchmark of its own, drawn as one workload that becomes heavier.
+"""TPC-C over its numbers of warehouses: one workload that becomes heavier, on many machines."""
 
-The Cloud Report of 2022 has 50 to 150 warehouses per vCPU, those of 2018 and 2020 have steps of a search by hand.
-"""
-
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from nephoscope.model.records import Metric
-from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.groups import Groups
-from nephoscope.report.lookup import Lookup, headlines
+from nephoscope.report.figures.results import LEAST_STEPS, Steps
+from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
 from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
 from nephoscope.report.wording import direction_text, interval_text, metric_title, unit_text
 
-PER_CPU, ABSOLUTE = "active_warehouses_per_cpu", "active_warehouses"
-_LEAST = 2
-"""A single number of warehouses is no series of steps."""
 ALL_ROWS = 10
 """Rows of a panel, best first."""
 
 
-@dataclass(frozen=True)
-class Steps:
-    """Benchmarks that differ in their number of warehouses alone."""
-
-    per_cpu: bool
-    """The number is per vCPU, and so is the rate that is drawn."""
-    rows: tuple[tuple[float, BenchmarkRow], ...]
-    """By warehouses, fewest first."""
-
-    @property
-    def uses(self) -> str:
-        """Name of the benchmark that all of them use."""
-        return self.rows[0][1].uses
-
-    @property
-    def metric(self) -> Metric:
-        """What they are ranked by."""
-        return headlines(self.rows[0][1])[0]
-
-    @property
-    def axis(self) -> str:
-        """Title of the horizontal axis."""
-        return "active warehouses per vCPU" if self.per_cpu else "active warehouses"
-
-    def statistics(self, lookup: Lookup) -> dict[str, list[tuple[float, Statistic]]]:
-        """Configuration -> its statistic at each number of warehouses; numbers without valid trials are missing."""
-        found: dict[str, list[tuple[float, Statistic]]] = {}
-        for at, row in self.rows:
-            for one in lookup.statistics_of(row.benchmark, self.metric.name, per_cpu=self.per_cpu):
-                found.setdefault(one.configuration, []).append((at, one))
-        return found
-
-
-def steps_of(benchmarks: Sequence[BenchmarkRow]) -> list[Steps]:
-    """Every series of at least two numbers of warehouses, in the order of the benchmarks."""
-    found: dict[tuple[str, str, str], list[tuple[float, BenchmarkRow]]] = {}
-    for row in benchmarks:
-        for key in (PER_CPU, ABSOLUTE):
-            count = row.parameters.get(key)
-            if isinstance(count, int | float) and not isinstance(count, bool):
-                others = {name: value for name, value in row.parameters.items() if name != key}
-                same = json.dumps(others, sort_keys=True, default=str)
-                found.setdefault((row.uses, key, same), []).append((float(count), row))
-                break
-    return [
-        Steps(key == PER_CPU, tuple(sorted(many, key=lambda one: one[0])))
-        for (_, key, _), many in found.items()
-        if len({at for at, _ in many}) >= _LEAST
-    ]
-
-
-def maximum(lookup: Lookup, steps: Steps) -> list[Statistic]:
-    """Of each configuration the statistic with the best median: its maximum, as steps that failed have no valid trial.
-
-    With wait times, the check `pass-rule` rejects what is slower than the edition allows.
-    """
-    plain = Steps(per_cpu=False, rows=steps.rows).statistics(lookup)
-    return [max((one for _, one in many), key=lambda one: one.median) for many in plain.values()]
-
-
 def over_warehouses(book: Book, steps: Steps) -> Figure | None:
     """Lines over the number of warehouses, the best of each cloud and size with its name; None without a line."""
-    found = {name: many for name, many in steps.statistics(book.lookup).items() if len(many) >= _LEAST}
+    found = {
+        name: many
+        for name, many in steps.statistics(book.lookup, per_cpu=steps.per_cpu).items()
+        if len(many) >= LEAST_STEPS
+    }
     if not found:
         return None
     scale = _scale(steps, [one for many in found.values() for _, one in many])
@@ -118,7 +54,11 @@ def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figu
 
     None without two numbers of warehouses.
     """
-    found = {name: many for name, many in steps.statistics(book.lookup).items() if len(many) >= _LEAST}
+    found = {
+        name: many
+        for name, many in steps.statistics(book.lookup, per_cpu=steps.per_cpu).items()
+        if len(many) >= LEAST_STEPS
+    }
     if not found:
         return None
     scale = _scale(steps, [one for many in found.values() for _, one in many])
@@ -156,7 +96,11 @@ def over_memory(book: Book, steps: Steps) -> Figure | None:
 
     Equal in provider, CPU model, vCPUs and storage: n2-highcpu, n2-standard and n2-highmem.
     """
-    found = {name: many for name, many in steps.statistics(book.lookup).items() if len(many) >= _LEAST}
+    found = {
+        name: many
+        for name, many in steps.statistics(book.lookup, per_cpu=steps.per_cpu).items()
+        if len(many) >= LEAST_STEPS
+    }
     families = _memory_families(book.lookup, list(found))
     if not families:
         return None
@@ -193,7 +137,7 @@ def _memory_families(lookup: Lookup, names: Sequence[str]) -> Groups:
         cloud = groups.cloud_of(lookup, name) or row.provider
         title = ", ".join(filter(None, (cloud, row.cpu_design or row.cpu_model, f"{row.vcpus} vCPUs", row.storage)))
         found.setdefault(title, {}).setdefault(round(row.memory_gib_per_vcpu, 1), name)
-    return {title: [by[size] for size in sorted(by)] for title, by in found.items() if len(by) > _LEAST}
+    return {title: [by[size] for size in sorted(by)] for title, by in found.items() if len(by) > LEAST_STEPS}
 
 
 def _groups(lookup: Lookup) -> Groups:

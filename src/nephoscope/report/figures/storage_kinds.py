@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.model.price_rows import CostRow
-from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import BenchmarkRow, ConfigurationRow, Statistic
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import ConfigurationRow, Statistic
 from nephoscope.model.storage_classes import GENERAL, HIGH, LOCAL, storage_class
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.groups import Groups
+from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.row_charts import Sign
 from nephoscope.report.lookup import unique
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
@@ -21,9 +22,9 @@ MAX_TYPES = 40
 """Machine types in a panel, best first."""
 
 
-def by_storage(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = False) -> Figure | None:
+def by_storage(book: Book, results: Results, *, per_cpu: bool = False) -> Figure | None:
     """A row for each machine type and a sign for each kind of storage; None if no type was measured with two kinds."""
-    found = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=per_cpu)
+    found, metric = results.view(per_cpu=per_cpu), results.metric
     described = book.lookup.described
     stored = [one for one in found if one.configuration in described and described[one.configuration].storage]
     by_type: dict[str, list[Statistic]] = {}
@@ -52,13 +53,13 @@ def by_storage(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool =
         drawn.append((title, f"{title}: {metric_title(metric)} of {', '.join(names[:6])} by kind of storage", spec))
     title = metric_title(metric, per_cpu=per_cpu)
     return book.figure(
-        f"{row.benchmark}: {title}, by kind of storage",
+        f"{results.about}: {title}, by kind of storage",
         f"{unit}, {direction_text(metric.direction)}",
         "A row for each machine type. Signs: medians over replicates; bars: their intervals. All panels have the same "
         "axis, which starts at zero.",
         drawn,
         key=[entry.entry(kind) for kind, entry in series.items()],
-        table=figure_table(book, f"{row.benchmark}: {title} by kind of storage, {unit}", drawn_rows, scale),
+        table=figure_table(book, f"{results.about}: {title} by kind of storage, {unit}", drawn_rows, scale),
         columns=min(2, len(drawn)),
     )
 
@@ -88,7 +89,7 @@ def storage_shares(book: Book) -> Figure | None:
             spec = row_charts.signs(names, rows, (0.0, 100.0), axis, series, "price basis")
             shares = [row.storage_share or 0.0 for row in many]
             ends = f"{people.share(min(shares))} to {people.share(max(shares))}"
-            drawn.append((title.capitalize(), f"{title}: volumes are {ends} of the monthly cost", spec))
+            drawn.append((title[:1].upper() + title[1:], f"{title}: volumes are {ends} of the monthly cost", spec))
     return book.figure(
         "Storage as a share of the monthly cost",
         "% of machines and volumes together",
@@ -103,7 +104,11 @@ def storage_shares(book: Book) -> Figure | None:
 
 def _share(book: Book, row: CostRow, sizes: dict[str, str]) -> dict[str, Any]:
     share = 100 * (row.storage_share or 0.0)
-    parts = (groups.cloud_of(book.lookup, row.configuration), _kind(book, row.configuration), sizes.get(row.configuration))
+    parts = (
+        groups.cloud_of(book.lookup, row.configuration),
+        _kind(book, row.configuration),
+        sizes.get(row.configuration),
+    )
     return {
         "row": ", ".join(part for part in parts if part),
         "name": row.configuration,

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.groups import Groups
+from nephoscope.report.figures.results import Results
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
@@ -15,28 +16,18 @@ TEN = 10
 INTERVAL_KEY = KeyEntry("─", "var(--ink)", "interval of the median")
 
 
-def tops(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = False, most: int = TEN) -> Figure | None:
-    """The best ones overall and of each cloud, of small and of large machines; None without two clouds or sizes."""
-    statistics = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=per_cpu)
-    return tops_of(book, row.benchmark, metric, statistics, per_cpu=per_cpu, most=most)
+def tops(book: Book, results: Results, *, per_cpu: bool = False, most: int = TEN) -> Figure | None:
+    """The best ones overall and of each cloud, of small and of large machines; None without two clouds or sizes.
 
-
-def tops_of(
-    book: Book,
-    about: str,
-    metric: Metric,
-    statistics: Sequence[Statistic],
-    *,
-    per_cpu: bool = False,
-    most: int = TEN,
-) -> Figure | None:
-    """The same of statistics that were selected: for example, of the highest level that each machine passed.
-
-    Per CPU, and where a metric does not grow with the machine, small and large machines compete with each other.
+    Per CPU, and where a metric does not grow with the machine, small and large machines compete with each other. None
+    per CPU where all machines have one size, because the order is that of the plain values.
     """
-    grows = metric.per_cpu and not per_cpu
-    best = _best_first(statistics, metric)
-    panels = groups.only(_groups(book, best, by_size=grows), [one.configuration for one in best])
+    if per_cpu and not groups.sizes(book.lookup):
+        return None
+    metric = results.metric
+    best = _best_first(results.view(per_cpu=per_cpu), metric)
+    by_size = metric.per_cpu and not per_cpu
+    panels = groups.only(_groups(book, best, by_size=by_size), [one.configuration for one in best])
     if len(panels) < 2:
         return None
     shown = {title: names[:most] for title, names in panels.items()}
@@ -45,7 +36,7 @@ def tops_of(
     each = "Each trial's value was divided by its CPUs before taking the median. " if per_cpu else ""
     return _bars(
         book,
-        f"{about}: {title}, " + (f"the best {most}" if cut else "ranked"),
+        f"{results.about}: {title}, " + (f"the best {most}" if cut else "ranked"),
         f"{each}All panels have the same axis, which starts at zero."
         + (f" Each panel has at most {most} of its configurations." if cut else ""),
         metric,
@@ -55,27 +46,19 @@ def tops_of(
     )
 
 
-def best_of_clouds(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = False) -> Figure | None:
+def best_of_clouds(book: Book, results: Results, *, per_cpu: bool = False) -> Figure | None:
     """One bar for each cloud: its best configuration; None if fewer than two clouds were measured."""
-    statistics = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=per_cpu)
-    return best_of_clouds_of(book, row.benchmark, metric, statistics, per_cpu=per_cpu)
-
-
-def best_of_clouds_of(
-    book: Book, about: str, metric: Metric, statistics: Sequence[Statistic], *, per_cpu: bool = False
-) -> Figure | None:
-    """The same of statistics that were selected."""
-    best = _best_first(statistics, metric)
+    metric = results.metric
+    best = _best_first(results.view(per_cpu=per_cpu), metric)
     by_cloud = groups.only(groups.clouds(book.lookup), [one.configuration for one in best])
     if len(by_cloud) < 2:
         return None
     firsts = {names[0] for names in by_cloud.values()}
-    title = metric_title(metric, per_cpu=per_cpu)
     return _bars(
         book,
-        f"{about}: {title}, the best of each cloud",
-        "The configuration of each cloud with the best median. Bars start at zero. Whether one is certainly better than "
-        "the other, the comparisons say.",
+        f"{results.about}: {metric_title(metric, per_cpu=per_cpu)}, the best of each cloud",
+        "The configuration of each cloud with the best median. Bars start at zero. The comparisons say whether one is "
+        "certainly better than another.",
         metric,
         [one for one in best if one.configuration in firsts],
         {"": [one.configuration for one in best if one.configuration in firsts]},
@@ -119,7 +102,10 @@ def _bars(
     drawn = []
     for panel, members in panels.items():
         rows = [
-            {**statistic_row(shown[name], scale), "number": scale.number(shown[name].median) + _cloud(book, name, panel)}
+            {
+                **statistic_row(shown[name], scale),
+                "number": scale.number(shown[name].median) + _cloud(book, name, panel),
+            }
             for name in members
         ]
         spoken = "; ".join(f"{name} {scale.text(shown[name].median)}" for name in members[:6])

@@ -107,7 +107,9 @@ def _table(
             (
                 Cell(name, tone="name"),
                 Cell(people.money(costs[name])),
-                evidence_cell(book, scale.number(reached[name].median), reached[name].trials, f"{row.benchmark}: {name}"),
+                evidence_cell(
+                    book, scale.number(reached[name].median), reached[name].trials, f"{row.benchmark}: {name}"
+                ),
                 Cell(interval_text(reached[name], scale)),
             )
         )
