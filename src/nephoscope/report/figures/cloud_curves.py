@@ -21,7 +21,7 @@ def curves_by_cloud(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | Non
     if not found:
         return None
     scale = _scale(curve, found)
-    panels = groups.only(groups.clouds(book.lookup) or {"": list(found)}, _best_first(found, curve))
+    panels = groups.only(groups.everywhere(book.lookup) or {"": list(found)}, _best_first(found, curve))
     most = max(scale.value(one.high) for many in found.values() for _, one in many)
     drawn = []
     for title, names in panels.items():

@@ -111,7 +111,7 @@ def _bins(rows: Sequence[MeasurementRow], low: float, width: float, scale: peopl
 
 
 def _chart(bins: Rows, domain: tuple[float, float], most: float, colour: str, unit: str) -> Spec:
-    x = alt.X("low:Q", title=unit, scale=alt.Scale(domain=list(domain), zero=False, nice=False))
+    x = alt.X("low:Q", title=unit, scale=alt.Scale(domain=list(domain), zero=False, nice=True))
     y = alt.Y(
         "share:Q",
         title="share of all seconds",

@@ -22,11 +22,13 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
     if not rows:
         return None
     bases = unique(row.basis for row in sorted(rows, key=lambda row: row.usd_per_unit))
-    by_basis = {basis: {row.configuration: row for row in rows if row.basis == basis} for basis in bases}
-    cheapest = {name: min(of[name].usd_per_unit for of in by_basis.values() if name in of)
-                for name in {row.configuration for row in rows}}  # fmt: skip
+    by_name: dict[str, list[PricePerformance]] = {}
+    for row in rows:
+        by_name.setdefault(row.configuration, []).append(row)
+    cheapest = {name: min(row.usd_per_unit for row in many) for name, many in by_name.items()}
     order = sorted(cheapest, key=lambda name: (cheapest[name], name))
-    panels = groups.only({"Overall": order} | groups.clouds_and_sizes(book.lookup), order)
+    panels = {"Overall": order} | groups.only(groups.clouds_and_sizes(book.lookup), order, least=2)
+    each = "A sign for each number of warehouses" if len(rows) > len(by_name) * len(bases) else "Signs"
     shown = {title: names[:most] for title, names in panels.items()}
     sold = priced_quantity(metric.unit, min(cheapest.values()))
     series = row_charts.kinds(bases)
@@ -35,7 +37,7 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
     axis = f"$ a month per {sold.text}, lower is better"
     drawn = []
     for title, names in shown.items():
-        data = [_point(of[name], basis, sold) for basis, of in by_basis.items() for name in names if name in of]
+        data = [_point(row, sold) for name in names for row in by_name[name]]
         spec = row_charts.signs(names, data, (0.0, max(ends) * 1.05), axis, series, "price basis")
         first = ", ".join(f"{name} {people.money(cheapest[name] * sold.size)}" for name in names[:6])
         drawn.append((title, f"{title}: cheapest first: {first}", spec))
@@ -43,7 +45,7 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
     return book.figure(
         f"{results.about}: $ per {sold.text}" + (f", the cheapest {most}" if cut else ""),
         f"{metric_title(metric)}; $ a month per {sold.text}, lower is better",
-        "Signs: cost of a month divided by the median; bars: its interval. Sorted by the cheapest basis. All panels "
+        f"{each}: cost of a month divided by the median; bars: its interval. Sorted by the cheapest basis. All panels "
         "have the same axis, which starts at zero. Prices on different bases are conditions of the same machine: the "
         "commitment costs less an hour, for all hours of its term.",
         drawn,
@@ -52,12 +54,12 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
     )
 
 
-def _point(row: PricePerformance, basis: str, sold: PricedQuantity) -> dict[str, Any]:
+def _point(row: PricePerformance, sold: PricedQuantity) -> dict[str, Any]:
     low, high = (people.money(end * sold.size) for end in (row.low, row.high))
     return {
         "row": row.configuration,
         "name": row.configuration,
-        "series": basis,
+        "series": row.basis,
         "median": row.usd_per_unit * sold.size,
         "low": row.low * sold.size,
         "high": row.high * sold.size,

@@ -23,6 +23,11 @@ def clouds(lookup: Lookup) -> Groups:
     return dict(sorted(found.items())) if len(found) > 1 else {}
 
 
+def everywhere(lookup: Lookup) -> Groups:
+    """The same with the machines outside of clouds, so that no configuration is missing."""
+    return _with_others(clouds(lookup), lookup)
+
+
 def sizes(lookup: Lookup) -> Groups:
     """Configurations by size, '8 vCPUs' or '30 to 36 vCPUs'; empty if all machines have one size."""
     known = lookup.described
@@ -42,23 +47,26 @@ def sizes(lookup: Lookup) -> Groups:
 
 
 def clouds_and_sizes(lookup: Lookup) -> Groups:
-    """'AWS, 8 vCPUs' -> configurations; by only one of both where the other has one value; empty if both have."""
+    """'AWS, 8 vCPUs' -> configurations; by only one of both where the other has one value; empty if both have.
+
+    Configurations of which one of them is not known are "Other machines".
+    """
     by_cloud, by_size = clouds(lookup), sizes(lookup)
     if not by_cloud or not by_size:
-        return by_cloud or by_size
+        return _with_others(by_cloud or by_size, lookup)
     both = {
         f"{cloud}, {size}": [name for name in names if name in set(members)]
         for cloud, names in by_cloud.items()
         for size, members in by_size.items()
     }
-    return {title: names for title, names in both.items() if names}
+    return _with_others({title: names for title, names in both.items() if names}, lookup)
 
 
-def only(groups: Groups, names: Sequence[str]) -> Groups:
-    """The groups with these configurations alone, in the order of `names`; groups without any are left out."""
+def only(groups: Groups, names: Sequence[str], least: int = 1) -> Groups:
+    """The groups with these configurations alone, in the order of `names`; smaller groups than `least` are left out."""
     members = {title: set(many) for title, many in groups.items()}
     found = {title: [name for name in names if name in members[title]] for title in groups}
-    return {title: many for title, many in found.items() if many}
+    return {title: many for title, many in found.items() if len(many) >= least}
 
 
 def cloud_of(lookup: Lookup, name: str) -> str | None:
@@ -71,6 +79,12 @@ def cloud_of(lookup: Lookup, name: str) -> str | None:
 def machine_label(row: ConfigurationRow) -> str:
     """The machine type, or the configuration's name where none is known."""
     return row.machine_type or row.configuration
+
+
+def _with_others(groups: Groups, lookup: Lookup) -> Groups:
+    known = {name for names in groups.values() for name in names}
+    others = [name for name in lookup.configurations if name not in known]
+    return {**groups, "Other machines": others} if groups and others else groups
 
 
 def _size(counts: Sequence[int]) -> str:

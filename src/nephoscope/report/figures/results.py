@@ -127,6 +127,17 @@ def maximum(lookup: Lookup, steps: Steps) -> Results:
     return Results(f"{steps.uses}, highest step that passed", steps.metric, tuple(best), matching)
 
 
+def every_step(lookup: Lookup, steps: Steps) -> Results:
+    """All numbers of warehouses together: several statistics for each configuration."""
+    plain, per_cpu = (steps.statistics(lookup, per_cpu=view) for view in (False, True))
+    return Results(
+        f"{steps.uses}, all numbers of warehouses",
+        steps.metric,
+        tuple(one for many in plain.values() for _, one in many),
+        tuple(one for many in per_cpu.values() for _, one in many),
+    )
+
+
 def _at(lookup: Lookup, row: BenchmarkRow, warehouses: float, series: Sequence[Steps]) -> Results | None:
     """A fixed number of warehouses, joined by the steps per vCPU that are the same number on a machine.
 

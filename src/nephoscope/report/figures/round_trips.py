@@ -10,13 +10,14 @@ from nephoscope.report import format as people
 from nephoscope.report.figures import groups, theme
 from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, ROW
 from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, rows_axis
-from nephoscope.report.lookup import headlines
+from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import interval_text
 
 METRES_PER_KM = 1000
 _LOW, _HIGH = "_min", "_p99"
+_FAR = "between regions, against the speed of light"
 _ENDS = {"_min": "shortest", "": "mean", "_p99": "p99"}
 
 
@@ -33,21 +34,28 @@ def round_trips(book: Book, row: BenchmarkRow) -> list[Figure]:
     floors = {one.configuration: one for one in book.lookup.study.wan_floors}
     near, far = [name for name in names if name not in floors], [name for name in names if name in floors]
     figures = [
-        _figure(book, row, found, _near(book, near), "within a region", {}),
-        _figure(book, row, found, _pairs(book, far, floors), "between regions, against the speed of light", floors),
+        _figure(book, row, found, _near(book.lookup, near), "within a region", {}),
+        _figure(book, row, found, _pairs(book.lookup, far, floors), _FAR, floors),
     ]
     return [figure for figure in figures if figure is not None]
 
 
-def _near(book: Book, names: Sequence[str]) -> groups.Groups:
-    return groups.only(groups.clouds(book.lookup) or {"": list(names)}, names) if names else {}
+def by_place(lookup: Lookup, names: Sequence[str]) -> groups.Groups:
+    """Machines of one region by cloud, and others by their pair of regions; a single group has no title."""
+    floors = {one.configuration: one for one in lookup.study.wan_floors}
+    near, far = [name for name in names if name not in floors], [name for name in names if name in floors]
+    return {**_near(lookup, near), **_pairs(lookup, far, floors)}
 
 
-def _pairs(book: Book, names: Sequence[str], floors: dict[str, WanFloor]) -> groups.Groups:
+def _near(lookup: Lookup, names: Sequence[str]) -> groups.Groups:
+    return groups.only(groups.everywhere(lookup) or {"": list(names)}, names) if names else {}
+
+
+def _pairs(lookup: Lookup, names: Sequence[str], floors: dict[str, WanFloor]) -> groups.Groups:
     found: groups.Groups = {}
     for name in names:
         floor = floors[name]
-        cloud = groups.cloud_of(book.lookup, name)
+        cloud = groups.cloud_of(lookup, name)
         where = f"{floor.database_region} and {floor.load_region}, {floor.distance_m / METRES_PER_KM:,.0f} km"
         found.setdefault(f"{cloud}: {where}" if cloud else where, []).append(name)
     return found
@@ -112,7 +120,7 @@ def _point(name: str, found: dict[str, dict[str, Statistic]], scale: people.Scal
 
 
 def _chart(names: Sequence[str], rows: Rows, light: Rows, most: float, axis: str, palette: Sequence[str]) -> Spec:
-    scale = alt.Scale(domain=[0, most], nice=False)
+    scale = alt.Scale(domain=[0, most], nice=True)
     base = alt.Chart(data("rows")).encode(
         y=rows_axis(names),
         tooltip=[

@@ -61,7 +61,7 @@ def bars(names: Sequence[str], rows: Rows, most: float, axis: str, palette: Sequ
         axis: its title.
         palette: all configurations, in the order that gives each its colour.
     """
-    scale = alt.Scale(domain=[0, most * BAR_ROOM or 1], nice=False)
+    scale = alt.Scale(domain=[0, most * BAR_ROOM or 1], nice=True)
     base = alt.Chart(data("rows")).encode(y=rows_axis(names))
     layers = [
         base.mark_bar(opacity=0.85).encode(
@@ -94,11 +94,11 @@ def signs(
         about: what a series is, for the tooltip: 'price basis'.
     """
     shown = {name: sign for name, sign in series.items() if any(row["series"] == name for row in rows)}
-    x = alt.X("low:Q", title=axis, scale=alt.Scale(domain=list(domain), nice=False))
+    x = alt.X("low:Q", title=axis, scale=alt.Scale(domain=list(domain), nice=True))
     y = alt.Y(
         "row:N",
         scale=alt.Scale(domain=list(names), paddingInner=0.3, paddingOuter=0.15),
-        axis=alt.Axis(title=None, grid=True, labelColor="var(--ink)", labelFontSize=12.5),
+        axis=alt.Axis(title=None, grid=True, labelColor="var(--ink)", labelFontSize=12.5, labelLimit=0),
     )
     colour = alt.Color(
         "series:N", legend=None, scale=alt.Scale(domain=list(shown), range=[one.colour for one in shown.values()])

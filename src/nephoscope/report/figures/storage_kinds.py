@@ -147,8 +147,10 @@ def _share_table(book: Book, rows: Sequence[CostRow]) -> Table:
 def _types_by_cloud(book: Book, rows: Sequence[Statistic]) -> Groups:
     found: Groups = {}
     for one in rows:
-        cloud = groups.cloud_of(book.lookup, one.configuration) or ""
+        cloud = groups.cloud_of(book.lookup, one.configuration) or "Other machines"
         found.setdefault(cloud, []).append(_type(book.lookup.described[one.configuration]))
+    if len(found) == 1:
+        return {"": unique(next(iter(found.values())))}
     return {title: unique(names) for title, names in sorted(found.items())}
 
 

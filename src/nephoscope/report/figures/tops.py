@@ -27,7 +27,7 @@ def tops(book: Book, results: Results, *, per_cpu: bool = False, most: int = TEN
     metric = results.metric
     best = _best_first(results.view(per_cpu=per_cpu), metric)
     by_size = metric.per_cpu and not per_cpu
-    panels = groups.only(_groups(book, best, by_size=by_size), [one.configuration for one in best])
+    panels = groups.only(_groups(book, best, by_size=by_size), [one.configuration for one in best], least=2)
     if len(panels) < 2:
         return None
     shown = {title: names[:most] for title, names in panels.items()}
@@ -74,7 +74,7 @@ def _best_first(statistics: Sequence[Statistic], metric: Metric) -> list[Statist
 def _groups(book: Book, best: Sequence[Statistic], *, by_size: bool) -> Groups:
     everyone = {"Overall": [one.configuration for one in best]}
     if not by_size:
-        return everyone | groups.clouds(book.lookup)
+        return everyone | groups.everywhere(book.lookup)
     overall = {f"Overall, {size}": names for size, names in groups.sizes(book.lookup).items()} or everyone
     return overall | groups.clouds_and_sizes(book.lookup)
 

@@ -8,7 +8,7 @@ from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report import format as people
 from nephoscope.report.figures.dollars import dollars
-from nephoscope.report.figures.results import of_databases
+from nephoscope.report.figures.results import all_steps, every_step, of_databases
 from nephoscope.report.figures.storage_kinds import storage_shares
 from nephoscope.report.figures.transfer_costs import cost_per_run
 from nephoscope.report.limits import MAX_FORMULAS
@@ -67,6 +67,7 @@ def cost_section(book: Book) -> CostSection:
 def _figures(book: Book) -> list[Figure]:
     """Dollars per unit of each database metric, shares of storage, and the transfer of one run."""
     found = [dollars(book, results) for results in of_databases(book.lookup)]
+    found += [dollars(book, every_step(book.lookup, one)) for one in all_steps(book.lookup) if one.per_cpu]
     found.append(storage_shares(book))
     found += [figure for row in book.lookup.study.benchmarks for figure in cost_per_run(book, row)]
     return [figure for figure in found if figure is not None]

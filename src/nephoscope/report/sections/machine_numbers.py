@@ -14,7 +14,7 @@ from nephoscope.report.figures.network import network_figures
 from nephoscope.report.figures.results import of_databases, results_of
 from nephoscope.report.figures.small_and_large import small_and_large
 from nephoscope.report.figures.storage import storage_figures
-from nephoscope.report.figures.tops import best_of_clouds, tops
+from nephoscope.report.figures.tops import TEN, best_of_clouds, tops
 from nephoscope.report.lookup import headlines
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
@@ -64,7 +64,8 @@ def machine_numbers(book: Book) -> MachineNumbers:
 
 def _cpus(book: Book, row: BenchmarkRow) -> list[Figure]:
     """What all CPUs of a machine do together, and what one of them does."""
-    each = [tops(book, results_of(book.lookup, row, metric), per_cpu=True) for metric in _per_cpu(row)]
+    many = len(book.lookup.configurations) > TEN
+    each = [tops(book, results_of(book.lookup, row, metric), per_cpu=True) for metric in _per_cpu(row) if many]
     ranked = [_ranking(book, row, metric) for metric in _per_cpu(row)]
     return [*_compared(book, row), *_found([*each, *ranked])]
 
