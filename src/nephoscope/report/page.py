@@ -18,7 +18,9 @@ from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.chapters import chapters
 from nephoscope.report.main.doubts import doubts
 from nephoscope.report.main.money import price_and_performance
-from nephoscope.report.main.verdict import cards
+from nephoscope.report.main.names import compared
+from nephoscope.report.main.repair import repair
+from nephoscope.report.main.verdict import verdict
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
 from nephoscope.report.sections.claims import claims_table
@@ -34,6 +36,7 @@ from nephoscope.report.sections.machines import machines_table
 from nephoscope.report.sections.methods import methods_section
 from nephoscope.report.sections.opening import grouped, key_facts, sentences
 from nephoscope.report.sections.questions import best_table, contrasts_table
+from nephoscope.report.sections.trial_records import trial_records
 from nephoscope.report.sections.trials import checks_table, counted, evidence_table, exclusions_table, trials_table
 from nephoscope.report.tables.html import folded_html, rows_html
 from nephoscope.report.tables.statistics import leaderboard
@@ -53,7 +56,9 @@ def render_pages(study: AnalysedStudy) -> dict[Page, str]:
 
 def _main(book: Book) -> dict[str, Any]:
     return {
-        "cards": cards(book),
+        "compared": compared(book.lookup),
+        "repair": repair(book.lookup),
+        "verdict": verdict(book),
         "money": price_and_performance(book),
         "explorer": _explorer(book),
         "chapters": chapters(book),
@@ -86,7 +91,7 @@ def _evidence(book: Book) -> dict[str, Any]:
         "methods": methods_section(book),
     }
     # The table of evidence comes last, as every section before it may cite trials.
-    trials = {"trials": trials_table(book), "evidence": evidence_table(book)}
+    trials = {"trials": trials_table(book), "evidence": evidence_table(book), "records": trial_records(book.lookup)}
     facts = {"key_facts": key_facts(book), "plan_notes": [*study.plan.warnings], "terms": TERMS}
     return {**sections, **facts, **trials}
 

@@ -7,7 +7,7 @@ from itertools import count
 
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import ComparisonVerdict, TrialRow
-from nephoscope.report.evidence import EvidenceBook, folder_link, trial_anchor
+from nephoscope.report.evidence import EvidenceBook, trial_anchor
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Spec, is_plain, packed
 from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MAX_LINKS
@@ -239,10 +239,8 @@ def trial_links(trials: Sequence[str], book: Book) -> tuple[Link, ...]:
 
 
 def trial_href(trial: str, book: Book) -> str | None:
-    """Links to the row of a trial, or to its folder when the page does not list it."""
-    if trial in book.lookup.listed:
-        return book.href(trial_anchor(trial))
-    return folder_link(book.lookup.trials[trial]) if trial in book.lookup.trials else None
+    """Links to the row of a trial; None when the page does not list it."""
+    return book.href(trial_anchor(trial)) if trial in book.lookup.listed else None
 
 
 def trial_cell(trial: str, book: Book) -> Cell:

@@ -60,7 +60,7 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         write_report(example.laptop(), tmp_path / folder)
     names = sorted(path.name for path in (tmp_path / "first").iterdir())
-    assert len(names) == 3 + 2 * 17, "the pages, the bundle, and each table as CSV and Parquet"
+    assert len(names) == 3 + 2 * 18, "the pages, the bundle, and each table as CSV and Parquet"
     for name in names:
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
 
