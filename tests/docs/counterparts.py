@@ -7,6 +7,7 @@ Titles are those of the reports. Where the text of a report lacks a title, the r
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Metric
@@ -25,7 +26,7 @@ from nephoscope.report.figures.storage_kinds import by_storage, storage_shares
 from nephoscope.report.figures.tops import best_of_clouds, tops
 from nephoscope.report.figures.transfer_costs import cost_per_run
 from nephoscope.report.lookup import headlines
-from nephoscope.report.parts import Book, Figure, Table
+from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.machines import machines_table
 from tests.support import editions
 
@@ -44,8 +45,8 @@ class Ours:
     function: Callable[..., object]
     what: str
     section: str
-    draw: "partial[Figure | Table | None]"
-    """Takes a `Book`. Rows with equal arguments show panels of one figure."""
+    draw: "partial[Any]"
+    """Takes a `Book`, gives a figure, a table or None. Rows with equal arguments show panels of one figure."""
     panel: str = ""
     """Start of the title of the panel that shows it; empty: the figure as a whole."""
 

@@ -1,6 +1,6 @@
 """The Cloud Reports of 2018, 2020 and 2022 as simulated studies; see `edition_tables`."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -90,7 +90,7 @@ def _simulation(study: Any, seed: int) -> Simulation:
 def _search(simulation: Simulation, edition: str, steps: tuple[int, ...]) -> None:
     """Steps of more warehouses with wait times: what is driven is done, until the machine cannot."""
 
-    def level(machine: Machine, metric: Metric, step: int) -> float | None:
+    def level(step: int, machine: Machine, metric: Metric) -> float | None:
         passes = step <= 1700 * machine.speed if edition == "cr2020" else step <= 900 * machine.speed
         if machine.far or not metric.headline or not passes or "barrier" in machine.name:
             return None
@@ -98,9 +98,7 @@ def _search(simulation: Simulation, edition: str, steps: tuple[int, ...]) -> Non
 
     for step in steps:
         parameters: dict[str, Any] = {"edition": edition, "active_warehouses": step}
-        simulation.add(
-            f"tpcc-{step}", "tpcc", parameters, lambda machine, metric, step=step: level(machine, metric, step)
-        )
+        simulation.add(f"tpcc-{step}", "tpcc", parameters, partial(level, step))
 
 
 def _cpu(machine: Machine, metric: Metric) -> float | None:
@@ -138,10 +136,9 @@ def _fileio(machine: Machine, metric: Metric) -> float | None:
     if quantity == "latency_max" or machine.far:
         return None
     slow = 0.4 if machine.asked.database_machine.volumes else 0.3 if "-barrier" in machine.name else 1.0
-    rate = 900.0 * slow * machine.speed * min(int(threads), 12) ** 0.8 * (1.3 if kind == "read" else 1.0)
-    return {"iops": rate, "bandwidth": rate * 32_768}.get(
-        quantity, int(threads) / rate * (2.2 if "p95" in quantity else 1)
-    )
+    rate = 900.0 * slow * machine.speed * float(min(int(threads), 12) ** 0.8) * (1.3 if kind == "read" else 1.0)
+    waited = int(threads) / rate * (2.2 if "p95" in quantity else 1.0)
+    return {"iops": rate, "bandwidth": rate * 32_768}.get(quantity, waited)
 
 
 def _heavier(step: int) -> Any:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from nephoscope.model.rows import ConfigurationRow
 from nephoscope.report.lookup import Lookup
 
 _CLOUDS = {"aws": "AWS", "azure": "Azure", "gcp": "GCP"}
@@ -74,11 +73,6 @@ def cloud_of(lookup: Lookup, name: str) -> str | None:
     row = lookup.described.get(name)
     priced = next((cost.provider for cost in lookup.costs.get(name, []) if cost.provider), None)
     return _CLOUDS.get(row.provider if row else "") or _CLOUDS.get(priced or "")
-
-
-def machine_label(row: ConfigurationRow) -> str:
-    """The machine type, or the configuration's name where none is known."""
-    return row.machine_type or row.configuration
 
 
 def _with_others(groups: Groups, lookup: Lookup) -> Groups:
