@@ -8,7 +8,8 @@ from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.counted_metrics import Curve
-from nephoscope.report.parts import Book, Figure
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
+from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
 from nephoscope.report.wording import direction_text, interval_text, unit_text
 
 Found = dict[str, list[tuple[int, Statistic]]]
@@ -34,6 +35,7 @@ def curves_by_cloud(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | Non
         f"Medians over replicates. The line in black is {_chosen(curve)}; bars are its intervals. All panels have the "
         "same axis, which starts at zero.",
         drawn,
+        table=_table(book, row, curve, found, scale),
         columns=min(3, len(drawn)),
     )
 
@@ -55,7 +57,18 @@ def best_curves(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | None:
         f"{unit_text(scale)}, {direction_text(curve.metrics[0][1].direction)}",
         f"Of each cloud, {_chosen(curve)}. Medians over replicates with their intervals. The axis starts at zero.",
         [("", f"{_what(curve)} of {', '.join(labels.values())}", spec)],
+        table=_table(book, row, curve, {name: found[name] for name in labels}, scale),
     )
+
+
+def _table(book: Book, row: BenchmarkRow, curve: Curve, found: Found, scale: people.Scale) -> Table:
+    columns = (Column("Configuration"), Column(curve.counted.capitalize(), numeric=True), *STATISTIC_COLUMNS)
+    rows = tuple(
+        Row((Cell(name, tone="name"), Cell(str(at)), *statistic_cells(book, one, scale)))
+        for name in _best_first(found, curve)
+        for at, one in found[name]
+    )
+    return Table(f"{row.benchmark}: {_what(curve)}, {unit_text(scale)}", columns, rows, compact=True)
 
 
 def _found(book: Book, row: BenchmarkRow, curve: Curve) -> Found:

@@ -1,5 +1,6 @@
 """What a unit of performance costs a month, with every price basis side by side."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.model.price_rows import PricePerformance
@@ -9,15 +10,12 @@ from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.tops import TEN
 from nephoscope.report.lookup import unique
-from nephoscope.report.parts import Book, Figure
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
 from nephoscope.report.wording import metric_title
 
 
 def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
-    """The cheapest machines overall, and of each cloud and size, with a sign for each basis; None without prices.
-
-    The tables of costs have its data.
-    """
+    """The cheapest machines overall, and of each cloud and size, with a sign for each basis; None without prices."""
     metric, rows = results.metric, results.prices(book.lookup)
     if not rows:
         return None
@@ -50,12 +48,41 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
         "commitment costs less an hour, for all hours of its term.",
         drawn,
         key=[sign.entry(basis) for basis, sign in series.items()],
+        table=_table(book, results, [row for name in order if name in kept for row in by_name[name]], sold),
         columns=min(2, len(drawn)),
     )
 
 
+def _table(book: Book, results: Results, rows: Sequence[PricePerformance], sold: PricedQuantity) -> Table:
+    columns = (
+        Column("Configuration"),
+        Column("Benchmark"),
+        Column("Basis"),
+        Column(f"$ a month per {sold.text}", numeric=True),
+        Column("Interval", numeric=True),
+        Column("$ per month", numeric=True),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(row.configuration, tone="name"),
+                Cell(row.benchmark),
+                Cell(row.basis),
+                evidence_cell(book, people.money(row.usd_per_unit * sold.size), row.trials, results.about),
+                Cell(_interval(row, sold)),
+                Cell(people.dollars(row.month_usd)),
+            )
+        )
+        for row in rows
+    )
+    return Table(f"{results.about}: $ per {sold.text}", columns, body, compact=True)
+
+
+def _interval(row: PricePerformance, sold: PricedQuantity) -> str:
+    return " \N{EN DASH} ".join(people.money(end * sold.size) for end in (row.low, row.high))
+
+
 def _point(row: PricePerformance, sold: PricedQuantity) -> dict[str, Any]:
-    low, high = (people.money(end * sold.size) for end in (row.low, row.high))
     return {
         "row": row.configuration,
         "name": row.configuration,
@@ -64,5 +91,5 @@ def _point(row: PricePerformance, sold: PricedQuantity) -> dict[str, Any]:
         "low": row.low * sold.size,
         "high": row.high * sold.size,
         "text": people.money(row.usd_per_unit * sold.size),
-        "interval_text": f"{low} \N{EN DASH} {high}",
+        "interval_text": _interval(row, sold),
     }

@@ -87,6 +87,7 @@ def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figu
         "axis, which starts at zero.",
         drawn,
         key=[sign.entry(f"{name} {steps.axis}") for name, sign in series.items()],
+        table=_table(book, steps, {name: found[name] for name in values}, scale),
         columns=min(2, len(drawn)),
     )
 
@@ -124,6 +125,7 @@ def over_memory(book: Book, steps: Steps) -> Figure | None:
         "Machines with the same CPU model, vCPUs and storage, which differ in memory. Darker lines have more of it. "
         "Medians with their intervals; all panels have the same axis, which starts at zero.",
         drawn,
+        table=_table(book, steps, {name: found[name] for names in families.values() for name in names}, scale),
         columns=min(2, len(drawn)),
     )
 
