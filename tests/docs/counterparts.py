@@ -107,7 +107,7 @@ def _2018() -> Iterator[Source]:
               "Histogram of seconds with their standard deviation", "c5d.4xlarge: standard deviation"))  # fmt: skip
     latency = "share of replies over ms, with mean and largest value"
     yield row("Network Latency Histogram", latency, _of_metric(latency_histogram, "ping", "round_trip",
-              "Histogram of replies, with mean and standard deviation in its table", "n1-standard-16"))  # fmt: skip
+              "Histogram of replies with their standard deviation", "n1-standard-16: standard deviation"))  # fmt: skip
     for kind in ("write", "read"):
         name = kind.capitalize()
         for barrier in ("with nobarrier", "without nobarrier"):

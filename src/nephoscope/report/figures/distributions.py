@@ -41,13 +41,12 @@ def throughput_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figur
     for one in best[:MAX_PANELS]:
         name = one.configuration
         colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
-        told = f"standard deviation {_text(one.deviation, scale)}"
+        title = titled(one, scale)
         spec = _chart(binned[name], domain, most, colour, scale.unit)
-        drawn.append((f"{name}: {told}", f"Histogram of {one.values} seconds of {name}, {told}", spec))
+        drawn.append((title, f"Histogram of {one.values} seconds of {title}", spec))
     more = f" Only the best {MAX_PANELS} of {len(best)} configurations are drawn." if len(best) > MAX_PANELS else ""
-    title = metric_title(metric).lower()
     return book.figure(
-        f"{row.benchmark}: distribution of {title}, in seconds",
+        f"{row.benchmark}: distribution of {metric_title(metric).lower()}, in seconds",
         f"{scale.unit}, higher is better",
         "Every second of every valid trial, in bins of equal width. All panels share both axes; the horizontal one "
         f"does not start at zero. Seconds within a trial are not replicates.{more}",
@@ -96,8 +95,11 @@ def _number(value: float | None, scale: people.Scale) -> str:
     return people.MISSING if value is None else f"{scale.value(value):,.4g}"
 
 
-def _text(value: float | None, scale: people.Scale) -> str:
-    return "not known" if value is None else f"{scale.value(value):,.2g} {scale.unit}"
+def titled(row: WithinRow, scale: people.Scale) -> str:
+    """Of a panel: the configuration with the standard deviation of what the panel shows, where there is one."""
+    if row.deviation is None:
+        return row.configuration
+    return f"{row.configuration}: standard deviation {scale.value(row.deviation):,.2g} {scale.unit}"
 
 
 def _bins(rows: Sequence[MeasurementRow], low: float, width: float, scale: people.Scale) -> list[dict[str, Any]]:

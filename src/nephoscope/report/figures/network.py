@@ -10,7 +10,7 @@ from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFl
 from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts, panels, theme
 from nephoscope.report.figures.counted_metrics import curves_of
-from nephoscope.report.figures.distributions import throughput_histogram, within_table
+from nephoscope.report.figures.distributions import throughput_histogram, titled, within, within_table
 from nephoscope.report.figures.round_trips import by_place, round_trips
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.storage import curves_figure
@@ -155,13 +155,15 @@ def latency_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure |
     axis = f"{scale.unit}, logarithmic axis   ·   ← lower is better"
     binned = {name: _bins([one for one in series if one.configuration == name], scale) for name in names[:MAX_PANELS]}
     most = max(one["share"] for bins in binned.values() for one in bins)
+    titles = {one.configuration: titled(one, scale) for one in within(book, row, metric)}
     drawn = []
     for name, bins in binned.items():
         colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
         floor = floors.get(name)
         line = [] if floor is None else [{"floor": scale.value(floor.round_trip_s), "label": "light in fibre"}]
         spoken = f"Histogram of {metric_title(metric)} for {name}, {sum(one['count'] for one in bins)} replies."
-        drawn.append((name, spoken, machine_charts.histogram(bins, line, domain, most, colour, axis)))
+        spec = machine_charts.histogram(bins, line, domain, most, colour, axis)
+        drawn.append((titles.get(name, name), spoken, spec))
     physics = " ".join(f"{name}: {_physics(floors[name])}" for name in names[:MAX_PANELS] if name in floors)
     more = f" Only the first {MAX_PANELS} of {len(names)} configurations are drawn." if len(names) > MAX_PANELS else ""
     return book.figure(
