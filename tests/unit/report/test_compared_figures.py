@@ -140,6 +140,13 @@ def test_lines_name_the_best_machine_and_show_every_other_one() -> None:
     assert len({one["row"] for one in rows(wide, "Overall, 8 vCPUs")}) == TEN
 
 
+def test_steps_of_a_search_are_no_leaderboards() -> None:
+    of = book(editions.cr2020())
+    (steps,) = all_steps(of.lookup)
+    assert (best_over_warehouses(of, steps), over_memory(of, steps)) == (None, None)
+    assert not [figure for _, _, figures in database_numbers(of).parts for figure in figures if "tpcc-" in figure.title]
+
+
 def test_a_step_without_a_valid_trial_ends_its_line() -> None:
     of = book(editions.cr2018())
     (steps,) = all_steps(of.lookup)

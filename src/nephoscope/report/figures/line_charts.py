@@ -69,9 +69,7 @@ def _ends(named: Sequence[str], rows: Rows) -> list[dict[str, Any]]:
     return found
 
 
-def told_apart(
-    rows: Rows, series: Mapping[str, Sign], at: Sequence[float], most: float, x: str, y: str
-) -> Spec:  # fmt: skip
+def told_apart(rows: Rows, series: Mapping[str, Sign], at: Sequence[float], most: float, x: str, y: str) -> Spec:
     """A line for each series by colour and sign, with a legend: for a few series that belong together."""
     across = alt.X("at:O", title=x, scale=alt.Scale(domain=list(at)), axis=alt.Axis(grid=False, labelAngle=0))
     scale = alt.Scale(domain=[0, most * 1.08 or 1], nice=True)
@@ -88,9 +86,7 @@ def told_apart(
         ],
     )
     up = alt.Y("median:Q", title=y, scale=scale, axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14))
-    shape = alt.Shape(
-        "series:N", legend=legend, scale=alt.Scale(domain=names, range=[one.shape for one in drawn])
-    )  # fmt: skip
+    shape = alt.Shape("series:N", legend=legend, scale=alt.Scale(domain=names, range=[one.shape for one in drawn]))
     layers = [
         base.mark_line(strokeWidth=1.8).encode(y=up),
         base.mark_rule(strokeWidth=4, opacity=0.35).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),

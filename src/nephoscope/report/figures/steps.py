@@ -15,15 +15,17 @@ from nephoscope.report.wording import direction_text, interval_text, metric_titl
 
 ALL_ROWS = 10
 """Rows of a panel, best first."""
+MAX_FAMILIES = 6
+"""Panels of machines that differ in memory, those with most sizes of it first."""
+
+
+Found = dict[str, list[tuple[float, Statistic]]]
+"""Configuration -> its statistic at each number of warehouses."""
 
 
 def over_warehouses(book: Book, steps: Steps) -> Figure | None:
     """Lines over the number of warehouses, the best of each cloud and size with its name; None without a line."""
-    found = {
-        name: many
-        for name, many in steps.statistics(book.lookup, per_cpu=steps.per_cpu).items()
-        if len(many) >= LEAST_STEPS
-    }
+    found = _found(book.lookup, steps)
     if not found:
         return None
     scale = _scale(steps, [one for many in found.values() for _, one in many])
@@ -32,9 +34,7 @@ def over_warehouses(book: Book, steps: Steps) -> Figure | None:
     unit = unit_text(scale, per_cpu=steps.per_cpu)
     drawn = []
     for title, names in panels.items():
-        rows = [
-            {**_point(one, scale), "series": name, "at": at} for name in names for at, one in found[name]
-        ]  # fmt: skip
+        rows = [{**_point(one, scale), "series": name, "at": at} for name in names for at, one in found[name]]
         spoken = f"{title or 'All'}: {unit} over {steps.axis}, best {names[0]}, {people.plural(len(names), 'line')}."
         at = [at for at, _ in steps.rows]
         drawn.append((title, spoken, line_charts.lines(rows, names[:1], at, most, steps.axis, unit)))
@@ -52,14 +52,10 @@ def over_warehouses(book: Book, steps: Steps) -> Figure | None:
 def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figure | None:
     """Each of the best machines in a row, with a sign for each number of warehouses: how steady it stays.
 
-    None without two numbers of warehouses.
+    None for the steps of a search: with wait times the rate follows the number of warehouses.
     """
-    found = {
-        name: many
-        for name, many in steps.statistics(book.lookup, per_cpu=steps.per_cpu).items()
-        if len(many) >= LEAST_STEPS
-    }
-    if not found:
+    found = _found(book.lookup, steps)
+    if not found or not steps.per_cpu:
         return None
     scale = _scale(steps, [one for many in found.values() for _, one in many])
     overall = groups.sizes(book.lookup) or {"": list(found)}
@@ -93,17 +89,13 @@ def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figu
 
 
 def over_memory(book: Book, steps: Steps) -> Figure | None:
-    """Lines over warehouses of machines that differ in memory alone; None where no CPU was measured with two sizes.
+    """Lines over warehouses of machines that differ in memory alone; None if there are no two of them, or for a search.
 
     Equal in provider, CPU model, vCPUs and storage: n2-highcpu, n2-standard and n2-highmem.
     """
-    found = {
-        name: many
-        for name, many in steps.statistics(book.lookup, per_cpu=steps.per_cpu).items()
-        if len(many) >= LEAST_STEPS
-    }
+    found = _found(book.lookup, steps)
     families = _memory_families(book.lookup, list(found))
-    if not families:
+    if not families or not steps.per_cpu:
         return None
     scale = _scale(steps, [one for names in families.values() for name in names for _, one in found[name]])
     most = max(scale.value(one.high) for names in families.values() for name in names for _, one in found[name])
@@ -139,14 +131,20 @@ def _memory_families(lookup: Lookup, names: Sequence[str]) -> Groups:
         cloud = groups.cloud_of(lookup, name) or row.provider
         title = ", ".join(filter(None, (cloud, row.cpu_design or row.cpu_model, f"{row.vcpus} vCPUs", row.storage)))
         found.setdefault(title, {}).setdefault(round(row.memory_gib_per_vcpu, 1), name)
-    return {title: [by[size] for size in sorted(by)] for title, by in found.items() if len(by) > LEAST_STEPS}
+    several = sorted((title for title, by in found.items() if len(by) > 1), key=lambda title: -len(found[title]))
+    return {title: [found[title][size] for size in sorted(found[title])] for title in several[:MAX_FAMILIES]}
+
+
+def _found(lookup: Lookup, steps: Steps) -> Found:
+    every = steps.statistics(lookup, per_cpu=steps.per_cpu)
+    return {name: many for name, many in every.items() if len(many) >= LEAST_STEPS}
 
 
 def _groups(lookup: Lookup) -> Groups:
     return groups.clouds_and_sizes(lookup) or {"": lookup.configurations}
 
 
-def _best_first(found: dict[str, list[tuple[float, Statistic]]]) -> list[str]:
+def _best_first(found: Found) -> list[str]:
     return sorted(found, key=lambda name: (-max(one.median for _, one in found[name]), name))
 
 
@@ -165,9 +163,7 @@ def _point(one: Statistic, scale: people.Scale) -> dict[str, Any]:
     }
 
 
-def _table(
-    book: Book, steps: Steps, found: dict[str, list[tuple[float, Statistic]]], scale: people.Scale
-) -> Table:  # fmt: skip
+def _table(book: Book, steps: Steps, found: Found, scale: people.Scale) -> Table:
     columns = (Column("Configuration"), Column(steps.axis.capitalize(), numeric=True), *STATISTIC_COLUMNS)
     rows = tuple(
         Row((Cell(name, tone="name"), Cell(f"{at:g}"), *statistic_cells(book, one, scale)))

@@ -34,7 +34,7 @@ def cost_per_run(book: Book, row: BenchmarkRow) -> list[Figure]:
 
 def _figure(
     book: Book, row: BenchmarkRow, where: str, costs: dict[str, float], reached: dict[str, Statistic]
-) -> Figure:  # fmt: skip
+) -> Figure:
     names = sorted(costs, key=lambda name: (costs[name], name))[:MAX_ROWS]
     scale = people.scale_for(_BITS, [reached[name].median for name in names])
     dollars = [_cost(name, costs[name]) for name in names]
@@ -43,11 +43,17 @@ def _figure(
     palette = book.lookup.configurations
     most_usd, most_rate = max(costs[name] for name in names), max(rate["high"] for rate in rates)
     drawn = [
-        ("Transfer of one run", f"$ of {', '.join(names[:6])}",
-         row_charts.bars(names, dollars, most_usd, "$ per run, lower is better", palette)),
-        ("Throughput", f"{unit} of {', '.join(names[:6])}",
-         row_charts.bars(names, rates, most_rate, f"{unit}, higher is better", palette)),
-    ]  # fmt: skip
+        (
+            "Transfer of one run",
+            f"$ of {', '.join(names[:6])}",
+            row_charts.bars(names, dollars, most_usd, "$ per run, lower is better", palette),
+        ),
+        (
+            "Throughput",
+            f"{unit} of {', '.join(names[:6])}",
+            row_charts.bars(names, rates, most_rate, f"{unit}, higher is better", palette),
+        ),
+    ]
     more = f" Only the cheapest {MAX_ROWS} of {len(costs)} are drawn." if len(costs) > MAX_ROWS else ""
     return book.figure(
         f"{row.benchmark}: transfer cost of one run, {where}",
