@@ -109,10 +109,11 @@ def _scale(curve: Curve, found: Found) -> people.Scale:
 def _point(name: str, at: int, one: Statistic, scale: people.Scale) -> dict[str, Any]:
     return {
         "series": name,
+        "configuration": name,
         "at": at,
         "median": scale.value(one.median),
         "low": scale.value(one.low),
         "high": scale.value(one.high),
-        "text": scale.text(one.median),
+        "median_text": scale.text(one.median),
         "interval_text": interval_text(one, scale),
     }

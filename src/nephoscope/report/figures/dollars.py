@@ -85,7 +85,7 @@ def _interval(row: PricePerformance, sold: PricedQuantity) -> str:
 def _point(row: PricePerformance, sold: PricedQuantity) -> dict[str, Any]:
     return {
         "row": row.configuration,
-        "name": row.configuration,
+        "configuration": row.configuration,
         "series": row.basis,
         "median": row.usd_per_unit * sold.size,
         "low": row.low * sold.size,

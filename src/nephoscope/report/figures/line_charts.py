@@ -18,7 +18,7 @@ def lines(rows: Rows, named: Sequence[str], at: Sequence[float], most: float, x:
     """A line for each series; those that are named stand out, with a sign and an interval at each point.
 
     Args:
-        rows: `series`, `at`, `median`, `low`, `high`, `text`, `interval_text`.
+        rows: `series`, `at`, `median`, `low`, `high`; `configuration`, `median_text`, `interval_text` for the tooltip.
         named: series that stand out and carry their name.
         at: values of the horizontal axis that were measured, in order.
         most: the upper end of the vertical axis, the same in all panels.
@@ -29,9 +29,9 @@ def lines(rows: Rows, named: Sequence[str], at: Sequence[float], most: float, x:
     scale = alt.Scale(domain=[0, most * 1.08 or 1], nice=True)
     up = alt.Y("median:Q", title=y, scale=scale, axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14))
     tip = [
-        alt.Tooltip("series:N", title="configuration"),
+        alt.Tooltip("configuration:N"),
         alt.Tooltip("at:N", title=x),
-        alt.Tooltip("text:N", title="median"),
+        alt.Tooltip("median_text:N", title="median"),
         alt.Tooltip("interval_text:N", title="interval"),
     ]
     base = alt.Chart(data("rows")).encode(x=across, y=up, detail="series:N", tooltip=tip)
@@ -79,9 +79,9 @@ def told_apart(rows: Rows, series: Mapping[str, Sign], at: Sequence[float], most
         x=across,
         color=alt.Color("series:N", legend=legend, scale=alt.Scale(domain=names, range=[one.colour for one in drawn])),
         tooltip=[
-            alt.Tooltip("series:N", title="machine"),
+            alt.Tooltip("configuration:N"),
             alt.Tooltip("at:N", title=x),
-            alt.Tooltip("text:N", title="median"),
+            alt.Tooltip("median_text:N", title="median"),
             alt.Tooltip("interval_text:N", title="interval"),
         ],
     )

@@ -52,7 +52,8 @@ def _point(book: Book, one: Statistic) -> dict[str, Any]:
         "configuration": one.configuration,
         "memory": memory,
         "cv": one.cv_percent,
-        "text": people.percent(one.cv_percent),
+        "memory_text": f"{memory:.2g} GiB per vCPU",
+        "cv_text": people.percent(one.cv_percent),
         "n": one.n,
     }
 
@@ -79,8 +80,8 @@ def _chart(rows: Rows, palette: Sequence[str]) -> Spec:
         shape=shaped(palette),
         tooltip=[
             alt.Tooltip("configuration:N"),
-            alt.Tooltip("memory:Q", title="GiB per vCPU", format=".3~g"),
-            alt.Tooltip("text:N", title="spread (CV)"),
+            alt.Tooltip("memory_text:N", title="memory"),
+            alt.Tooltip("cv_text:N", title="spread (CV)"),
             alt.Tooltip("n:N", title="valid replicates"),
         ],
     )

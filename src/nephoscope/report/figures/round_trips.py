@@ -112,7 +112,7 @@ def _point(name: str, found: dict[str, dict[str, Statistic]], scale: people.Scal
         "low": scale.value(mean.low),
         "median": scale.value(mean.median),
         "high": scale.value(mean.high),
-        "mean_text": scale.text(mean.median),
+        "median_text": scale.text(mean.median),
         "interval_text": interval_text(mean, scale),
         "shortest_text": scale.text(found[_LOW][name].median),
         "longest_text": scale.text(found[_HIGH][name].median),
@@ -125,7 +125,7 @@ def _chart(names: Sequence[str], rows: Rows, light: Rows, most: float, axis: str
         y=rows_axis(names),
         tooltip=[
             alt.Tooltip("configuration:N"),
-            alt.Tooltip("mean_text:N", title="mean"),
+            alt.Tooltip("median_text:N", title="mean"),
             alt.Tooltip("interval_text:N", title="interval"),
             alt.Tooltip("shortest_text:N", title="shortest"),
             alt.Tooltip("longest_text:N", title="p99"),

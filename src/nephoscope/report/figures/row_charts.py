@@ -87,7 +87,7 @@ def signs(
 
     Args:
         names: of the rows, in order.
-        rows: `row`, `series`, `median`, `low`, `high`, and `text`, `interval_text` and `name` for the tooltip.
+        rows: `row`, `series`, `median`, `low`, `high`, and `text`, `interval_text` and `configuration` for the tooltip.
         domain: of the axis, the same in all panels; linear.
         axis: its title.
         series: those that are drawn, with their signs.
@@ -110,7 +110,7 @@ def signs(
         y=y,
         color=colour,
         tooltip=[
-            alt.Tooltip("name:N", title="configuration"),
+            alt.Tooltip("configuration:N"),
             alt.Tooltip("series:N", title=about),
             alt.Tooltip("text:N", title="value"),
             alt.Tooltip("interval_text:N", title="interval"),

@@ -34,7 +34,11 @@ def over_warehouses(book: Book, steps: Steps) -> Figure | None:
     unit = unit_text(scale, per_cpu=steps.per_cpu)
     drawn = []
     for title, names in panels.items():
-        rows = [{**_point(one, scale), "series": name, "at": at} for name in names for at, one in found[name]]
+        rows = [
+            {**_point(one, scale), "series": name, "configuration": name, "at": at}
+            for name in names
+            for at, one in found[name]
+        ]
         spoken = f"{title or 'All'}: {unit} over {steps.axis}, best {names[0]}, {people.plural(len(names), 'line')}."
         at = [at for at, _ in steps.rows]
         drawn.append((title, spoken, line_charts.lines(rows, names[:1], at, most, steps.axis, unit)))
@@ -69,7 +73,7 @@ def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figu
     drawn = []
     for title, names in shown.items():
         rows = [
-            {**_point(one, scale), "row": name, "name": name, "series": f"{at:g}"}
+            {**_point(one, scale), "row": name, "configuration": name, "series": f"{at:g}"}
             for name in names
             for at, one in values[name]
         ]
@@ -105,7 +109,7 @@ def over_memory(book: Book, steps: Steps) -> Figure | None:
         labels = {name: f"{book.lookup.described[name].memory_gib_per_vcpu:.2g} GiB per vCPU: {name}" for name in names}
         series = row_charts.levels(list(labels.values()))
         rows = [
-            {**_point(one, scale), "series": labels[name], "at": at, "row": f"{at:g}", "name": name}
+            {**_point(one, scale), "series": labels[name], "at": at, "row": f"{at:g}", "configuration": name}
             for name in names
             for at, one in found[name]
         ]
@@ -159,6 +163,7 @@ def _point(one: Statistic, scale: people.Scale) -> dict[str, Any]:
         "low": scale.value(one.low),
         "high": scale.value(one.high),
         "text": scale.text(one.median),
+        "median_text": scale.text(one.median),
         "interval_text": interval_text(one, scale),
     }
 

@@ -111,7 +111,7 @@ def _share(book: Book, row: CostRow, sizes: dict[str, str]) -> dict[str, Any]:
     )
     return {
         "row": ", ".join(part for part in parts if part),
-        "name": row.configuration,
+        "configuration": row.configuration,
         "series": row.basis,
         "median": share,
         "low": share,
@@ -173,7 +173,7 @@ def _signs(found: Sequence[str]) -> dict[str, Sign]:
 def _point(book: Book, name: str, one: Statistic, scale: people.Scale) -> dict[str, Any]:
     return {
         "row": name,
-        "name": one.configuration,
+        "configuration": one.configuration,
         "series": _kind(book, one.configuration),
         "median": scale.value(one.median),
         "low": scale.value(one.low),
