@@ -13,7 +13,8 @@ from markupsafe import Markup
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import as_script, unchecked
+from nephoscope.report.figures.drawn import VEGA_LITE_VERSION, svg_of
+from nephoscope.report.figures.spec import as_script, unchecked, unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.chapters import chapters
 from nephoscope.report.main.doubts import doubts
@@ -41,7 +42,6 @@ from nephoscope.report.tables.html import folded_html, rows_html
 from nephoscope.report.tables.statistics import leaderboard
 
 TEMPLATES = Path(__file__).parent / "templates"
-VEGA_LITE_VERSION = "6.4"
 LIBRARY = "window.vegaEmbed = vegaEmbed;"
 
 
@@ -129,7 +129,13 @@ def environment() -> jinja2.Environment:
     )
     templates.globals["rows_html"] = rows_html
     templates.globals["folded_html"] = folded_html
+    templates.globals["drawn"] = _drawn
     return templates
+
+
+def _drawn(script: str, columns: int) -> Markup:
+    """A chart as SVG, so that it is there before the scripts have run."""
+    return Markup(svg_of(unpacked(script), columns))  # noqa: S704  # SVG by Vega, which escapes text
 
 
 @cache
@@ -140,6 +146,7 @@ def _assets() -> dict[str, Markup | str]:
     behaviour = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     exploring = (TEMPLATES / "explorer.js").read_text(encoding="utf-8")
     scripts = {"libraries": libraries, "early": early, "behaviour": behaviour, "exploring": exploring}
+    # The library is text until a chart needs it: a browser takes long to run it.
     sources = " ".join(f"'sha256-{_digest(text)}'" for text in scripts.values())
     policy = f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data:"
     policy += "; base-uri 'none'; form-action 'none'"

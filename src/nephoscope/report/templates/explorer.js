@@ -343,7 +343,7 @@
     const any = spec.datasets.points.length > 0;
     find("front").hidden = !any;
     drawing = drawing
-      .then(() => (any ? window.vegaEmbed(box, spec, { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config, tooltip: { theme: "custom" } }) : null))
+      .then(() => (any ? window.chartLibrary().then(() => window.vegaEmbed(box, spec, { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config, tooltip: { theme: "custom" } })) : null))
       .catch((error) => console.error("explorer", error))
       .then(() => { document.documentElement.dataset.explorer = String(Number(document.documentElement.dataset.explorer ?? 0) + 1); });
   };

@@ -28,6 +28,16 @@
       }
   };
 
+  // It takes a browser long to run the library, so it waits until the page can be used.
+  const idle = () => new Promise((resume) => (window.requestIdleCallback ?? setTimeout)(resume, { timeout: 300 }));
+  let library;
+  window.chartLibrary = () =>
+    (library ??= idle().then(() => {
+      const script = document.createElement("script");
+      script.textContent = document.getElementById("library").textContent;
+      document.head.append(script);
+    }));
+
   const draw = async (box) => {
     const specification = await specificationOf(document.querySelector(`script[data-for="${box.id}"]`));
     const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: sized(box.clientWidth), tooltip: { theme: "custom" } };
@@ -38,15 +48,25 @@
     });
   };
 
+  const distance = (box) => {
+    const { top, bottom } = box.getBoundingClientRect();
+    return Math.max(0, top - innerHeight, -bottom);
+  };
+
+  // The nearest first: a reader may have jumped meanwhile.
   const drawAll = async () => {
-    for (const box of document.querySelectorAll(".drawing")) {
+    const waiting = new Set(document.querySelectorAll(".drawing"));
+    if (waiting.size) await window.chartLibrary();
+    while (waiting.size) {
+      const box = [...waiting].reduce((near, other) => (distance(other) < distance(near) ? other : near));
+      waiting.delete(box);
       try {
         await draw(box);
       } catch (error) {
         box.textContent = "This chart could not be drawn; its data is in the table below.";
         console.error(box.id, error);
       }
-      await new Promise((resume) => setTimeout(resume));
+      await idle();
     }
     root.dataset.charts = "drawn";
   };
@@ -115,7 +135,7 @@
       if (at.tagName === "DETAILS") at.open = true;
       if (at.matches("tbody.more")) unfold(at.previousElementSibling);
     }
-    if (target?.matches("#trial-list tr")) openRecord(target);
+    if (target && target.matches("#trial-list tr")) openRecord(target);
     if (target) target.scrollIntoView({ block: target.tagName === "TR" ? "center" : "start" });
   };
   addEventListener("hashchange", open);
