@@ -166,10 +166,11 @@ def _versions(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  
     )  # fmt: skip
 
 
-def _replicates(lookup: Lookup, rows: Sequence[Insight]) -> str:
+def _replicates(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
     few = [row for row in lookup.headline_statistics if row.more_replicates_needed]
-    least = min((int(row.numbers["n"]) for row in rows if "n" in row.numbers), default=0)
-    needed = max((row.n + row.more_replicates_needed for row in few), default=0)
+    if not few:
+        return ""
+    least, needed = min(row.n for row in few), max(row.n + row.more_replicates_needed for row in few)
     return (
         f"{people.plural(len(few), 'median')} {'rests' if len(few) == 1 else 'rest'} on fewer than {needed:,} "
         f"replicates, at the least {least:,}: the interval is only the range of the values."

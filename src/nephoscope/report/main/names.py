@@ -39,11 +39,11 @@ def _called(what: str, value: str) -> str:
     return f"{what} {value}"
 
 
-def enumerated(names: Sequence[str], most: int = MAX_NAMED) -> str:
+def enumerated(names: Sequence[str], most: int = MAX_NAMED, last: str = "and") -> str:
     """'a', 'a and b', 'a, b and c', 'a, b and 12 more'."""
     if len(names) > most:
-        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+        return f"{', '.join(names[: most - 1])} {last} {len(names) - most + 1:,} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else ""
 
 
 def compared(lookup: Lookup) -> str:
