@@ -81,6 +81,7 @@ def _evidence(book: Book) -> dict[str, Any]:
         "contrasts": contrasts_table(book),
         "comparisons": comparison_section(book),
         "order": order_figures(book),
+        "drifted": any(insight.rule == "order" for insight in study.insights),
         "draws_values": book.lookup.draws_values,
         "machines": machines_table(book),
         "looks": looks_table(book),

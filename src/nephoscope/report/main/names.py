@@ -54,6 +54,8 @@ def compared(lookup: Lookup) -> str:
         parts.append(people.plural(len(study.benchmarks), "benchmark"))
     if study.source is None:
         parts.append(f"{people.plural(study.replicates, 'replicate')} of each")
+    if study.source is not None:
+        parts.append(f"measured by others ({study.source.source})")
     if study.started_unix_ms is not None:
         parts.append(f"measured on {people.moment(study.started_unix_ms)[:10]}")
     if study.price_date and any(row.month_usd is not None for row in study.costs):

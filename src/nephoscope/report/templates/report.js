@@ -55,7 +55,7 @@
 
   // The nearest first: a reader may have jumped meanwhile.
   const drawAll = async () => {
-    const waiting = new Set(document.querySelectorAll(".drawing"));
+    const waiting = new Set([...document.querySelectorAll(".drawing")].filter((box) => !box.closest(".order-fold:not([open])")));
     if (waiting.size) await window.chartLibrary();
     while (waiting.size) {
       const box = [...waiting].reduce((near, other) => (distance(other) < distance(near) ? other : near));
@@ -70,6 +70,12 @@
     }
     root.dataset.charts = "drawn";
   };
+  // A chart without a width cannot be drawn, so folded ones wait.
+  for (const fold of document.querySelectorAll(".order-fold"))
+    fold.addEventListener("toggle", async () => {
+      await window.chartLibrary();
+      for (const box of fold.querySelectorAll(".drawing:empty")) await draw(box);
+    }, { once: true });
 
   // The record of a trial stands below its row once a reader asks for it.
   let records;
@@ -140,7 +146,7 @@
   };
   addEventListener("hashchange", open);
   addEventListener("beforeprint", () => {
-    for (const fold of document.querySelectorAll("main details")) if (!fold.closest("figure")) fold.open = true;
+    for (const fold of document.querySelectorAll("main details")) if (!fold.closest("figure") && !fold.matches(".order-fold")) fold.open = true;
   });
 
   const names = { "": "Auto", light: "Light", dark: "Dark" };
