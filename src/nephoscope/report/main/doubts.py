@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nephoscope.model.rows import Insight
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup, unique
-from nephoscope.report.main.names import enumerated
+from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
 
 MAX_DOUBTS = 10
@@ -92,7 +92,8 @@ def _by_benchmark(rows: Sequence[Insight], name: str) -> Counter[str]:
 
 def _configurations(lookup: Lookup, rows: Sequence[Insight]) -> list[str]:
     found = {lookup.trials[trial].configuration for row in rows for trial in row.trials if trial in lookup.trials}
-    return [name for name in lookup.configurations if name in found]
+    names = names_of(lookup)
+    return [names[name] for name in lookup.configurations if name in found]
 
 
 def _benchmarks(rows: Sequence[Insight]) -> list[str]:
@@ -181,10 +182,10 @@ def _steal(lookup: Lookup, rows: Sequence[Insight]) -> str:
     lost = sorted((row for row in lookup.study.steal if row.over), key=lambda row: -row.share)
     if not lost:
         return rows[0].text if rows[0].kind == "warning" and _short(rows[0].text) else ""
-    worst = lost[0]
+    worst, names = lost[0], names_of(lookup)
     return (
-        f"The hypervisor took CPU time from trials of {enumerated([row.configuration for row in lost])}; "
-        f"{'most often ' if len(lost) > 1 else ''}{people.share(worst.share)} of those of {worst.configuration}."
+        f"The hypervisor took CPU time from trials of {enumerated([names[row.configuration] for row in lost])}; "
+        f"{'most often ' if len(lost) > 1 else ''}{people.share(worst.share)} of those of {names[worst.configuration]}."
     )
 
 
@@ -208,7 +209,7 @@ def _noise(lookup: Lookup, rows: Sequence[Insight]) -> str:
     return (
         f"{len(wide):,} of {people.plural(len(own), 'median')} {'is' if len(wide) == 1 else 'are'} known less "
         f"precisely than the margin of ±{margin:g} %{where}; the worst is ±{people.percent(worst.margin_percent)}, of "
-        f"{worst.benchmark} on {worst.configuration}."
+        f"{worst.benchmark} on {names_of(lookup)[worst.configuration]}."
     )
 
 

@@ -72,8 +72,9 @@ def _machines(lookup: Lookup) -> str:
         shown = sorted({_value(lookup, only.what, *pair) for pair in only.values.items()}, key=_by_size)
         said = " against ".join(shown) if len(shown) < 3 else enumerated(shown)
         return f"{count}: they differ only in {only.what} ({said})."
-    differences = f": {lookup.study.differences}" if lookup.study.differences else ""
-    return f"{count}{_of_providers(lookup)}{differences}."
+    sold, differences = _of_providers(lookup), lookup.study.differences
+    obvious = bool(sold) and "differ in" in differences  # machines of several types
+    return f"{count}{sold}{'' if obvious or not differences else f': {differences}'}."
 
 
 def _of_providers(lookup: Lookup) -> str:
