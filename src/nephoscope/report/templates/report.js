@@ -53,19 +53,32 @@
     return Math.max(0, top - innerHeight, -bottom);
   };
 
+  const drawn = async (box) => {
+    try {
+      await draw(box);
+    } catch (error) {
+      box.textContent = "This chart could not be drawn; its data is in the table below.";
+      console.error(box.id, error);
+    }
+  };
+
+  // Charts that came as pictures fit the window and answer the pointer once a reader gets there.
+  const seen = new IntersectionObserver(async (entries) => {
+    const boxes = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
+    for (const box of boxes) seen.unobserve(box);
+    if (boxes.length) await window.chartLibrary();
+    for (const box of boxes) await drawn(box);
+  }, { rootMargin: "200px" });
+  for (const box of document.querySelectorAll(".drawing:not(:empty)")) seen.observe(box);
+
   // The nearest first: a reader may have jumped meanwhile.
   const drawAll = async () => {
-    const waiting = new Set([...document.querySelectorAll(".drawing")].filter((box) => !box.closest(".order-fold:not([open])")));
+    const waiting = new Set([...document.querySelectorAll(".drawing:empty")].filter((box) => !box.closest(".order-fold:not([open])")));
     if (waiting.size) await window.chartLibrary();
     while (waiting.size) {
       const box = [...waiting].reduce((near, other) => (distance(other) < distance(near) ? other : near));
       waiting.delete(box);
-      try {
-        await draw(box);
-      } catch (error) {
-        box.textContent = "This chart could not be drawn; its data is in the table below.";
-        console.error(box.id, error);
-      }
+      await drawn(box);
       await idle();
     }
     root.dataset.charts = "drawn";
@@ -74,7 +87,7 @@
   for (const fold of document.querySelectorAll(".order-fold"))
     fold.addEventListener("toggle", async () => {
       await window.chartLibrary();
-      for (const box of fold.querySelectorAll(".drawing:empty")) await draw(box);
+      for (const box of fold.querySelectorAll(".drawing:empty")) await drawn(box);
     }, { once: true });
 
   // The record of a trial stands below its row once a reader asks for it.
