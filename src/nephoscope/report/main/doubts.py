@@ -217,7 +217,7 @@ def _outliers(lookup: Lookup, rows: Sequence[Insight]) -> str:
     values = sum(row.n for row in lookup.headline_statistics)
     flagged = _sum(rows, "flagged")
     where = _most(_by_benchmark(rows, "flagged"))
-    return f"Outliers in {flagged:,} of {people.plural(values, 'value')}{where}. All of them count."
+    return f"Outliers in {flagged:,} of {people.plural(values, 'value')}{where}. They stay in all statistics."
 
 
 def _gate(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`

@@ -12,7 +12,7 @@ _COMMAND = re.compile(r"`(nephoscope run [^`]*)`")
 
 @dataclass(frozen=True)
 class Repair:
-    """What stands above the verdict where trials cannot be used."""
+    """What is above the verdict where trials cannot be used."""
 
     text: str
     then: str

@@ -90,7 +90,7 @@
       for (const box of fold.querySelectorAll(".drawing:empty")) await drawn(box);
     }, { once: true });
 
-  // The record of a trial stands below its row once a reader asks for it.
+  // The record of a trial is below its row once a reader asks for it.
   let records;
   const element = (tag, text, ...inside) => {
     const made = document.createElement(tag);
