@@ -13,7 +13,8 @@ from markupsafe import Markup
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import as_script, packed, unchecked
+from nephoscope.report.figures.drawn import VEGA_LITE_VERSION, svg_of
+from nephoscope.report.figures.spec import as_script, packed, unchecked, unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.chapters import chapters
 from nephoscope.report.main.doubts import doubts
@@ -42,7 +43,6 @@ from nephoscope.report.tables.html import folded_html, rows_html
 from nephoscope.report.tables.statistics import leaderboard
 
 TEMPLATES = Path(__file__).parent / "templates"
-VEGA_LITE_VERSION = "6.4"
 LIBRARY = "window.vegaEmbed = vegaEmbed;"
 EXPLORER = ("model", "address", "numbers", "table", "pinned", "download", "controls")
 """Scripts of the explorer, in the order in which they build on each other; one script element."""
@@ -85,6 +85,7 @@ def _evidence(book: Book) -> dict[str, Any]:
         "contrasts": contrasts_table(book),
         "comparisons": comparison_section(book),
         "order": order_figures(book),
+        "drifted": any(insight.rule == "order" for insight in study.insights),
         "draws_values": book.lookup.draws_values,
         "machines": machines_table(book),
         "looks": looks_table(book),
@@ -133,7 +134,13 @@ def environment() -> jinja2.Environment:
     )
     templates.globals["rows_html"] = rows_html
     templates.globals["folded_html"] = folded_html
+    templates.globals["drawn"] = _drawn
     return templates
+
+
+def _drawn(script: str, columns: int) -> Markup:
+    """A chart as SVG, so that it is there before the scripts have run."""
+    return Markup(svg_of(unpacked(script), columns))  # noqa: S704  # SVG by Vega, which escapes text
 
 
 @cache
@@ -144,6 +151,7 @@ def _assets() -> dict[str, Markup | str]:
     behaviour = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     exploring = "".join((TEMPLATES / f"explorer-{name}.js").read_text(encoding="utf-8") for name in EXPLORER)
     scripts = {"libraries": libraries, "early": early, "behaviour": behaviour, "exploring": exploring}
+    # The library is text until a chart needs it: a browser takes long to run it.
     sources = " ".join(f"'sha256-{_digest(text)}'" for text in scripts.values())
     policy = f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data:"
     policy += "; base-uri 'none'; form-action 'none'"
