@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.model.errors import StudyError
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
 from nephoscope.study.reference import main, study_reference

@@ -1,6 +1,6 @@
 """Arguments and options that several commands share, and how a command joins the command line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,6 +49,7 @@ def add_command(
     command: Callable[..., None],
     *,
     example: str,
+    more: Sequence[str] = (),
     then: str = "",
     name: str | None = None,
     under: str = "",
@@ -59,10 +60,12 @@ def add_command(
         app: the command line, or a group of commands.
         command: a function whose arguments say what it takes.
         example: a command line, without `nephoscope`.
+        more: further command lines.
         then: what to do next.
         name: of the command, where it is not the function's.
         under: the heading in the list of commands.
     """
     following = f"\n\nNext: {then}" if then else ""
-    epilog = f"Example: nephoscope {example}{following}"
+    examples = "\n\n".join(f"Example: nephoscope {one}" for one in (example, *more))
+    epilog = f"{examples}{following}"
     app.command(name, epilog=epilog, rich_help_panel=under or None)(command)

@@ -58,6 +58,22 @@ State = Annotated[
     typer.Option("--state", metavar="URL", help="PostgreSQL database through which several controllers share a study"),
 ]
 
+Dsns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dsn",
+        metavar="URL",
+        help="a PostgreSQL server of your own, postgresql://user@host:port/database; with --compare once, or once for "
+        "each value. The password goes into PGPASSWORD, never here",
+    ),
+]
+Compare = Annotated[
+    str | None,
+    typer.Option(
+        "--compare", metavar="SETTING=A,B", help="a setting of PostgreSQL, or `version`, and the values to compare"
+    ),
+]
+
 StudyOrFolder = Annotated[
     Path,
     typer.Argument(
@@ -85,7 +101,18 @@ RefusedBy = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    add_command(app, init, under=MEASURE, example="init my-study.toml", then="nephoscope plan my-study.toml")
+    add_command(
+        app,
+        init,
+        under=MEASURE,
+        example="init my-study.toml",
+        more=(
+            "init --compare shared_buffers=128MB,1GB",
+            "init --compare version=15,18 versions.toml",
+            "init --dsn postgresql://bench@db.example.com/bench",
+        ),
+        then="nephoscope plan my-study.toml",
+    )
     add_command(app, plan, under=MEASURE, example="plan studies/laptop.toml", then="nephoscope run studies/laptop.toml")
     add_command(
         app,
@@ -101,12 +128,36 @@ def register(app: typer.Typer) -> None:
 
 def init(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="the file to write")] = Path("study.toml"),
+    dsn: Dsns = None,
+    compare: Compare = None,
 ) -> None:
-    """Write a starter study that explains every key."""
+    """Write a study: an example that explains every key, or with options the study of an everyday question.
+
+    With --dsn it measures a server of your own. With --compare it compares values of a setting, or versions, on servers
+    that nephoscope starts on this machine; with both, on servers of your own. One server is enough for a setting that a
+    session may change, such as work_mem; others need one server for each value.
+    """
     from nephoscope.study.starter import starter_study
 
-    write_new(file, starter_study())
+    if dsn or compare:
+        write_new(file, _everyday(dsn or [], compare))
+    else:
+        write_new(file, starter_study())
     tell(f"wrote {file}; next: nephoscope plan {file}")
+
+
+def _everyday(dsns: list[str], compare: str | None) -> str:
+    """The text of a study, once its servers have been asked."""
+    import asyncio
+
+    from nephoscope.app.stages.beginning import require_addresses, require_comparable
+    from nephoscope.study.everyday import everyday_study, read_change
+
+    require_addresses(dsns)
+    change = None if compare is None else read_change(compare)
+    for sentence in asyncio.run(require_comparable(change, dsns)):
+        tell(f"warning: {sentence}", style="yellow")
+    return everyday_study(change, dsns)
 
 
 def plan(study: StudyFile, scale: Scale = None, like: Like = None, rows: Rows = False, as_json: AsJson = False) -> None:

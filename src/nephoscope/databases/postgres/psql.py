@@ -1,12 +1,13 @@
 """How nephoscope asks a PostgreSQL server: by `psql`, with the same few variables as the load generator."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Command
-from nephoscope.model.errors import DatabaseFailed, TargetUnreachable, ToolFailed, ToolTimedOut
+from nephoscope.model.errors import DatabaseFailed, NephoscopeError, TargetUnreachable, ToolFailed, ToolTimedOut
 from nephoscope.study.address import without_password
 
 _VARIABLES = ("PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT")
@@ -50,6 +51,9 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+_SAID = re.compile(r"(?:psql: error: |FATAL:\s+|ERROR:\s+)")
+
+
 @dataclass(frozen=True)
 class UsersServer:
     """A server of the user's, asked from this machine."""
@@ -79,9 +83,15 @@ class UsersServer:
             return await self.ask("SHOW server_version")
         except (ToolFailed, ToolTimedOut) as error:
             raise TargetUnreachable(
-                f"the server at {without_password(self.dsn)} does not answer: {error.message}",
+                f"the server at {without_password(self.dsn)} does not answer: {reason(error)}",
                 hint="start it, correct the address, or set PGPASSWORD",
             ) from error
+
+
+def reason(error: NephoscopeError) -> str:
+    """What the server said, in one line without the command that asked it."""
+    said = _SAID.split(error.message)[-1].strip()
+    return said.splitlines()[0] if said else error.message
 
 
 def psql_here() -> str:
