@@ -67,6 +67,7 @@ from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
 from nephoscope.study.contrasts import contrasts_of
+from nephoscope.study.differences import what_differs
 from nephoscope.study.model import Study
 from nephoscope.study.scopes import Scope, scopes_of
 
@@ -205,6 +206,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         looks=list(inputs.looks),
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
+        differences=what_differs(inputs.study.configurations, inputs.study.contrasts),
     )
 
 

@@ -100,5 +100,8 @@ class AnalysedStudy(Frozen):
     judged_again: Disturbance | None = Field(
         default=None, description="stored steal was judged again like this; None: as when the trials ran"
     )
+    differences: str = Field(
+        default="", description="a clause: 'they differ only in shared_buffers: 128MB and 1GB'; empty: not known"
+    )
     source: SourceRecord | None = Field(default=None, description="source of imported results; None: measured here")
     inputs_digest: str | None = Field(default=None, description="digest of all input of the analysis; None: not known")

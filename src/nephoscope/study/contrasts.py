@@ -162,6 +162,11 @@ def _found(facts: Mapping[str, Facts]) -> Iterator[Question]:
 def _name(key: str, left: str, right: str) -> str:
     if key == VENDOR and "Arm" in (left, right):
         return "architecture"
+    return name_of(key)
+
+
+def name_of(key: str) -> str:
+    """What a reader calls a key: 'server version', 'shared_buffers'."""
     return _NAMES.get(key) or key.rpartition("settings.")[2]
 
 
