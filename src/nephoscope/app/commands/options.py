@@ -7,6 +7,9 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
+from nephoscope.app.console import say
+from nephoscope.model.errors import EXIT_OK
+
 MEASURE = "Measure"
 RESULTS = "Look at results"
 OTHERS = "Results and prices from elsewhere"
@@ -19,7 +22,17 @@ AsJson = Annotated[bool, typer.Option("--json", help="print JSON instead of a ta
 
 
 class Group(typer.core.TyperGroup):
-    """Lists commands under the headings of their groups. Typer does that with Rich only, which takes time to load."""
+    """Lists commands under the headings of their groups. Typer does that with Rich only, which takes time to load.
+
+    Without arguments it prints its help, which is no error.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See `TyperGroup`."""
+        if not args and not ctx.resilient_parsing:
+            say(ctx.get_help())
+            ctx.exit(EXIT_OK)
+        return list(super().parse_args(ctx, args))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """See `TyperGroup`."""
