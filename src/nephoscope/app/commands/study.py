@@ -1,5 +1,6 @@
 """`nephoscope init`, `plan`, `run` and `demo`: from a study file to stored trials. Loads what a command uses in it."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -164,8 +165,11 @@ def plan(study: StudyFile, scale: Scale = None, like: Like = None, rows: Rows = 
     """Show what a study would measure and could decide, for how long and for how many dollars. Starts nothing."""
     from nephoscope.app import planned as words
     from nephoscope.app.stages import planning
+    from nephoscope.app.stages.advice import warnings_with_lines
 
-    planned = planning.plan(planning.read_study(study), scale=scale)
+    text = read_text(study)
+    loaded = planning.load(text, str(study))
+    planned = planning.plan(loaded, scale=scale)
     if as_json:
         print_json(planned)
         return
@@ -178,6 +182,8 @@ def plan(study: StudyFile, scale: Scale = None, like: Like = None, rows: Rows = 
     for line in planning.decides(planned, _analysed(like), "" if like is None else str(like)):
         say(line)
     _warn(planned)
+    for warning in warnings_with_lines(text, str(study), loaded, planned, _cpus_here()):
+        tell(f"warning: {warning}", style="yellow")
     tell(f"every trial: nephoscope plan {study} --rows", style="dim")
 
 
@@ -240,10 +246,12 @@ def demo(out: Out = None) -> None:
 def _run(text: str, name: str, out: Path | None, options: "CliOptions", *, scale: float | None, replan: bool) -> None:
     from nephoscope.app.planned import in_one_line
     from nephoscope.app.stages import planning, running
+    from nephoscope.app.stages.advice import require_cpus
     from nephoscope.store.folder import ResultsFolder
 
     study = planning.load(text, name)
-    folder = ResultsFolder(out or Path("results") / study.name)
+    require_cpus(study, _cpus_here())
+    folder = ResultsFolder.for_results(out or Path("results") / study.name)
     how = running.run_options(folder, study, options)
     planned = planning.plan(study, scale=scale)
     tell(in_one_line(planned))
@@ -310,6 +318,11 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
     )
     if outcome.failed or outcome.refused:
         raise typer.Exit(EXIT_TRIALS_FAILED)
+
+
+def _cpus_here() -> int:
+    """Number of CPUs that this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def _warn(planned: "Plan") -> None:
