@@ -81,7 +81,7 @@ def main(study_file: str, out: str, where: str, clusters: str, max_usd: str, sta
     with folder.lock():
         planned = plan(study)
         adopt_plan(folder, text, planned, replan=False)
-        with LiveProgress(talk(), SystemClock(), len(planned.trials), 1.0) as progress:
+        with LiveProgress(talk(), SystemClock(), planned.trials) as progress:
             world = real_world(progress)
             provider = provider_of(where)
             world = replace(world, providers={provider.name: provider}, observe=observe_disturbed)

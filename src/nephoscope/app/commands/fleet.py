@@ -144,7 +144,7 @@ def _clean_machines(folder: Path) -> None:
     from nephoscope.store.folder import ResultsFolder
 
     stored = ResultsFolder.existing(folder)
-    with stored.lock(), LiveProgress(talk(), SystemClock(), 0, 0.0) as progress:
+    with stored.lock(), LiveProgress(talk(), SystemClock(), []) as progress:
         found = asyncio.run(tracking.clean_up(stored, real_world(progress)))
     for key in found.terminated:
         say(f"deleted {key}")

@@ -285,8 +285,7 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions") -> "Stu
     from nephoscope.run.signals import run_until_stopped
 
     folder.forget_analysis()
-    left_s, trials = running.expected_left_s(folder), len(folder.plan().trials)
-    with LiveProgress(talk(), SystemClock(), trials, left_s) as progress:
+    with LiveProgress(talk(), SystemClock(), running.left(folder)) as progress:
         return run_until_stopped(running.run(folder, study, real_world(progress), how))
 
 

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from nephoscope.app.stages.stopping import stopping_rule
 from nephoscope.checks.repeatable import POLICIES, Cause, policy_of
 from nephoscope.model.errors import InputError
-from nephoscope.model.records import Plan
+from nephoscope.model.records import Plan, PlannedTrial
 from nephoscope.plan.budget import check_budget
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
@@ -89,14 +89,10 @@ def adopt(folder: ResultsFolder, text: str, study: Study, planned: Plan, *, repl
     folder.forget_analysis()
 
 
-def expected_left_s(folder: ResultsFolder) -> float:
-    """What the plan expects of the trials that are not finished."""
+def left(folder: ResultsFolder) -> list[PlannedTrial]:
+    """The trials that are not finished."""
     not_needed = folder.not_needed()
-    return sum(
-        planned.expected_duration_s
-        for planned, trial in folder.planned()
-        if due(trial) and planned.intent.id not in not_needed
-    )
+    return [planned for planned, trial in folder.planned() if due(trial) and planned.intent.id not in not_needed]
 
 
 async def run(folder: ResultsFolder, study: Study, world: World, options: RunOptions | None = None) -> StudyOutcome:

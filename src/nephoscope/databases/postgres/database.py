@@ -24,6 +24,7 @@ from nephoscope.databases.base import (
     Endpoint,
     HasFixtures,
     HasFootprint,
+    HasLoadedBytes,
     HasReplication,
     HasSettings,
     HasUpkeep,
@@ -80,7 +81,9 @@ DEFAULT_SETTINGS: Mapping[str, str] = {
 }
 
 
-class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplication, HasFootprint, HasSettings):
+class PostgresDatabase(
+    Database, HasFixtures, CanAttach, HasUpkeep, HasReplication, HasFootprint, HasLoadedBytes, HasSettings
+):
     """See the module's text. One instance serves one study."""
 
     name = "postgres"
@@ -227,6 +230,12 @@ class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicati
         record = made.record(copy, made.COPY)
         await self._sql(cluster, endpoint, create, record, *alter, timeout_s=COPY_TIMEOUT_S)
         return _with_database(endpoint, copy)
+
+    # HasLoadedBytes
+
+    @override
+    async def loaded_bytes(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> int:
+        return int(await self._sql(cluster, endpoint, f"SELECT pg_database_size({text(fixture)})"))
 
     # HasSettings
 
