@@ -40,7 +40,7 @@ def live_line(view: View, width: int, turn: int = 0) -> str:
     If there is too little room, it first omits how far the trial is, then shortens its name, then the value.
     """
     head = f"{_SPINNER[turn % len(_SPINNER)]} {view.ended}/{view.planned} "
-    tail = f"  {duration(view.left_s)} left"
+    tail = f"  {duration(view.left_s)} left" if view.left_s >= 1 else "  almost done"
     room = max(0, width - len(head) - len(tail))
     value = f": {view.value}" if view.value else ""
     whole = f"{view.title}{value}"
@@ -67,8 +67,9 @@ class LiveProgress:
         self._planned = 0
         self._done = 0
         self._remaining = Remaining(left)
-        self._running: list[tuple[PlannedTrial, float]] = []
+        self._running: list[PlannedTrial] = []
         self._value = ""
+        self._loading = False
         self._live = Live(
             console=console,
             refresh_per_second=_TURNS_PER_S,
@@ -93,9 +94,8 @@ class LiveProgress:
 
     def trial_started(self, trial: PlannedTrial) -> None:
         """See `Listener.trial_started`."""
-        now_s = self._clock.monotonic_s()
-        self._running.append((trial, now_s))
-        self._remaining.started(trial, now_s)
+        self._running.append(trial)
+        self._remaining.started(trial, self._clock.monotonic_s())
         self._value = ""
 
     def value(self, text: str) -> None:
@@ -104,13 +104,14 @@ class LiveProgress:
 
     def loading(self, trial_id: str, share: float | None) -> None:
         """See `Listener.loading`."""
-        self._remaining.loading(trial_id, self._clock.monotonic_s())
+        self._remaining.loading(trial_id, self._clock.monotonic_s(), share)
+        self._loading = True
         self._value = "loading its data set" + ("" if share is None else f", {share:.0%}")
 
     def loaded(self, trial_id: str) -> None:
         """See `Listener.loaded`."""
         self._remaining.loaded(trial_id, self._clock.monotonic_s())
-        self._value = ""
+        self._loading, self._value = False, ""
 
     def trial_again(self, trial: PlannedTrial, reasons: list[str], wait_s: float) -> None:
         """See `Listener.trial_again`."""
@@ -144,8 +145,8 @@ class LiveProgress:
             self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)
 
     def _stop(self, trial: PlannedTrial) -> None:
-        self._running = [one for one in self._running if one[0].intent.id != trial.intent.id]
-        self._value = ""
+        self._running = [one for one in self._running if one.intent.id != trial.intent.id]
+        self._loading, self._value = False, ""
 
     def _draw(self) -> Text:
         """The live line of this moment."""
@@ -157,11 +158,12 @@ class LiveProgress:
         """Title, value and how far, of the trial that started last."""
         if not self._running:
             return "", "", ""
-        trial, began_s = self._running[-1]
+        trial = self._running[-1]
         others = f" and {len(self._running) - 1} more" if len(self._running) > 1 else ""
         title = f"{trial.intent.configuration_name} · {trial.intent.benchmark.name}{others}"
-        spent = f"{now_s - began_s:.0f} s of {self._remaining.expected_s(trial):.0f} s"
-        return title, self._value, "" if self._value.startswith("loading") else spent
+        spent_s, expected_s = self._remaining.spent_s(trial, now_s), self._remaining.expected_s(trial)
+        spent = f"{spent_s:.0f} s" + (f" of {expected_s:.0f} s" if spent_s <= expected_s else "")
+        return title, self._value, "" if self._loading else spent
 
 
 def _scale(intent: TrialIntent) -> str:

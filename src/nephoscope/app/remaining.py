@@ -19,6 +19,11 @@ class _Running:
     began_s: float
     load_s: float = 0.0
     loading_since_s: float | None = None
+    load_ends_s: float = 0.0
+    """When the load will end, as far as its share tells."""
+
+    def load_left_s(self, now_s: float) -> float:
+        return 0.0 if self.loading_since_s is None else max(0.0, self.load_ends_s - now_s)
 
 
 @dataclass
@@ -44,18 +49,22 @@ class Remaining:
         self._waiting.pop(trial.intent.id, None)
         self._running[trial.intent.id] = _Running(trial, now_s)
 
-    def loading(self, trial_id: str, now_s: float) -> None:
-        """A trial loads its data set; may be repeated."""
+    def loading(self, trial_id: str, now_s: float, share: float | None = None) -> None:
+        """A trial loads its data set, of which `share` is there; None: not known. May be repeated."""
         running = self._running.get(trial_id)
-        if running is not None and running.loading_since_s is None:
+        if running is None:
+            return
+        if running.loading_since_s is None:
             running.loading_since_s = now_s
+        if share:
+            running.load_ends_s = running.loading_since_s + (now_s - running.loading_since_s) / share
 
     def loaded(self, trial_id: str, now_s: float) -> None:
         """It has loaded it."""
         running = self._running.get(trial_id)
         if running is not None and running.loading_since_s is not None:
             running.load_s += now_s - running.loading_since_s
-            running.loading_since_s = None
+            running.loading_since_s, running.began_s = None, now_s
 
     def ended(self, trial: PlannedTrial, took_s: float | None) -> None:
         """A trial ended.
@@ -83,25 +92,30 @@ class Remaining:
 
     def seconds(self, now_s: float) -> float:
         """Until the last trial ends, while as many run at once as now."""
-        waiting_s = sum(self._expected_s(one) for one in self._waiting.values())
+        waiting_s = sum(self.expected_s(one) for one in self._waiting.values())
         to_load = {_place(one): one for one in self._waiting.values() if _loads_apart(one)}
         running = {_place(one.trial) for one in self._running.values()}
         loads_s = sum(
             self._load_s(one) for place, one in to_load.items() if place not in self._loaded and place not in running
         )
-        running_s = [self._left_of_s(one, now_s) for one in self._running.values()]
+        running_s = [
+            one.load_left_s(now_s) + max(0.0, self.expected_s(one.trial) - self.spent_s(one.trial, now_s))
+            for one in self._running.values()
+        ]
         return (waiting_s + loads_s + sum(running_s)) / max(1, len(running_s))
 
+    def spent_s(self, trial: PlannedTrial, now_s: float) -> float:
+        """By a trial since it started or, later, since its data set was there; 0 while it loads or does not run."""
+        running = self._running.get(trial.intent.id)
+        if running is None:
+            return 0.0
+        return 0.0 if running.loading_since_s is not None else now_s - running.began_s
+
     def expected_s(self, trial: PlannedTrial) -> float:
-        """Of one trial without its load."""
-        return self._expected_s(trial)
+        """Of one trial without its load.
 
-    def _left_of_s(self, running: _Running, now_s: float) -> float:
-        load_s = running.load_s + (0.0 if running.loading_since_s is None else now_s - running.loading_since_s)
-        return max(0.0, self._expected_s(running.trial) - (now_s - running.began_s - load_s))
-
-    def _expected_s(self, trial: PlannedTrial) -> float:
-        """By its own benchmark if one has ended, else by all others: a machine that is slow is slow for all."""
+        By its own benchmark if one has ended, else by all others: a machine that is slow is slow for all.
+        """
         own = self._learnt.get(trial.intent.benchmark.name)
         known = [own] if own is not None and own.expected_s else list(self._learnt.values())
         expected_s = sum(one.expected_s for one in known)

@@ -52,9 +52,11 @@ def test_the_time_left_learns_loads_and_trials_apart() -> None:
     first, second = of(planned, "one", "tpcc")
     left.started(first, 100.0)
     left.loading(first.intent.id, 101.0)
-    assert left.seconds(131.0) == 7 * 20 + 19  # the load is not the trial
+    assert left.seconds(131.0) == 8 * 20  # the load is not the trial
+    left.loading(first.intent.id, 131.0, 0.75)
+    assert left.seconds(131.0) == 8 * 20 + 10
     left.loaded(first.intent.id, 141.0)
-    assert left.seconds(151.0) == 7 * 20 + 9
+    assert left.seconds(151.0) == 7 * 20 + 10
     left.ended(first, 60.0)  # 40 s of it to load
     assert left.seconds(160.0) == 7 * 20 + 40  # the other configuration will load, too
     left.started(second, 160.0)
@@ -141,3 +143,4 @@ def test_a_terminal_gets_one_line_that_moves_and_a_line_for_each_end() -> None:
     assert "[1/8] block 1" in screen.getvalue()
     assert "valid after 20.0 s\n" in screen.getvalue()
     assert progress._draw().plain.split() == ["⠋", "1/8", "2", "min", "20", "s", "left"]
+    assert live_line(replace(VIEW, left_s=0.4), 80).endswith("  almost done")
