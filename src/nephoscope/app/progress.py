@@ -1,6 +1,5 @@
 """What a person sees while a study runs: one live line on a terminal, plain lines elsewhere."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -61,12 +60,12 @@ def _cut(text: str, length: int) -> str:
 class LiveProgress:
     """A `Listener` for people. Use it as a context manager."""
 
-    def __init__(self, console: Console, clock: Clock, left: Iterable[PlannedTrial]) -> None:
+    def __init__(self, console: Console, clock: Clock, remaining: Remaining) -> None:
         self._console = console
         self._clock = clock
         self._planned = 0
         self._done = 0
-        self._remaining = Remaining(left)
+        self._remaining = remaining
         self._running: list[PlannedTrial] = []
         self._value = ""
         self._loading = False

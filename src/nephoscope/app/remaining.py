@@ -66,18 +66,21 @@ class Remaining:
             running.load_s += now_s - running.loading_since_s
             running.loading_since_s, running.began_s = None, now_s
 
-    def ended(self, trial: PlannedTrial, took_s: float | None) -> None:
+    def ended(self, trial: PlannedTrial, took_s: float | None, load_s: float | None = None) -> None:
         """A trial ended.
 
         Args:
             trial: of the plan.
             took_s: its whole duration with its load; None: not known, or it failed and says nothing about the others.
+            load_s: how much of it was the load; None: what `loading` and `loaded` told.
         """
         self._waiting.pop(trial.intent.id, None)
         running = self._running.pop(trial.intent.id, None)
         if took_s is None:
             return
-        load_s = running.load_s if running is not None and _loads_apart(trial) else 0.0
+        if load_s is None:
+            load_s = running.load_s if running is not None else 0.0
+        load_s = load_s if _loads_apart(trial) else 0.0
         learnt = self._learnt[trial.intent.benchmark.name]
         learnt.expected_s += trial.expected_duration_s
         learnt.took_s += max(0.0, took_s - load_s)

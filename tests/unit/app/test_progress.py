@@ -129,7 +129,9 @@ def test_a_terminal_gets_one_line_that_moves_and_a_line_for_each_end() -> None:
     screen = io.StringIO()
     clock = FakeClock(unix_ms=0)
     planned = trials()
-    progress = LiveProgress(Console(file=screen, width=80, force_terminal=True, color_system=None), clock, planned)
+    progress = LiveProgress(
+        Console(file=screen, width=80, force_terminal=True, color_system=None), clock, Remaining(planned)
+    )
     progress.study_started(8, 0)
     progress.trial_started(planned[0])
     progress.loading(planned[0].intent.id, None)

@@ -138,13 +138,14 @@ def _clean_machines(folder: Path) -> None:
     import asyncio
 
     from nephoscope.app.progress import LiveProgress
+    from nephoscope.app.remaining import Remaining
     from nephoscope.app.stages import tracking
     from nephoscope.app.wiring import real_world
     from nephoscope.run.clock import SystemClock
     from nephoscope.store.folder import ResultsFolder
 
     stored = ResultsFolder.existing(folder)
-    with stored.lock(), LiveProgress(talk(), SystemClock(), []) as progress:
+    with stored.lock(), LiveProgress(talk(), SystemClock(), Remaining([])) as progress:
         found = asyncio.run(tracking.clean_up(stored, real_world(progress)))
     for key in found.terminated:
         say(f"deleted {key}")

@@ -279,13 +279,13 @@ def _resume(path: Path, options: "CliOptions") -> None:
 
 def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions") -> "StudyOutcome":
     from nephoscope.app.progress import LiveProgress
-    from nephoscope.app.stages import running
+    from nephoscope.app.stages import running, tracking
     from nephoscope.app.wiring import real_world
     from nephoscope.run.clock import SystemClock
     from nephoscope.run.signals import run_until_stopped
 
     folder.forget_analysis()
-    with LiveProgress(talk(), SystemClock(), running.left(folder)) as progress:
+    with LiveProgress(talk(), SystemClock(), tracking.remaining(folder)) as progress:
         return run_until_stopped(running.run(folder, study, real_world(progress), how))
 
 

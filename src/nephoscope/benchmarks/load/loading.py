@@ -29,10 +29,11 @@ async def telling_loads(site: Site, fixture: str, whole_bytes: int) -> AsyncIter
 
 async def _watch(site: Site, fixture: str, whole_bytes: int) -> None:
     """A database that does not answer is told by the load itself."""
-    if site.endpoint is None or not isinstance(site.database, HasLoadedBytes) or not whole_bytes:
+    database = site.database
+    if site.endpoint is None or database is None or not isinstance(database, HasLoadedBytes) or not whole_bytes:
         return
     while True:
         await asyncio.sleep(LOOK_EVERY_S)
         with suppress(NephoscopeError):
-            there = await site.database.loaded_bytes(site.cluster, site.endpoint, fixture)
+            there = await database.loaded_bytes(site.cluster, site.endpoint, fixture)
             site.loading(min(_MOST, there / whole_bytes))
