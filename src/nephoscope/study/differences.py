@@ -45,7 +45,7 @@ def what_differs(configurations: Sequence[Configuration], declared: Sequence[Dec
     facts = [facts_of(one) for one in configurations]
     keys = {key for one in facts for key in one if len({other.get(key) for other in facts}) > 1}
     if not keys:
-        return "they are all the same, so that every difference is noise"
+        return "they are equal, so every difference between them is noise"
     stated = _of_servers(configurations, declared) if keys <= _BY_SERVER and _SERVER in keys else ""
     if stated:
         return stated

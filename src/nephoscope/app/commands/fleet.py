@@ -101,7 +101,7 @@ def clean(
     """Delete what nephoscope left: machines of a study, or databases on a server of your own.
 
     With DIR it deletes every machine that the study left at its providers, found by its tags. With --dsn it lists the
-    databases that nephoscope made on a server of yours and recorded there, and drops them with --yes; it never drops
+    databases that nephoscope made on your own server and recorded there, and drops them with --yes; it never drops
     others. Exit code 3 if anything remains.
     """
     if (folder is None) == (dsn is None):

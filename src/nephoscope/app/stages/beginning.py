@@ -1,4 +1,4 @@
-"""What `nephoscope init` asks servers before it writes a study of them: values that no trial could use are told now."""
+"""What `nephoscope init` asks servers before it writes a study of them: it rejects what no trial could use."""
 
 import os
 import subprocess

@@ -28,7 +28,7 @@ async def telling_loads(site: Site, fixture: str, whole_bytes: int) -> AsyncIter
 
 
 async def _watch(site: Site, fixture: str, whole_bytes: int) -> None:
-    """A database that does not answer is told by the load itself."""
+    """Ignores a database that does not answer: the load itself fails then."""
     database = site.database
     if site.endpoint is None or database is None or not isinstance(database, HasLoadedBytes) or not whole_bytes:
         return

@@ -19,7 +19,7 @@ COPY_TIMEOUT_S = 7200.0
 
 
 def argv_of(psql: str, dsn: str, *statements: str) -> list[str]:
-    """A command that runs statements one after the other and prints rows as text, one a line."""
+    """A command that runs statements one after the other and prints rows as text, one per line."""
     options = ("--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", "--no-password")
     return [psql, *options, *(part for one in statements for part in ("--command", one)), dsn]
 
