@@ -252,12 +252,12 @@ def report(folder: ResultsFolder, *, pdf: bool = False) -> Path:
     Raises:
         ToolMissing: what makes PDF is not installed.
     """
-    from nephoscope.report.files import PAGE, report_files
-    from nephoscope.report.pdf import PDF, render_pdf
+    from nephoscope.report.files import report_files
+    from nephoscope.report.parts import Page
+    from nephoscope.report.pdf import PDF, pdf_files
 
     study = analysed(folder)
-    for name, content in report_files(study).items():
+    files = {**report_files(study), **(pdf_files(study) if pdf else {})}
+    for name, content in files.items():
         folder.write_derived(f"{folder.report_dir.name}/{name}", content)
-    if pdf:
-        return folder.write_derived(f"{folder.report_dir.name}/{PDF}", render_pdf(study))
-    return folder.report_dir / PAGE
+    return folder.report_dir / (PDF if pdf else Page.MAIN)
