@@ -5,7 +5,6 @@
 
   const sized = (width) => ({
     ...config,
-    axisY: { ...config.axisY, labelLimit: Math.max(104, Math.min(250, 0.36 * width)) },
     axisX: { ...config.axisX, tickCount: width < 480 ? 4 : 6 },
   });
 
@@ -110,12 +109,13 @@
     });
 
   const open = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const anchor = decodeURIComponent(location.hash.slice(1).split("?")[0]);
+    const target = anchor ? document.getElementById(anchor) : null;
     for (let at = target; at; at = at.parentElement) {
       if (at.tagName === "DETAILS") at.open = true;
       if (at.matches("tbody.more")) unfold(at.previousElementSibling);
     }
-    if (target?.matches("#trial-list tr")) openRecord(target);
+    if (target && target.matches("#trial-list tr")) openRecord(target);
     if (target) target.scrollIntoView({ block: target.tagName === "TR" ? "center" : "start" });
   };
   addEventListener("hashchange", open);
