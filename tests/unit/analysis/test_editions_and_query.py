@@ -104,6 +104,15 @@ def test_a_query_answers(folder: Path) -> None:
     assert csv_of(columns, rows).startswith("configuration,month_usd\nazure-d8s,840.96\n")
 
 
+def test_times_with_a_zone_need_no_further_package(folder: Path) -> None:
+    sql = "select to_timestamp(90) as t, to_timestamp(n) as t, [to_timestamp(0)] from range(3) as r(n) order by n desc;"
+    columns, rows = query(folder, sql)
+    assert columns[:2] == ["t", "t"]
+    assert [row[1] for row in rows] == [f"1970-01-01 00:00:0{second}+00" for second in (2, 1, 0)]
+    assert rows[0][0] == "1970-01-01 00:01:30+00"
+    assert "1970-01-01 00:00:00+00" in str(rows[0][2])
+
+
 @pytest.mark.parametrize(
     ("sql", "message", "hint"),
     [

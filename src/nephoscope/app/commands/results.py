@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from nephoscope.app.commands.options import RESULTS, AsJson, Folder, add_command
-from nephoscope.app.console import print_json, print_table, say, tell
+from nephoscope.app.console import print_answer, print_json, print_table, say, tell
 from nephoscope.model.errors import EXIT_TRIALS_FAILED, ClaimsFailed
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def query(
     elif form == "csv":
         sys.stdout.write(evaluation.csv_of(columns, rows))
     else:
-        print_table(columns, (["" if cell is None else str(cell) for cell in row] for row in rows))
+        print_answer(columns, (["" if cell is None else str(cell) for cell in row] for row in rows))
 
 
 def _plain(cell: Any) -> Any:

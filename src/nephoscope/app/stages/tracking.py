@@ -1,8 +1,12 @@
 """The progress of a study, and the clusters that it left at its providers."""
 
+import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from nephoscope.app.remaining import Remaining
+from nephoscope.benchmarks.load.benchmark import FIXTURE
 from nephoscope.checks.registry import overall
 from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.run.cleaning import CleanupResult, clean, find
@@ -45,12 +49,11 @@ def progress(folder: ResultsFolder, now_unix_ms: int) -> StudyProgress:
     not_needed = folder.not_needed()
     rows = [(row, trial) for row, trial in folder.planned() if row.intent.id not in not_needed or trial.attempts()]
     states = {planned.intent.id: state_of(trial) for planned, trial in rows}
-    active = sum(state not in STOPS and state is not State.PLANNED for state in states.values())
     priced = any(planned.price_usd is not None for planned, _ in rows)
     return StudyProgress(
         states=states,
         not_needed=len(folder.plan().trials) - len(rows),
-        left_s=_left_s(rows, states) / max(1, active),
+        left_s=_remaining(rows, states).seconds(now_unix_ms / 1000),
         spent_usd=spent_usd(folder, now_unix_ms) if priced else None,
     )
 
@@ -66,18 +69,31 @@ def state_of(trial: Trial) -> State:
     return State.DONE if valid else State.INVALID
 
 
-def _left_s(rows: list[tuple[PlannedTrial, Trial]], states: dict[str, State]) -> float:
-    expected = took = left = 0.0
-    for planned, trial in rows:
-        if states[planned.intent.id] not in ENDS:
-            left += planned.expected_duration_s
-            continue
+def remaining(folder: ResultsFolder) -> Remaining:
+    """What is left of a study that nobody runs, with what its finished trials teach."""
+    not_needed = folder.not_needed()
+    rows = [(row, trial) for row, trial in folder.planned() if row.intent.id not in not_needed or trial.attempts()]
+    return _remaining(rows, {row.intent.id: State.PLANNED if due(trial) else State.DONE for row, trial in rows})
+
+
+def _remaining(rows: list[tuple[PlannedTrial, Trial]], states: Mapping[str, State]) -> Remaining:
+    found = Remaining(row for row, _ in rows if states[row.intent.id] not in ENDS)
+    for row, trial in rows:
+        state = states[row.intent.id]
         attempt = trial.decisive_attempt()
         status = attempt.status() if attempt else None
-        if status is not None and status.duration_s is not None and status.state == "finished":
-            expected += planned.expected_duration_s
-            took += status.duration_s
-    return left * (took / expected if expected > 0 else 1.0)
+        if state in ENDS and attempt is not None and status is not None and status.state == "finished":
+            loads_s = [one.duration_s for one in attempt.commands() if one.output == FIXTURE]
+            found.ended(row, status.duration_s, math.fsum(loads_s))
+        elif state not in STOPS and state is not State.PLANNED:
+            found.started(row, _began_s(trial))
+    return found
+
+
+def _began_s(trial: Trial) -> float:
+    """When the attempt that runs was leased, in seconds of Unix time."""
+    leased = [one.at_unix_ms for one in trial.states() if one.state == State.LEASED]
+    return (leased[-1] if leased else trial.states()[-1].at_unix_ms) / 1000
 
 
 async def clean_up(folder: ResultsFolder, world: World) -> CleanupResult:
