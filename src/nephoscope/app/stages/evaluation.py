@@ -15,7 +15,7 @@ from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.editions import EditionOverall, EditionRow
+from nephoscope.model.editions import Editions
 from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable, StorageFailed
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Disturbance, Status, TrialIntent
@@ -206,29 +206,18 @@ def analysed(folder: ResultsFolder) -> AnalysedStudy:
     return found
 
 
-@dataclass(frozen=True)
-class Compared:
-    """Two studies like for like."""
+def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Editions:
+    """What changed from one study to another; see `editions_of`."""
+    from nephoscope.analysis.editions import editions_of
 
-    rows: list[EditionRow]
-    overall: list[EditionOverall]
-    left_out: list[str]
+    return editions_of(analysed(before), analysed(after), basis=basis)
 
 
-def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Compared:
-    """Two studies like for like; see `editions_of` and `overall_of`."""
-    from nephoscope.analysis.editions import editions_of, overall_of
-
-    old, new = analysed(before), analysed(after)
-    rows, left_out = editions_of(old, new, basis=basis)
-    return Compared(rows, overall_of(old, new, rows), left_out)
-
-
-def write_comparison(file: Path, found: Compared, names: tuple[str, str]) -> None:
-    """A comparison as a page."""
+def write_comparison(file: Path, found: Editions, names: tuple[str, str]) -> None:
+    """A comparison as a page of its own."""
     from nephoscope.report.edition_page import render_editions
 
-    write_text(file, render_editions(found.rows, found.overall, found.left_out, names))
+    write_text(file, render_editions(found, names))
 
 
 def query(folder: ResultsFolder, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -246,8 +235,20 @@ def csv_of(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
     return written(columns, rows)
 
 
-def report(folder: ResultsFolder, *, pdf: bool = False) -> Path:
+CHANGES = "changes.html"
+"""The page of a report that compares its study with an earlier one."""
+
+
+def report(
+    folder: ResultsFolder, *, pdf: bool = False, against: ResultsFolder | None = None, basis: str = "on-demand"
+) -> Path:
     """Statistics and sentences -> report; with `pdf` on paper, too, whose path it then returns.
+
+    Args:
+        folder: of the study.
+        pdf: whether to write it on paper, too.
+        against: an earlier study, with which the page `CHANGES` beside the report compares this one.
+        basis: of the prices that are compared.
 
     Raises:
         ToolMissing: what makes PDF is not installed.
@@ -256,8 +257,24 @@ def report(folder: ResultsFolder, *, pdf: bool = False) -> Path:
     from nephoscope.report.pdf import PDF, render_pdf
 
     study = analysed(folder)
-    for name, content in report_files(study).items():
+    files = report_files(study)
+    if against is not None:
+        from nephoscope.report.edition_page import render_editions
+
+        page = render_editions(compare(against, folder, basis), names_of(against, folder), report=PAGE)
+        files[CHANGES] = page.encode()
+    else:
+        (folder.report_dir / CHANGES).unlink(missing_ok=True)
+    for name, content in files.items():
         folder.write_derived(f"{folder.report_dir.name}/{name}", content)
     if pdf:
         return folder.write_derived(f"{folder.report_dir.name}/{PDF}", render_pdf(study))
     return folder.report_dir / PAGE
+
+
+def names_of(before: ResultsFolder, after: ResultsFolder) -> tuple[str, str]:
+    """What two studies are called: the names of their folders, with those above where these are equal."""
+    left, right = before.path.resolve(), after.path.resolve()
+    if left.name != right.name:
+        return left.name, right.name
+    return f"{left.parent.name}/{left.name}", f"{right.parent.name}/{right.name}"
