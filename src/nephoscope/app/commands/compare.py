@@ -53,6 +53,7 @@ def compare(
     """Compare two studies: what changed in performance, in price, and in performance per dollar."""
     from nephoscope.analysis.edition_gate import judge
     from nephoscope.app.stages import evaluation
+    from nephoscope.store.atomic import write_text
     from nephoscope.store.folder import ResultsFolder
 
     if by is not None and not fail_if:
@@ -70,7 +71,7 @@ def compare(
         if str(markdown) == "-":
             say(summary.rstrip("\n"))
         else:
-            evaluation.write_text(markdown, summary)
+            write_text(markdown, summary)
     if as_json:
         print_json(found)
     elif str(markdown) != "-":

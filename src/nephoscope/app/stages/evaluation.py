@@ -196,14 +196,32 @@ def analysed(folder: ResultsFolder) -> AnalysedStudy:
     """The stored analysis; analyses first when it is of other trials, of an earlier version, damaged, or not there."""
     from nephoscope.analysis import stored
 
-    try:
-        found = stored.read(folder) if folder.analysis_path.exists() else None
-    except DamagedFile:
-        found = None
-    if found is None or found.inputs_digest != digest(folder):
+    found = _stored_analysis(folder)
+    if found is None:
         analyze(folder)
         found = stored.read(folder)
     return found
+
+
+def analysed_now(folder: ResultsFolder) -> AnalysedStudy:
+    """As `analysed`, but stores nothing: a study may be running in the folder."""
+    from nephoscope.analysis.analyse import analyse
+
+    found = _stored_analysis(folder)
+    if found is not None:
+        return found
+    return analyse(collect(folder, stored_study(folder), BENCHMARKS, CHECKS, nephoscope.__version__))
+
+
+def _stored_analysis(folder: ResultsFolder) -> AnalysedStudy | None:
+    """None: there is none of these trials by this version."""
+    from nephoscope.analysis import stored
+
+    try:
+        found = stored.read(folder) if folder.analysis_path.exists() else None
+    except DamagedFile:
+        return None
+    return found if found is not None and found.inputs_digest == digest(folder) else None
 
 
 def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Editions:

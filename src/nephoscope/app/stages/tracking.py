@@ -1,6 +1,7 @@
 """The progress of a study, and the clusters that it left at its providers."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nephoscope.checks.registry import overall
@@ -40,19 +41,48 @@ class StudyProgress:
         return ", ".join([*words, f"{self.not_needed} not needed"] if self.not_needed else words)
 
 
+@dataclass(frozen=True)
+class TrialProgress:
+    """What the progress of a study needs to know of one trial."""
+
+    trial: str
+    state: State
+    expected_s: float
+    took_s: float | None
+    """`None`: it has not finished, or how long it took is not known."""
+
+
 def progress(folder: ResultsFolder, now_unix_ms: int) -> StudyProgress:
     """The progress of a study, read from its folder alone; a controller may be running it."""
     not_needed = folder.not_needed()
     rows = [(row, trial) for row, trial in folder.planned() if row.intent.id not in not_needed or trial.attempts()]
-    states = {planned.intent.id: state_of(trial) for planned, trial in rows}
-    active = sum(state not in STOPS and state is not State.PLANNED for state in states.values())
     priced = any(planned.price_usd is not None for planned, _ in rows)
-    return StudyProgress(
-        states=states,
+    return together(
+        [trial_progress(planned, trial) for planned, trial in rows],
         not_needed=len(folder.plan().trials) - len(rows),
-        left_s=_left_s(rows, states) / max(1, active),
         spent_usd=spent_usd(folder, now_unix_ms) if priced else None,
     )
+
+
+def together(trials: Sequence[TrialProgress], *, not_needed: int, spent_usd: float | None) -> StudyProgress:
+    """The progress of a study from that of its trials, without those that are not needed."""
+    active = sum(one.state not in STOPS and one.state is not State.PLANNED for one in trials)
+    return StudyProgress(
+        states={one.trial: one.state for one in trials},
+        not_needed=not_needed,
+        left_s=_left_s(trials) / max(1, active),
+        spent_usd=spent_usd,
+    )
+
+
+def trial_progress(planned: PlannedTrial, trial: Trial) -> TrialProgress:
+    """The progress of one trial, read from its folder."""
+    state, took_s = state_of(trial), None
+    if state in ENDS:
+        attempt = trial.decisive_attempt()
+        status = attempt.status() if attempt else None
+        took_s = status.duration_s if status is not None and status.state == "finished" else None
+    return TrialProgress(planned.intent.id, state, planned.expected_duration_s, took_s)
 
 
 def state_of(trial: Trial) -> State:
@@ -66,17 +96,10 @@ def state_of(trial: Trial) -> State:
     return State.DONE if valid else State.INVALID
 
 
-def _left_s(rows: list[tuple[PlannedTrial, Trial]], states: dict[str, State]) -> float:
-    expected = took = left = 0.0
-    for planned, trial in rows:
-        if states[planned.intent.id] not in ENDS:
-            left += planned.expected_duration_s
-            continue
-        attempt = trial.decisive_attempt()
-        status = attempt.status() if attempt else None
-        if status is not None and status.duration_s is not None and status.state == "finished":
-            expected += planned.expected_duration_s
-            took += status.duration_s
+def _left_s(trials: Sequence[TrialProgress]) -> float:
+    finished = [one for one in trials if one.took_s is not None]
+    expected, took = sum(one.expected_s for one in finished), sum(one.took_s or 0.0 for one in finished)
+    left = sum(one.expected_s for one in trials if one.state not in ENDS)
     return left * (took / expected if expected > 0 else 1.0)
 
 
