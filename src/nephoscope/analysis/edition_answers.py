@@ -11,7 +11,7 @@ from nephoscope.model.rows import ComparisonVerdict
 MAX_DIFFERENCES = 30
 """Settings and CPUs beyond this number are counted, not listed."""
 _OF_A_RUN = frozenset({"port", "cluster_name"})
-"""Settings that every run draws anew, as it does paths."""
+"""Settings that differ from run to run, as paths do."""
 _DECIDED = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.TIE}
 _Titles = Mapping[tuple[str, str], str]
 

@@ -51,7 +51,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     process = start_nephoscope("serve", folder.path, "--port", "0", "--every", "1")
     assert process.stdout is not None
     line = process.stdout.readline().decode()
-    assert line.startswith("http://127.0.0.1:"), line + process.stdout.read1().decode()
+    assert line.startswith("http://127.0.0.1:"), line
     yield Asked(process, folder, int(line.rstrip("/\n").rpartition(":")[2]))
     process.kill()
     process.wait()
