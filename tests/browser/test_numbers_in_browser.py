@@ -24,7 +24,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Opene
     write_report(numbers(REPLICATES), folder)
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield {width: open_report(browser, folder / "index.html", width) for width in WIDTHS}
+        yield {width: open_report(browser, folder / "evidence.html", width) for width in WIDTHS}
         browser.close()
 
 

@@ -40,7 +40,7 @@ def browser() -> Iterator[Any]:
 def report_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results") / "report"
     write_report(example.laptop(), folder)
-    return folder / "index.html"
+    return folder / "evidence.html"
 
 
 @dataclass
@@ -165,7 +165,7 @@ def test_long_tables_unfold_by_their_button_and_by_a_link_into_them(
     folder = tmp_path_factory.mktemp("many") / "report"
     machines = {f"m-{index}": ("aws", "us-east-1", "m6i.2xlarge", 8, 1 + index / 50) for index in range(20)}
     write_report(priced_example.priced(4, machines), folder)
-    page = open_report(browser, folder / "index.html", 390).page
+    page = open_report(browser, folder / "evidence.html", 390).page
     leaders = page.locator("#leaderboard-table tbody.more tr")
     assert leaders.count() > 0
     assert not leaders.first.is_visible()

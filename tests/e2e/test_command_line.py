@@ -102,7 +102,7 @@ def test_a_scale_is_said_in_plan_progress_and_report(tmp_path: Path) -> None:
     assert said in ran.stderr
     assert "replicate 1 · scaled to 5 %: " in ran.stderr
     assert nephoscope("report", out).exit_code == 0
-    page = html.unescape((out / "report" / "index.html").read_text())
+    page = html.unescape((out / "report" / "evidence.html").read_text())
     assert said in page
     assert "cr2020 (fixed), with duration_s 20 instead of 60; workers 1 instead of cpus" in page
 

@@ -70,4 +70,4 @@ def test_masters_grow_and_copies_do_not(tmp_path: Path) -> None:
     assert set(used_up[False]) == {None}, "a load machine has none"
     assert nephoscope("report", out).exit_code == 0
     if {"valkey-3", "valkey-6"} <= {row["configuration"] for row in rows if row["verdict"] == "valid"}:
-        assert "over the number of machines" in (out / "report" / "index.html").read_text(encoding="utf-8")
+        assert "over the number of machines" in (out / "report" / "evidence.html").read_text(encoding="utf-8")

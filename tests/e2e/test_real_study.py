@@ -95,7 +95,7 @@ def test_a_study_measures_checks_and_reports(tmp_path: Path) -> None:
         hits = subprocess.run(["grep", "-rl", "--exclude-dir=report", name, str(out / "trials")], check=False)
         assert hits.returncode == 1, f"{name} stands in a result file"
     assert nephoscope("report", out).exit_code == 0
-    page = (out / "report" / "index.html").read_text(encoding="utf-8")
+    page = (out / "report" / "evidence.html").read_text(encoding="utf-8")
     assert "co-located" in page
 
 

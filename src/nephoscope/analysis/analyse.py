@@ -47,7 +47,7 @@ from nephoscope.analysis.usable import usable_cells
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
-from nephoscope.model.analysed import AnalysedStudy, Levels
+from nephoscope.model.analysed import AnalysedStudy, Levels, OnlyDifference
 from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
@@ -60,14 +60,16 @@ from nephoscope.model.rows import (
     MeasurementRow,
     NetworkRow,
     RankRow,
+    RawFileRow,
     Statistic,
     TrialRow,
 )
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
-from nephoscope.study.contrasts import contrasts_of
-from nephoscope.study.model import Study
+from nephoscope.study.contrasts import contrasts_of, only_difference
+from nephoscope.study.differences import what_differs
+from nephoscope.study.model import Configuration, Study
 from nephoscope.study.scopes import Scope, scopes_of
 
 Named = TypeVar("Named", TrialRow, MeasurementRow, NetworkRow)
@@ -193,6 +195,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         claims=claims_as_delivered(claims(cells), claims, cells, disturbed),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
+        only_difference=_only_difference(inputs.study, asked),
         family_comparisons=findings.family_comparisons,
         gate=findings.gate,
         growth=list(findings.growth),
@@ -200,12 +203,25 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         wan_floors=wan_floors_of(inputs.study, asked),
         steal=list(findings.steal),
         delivered=delivered,
+        raw_files=ordered(inputs.raw_files, RawFileRow),
         judged_again=inputs.judged_again,
         bounds=bounds_of(trials, inputs.resources, inputs.machines),
         looks=list(inputs.looks),
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
+        differences=what_differs(inputs.study.configurations, inputs.study.contrasts),
     )
+
+
+def _asked(study: Study, names: Mapping[str, str]) -> dict[str, Configuration]:
+    """Configuration as analysed -> what the study asked for. `names` maps it to its name in the study."""
+    asked = {one.name: one for one in study.configurations}
+    return {name: asked[original] for name, original in names.items() if original in asked}
+
+
+def _only_difference(study: Study, names: Mapping[str, str]) -> OnlyDifference | None:
+    found = only_difference(_asked(study, names))
+    return None if found is None else OnlyDifference(what=found[0], values=found[1])
 
 
 @dataclass(frozen=True)
@@ -226,8 +242,7 @@ def _answers(
 ) -> _Answers:
     """Args: `names` maps a configuration as analysed to its name in the study."""
     study, known = inputs.study, settled(inputs.looks)
-    asked = {one.name: one for one in study.configurations}
-    configurations = {name: asked[original] for name, original in names.items() if original in asked}
+    configurations = _asked(study, names)
     margin_percent = study.equivalence_margin_percent
     questions = contrasts_of(configurations, study.contrasts)
 

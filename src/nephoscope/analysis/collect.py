@@ -31,7 +31,7 @@ from nephoscope.model.records import (
     Verdict,
     VerdictKind,
 )
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow, TrialState
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, RawFileRow, TrialRow, TrialState
 from nephoscope.model.subjects import Subject, subject_by_name
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
@@ -43,7 +43,7 @@ from nephoscope.study.model import Study
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
 """Failures that mean that a benchmark could not even start on this machine."""
 
-TABLES_VERSION = 10
+TABLES_VERSION = 11
 """Rises when an analysis of the same trials would hold other tables."""
 
 Metrics = Mapping[str, Mapping[str, Metric]]
@@ -147,6 +147,11 @@ def collect(
         resources={
             intent.id: attempt.resources() for intent, attempt in begun if trials[intent.id].state == "finished"
         },
+        raw_files=[
+            RawFileRow(trial=intent.id, file=name, size_bytes=size_bytes, sha256=sha256)
+            for intent, attempt in begun
+            for name, size_bytes, sha256 in attempt.raw_digests()
+        ],
         check_texts=source.checks if source else {check.name: check.text for check in checks},
         source=source,
         database_settings=_settings(begun),

@@ -3,8 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from nephoscope.insights.words import enumeration
 from nephoscope.model.editions import EditionCard, EditionRow, Editions, LeftOut
 from nephoscope.model.records import Direction
+
+_MAX_IN_ONE = 3
+"""More configurations of one card than this are counted."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,13 @@ def _surely_not_worse(row: EditionCard, by_percent: float) -> bool:
 
 def named(row: EditionCard) -> str:
     """'pg18, tpcb: transactions': one result as a message names it."""
-    who = row.configuration if isinstance(row, EditionRow) else _one_or_many(row.configurations)
+    who = row.configuration if isinstance(row, EditionRow) else named_group(row.configurations)
     return f"{who}, {row.benchmark}: {row.title}"
 
 
-def _one_or_many(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"all {len(names)} configurations"
+def named_group(names: list[str]) -> str:
+    """'a', 'a, b and c', '12 configurations'."""
+    return enumeration(names) if len(names) <= _MAX_IN_ONE else f"{len(names)} configurations"
 
 
 def reasons(left_out: Iterable[LeftOut]) -> list[str]:

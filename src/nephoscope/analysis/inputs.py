@@ -14,7 +14,7 @@ from nephoscope.model.records import (
     SourceRecord,
     Verdict,
 )
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, RawFileRow, TrialRow
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.study.claims import Claims
 from nephoscope.study.model import Study
@@ -45,6 +45,8 @@ class StudyInputs:
     """Trial id -> operations that were retried or failed in the attempt that counts."""
     resources: Mapping[str, Sequence[ResourceUse]] = field(default_factory=dict)
     """Trial id -> what its machines did in the attempt that counts."""
+    raw_files: Sequence[RawFileRow] = ()
+    """Of every trial that began, the files of raw output of the attempt that counts."""
     check_texts: Mapping[str, str] = field(default_factory=dict)
     """Every check by name -> its sentence for the report; also those that had nothing to judge."""
     database_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -31,6 +31,7 @@ from nephoscope.model.rows import (
     MeasurementRow,
     NetworkRow,
     RankRow,
+    RawFileRow,
     Statistic,
     TrialRow,
 )
@@ -58,6 +59,7 @@ TABLES: Final[Mapping[str, type[Frozen]]] = {
     "claims": ClaimRow,
     "steal": StealRow,
     "delivered": DeliveredRow,
+    "raw_files": RawFileRow,
 }
 """Those of a study, by the name of their files and of their field in `AnalysedStudy`."""
 
@@ -67,6 +69,7 @@ _ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
         *(row.configuration, row.benchmark, row.metric, row.position, row.trial),
         *(row.at_s is not None, row.at_s or 0.0, row.role or "", row.value),
     ),
+    RawFileRow: lambda row: (row.trial, row.file),
     Statistic: lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu),
     Comparison: lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right),
     RankRow: lambda row: (*(row.benchmark, row.metric, row.view, row.basis or "", row.place), row.configuration),

@@ -89,18 +89,27 @@ _ONE_CPU = 1.05
 
 def _named(samples: Sequence[TelemetrySample], loud_s: float, used: float) -> list[str]:
     """The loudest processes with their share of one CPU, and what no visible process accounts for."""
-    seconds: dict[tuple[int, str], float] = {}
-    for sample in samples:
-        for one in sample.foreign_processes:
-            seconds[one.pid, one.name] = seconds.get((one.pid, one.name), 0.0) + one.cpu_s
-    loudest = sorted(seconds.items(), key=lambda item: (-item[1], item[0]))[:_MAX_NAMED]
-    named = [
-        f"{name} (pid {pid}) {percent(cpu_s / loud_s)}"
-        for (pid, name), cpu_s in loudest
-        if cpu_s / loud_s >= _MIN_NAMED_SHARE * used
-    ]
+    named = loudest(samples, loud_s, _MIN_NAMED_SHARE * used)
     read = [sample.foreign_named_s for sample in samples if sample.foreign_named_s is not None]
     unseen = used - sum(read) / loud_s
     if read and unseen >= _MIN_NAMED_SHARE * used:
         named.append(f"{percent(unseen)} by processes that ended or are not visible from here (another PID namespace)")
     return named
+
+
+def loudest(samples: Sequence[TelemetrySample], over_s: float, min_cpus: float) -> list[str]:
+    """The processes of others that used most, with their share of one CPU, as far as the sampler read them.
+
+    Args:
+        samples: of one machine.
+        over_s: the time that shares refer to.
+        min_cpus: processes below this share of one CPU are not named.
+    """
+    seconds: dict[tuple[int, str], float] = {}
+    for sample in samples:
+        for one in sample.foreign_processes:
+            seconds[one.pid, one.name] = seconds.get((one.pid, one.name), 0.0) + one.cpu_s
+    most = sorted(seconds.items(), key=lambda item: (-item[1], item[0]))[:_MAX_NAMED]
+    return [
+        f"{name} (pid {pid}) {percent(cpu_s / over_s)}" for (pid, name), cpu_s in most if cpu_s / over_s >= min_cpus
+    ]

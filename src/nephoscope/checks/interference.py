@@ -6,7 +6,7 @@ judged on those CPUs together and on the whole machine.
 
 from collections.abc import Collection, Sequence
 
-from nephoscope.checks.foreign import foreign_use
+from nephoscope.checks.foreign import foreign_use, loudest
 from nephoscope.checks.thresholds import BUSY_BEFORE, BUSY_OUTSIDE, FOREIGN_BURST, FOREIGN_SHARE, SAMPLER_COST
 from nephoscope.checks.verdicts import (
     below_limit,
@@ -19,6 +19,9 @@ from nephoscope.checks.verdicts import (
     valid,
 )
 from nephoscope.model.records import Evidence, Facts, TelemetrySample, Verdict
+
+_MIN_NAMED_CPUS = 0.03
+"""Processes that used less of one CPU are not named."""
 
 
 def _leaves_cpus_out(mask: Collection[str], facts: Facts) -> bool:
@@ -83,8 +86,11 @@ class ForeignLoad:
                 self.name, f"{machine}: CPUs outside the affinity mask were not observed{why and f' ({why})'}"
             )
         said = f"{machine}: CPUs outside the affinity mask were {percent(share)} busy during the trial"
-        over = share > BUSY_OUTSIDE.value
-        return invalid(self.name, f"{said} (limit {BUSY_OUTSIDE.percent})") if over else valid(self.name, said)
+        if share <= BUSY_OUTSIDE.value:
+            return valid(self.name, said)
+        named = loudest(samples, sum(sample.duration_s for sample in samples), _MIN_NAMED_CPUS)
+        by = f"; of one CPU, {', '.join(named)}" if named else ""
+        return invalid(self.name, f"{said} (limit {BUSY_OUTSIDE.percent}){by}")
 
 
 class SamplerCost:

@@ -31,6 +31,7 @@ from nephoscope.model.rows import (
     NetworkRow,
     PassRow,
     RankRow,
+    RawFileRow,
     Statistic,
     TrialRow,
     WanFloor,
@@ -45,6 +46,13 @@ class Levels(Frozen):
     exact_pairs: int = Field(
         default=2500, description="a p-value is enumerated exactly up to this many pairs of values"
     )
+
+
+class OnlyDifference(Frozen):
+    """The one thing in which the configurations of a study differ."""
+
+    what: str = Field(description="'CPUs', 'shared_buffers'")
+    values: dict[str, str] = Field(description="by configuration, as the study asks for it")
 
 
 class AnalysedStudy(Frozen):
@@ -88,6 +96,9 @@ class AnalysedStudy(Frozen):
     claims: list[ClaimRow] = []
     price_date: str | None = Field(default=None, description="the day whose prices the costs use")
     configurations: list[ConfigurationRow] = []
+    only_difference: OnlyDifference | None = Field(
+        default=None, description="what tells the configurations apart, if it is one thing"
+    )
     family_comparisons: list[FamilyComparison] = []
     gate: list[GateRow] = []
     wan_floors: list[WanFloor] = []
@@ -97,8 +108,12 @@ class AnalysedStudy(Frozen):
     looks: list[Look] = []
     steal: list[StealRow] = []
     delivered: list[DeliveredRow] = []
+    raw_files: list[RawFileRow] = []
     judged_again: Disturbance | None = Field(
         default=None, description="stored steal was judged again like this; None: as when the trials ran"
+    )
+    differences: str = Field(
+        default="", description="a clause: 'they differ only in shared_buffers: 128MB and 1GB'; empty: not known"
     )
     source: SourceRecord | None = Field(default=None, description="source of imported results; None: measured here")
     inputs_digest: str | None = Field(default=None, description="digest of all input of the analysis; None: not known")

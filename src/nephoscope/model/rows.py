@@ -461,6 +461,15 @@ class CheckRow(Frozen):
     unknown: int
 
 
+class RawFileRow(Frozen):
+    """One file of a trial's raw output, of the attempt that is used. raw_files.parquet."""
+
+    trial: str
+    file: str = Field(description="path below the attempt's folder `raw`")
+    size_bytes: int = Field(ge=0)
+    sha256: str
+
+
 class ImportedRow(Frozen):
     """One number that somebody else measured. measurements.parquet and measurements.csv of an import."""
 

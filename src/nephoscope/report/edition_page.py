@@ -14,10 +14,10 @@ from nephoscope.report.parts import Badge, Cell, Column, Row, Table, verdict_bad
 MAX_ROWS = 300
 MAX_NAMED = 6
 _TONES = {
-    ComparisonVerdict.BETTER: "good",
-    ComparisonVerdict.WORSE: "bad",
-    ComparisonVerdict.TIE: "even",
-    ComparisonVerdict.UNRESOLVED: "doubt",
+    ComparisonVerdict.BETTER: "decided good",
+    ComparisonVerdict.WORSE: "decided bad",
+    ComparisonVerdict.TIE: "tie",
+    ComparisonVerdict.UNRESOLVED: "open",
 }
 _SIGNS = {"same": ("=", "even"), "changed": ("≠", "bad"), "not decided": ("?", "doubt")}
 
@@ -83,7 +83,7 @@ def _card(card: EditionCard) -> ChangeCard:
     return ChangeCard(
         title=f"{card.benchmark}: {card.title}",
         who=words.who(card),
-        word=words.word(card),
+        word=words.word(card).capitalize(),
         tone=_TONES[card.verdict],
         change=words.change(card.ratio),
         interval=words.interval(card.low, card.high),

@@ -1,5 +1,6 @@
 """What a change is in words: for the page of two studies, its Markdown summary and the terminal."""
 
+from nephoscope.analysis.edition_gate import named_group
 from nephoscope.model.editions import EditionCard, EditionRow
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict
@@ -60,10 +61,7 @@ def who(row: EditionCard) -> str:
     if isinstance(row, EditionRow):
         renamed = row.configuration != row.configuration_before
         return f"{row.configuration_before} → {row.configuration}" if renamed else row.configuration
-    names = row.configurations
-    if len(names) > 3:
-        return f"{len(names)} configurations"
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
+    return named_group(row.configurations)
 
 
 def direction(row: EditionCard) -> str:

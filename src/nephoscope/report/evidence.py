@@ -1,12 +1,10 @@
-"""Anchors: where the trials behind a number are listed, and where the files of a trial are."""
+"""Anchors: where the trials behind a number are listed."""
 
 import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from urllib.parse import quote
 
-from nephoscope.model.rows import TrialRow
 from nephoscope.report.limits import MAX_SETS
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -50,8 +48,3 @@ def slug(text: str) -> str:
 def trial_anchor(trial: str) -> str:
     """Anchor of a trial's row."""
     return f"trial-{slug(trial)}"
-
-
-def folder_link(row: TrialRow) -> str | None:
-    """Relative link from report/index.html to the raw files of the attempt that the report uses."""
-    return None if row.folder is None else f"../{quote(row.folder.strip('/'))}/"

@@ -1,4 +1,4 @@
-"""The report's files: index.html and its data as CSV and Parquet. Pure; `store` writes them."""
+"""The report's files: index.html, evidence.html and their data as CSV and Parquet. Pure; `store` writes them."""
 
 from collections.abc import Mapping
 
@@ -7,19 +7,29 @@ from nephoscope.analysis.tables import to_csv_and_parquet
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.frozen import Frozen
 from nephoscope.report.bundle_files import BUNDLE, bundle
-from nephoscope.report.page import render_html
-
-PAGE = "index.html"
-
+from nephoscope.report.page import render_pages
+from nephoscope.report.parts import Link
 
 TABLES: Mapping[str, type[Frozen]] = {name: kind for name, kind in STORED.items() if name != "trials"}
-"""The data behind the page, by file name."""
+"""The data behind the pages, by file name."""
 
 
-def report_files(study: AnalysedStudy) -> dict[str, bytes]:
-    """File name -> content; equal studies give equal bytes."""
+CHANGES = "changes.html"
+"""The page that compares a study with an earlier one."""
+
+
+def report_files(study: AnalysedStudy, *, earlier: str | None = None) -> dict[str, bytes]:
+    """File name -> content; equal studies give equal bytes.
+
+    Args:
+        study: what the report is about.
+        earlier: name of the study with which `CHANGES` compares it; None: there is no such page.
+    """
     tables = {name: to_csv_and_parquet(getattr(study, name), kind) for name, kind in STORED.items()}
-    files = {PAGE: render_html(study).encode()}
+    files = {
+        str(page): html.encode()
+        for page, html in render_pages(study, changes=Link(earlier, CHANGES) if earlier else None).items()
+    }
     for name in TABLES:
         files[f"{name}.csv"], files[f"{name}.parquet"] = tables[name]
     files[BUNDLE] = bundle(study, {name: csv for name, (csv, _) in tables.items()})

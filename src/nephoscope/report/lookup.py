@@ -90,6 +90,12 @@ class Lookup:
         return sum(len(self.values.get(board, ())) for board in boards) <= MAX_DRAWN_VALUES
 
     @cached_property
+    def headline_statistics(self) -> list[Statistic]:
+        """The plain statistics of all headline metrics."""
+        keys = {(row.benchmark, metric.name) for row in self.study.benchmarks for metric in headlines(row)}
+        return [row for row in self.study.statistics if not row.per_cpu and (row.benchmark, row.metric) in keys]
+
+    @cached_property
     def delivered(self) -> Mapping[tuple[str, str, bool, str], DeliveredRow]:
         """By benchmark, metric, per CPU and configuration: medians where trials lost CPU time to the hypervisor."""
         return {(row.benchmark, row.metric, row.per_cpu, row.configuration): row for row in self.study.delivered}

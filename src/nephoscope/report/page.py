@@ -1,23 +1,27 @@
-"""`render_html`: an analysed study as one self-contained HTML file. Equal input gives equal bytes; no clock is read."""
+"""`render_pages`: an analysed study as two self-contained HTML files. Equal input gives equal bytes."""
 
 import base64
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import vl_convert
 from markupsafe import Markup
 
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.rows import Insight
-from nephoscope.report import format as people
-from nephoscope.report.evidence import EvidenceSet
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import as_script, unchecked
-from nephoscope.report.lookup import Lookup, unique
-from nephoscope.report.parts import Book
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.main.chapters import chapters
+from nephoscope.report.main.doubts import doubts
+from nephoscope.report.main.money import price_and_performance
+from nephoscope.report.main.names import compared
+from nephoscope.report.main.repair import repair
+from nephoscope.report.main.verdict import verdict
+from nephoscope.report.parts import Book, Link, Page
 from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
 from nephoscope.report.sections.claims import claims_table
 from nephoscope.report.sections.comparisons import comparison_section
@@ -29,7 +33,9 @@ from nephoscope.report.sections.looks import looks_table
 from nephoscope.report.sections.machine_numbers import machine_numbers
 from nephoscope.report.sections.machines import machines_table
 from nephoscope.report.sections.methods import methods_section
+from nephoscope.report.sections.opening import grouped, key_facts, sentences
 from nephoscope.report.sections.questions import best_table, contrasts_table
+from nephoscope.report.sections.trial_records import trial_records
 from nephoscope.report.sections.trials import checks_table, counted, evidence_table, exclusions_table, trials_table
 from nephoscope.report.tables.html import folded_html, rows_html
 from nephoscope.report.tables.statistics import leaderboard
@@ -39,56 +45,41 @@ VEGA_LITE_VERSION = "6.4"
 LIBRARY = "window.vegaEmbed = vegaEmbed;"
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """An insight with a link to its evidence."""
+def render_pages(study: AnalysedStudy, *, changes: Link | None = None) -> dict[Page, str]:
+    """Both pages of the report. The main page comes first, so that its figures have the first numbers.
 
-    text: str
-    rule: str
-    benchmark: str | None
-    evidence: EvidenceSet | None
-
-
-@dataclass(frozen=True)
-class AnswerGroup:
-    """Answers to one question; if there are many, only the first are visible at once."""
-
-    title: str
-    first: list[Sentence]
-    folded: list[Sentence]
-
-
-FIRST_ANSWERS = 5
-QUESTIONS = {
-    "answer": "Which is best",
-    "leaders": "Which is best",
-    "per_cpu": "Per CPU",
-    "growth": "Scaling with machines",
-    "price_leaders": "Per dollar",
-    "storage": "Storage",
-    "families": "Families of machine types",
-    "predictors": "What predicts database performance",
-}
-"""Rule -> the question it answers."""
-
-
-def render_html(study: AnalysedStudy) -> str:
-    """The whole report."""
+    Args:
+        study: what the report is about.
+        changes: an earlier study, with the page that compares it with this one.
+    """
     with unchecked():
-        return _render(Book(Lookup.of(study)))
+        book = Book(Lookup.of(study))
+        main = _printed(book, Page.MAIN, {**_main(book.turned_to(Page.MAIN)), "changes": changes})
+        return {Page.MAIN: main, Page.EVIDENCE: _printed(book, Page.EVIDENCE, _evidence(book))}
 
 
-def _render(book: Book) -> str:
+def _main(book: Book) -> dict[str, Any]:
+    return {
+        "compared": compared(book.lookup),
+        "repair": repair(book.lookup),
+        "verdict": verdict(book),
+        "money": price_and_performance(book),
+        "explorer": _explorer(book),
+        "chapters": chapters(book),
+        "doubts": doubts(book),
+    }
+
+
+def _evidence(book: Book) -> dict[str, Any]:
     study = book.lookup.study
     sections = {
-        "answers": _grouped(_sentences(book, "answer")),
-        "sentences": {kind: _sentences(book, kind) for kind in ("warning", "note")},
+        "answers": grouped(sentences(book, "answer")),
+        "sentences": {kind: sentences(book, kind) for kind in ("warning", "note")},
         "leaderboard": leaderboard(book),
         "claims": claims_table(book),
         "costs": cost_section(book),
         "families": families_table(book),
         "gate": gate_table(book),
-        "explorer": _explorer(book),
         "numbers": machine_numbers(book),
         "benchmarks": [benchmark_section(book, row) for row in study.benchmarks],
         "best": best_table(book),
@@ -102,20 +93,25 @@ def _render(book: Book) -> str:
         "checks": checks_table(book),
         "methods": methods_section(book),
     }
-    trials = {"counted": counted(study.trials), "trials": trials_table(book), "evidence": evidence_table(book)}
+    # The table of evidence comes last, as every section before it may cite trials.
+    trials = {"trials": trials_table(book), "evidence": evidence_table(book), "records": trial_records(book.lookup)}
+    facts = {"key_facts": key_facts(book), "plan_notes": [*study.plan.warnings], "terms": TERMS}
+    return {**sections, **facts, **trials}
+
+
+def _printed(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
+    study = book.lookup.study
     return (
         environment()
-        .get_template("report.html.j2")
+        .get_template(f"{'main' if page is Page.MAIN else 'evidence'}.html.j2")
         .render(
             study=study,
             title=study.title or study.study,
             paragraphs=[part.strip() for part in study.description.split("\n\n") if part.strip()],
-            key_facts=_key_facts(book),
-            plan_notes=[*study.plan.warnings],
-            terms=TERMS,
+            counted=counted(study.trials),
+            page=page,
             config=Markup(as_script(theme.config())),  # noqa: S704  # as_script leaves no character that ends a script
             **sections,
-            **trials,
             **_assets(),
         )
     )
@@ -124,72 +120,6 @@ def _render(book: Book) -> str:
 def _explorer(book: Book) -> Markup | None:
     data = explorer_data(book.lookup)
     return None if data is None else Markup(as_script(data))  # noqa: S704  # see above
-
-
-def _sentences(book: Book, kind: str) -> list[Sentence]:
-    return [_sentence(book, insight) for insight in book.lookup.study.insights if insight.kind == kind]
-
-
-def _grouped(answers: list[Sentence]) -> list[AnswerGroup]:
-    groups: dict[str, list[Sentence]] = {}
-    for sentence in answers:
-        groups.setdefault(QUESTIONS.get(sentence.rule, "Other answers"), []).append(sentence)
-    return [
-        AnswerGroup(title, found[:FIRST_ANSWERS], found[FIRST_ANSWERS:])
-        if len(found) > FIRST_ANSWERS + 1
-        else AnswerGroup(title, found, [])
-        for title, found in groups.items()
-    ]
-
-
-def _sentence(book: Book, insight: Insight) -> Sentence:
-    evidence = book.evidence.cite(insight.trials, f"insight “{insight.rule}”")
-    return Sentence(insight.text, insight.rule, insight.benchmark, evidence)
-
-
-def _key_facts(book: Book) -> list[tuple[str, str]]:
-    study, lookup = book.lookup.study, book.lookup
-    models = unique(row.facts.cpu_model or "CPU model unknown" for row in study.machines)
-    hosts = unique(row.facts.hostname or row.machine for row in study.machines)
-    machines = f"{people.plural(len(hosts), 'machine')}: {'; '.join(models[:3])}" if hosts else "none observed"
-    if len(models) > 3:
-        machines += f" and {len(models) - 3} more models"
-    when = people.moment(study.started_unix_ms)
-    if study.ended_unix_ms is not None:
-        when += f" to {people.moment(study.ended_unix_ms)}"
-    conditions = unique(name for row in study.trials for name in row.conditions)
-    names = lookup.configurations
-    facts = [
-        ("Configurations", ", ".join(names) if len(names) <= 4 else f"{len(names)}"),
-        ("Machines", machines),
-        ("Benchmarks", ", ".join(row.benchmark for row in study.benchmarks) or "none"),
-        ("Trials", counted(study.trials)),
-        ("Replicates", _replicates(study)),
-        *_origin(study),
-        ("Measured", when),
-        ("Conditions", ", ".join(conditions)),
-        ("Price", f"no prices: {'; '.join(study.plan.unpriced[:3])}" if study.plan.unpriced else ""),
-        ("Seed", str(study.seed)),
-        ("Version", f"nephoscope {study.nephoscope_version}"),
-    ]
-    return [(name, text) for name, text in facts if text]
-
-
-def _replicates(study: AnalysedStudy) -> str:
-    if study.source is not None:
-        return "imported: all that the source has, in the order it gives"
-    return f"{study.replicates} planned per benchmark and configuration, in randomised blocks"
-
-
-def _origin(study: AnalysedStudy) -> list[tuple[str, str]]:
-    """For an import: who measured it, and what was found but not read. The description says what is not known."""
-    source = study.source
-    if source is None:
-        return []
-    return [
-        ("Measured by others", f"{source.source}; licence: {source.licence}"),
-        ("Not imported", "; ".join(source.left_out[:5]) + (" and more" if len(source.left_out) > 5 else "")),
-    ]
 
 
 @cache

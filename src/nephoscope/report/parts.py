@@ -1,11 +1,13 @@
 """What sections consist of: tables, figures and badges, as values that the templates print."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from itertools import count
 
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import ComparisonVerdict, TrialRow
-from nephoscope.report.evidence import EvidenceBook, folder_link, trial_anchor
+from nephoscope.report.evidence import EvidenceBook, trial_anchor
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Spec, is_plain, packed
 from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MAX_LINKS
@@ -144,13 +146,30 @@ class Figure:
     columns: int = 1
 
 
-@dataclass
+class Page(StrEnum):
+    """The two pages of a report, by file name."""
+
+    MAIN = "index.html"
+    EVIDENCE = "evidence.html"
+
+
+@dataclass(frozen=True)
 class Book:
-    """What all sections share while a report is being built: rows, evidence, figure numbers."""
+    """What the sections of both pages share while a report is being built: rows, evidence, figure numbers."""
 
     lookup: Lookup
     evidence: EvidenceBook = field(default_factory=EvidenceBook)
-    figures: int = 0
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    page: Page = Page.EVIDENCE
+    """The page that is being built."""
+
+    def turned_to(self, page: Page) -> "Book":
+        """The same book, with the same evidence and figure numbers, for the sections of another page."""
+        return replace(self, page=page)
+
+    def href(self, anchor: str, on: Page = Page.EVIDENCE) -> str:
+        """A link to an anchor of a page. Rows of evidence, trials and full tables are all on evidence.html."""
+        return f"#{anchor}" if on is self.page else f"{on}#{anchor}"
 
     def figure(
         self,
@@ -165,12 +184,12 @@ class Book:
         columns: int = 1,
     ) -> Figure:
         """A figure with the next number; each panel is (title, alternative text, specification)."""
-        self.figures += 1
-        anchor = f"figure-{self.figures}"
+        number = next(self.numbers)
+        anchor = f"figure-{number}"
         drawn = tuple(
             Panel(f"{anchor}-{index}", name, alt, packed(spec)) for index, (name, alt, spec) in enumerate(panels, 1)
         )
-        return Figure(self.figures, anchor, title, subtitle, caption, drawn, tuple(key), table, table_link, columns)
+        return Figure(number, anchor, title, subtitle, caption, drawn, tuple(key), table, table_link, columns)
 
     def configuration_key(self) -> tuple[KeyEntry, ...]:
         """Colour and sign of each configuration, if there are few enough to tell apart by colour."""
@@ -211,28 +230,26 @@ def state_badge(row: TrialRow) -> Badge:
     return Badge("?", "unknown", "doubt")
 
 
-def trial_links(trials: Sequence[str], lookup: Lookup) -> tuple[Link, ...]:
+def trial_links(trials: Sequence[str], book: Book) -> tuple[Link, ...]:
     """Links to the rows of the first hundred trials, and the number of the others."""
-    known = [trial for trial in trials if trial in lookup.trials]
+    known = [trial for trial in trials if trial in book.lookup.trials]
     more = len(known) - MAX_LINKS
     rest = (Link(f"and {more:,} more", None),) if more > 0 else ()
-    return (*(Link(trial, trial_href(trial, lookup)) for trial in known[:MAX_LINKS]), *rest)
+    return (*(Link(trial, trial_href(trial, book)) for trial in known[:MAX_LINKS]), *rest)
 
 
-def trial_href(trial: str, lookup: Lookup) -> str | None:
-    """Links to the row of a trial, or to its folder when the page does not list it."""
-    if trial in lookup.listed:
-        return f"#{trial_anchor(trial)}"
-    return folder_link(lookup.trials[trial]) if trial in lookup.trials else None
+def trial_href(trial: str, book: Book) -> str | None:
+    """Links to the row of a trial; None when the page does not list it."""
+    return book.href(trial_anchor(trial)) if trial in book.lookup.listed else None
 
 
-def trial_cell(trial: str, lookup: Lookup) -> Cell:
+def trial_cell(trial: str, book: Book) -> Cell:
     """A trial's id, linked to its row."""
-    return Cell(trial, href=trial_href(trial, lookup), code=True, tone="name")
+    return Cell(trial, href=trial_href(trial, book), code=True, tone="name")
 
 
 def evidence_cell(book: Book, text: str, trials: Sequence[str], about: str, note: str = "") -> Cell:
     """A number that links to the list of its trials."""
     found = book.evidence.cite(trials, about)
     title = f"Evidence {found.label}: {len(found.trials)} trials" if found else ""
-    return Cell(text, href=f"#{found.anchor}" if found else None, note=note, title=title)
+    return Cell(text, href=book.href(found.anchor) if found else None, note=note, title=title)

@@ -1,4 +1,4 @@
-"""The report as PDF: the page without scripts, with every chart already drawn as SVG. Needs the extra `pdf`."""
+"""The report as PDF: both pages without scripts, with every chart already drawn as SVG. Needs the extra `pdf`."""
 
 import re
 from typing import Any
@@ -8,9 +8,11 @@ from nephoscope.model.errors import ToolMissing
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.packing import unpack
-from nephoscope.report.page import TEMPLATES, VEGA_LITE_VERSION, render_html
+from nephoscope.report.page import TEMPLATES, VEGA_LITE_VERSION, render_pages
+from nephoscope.report.parts import Page
 
 PDF = "report.pdf"
+FILES = {Page.MAIN: PDF, Page.EVIDENCE: "evidence.pdf"}
 CHART_WIDTH = 620
 _CHART = re.compile(
     r'<div class="drawing" id="(?P<id>[^"]+)"(?P<rest>[^>]*)></div>\s*'
@@ -28,8 +30,8 @@ _ON_SCREEN = (
 _VARIABLE = re.compile(r"var\(--([a-z0-9-]+)\)")
 
 
-def render_pdf(study: AnalysedStudy) -> bytes:
-    """The report as PDF; equal studies and versions give equal pages.
+def pdf_files(study: AnalysedStudy) -> dict[str, bytes]:
+    """File name -> PDF of each page; equal studies and versions give equal pages.
 
     Raises:
         ToolMissing: WeasyPrint, or a system library that it needs, is not installed.
@@ -40,13 +42,15 @@ def render_pdf(study: AnalysedStudy) -> bytes:
         raise ToolMissing(
             f"cannot write a PDF without WeasyPrint: {error}", hint="pip install 'nephoscope[pdf]'"
         ) from error
-    pdf: bytes = weasyprint.HTML(string=paper(study), url_fetcher=_nothing_else).write_pdf()
-    return pdf
+    return {
+        FILES[page]: weasyprint.HTML(string=paper(html), url_fetcher=_nothing_else).write_pdf()
+        for page, html in render_pages(study).items()
+    }
 
 
-def paper(study: AnalysedStudy) -> str:
-    """The page for printing: no scripts, charts as SVG in print colours."""
-    html = _CHART.sub(_drawn, with_rows(render_html(study)))
+def paper(page: str) -> str:
+    """A page for printing: no scripts, charts as SVG in print colours."""
+    html = _CHART.sub(_drawn, with_rows(page))
     for pattern in _ON_SCREEN:
         html = pattern.sub("", html)
     return html.replace("<html ", '<html class="scripted" ', 1)

@@ -1,5 +1,6 @@
 """One attempt at a trial: its folder, written during the attempt and committed by `status.json`."""
 
+import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -208,6 +209,11 @@ class Attempt:
             return {}
         return {path.name: path.read_bytes() for path in sorted(self.raw_dir.iterdir()) if path.is_file()}
 
+    def raw_digests(self) -> list[tuple[str, int, str]]:
+        """Every raw file and log: path below `raw`, bytes, SHA-256."""
+        found = sorted(path for path in self.raw_dir.rglob("*") if path.is_file())
+        return [(path.relative_to(self.raw_dir).as_posix(), path.stat().st_size, _sha256(path)) for path in found]
+
     def _write_pairs(self, name: str, pairs: dict[str, str]) -> None:
         text = "".join(f"{key}\t{_escaped(pairs[key])}\n" for key in sorted(pairs))
         atomic.write_text(self.folder / name, text)
@@ -226,6 +232,11 @@ def _or_none(path: Path, model: type[files.Value]) -> files.Value | None:
 
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _escaped(value: str) -> str:

@@ -95,6 +95,17 @@ def contrasts_of(
     return found + [question for question in _found(facts) if _same(question) not in asked]
 
 
+def only_difference(configurations: Mapping[str, Configuration]) -> tuple[str, dict[str, str]] | None:
+    """The one thing in which configurations differ, and the value of each; None if they differ in none or several."""
+    facts = {name: facts_of(one) for name, one in sorted(configurations.items())}
+    keys = {key for one in facts.values() for key in one}
+    differing = [key for key in keys if len({one.get(key) for one in facts.values()}) > 1]
+    if len(differing) != 1:
+        return None
+    (key,) = differing
+    return name_of(key), {name: _label(key, one.get(key)) for name, one in facts.items()}
+
+
 def _same(question: Question) -> frozenset[frozenset[str]]:
     """Which configurations are compared, whichever of the two sides is the first."""
     return frozenset(frozenset(pair) for pair in question.pairs)
@@ -170,6 +181,11 @@ def _found(facts: Mapping[str, Facts]) -> Iterator[Question]:
 def _name(key: str, left: str, right: str) -> str:
     if key == VENDOR and "Arm" in (left, right):
         return "architecture"
+    return name_of(key)
+
+
+def name_of(key: str) -> str:
+    """What a reader calls a key: 'server version', 'shared_buffers'."""
     return _NAMES.get(key) or key.rpartition("settings.")[2]
 
 

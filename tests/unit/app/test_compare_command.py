@@ -99,5 +99,7 @@ def test_a_report_against_an_earlier_study_has_a_page_beside_it(
     assert main(["report", str(studies / "same"), "--against", str(studies / "main")]) == 0
     assert capsys.readouterr().out.splitlines() == [str(changes.with_name("index.html")), str(changes)]
     assert '<a href="index.html">the report of same</a>' in changes.read_text()
+    assert '<a href="changes.html">What changed since main</a>' in changes.with_name("index.html").read_text()
     assert main(["report", str(studies / "same")]) == 0
+    assert "changes.html" not in changes.with_name("index.html").read_text()
     assert not changes.exists(), "an earlier comparison is not left beside a newer report"

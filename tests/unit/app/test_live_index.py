@@ -106,6 +106,6 @@ def test_a_study_that_cannot_be_read_is_told_beside_the_others(folder: ResultsFo
     folder.plan_path.write_text("{")
     first, second = studies.state()["studies"]
     assert "plan.json is not JSON" in first["problem"]
-    assert (second["name"], second["problem"], second["ended_count"]) == ("other", "", 1)
+    assert (second["name"], second["problem"], second["ended_count"]) == (str(other.path), "", 1)
     assert studies.state() is studies.state(), "asked again within a second"
     studies.stop()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from nephoscope.report.parts import Page
 from nephoscope.store.folder import ResultsFolder
 from tests.support.command_line import nephoscope, start_nephoscope
 from tests.support.made_results import made_results, write_trial
@@ -133,12 +134,13 @@ def test_a_study_shows_its_trials_and_gets_a_report(served: Asked) -> None:
         time.sleep(0.5)
         study = served.study()
     report = {"trials": 4, "newer": 0, "drawing": False, "held": False, "problem": ""}
-    assert study["report"] == {"href": "/studies/1/report/index.html", **report}
+    assert study["report"] == {"href": "/studies/1/report/", **report}
     (refused,) = study["refused"]
     assert refused["reasons"] == ["foreign-load: postgres used 1.3 CPUs"]
     assert study["cards"]
-    assert b"<title>" in served.ask("/studies/1/report/index.html")[1]
-    assert served.ask("/studies/1/report/")[2]["location"] == "/studies/1/report/index.html"
+    assert b"<title>" in served.ask(f"/studies/1/report/{Page.MAIN}")[1]
+    assert served.ask("/studies/1/report/")[2]["location"] == f"/studies/1/report/{Page.MAIN}"
+    assert b"<title>" in served.ask(f"/studies/1/report/{Page.EVIDENCE}")[1]
     assert not served.folder.report_dir.exists(), "nothing is written into the study's folder"
 
 

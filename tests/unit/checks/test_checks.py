@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nephoscope.checks.registry import CHECKS
-from nephoscope.model.records import Disk, Evidence, Expected, Facts, SearchEvidence, SustainedEvidence
+from nephoscope.model.records import Disk, Evidence, Expected, Facts, ForeignProcess, SearchEvidence, SustainedEvidence
 from nephoscope.model.units import GIB, MIB
 from tests.support.evidence import (
     command,
@@ -201,6 +201,17 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         {"telemetry": telemetry(cpus_busy_share={"cpu0": 0, "cpu2": 1.0, "cpu3": 0.5})},
         "invalid",
         "outside the affinity mask were 39 % busy",
+    ),
+    (
+        "foreign-load",
+        {
+            "telemetry": telemetry(
+                cpus_busy_share={"cpu0": 0, "cpu2": 1.0, "cpu3": 0.5},
+                foreign_processes=[ForeignProcess(pid=7, name="burn", cpu_s=0.5)],
+            )
+        },
+        "invalid",
+        "(limit 25 %); of one CPU, burn (pid 7) ",
     ),
     ("foreign-load", {"telemetry": {}}, "unknown", "were not observed"),
     ("foreign-load", {"telemetry": {}, "emulated": True}, "valid", "1 % busy before"),

@@ -2,13 +2,13 @@
 
 from nephoscope.model.rows import BoundRow
 from nephoscope.model.subjects import Subject
-from nephoscope.report.page import render_html
+from tests.support.report_folder import evidence_page
 from tests.unit.report.report_example import laptop
 
 
 def test_each_configuration_says_what_bound_it() -> None:
     study = laptop()
-    assert "What limited" not in render_html(study)
+    assert "What limited" not in evidence_page(study)
     row = BoundRow(
         configuration="local-all",
         benchmark="tpcc",
@@ -27,12 +27,12 @@ def test_each_configuration_says_what_bound_it() -> None:
         network_send_bytes_per_s=0,
         trials=[study.trials[0].trial],
     )
-    page = render_html(study.model_copy(update={"bounds": [row]}))
+    page = evidence_page(study.model_copy(update={"bounds": [row]}))
     assert page.count("<h4>What limited tpcc</h4>") == 1
     for text in ("CPU-bound 1, disk-bound 1", "93 %", "3 MiB/s"):
         assert text in page
     assert "Quota used up" not in page
     with_quota = row.model_copy(update={"cpu_quota_used_up_share": 0.977})
-    page = render_html(study.model_copy(update={"bounds": [with_quota]}))
+    page = evidence_page(study.model_copy(update={"bounds": [with_quota]}))
     assert "Quota used up" in page
     assert "98 %" in page

@@ -11,8 +11,8 @@ from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.page import render_html
 from nephoscope.report.parts import Book
+from tests.support.report_folder import evidence_page
 from tests.unit.report.report_example import laptop
 
 SMALL, LARGE = "local-1cpu", "local-all"
@@ -49,7 +49,7 @@ def study() -> AnalysedStudy:
 
 
 def test_figures_stand_in_the_order_of_their_numbers(study: AnalysedStudy) -> None:
-    page = render_html(study)
+    page = evidence_page(study)
     numbers = [int(number) for number in re.findall(r'class="figure-number">Figure (\d+)<', page)]
     assert len(numbers) > 10
     assert numbers == list(range(1, len(numbers) + 1))

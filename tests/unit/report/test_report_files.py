@@ -25,8 +25,7 @@ from nephoscope.model.rows import ClaimRow, Comparison, FamilyComparison, GateRo
 from nephoscope.report.bundle_files import BUNDLE
 from nephoscope.report.files import report_files
 from nephoscope.report.format import money
-from nephoscope.report.page import render_html
-from tests.support.report_folder import write_report
+from tests.support.report_folder import evidence_page, write_report
 from tests.unit.analysis import test_delivered
 from tests.unit.analysis.study_builder import inputs, rows
 from tests.unit.report import priced_example
@@ -61,7 +60,7 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         write_report(example.laptop(), tmp_path / folder)
     names = sorted(path.name for path in (tmp_path / "first").iterdir())
-    assert len(names) == 2 + 2 * 17, "the page, the bundle, and each table as CSV and Parquet"
+    assert len(names) == 3 + 2 * 18, "the pages, the bundle, and each table as CSV and Parquet"
     for name in names:
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
 
@@ -69,7 +68,7 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_costs_stand_on_the_page_and_beside_it(tmp_path: Path) -> None:
     study = priced_example.priced()
     write_report(study, tmp_path)
-    html = (tmp_path / "index.html").read_text(encoding="utf-8")
+    html = (tmp_path / "evidence.html").read_text(encoding="utf-8")
     costs = pl.read_csv(tmp_path / "costs.csv", infer_schema_length=None)
     assert costs["month_usd"].drop_nulls().to_list() == [row.month_usd for row in study.costs if row.month_usd]
     for row in study.costs:
@@ -94,7 +93,7 @@ def test_prices_per_unit_are_quoted_for_a_quantity_that_people_can_read() -> Non
     first = cheap[0]
     board = [row for row in cheap if (row.metric, row.basis) == (first.metric, first.basis)]
     sold = priced_quantity(first.unit, min(row.usd_per_unit for row in board))
-    html = render_html(study.model_copy(update={"price_performance": cheap}))
+    html = evidence_page(study.model_copy(update={"price_performance": cheap}))
     assert sold.count > 1
     assert f"$ a month per {sold.text}<" in html
     assert all(money(row.usd_per_unit * sold.size) in html for row in board)
@@ -102,7 +101,7 @@ def test_prices_per_unit_are_quoted_for_a_quantity_that_people_can_read() -> Non
 
 def test_a_single_run_has_no_interval_per_dollar_and_bare_machines_no_storage(tmp_path: Path) -> None:
     write_report(priced_example.priced(1), tmp_path)
-    html = (tmp_path / "index.html").read_text(encoding="utf-8")
+    html = (tmp_path / "evidence.html").read_text(encoding="utf-8")
     assert "range, 0" not in html
     assert "<small>single run</small>" in html
     assert "none stated" in html

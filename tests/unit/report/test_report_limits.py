@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from nephoscope.report import lookup, parts
-from nephoscope.report.page import render_html
 from nephoscope.report.parts import Cell, Column, Link, Row, Table
 from nephoscope.report.sections import trials as trial_section
 from nephoscope.report.tables.html import rows_html
+from tests.support.report_folder import evidence_page
 from tests.unit.report import report_example as example
 
 COLUMNS = (Column("Name"), Column("Value", numeric=True))
@@ -46,7 +46,7 @@ def test_rows_are_escaped() -> None:
 
 def test_trials_beyond_the_bound_are_linked_to_their_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookup, "MAX_TRIALS", 5)
-    html = render_html(example.laptop())
+    html = evidence_page(example.laptop())
     assert len(re.findall(r'<tr id="trial-', html)) == 5
     assert "more valid trials, see trials.csv in bundle.zip" in html
     anchors = set(re.findall(r'\bid="([^"]+)"', html))
@@ -55,9 +55,9 @@ def test_trials_beyond_the_bound_are_linked_to_their_folders(monkeypatch: pytest
 
 
 def test_many_trials_are_drawn_as_medians(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = render_html(example.laptop())
+    plain = evidence_page(example.laptop())
     monkeypatch.setattr(lookup, "MAX_DRAWN_VALUES", 5)
-    html = render_html(example.laptop())
+    html = evidence_page(example.laptop())
     assert "too many trials to draw every one" in html
     assert "every replicate" in plain
     assert "every replicate" not in html
@@ -68,7 +68,7 @@ def test_sets_of_trials_and_links_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("nephoscope.report.evidence.MAX_SETS", 3)
     monkeypatch.setattr(trial_section, "MAX_SETS", 3)
     monkeypatch.setattr(parts, "MAX_LINKS", 2)
-    html = render_html(example.laptop())
+    html = evidence_page(example.laptop())
     assert len(re.findall(r'<tr id="evidence-', html)) == 3
     assert "Further numbers have no set here: see the column" in html
     assert re.search(r'<span class="id">and \d+ more</span>', html)

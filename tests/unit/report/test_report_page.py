@@ -13,8 +13,10 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import ErrorRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures.spec import as_script, unpacked
-from nephoscope.report.page import render_html
+from nephoscope.report.page import render_pages
+from nephoscope.report.parts import Page
 from nephoscope.report.pdf import with_rows
+from tests.support.report_folder import evidence_page
 from tests.unit.report import report_example as example
 
 MAX_BYTES = 3_000_000
@@ -27,7 +29,7 @@ def laptop() -> AnalysedStudy:
 
 @pytest.fixture(scope="module")
 def laptop_html(laptop: AnalysedStudy) -> str:
-    return with_rows(render_html(laptop))
+    return with_rows(evidence_page(laptop))
 
 
 class Outline(HTMLParser):
@@ -70,15 +72,23 @@ STUDIES: dict[str, Callable[[], AnalysedStudy]] = {
 
 
 @pytest.fixture(scope="module", params=STUDIES)
-def html(request: pytest.FixtureRequest) -> str:
-    return with_rows(render_html(STUDIES[request.param]()))
+def pages(request: pytest.FixtureRequest) -> dict[Page, str]:
+    return {page: with_rows(html) for page, html in render_pages(STUDIES[request.param]()).items()}
 
 
-def test_ids_are_unique_and_links_resolve(html: str) -> None:
-    found = outline(html)
-    assert len(found.ids) == len(set(found.ids))
-    inside = {link[1:] for link in found.links if link.startswith("#")}
-    assert inside <= set(found.ids)
+@pytest.fixture(params=list(Page))
+def html(request: pytest.FixtureRequest, pages: dict[Page, str]) -> str:
+    return pages[request.param]
+
+
+def test_ids_are_unique_and_links_resolve_on_both_pages(pages: dict[Page, str]) -> None:
+    found = {page: outline(html) for page, html in pages.items()}
+    for page, one in found.items():
+        assert len(one.ids) == len(set(one.ids))
+        for link in one.links:
+            file, _, anchor = link.partition("#")
+            if anchor:
+                assert anchor in found[Page(file or page)].ids, link
 
 
 def test_loads_nothing(html: str) -> None:
@@ -97,7 +107,7 @@ def test_headings_descend_one_step_at_a_time(html: str) -> None:
 
 
 def test_equal_input_gives_equal_bytes(laptop_html: str) -> None:
-    assert with_rows(render_html(example.laptop())) == laptop_html
+    assert with_rows(evidence_page(example.laptop())) == laptop_html
 
 
 def test_size_is_bounded(laptop_html: str) -> None:
@@ -107,7 +117,7 @@ def test_size_is_bounded(laptop_html: str) -> None:
 @pytest.mark.slow
 def test_a_hundred_configurations_by_all_benchmarks_of_an_edition_stay_under_five_megabytes() -> None:
     study = example.full_edition(100)
-    html = render_html(study)
+    html = evidence_page(study)
     assert len(html.encode()) < 5_000_000
     whole = outline(with_rows(html))
     assert {link[1:] for link in whole.links if link.startswith("#")} <= set(whole.ids), "evidence is there, if packed"
@@ -117,7 +127,7 @@ def test_a_hundred_configurations_by_all_benchmarks_of_an_edition_stay_under_fiv
 
 def test_long_rows_are_packed_and_come_back() -> None:
     study = example.many(20)
-    packed = render_html(study)
+    packed = evidence_page(study)
     whole = with_rows(packed)
     assert packed.count("data-rows=") > 3
     assert "data-rows=" not in whole
@@ -130,16 +140,16 @@ def test_hostile_text_is_only_ever_text(laptop_html: str) -> None:
     assert "<script>alert" not in laptop_html
     assert "img" not in outline(laptop_html).tags
     scripts = re.findall(r"<script[^>]*>", laptop_html)
-    assert len([script for script in scripts if script == "<script>"]) == 4
+    assert len([script for script in scripts if script == "<script>"]) == 3
 
 
 def test_hostile_names_do_not_break_out() -> None:
     study = example.laptop()
     name = "\"'><script>alert(1)</script>"
     text = study.model_dump_json(by_alias=True).replace("local-1cpu", name.replace('"', '\\"'))
-    html = render_html(AnalysedStudy.model_validate_json(text))
-    assert "<script>alert" not in html
-    assert len(outline(html).ids) == len(set(outline(html).ids))
+    for html in render_pages(AnalysedStudy.model_validate_json(text)).values():
+        assert "<script>alert" not in html
+        assert len(outline(html).ids) == len(set(outline(html).ids))
 
 
 def test_every_trial_has_a_row_that_leads_to_its_folder(laptop: AnalysedStudy, laptop_html: str) -> None:
@@ -159,14 +169,14 @@ def test_every_chart_has_words_and_a_table(laptop_html: str) -> None:
 
 
 def test_reasons_and_hints_are_shown() -> None:
-    html = render_html(example.not_run())
+    html = evidence_page(example.not_run())
     assert "fio is not installed; hint: apt install fio" in html
     assert "It was not run" in html
     assert "There is nothing to compare" in html
 
 
 def test_all_failed_says_so_first() -> None:
-    html = render_html(example.all_failed())
+    html = evidence_page(example.all_failed())
     assert "This study has no answers yet. 0 of 48 trials usable, 48 failed." in html
     assert html.count("no valid trial") == 10
 
@@ -177,7 +187,7 @@ def test_too_few_replicates_are_called_a_range(laptop_html: str) -> None:
 
 
 def test_many_configurations_are_compared_in_grids() -> None:
-    html = render_html(example.many(20))
+    html = evidence_page(example.many(20))
     assert html.count('id="pairs-') == 5
     assert "more comparisons, see comparisons.csv" in html
 
@@ -188,7 +198,7 @@ def test_times_of_different_clocks_never_share_a_figure(laptop: AnalysedStudy) -
         m.model_copy(update={"clock": "the queue alone"}) if m.name.startswith("payment") else m for m in tpcc.metrics
     ]
     rows = [row.model_copy(update={"metrics": other}) if row is tpcc else row for row in laptop.benchmarks]
-    html = render_html(laptop.model_copy(update={"benchmarks": rows}))
+    html = evidence_page(laptop.model_copy(update={"benchmarks": rows}))
     assert html.count("</span> Latency by operation in tpcc") == 2
     assert "Clock: the queue alone" in html
 
@@ -208,7 +218,7 @@ def test_notes_errors_and_round_trips_of_a_benchmark_are_printed(laptop: Analyse
         count=1234,
         trials=first.trials,
     )
-    html = render_html(
+    html = evidence_page(
         laptop.model_copy(update={"benchmarks": noted, "statistics": [*laptop.statistics, trips], "errors": [error]})
     )
     assert html.count(note) == 1
@@ -216,13 +226,13 @@ def test_notes_errors_and_round_trips_of_a_benchmark_are_printed(laptop: Analyse
     (table,) = re.findall(r"<table>(?:(?!</table>).)*SQLSTATE(?:(?!</table>).)*</table>", html, re.DOTALL)
     for text in ("new order", "40001", "serialization failure", "retried", "1,234"):
         assert text in table
-    assert "SQLSTATE" not in render_html(laptop)
+    assert "SQLSTATE" not in evidence_page(laptop)
 
 
 def test_a_figure_holds_trials_of_one_benchmark(laptop: AnalysedStudy) -> None:
     """Profiles, waits, paces and editions are benchmarks of their own, so they share no chart."""
     of = {row.trial: row.benchmark for row in laptop.trials}
-    scripts = re.findall(r"<script type=\"[^\"]+\" data-for=[^>]*>(.*?)</script>", render_html(laptop), re.DOTALL)
+    scripts = re.findall(r"<script type=\"[^\"]+\" data-for=[^>]*>(.*?)</script>", evidence_page(laptop), re.DOTALL)
     texts = [as_script(unpacked(script)) for script in scripts]
     shown = [{of[found] for found in re.findall(r'"trial":"([^"]+)"', text)} for text in texts]
     assert sum(len(benchmarks) == 1 for benchmarks in shown) > 10
@@ -240,5 +250,5 @@ def test_every_chart_is_what_the_schema_of_vega_lite_allows(monkeypatch: pytest.
             return _plain(chart, **{**options, "validate": True})
 
         monkeypatch.setattr(kind, "to_dict", validated)
-    render_html(example.laptop())
+    evidence_page(example.laptop())
     assert len(checked) > 5

@@ -4,19 +4,19 @@ import re
 
 import pytest
 
-from nephoscope.report.page import render_html
-from nephoscope.report.pdf import paper, render_pdf
+from nephoscope.report.pdf import paper, pdf_files
+from tests.support.report_folder import evidence_page
 from tests.unit.report import report_example as example
 
 
 @pytest.fixture(scope="module")
 def html() -> str:
-    return paper(example.not_run())
+    return paper(evidence_page(example.not_run()))
 
 
 @pytest.mark.slow
 def test_every_chart_is_drawn_beforehand(html: str) -> None:
-    charts = render_html(example.not_run()).count('<div class="drawing"')
+    charts = evidence_page(example.not_run()).count('<div class="drawing"')
     assert charts > 5
     assert html.count("<svg") == charts
     assert "<script" not in html
@@ -31,4 +31,6 @@ def test_colours_are_those_of_paper(html: str) -> None:
 
 def test_it_is_a_pdf(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("weasyprint")
-    assert render_pdf(example.empty()).startswith(b"%PDF-")
+    files = pdf_files(example.empty())
+    assert list(files) == ["report.pdf", "evidence.pdf"]
+    assert all(content.startswith(b"%PDF-") for content in files.values())

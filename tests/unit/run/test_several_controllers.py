@@ -1,6 +1,7 @@
 """Two controllers, one PostgreSQL, one study: a real server, a cloud that is a folder for each."""
 
 import asyncio
+import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,16 +20,19 @@ from tests.unit.run.test_ledger import OTHER, QUOTA, refused, wanted
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with server(tmp_path_factory.mktemp("server")) as one, pytest.MonkeyPatch.context() as patch:
         for name, value in one.endpoint.environment.items():
             patch.setenv(name, value)
-        yield database(one)
+        yield one
 
 
-def database(one: Server) -> str:
-    one.sql("create database conductor")
-    return one.dsn("conductor")
+@pytest.fixture
+def url(postgres: Server) -> str:
+    """Of a new database: the same trials may have ended in that of another test."""
+    name = f"conductor_{uuid.uuid4().hex}"
+    postgres.sql(f"create database {name}")
+    return postgres.dsn(name)
 
 
 def ledger(url: str, owner: str, *, study: str, spent: float = 0.0, dead_after_s: float = 60) -> SharedLedger:

@@ -156,7 +156,7 @@ def _fail(judged: "Judged", wanted: set[str], found: "Editions") -> None:
     if not names:
         say(f"no headline metric is worse by {margin} or more")
         return
-    listed = "; ".join(names[:5]) + (f"; and {len(names) - 5} more" if len(names) > 5 else "")
+    listed = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
     said = f"undecided whether worse by {margin}: {listed}"
     if "undecided" in wanted:
         raise ComparisonFailed(said, hint="measure more replicates in both studies, or allow a larger --by")

@@ -92,7 +92,9 @@ def report(
     earlier = None if against is None else ResultsFolder.existing(against)
     say(str(evaluation.report(results, pdf=pdf, against=earlier)))
     if earlier is not None:
-        say(str(results.report_dir / evaluation.CHANGES))
+        from nephoscope.report.files import CHANGES
+
+        say(str(results.report_dir / CHANGES))
 
 
 def claims(

@@ -14,7 +14,6 @@ from nephoscope.model.errors import NephoscopeError
 from nephoscope.store.folder import ResultsFolder
 
 LEAST_PRIORITY = 19
-PAGE = "index.html"
 
 
 @dataclass(frozen=True)

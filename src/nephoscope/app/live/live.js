@@ -75,7 +75,7 @@
     if (known.text === text) return;
     known.text = text;
     const find = (name) => known.node.querySelector(name);
-    find("h2").textContent = row.title === row.name ? row.title : `${row.title} (${row.name})`;
+    find("h2").textContent = `${row.title} (${row.name})`;
     find(".problem").hidden = !row.problem;
     find(".problem").textContent = row.problem;
     if (row.problem) return;

@@ -22,6 +22,8 @@ from nephoscope.model.errors import EnvironmentProblem
 LOOPBACK = "127.0.0.1"
 _NAMES = ("localhost", LOOPBACK, "[::1]")
 _READING = frozenset({"GET", "HEAD"})
+FIRST_PAGE = "index.html"
+"""Of a report; the module that defines it takes a second to load."""
 _HERE = Path(__file__).parent
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -86,7 +88,7 @@ def application(studies: Studies, port: int) -> ASGIApp:
         return FileResponse(folder / name)
 
     def to_report(request: Request) -> Response:
-        return RedirectResponse(f"/studies/{request.path_params['key']}/report/index.html")
+        return RedirectResponse(f"/studies/{request.path_params['key']}/report/{FIRST_PAGE}")
 
     routes = [
         Route("/", page),

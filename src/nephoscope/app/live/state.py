@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nephoscope.app.live.answers import LiveCard, cards_of
-from nephoscope.app.live.drawing import PAGE, ReportDrawer
+from nephoscope.app.live.drawing import ReportDrawer
 from nephoscope.app.live.index import Known, StudyIndex, View
 from nephoscope.app.stages.evaluation import stored_study
 from nephoscope.model.errors import NephoscopeError
@@ -81,7 +81,7 @@ class Studies:
             one.drawer.stop()
 
     def _look(self, one: Served, now_s: float) -> dict[str, Any]:
-        name = one.index.folder.path.resolve().name
+        name = str(one.index.folder.path)
         try:
             view = one.index.view(self._clock.unix_ms())
         except (NephoscopeError, OSError) as error:
@@ -103,7 +103,7 @@ class Studies:
             "refused": [_ended(known) for known in reversed(view.ended) if not _counts(known)][:MAX_LISTED],
             "cards": [asdict(card) for card in one.cards],
             "report": {
-                "href": f"/studies/{one.key}/report/{PAGE}" if drawn.folder else "",
+                "href": f"/studies/{one.key}/report/" if drawn.folder else "",
                 "trials": drawn.trials,
                 "newer": len(trials) - drawn.trials,
                 "drawing": drawn.drawing,

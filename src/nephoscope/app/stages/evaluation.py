@@ -253,10 +253,6 @@ def csv_of(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
     return written(columns, rows)
 
 
-CHANGES = "changes.html"
-"""The page of a report that compares its study with an earlier one."""
-
-
 def report(
     folder: ResultsFolder, *, pdf: bool = False, against: ResultsFolder | None = None, basis: str = "on-demand"
 ) -> Path:
@@ -271,23 +267,22 @@ def report(
     Raises:
         ToolMissing: what makes PDF is not installed.
     """
-    from nephoscope.report.files import PAGE, report_files
-    from nephoscope.report.pdf import PDF, render_pdf
+    from nephoscope.report.edition_page import render_editions
+    from nephoscope.report.files import CHANGES, report_files
+    from nephoscope.report.parts import Page
+    from nephoscope.report.pdf import PDF, pdf_files
 
     study = analysed(folder)
-    files = report_files(study)
-    if against is not None:
-        from nephoscope.report.edition_page import render_editions
-
-        page = render_editions(compare(against, folder, basis), names_of(against, folder), report=PAGE)
+    names = None if against is None else names_of(against, folder)
+    files = {**report_files(study, earlier=names and names[0]), **(pdf_files(study) if pdf else {})}
+    if against is not None and names is not None:
+        page = render_editions(compare(against, folder, basis), names, report=Page.MAIN)
         files[CHANGES] = page.encode()
     else:
         (folder.report_dir / CHANGES).unlink(missing_ok=True)
     for name, content in files.items():
         folder.write_derived(f"{folder.report_dir.name}/{name}", content)
-    if pdf:
-        return folder.write_derived(f"{folder.report_dir.name}/{PDF}", render_pdf(study))
-    return folder.report_dir / PAGE
+    return folder.report_dir / (PDF if pdf else Page.MAIN)
 
 
 def names_of(before: ResultsFolder, after: ResultsFolder) -> tuple[str, str]:

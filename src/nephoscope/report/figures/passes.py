@@ -90,7 +90,7 @@ def _table(book: Book, row: BenchmarkRow, by_name: dict[str, list[PassRow]], sca
 def _row(book: Book, one: PassRow, scale: people.Scale) -> Row:
     return Row(
         (
-            trial_cell(one.trial, book.lookup),
+            trial_cell(one.trial, book),
             Cell(scale.number(one.level)),
             Cell(_passed(one)),
             Cell(people.integer(one.confirmations)),

@@ -230,7 +230,7 @@ def values_table(book: Book, caption: str, values: list[MeasurementRow], scale: 
         rows.append(
             Row(
                 (
-                    trial_cell(value.trial, book.lookup),
+                    trial_cell(value.trial, book),
                     Cell(value.configuration),
                     Cell(str(value.block)),
                     Cell(str(value.position)),
@@ -291,7 +291,7 @@ def _series_table(book: Book, caption: str, values: list[MeasurementRow], scale:
     rows = tuple(
         Row(
             (
-                trial_cell(trial, book.lookup),
+                trial_cell(trial, book),
                 Cell(found[0].configuration),
                 Cell(str(found[0].block)),
                 Cell("  ".join(scale.number(value.value) for value in found[::every]), tone="values"),

@@ -63,6 +63,6 @@ def _row(book: Book, row: BoundRow, *, has_quota: bool) -> Row:
                     row.network_send_bytes_per_s,
                 )
             ),
-            Cell(links=trial_links(row.trials, book.lookup)),
+            Cell(links=trial_links(row.trials, book)),
         )
     )

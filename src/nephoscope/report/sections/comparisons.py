@@ -138,7 +138,7 @@ def _row(book: Book, row: Comparison, metric: Metric | None) -> Row:
             Cell(row.left, tone="name"),
             Cell(row.right, tone="name"),
             Cell(badges=(verdict_badge(row.verdict),)),
-            Cell(people.ratio(row.ratio), href=f"#{found.anchor}" if found else None),
+            Cell(people.ratio(row.ratio), href=book.href(found.anchor) if found else None),
             Cell(_interval(row)),
             Cell(people.coverage(row.coverage), tone="warn" if low_coverage else ""),
             Cell(people.probability(row.p_adjusted), note=f"p {people.probability(row.p_value)}"),

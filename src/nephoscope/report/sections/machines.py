@@ -104,7 +104,7 @@ def _title(machines: list[MachineRow], row: MachineRow) -> str:
 
 def _trials(book: Book, row: MachineRow) -> Cell:
     found = book.evidence.cite(row.trials, f"machine of {row.configuration}")
-    return Cell(people.plural(len(row.trials), "trial"), href=f"#{found.anchor}" if found else None)
+    return Cell(people.plural(len(row.trials), "trial"), href=book.href(found.anchor) if found else None)
 
 
 def _fact(row: MachineRow, name: str, read: Read) -> Cell:

@@ -5,7 +5,7 @@ import shlex
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import TrialRow
 from nephoscope.report import format as people
-from nephoscope.report.evidence import folder_link, trial_anchor
+from nephoscope.report.evidence import trial_anchor
 from nephoscope.report.limits import MAX_SETS
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, state_badge, trial_cell, trial_links
 
@@ -58,7 +58,7 @@ def exclusions_table(book: Book) -> Table | None:
                 Cell(found[0].configuration),
                 Cell(badges=(state_badge(found[0]),)),
                 Cell(lines=tuple(found[0].reasons) or ("no reason stored",)),
-                Cell(links=trial_links([row.trial for row in found], book.lookup)),
+                Cell(links=trial_links([row.trial for row in found], book)),
             )
         )
         for found in groups.values()
@@ -94,12 +94,12 @@ def checks_table(book: Book) -> Table | None:
 
 
 def trials_table(book: Book) -> Table | None:
-    """Every trial in plan order; its id links to its raw files."""
+    """Every trial in plan order; its id opens its record."""
     trials = sorted(book.lookup.study.trials, key=lambda row: row.position)
     if not trials:
         return None
     columns = (
-        Column("Trial", hint="Links to the folder of the attempt that the report uses."),
+        Column("Trial", hint="Opens its numbers, verdicts, machines and the digests of its raw output."),
         Column("Position", numeric=True),
         Column("Block", numeric=True),
         Column("Benchmark"),
@@ -112,16 +112,16 @@ def trials_table(book: Book) -> Table | None:
         Column("Client CPU", numeric=True),
         Column("Conditions"),
     )
-    rows = tuple(_trial(row) for row in trials if row.trial in book.lookup.listed)
+    rows = tuple(_trial(book, row) for row in trials if row.trial in book.lookup.listed)
     more = len(trials) - len(rows)
-    note = f"For {people.plural(more, 'more valid trial')}, see trials.csv in bundle.zip." if more else ""
+    note = f"For {people.plural(more, 'more valid trial')}, see measurements.csv and raw_files.csv." if more else ""
     return Table("Trials in plan order", columns, rows, note=note, compact=True)
 
 
-def _trial(row: TrialRow) -> Row:
+def _trial(book: Book, row: TrialRow) -> Row:
     return Row(
         (
-            Cell(row.trial, href=folder_link(row), code=True, tone="name"),
+            Cell(row.trial, href=book.href(trial_anchor(row.trial)), code=True, tone="name"),
             Cell(str(row.position)),
             Cell(str(row.block)),
             Cell(row.benchmark, tone="name"),
@@ -149,7 +149,7 @@ def evidence_table(book: Book) -> Table | None:
                 Cell(found.label),
                 Cell(found.about),
                 Cell(str(len(found.trials))),
-                Cell(links=trial_links(found.trials, book.lookup), tone="values"),
+                Cell(links=trial_links(found.trials, book), tone="values"),
             ),
             anchor=found.anchor,
         )
@@ -179,7 +179,7 @@ def commands_table(book: Book) -> Table | None:
                 Cell(row.configuration),
                 Cell(row.machine),
                 Cell(shlex.join(row.argv), code=True),
-                trial_cell(row.trial, book.lookup),
+                trial_cell(row.trial, book),
             )
         )
         for row in commands

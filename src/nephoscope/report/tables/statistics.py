@@ -114,7 +114,7 @@ def leaderboard(book: Book) -> Table:
             scale = book.lookup.scale(benchmark.benchmark, metric)
             title = f"{benchmark.benchmark}: {metric_title(metric)}"
             note = f"{unit_text(scale)}, {direction_text(metric.direction)}{_on(book, benchmark, metric)}"
-            rows.append(Row(group=Link(title, f"#{section_anchor(benchmark.benchmark)}"), group_note=note))
+            rows.append(Row(group=Link(title, book.href(section_anchor(benchmark.benchmark))), group_note=note))
             rows += [
                 _leader(book, benchmark, metric, name, scale)
                 for name in book.lookup.ranked(benchmark.benchmark, metric)
@@ -145,7 +145,7 @@ def _leader(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str, scal
     row = lookup.statistics.get((benchmark.benchmark, metric.name, False), {}).get(name)
     if row is None:
         excluded = len(lookup.trials_of(benchmark.benchmark, name))
-        why = Cell("no valid trial", href="#exclusions", tone="warn")
+        why = Cell("no valid trial", href=book.href("exclusions"), tone="warn")
         empty = Cell(people.MISSING)
         return Row((Cell(name), empty, why, empty, empty, empty, Cell("0"), Cell(str(excluded)), empty, empty, empty))
     return Row(
@@ -154,7 +154,7 @@ def _leader(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str, scal
             rank_cell(lookup.ranks.get((benchmark.benchmark, metric.name, "plain", None), {}).get(name)),
             *statistic_cells(book, row, scale, roomy=True),
             Cell(str(row.n), note=_machines(row)),
-            Cell(str(row.n_excluded), href="#exclusions" if row.n_excluded else None),
+            Cell(str(row.n_excluded), href=book.href("exclusions") if row.n_excluded else None),
             _per_cpu(book, benchmark, metric, name),
             Cell(client_share(book, benchmark.benchmark, name)),
             Cell(badges=against(book, benchmark.benchmark, metric, name)),
@@ -204,19 +204,19 @@ def against(book: Book, benchmark: str, metric: Metric, name: str) -> tuple[Badg
     mine = [row for row in found if name in {row.left, row.right}]
     verdicts = [(row, row.verdict if row.left == name else MIRROR.get(row.verdict, row.verdict)) for row in mine]
     if len(book.lookup.configurations) <= FEW:
-        return tuple(_named(row, name, verdict_badge(verdict)) for row, verdict in verdicts)
-    link = f"#{grid_anchor(benchmark, metric.name)}" if has_grid(book) else None
+        return tuple(_named(book, row, name, verdict_badge(verdict)) for row, verdict in verdicts)
+    link = book.href(grid_anchor(benchmark, metric.name)) if has_grid(book) else None
     counted = (
         [(kind, sum(verdict is kind for _, verdict in verdicts)) for kind in type(mine[0].verdict)] if mine else []
     )
     return tuple(verdict_badge(kind, f"\N{MULTIPLICATION SIGN} {count}", link) for kind, count in counted if count)
 
 
-def _named(row: Comparison, name: str, badge: Badge) -> Badge:
+def _named(book: Book, row: Comparison, name: str, badge: Badge) -> Badge:
     other = row.right if row.left == name else row.left
     join = "than" if badge.tone in {"good", "bad"} else "with"
     ratio = f", {people.ratio(row.ratio)}" if row.left == name else ""
-    return Badge(badge.sign, badge.word, badge.tone, f"{join} {other}{ratio}", f"#{comparison_anchor(row)}")
+    return Badge(badge.sign, badge.word, badge.tone, f"{join} {other}{ratio}", book.href(comparison_anchor(row)))
 
 
 def metrics_table(book: Book, benchmark: BenchmarkRow) -> Table | None:
@@ -271,7 +271,7 @@ def _metric_cells(book: Book, row: Statistic, scale: people.Scale) -> tuple[Cell
         Cell(people.percent(row.range_percent)),
         Cell(str(row.n)),
         Cell(str(row.n_excluded)),
-        Cell(links=trial_links(row.outliers, book.lookup)),
+        Cell(links=trial_links(row.outliers, book)),
     )
 
 

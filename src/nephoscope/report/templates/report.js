@@ -33,8 +33,8 @@
     const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: sized(box.clientWidth), tooltip: { theme: "custom" } };
     const { view } = await window.vegaEmbed(box, specification, options);
     view.addEventListener("click", (_, item) => {
-      const row = item?.datum?.trial && document.getElementById(`trial-${item.datum.trial}`);
-      if (row) location.hash = row.id;
+      const row = item?.datum?.trial && `trial-${item.datum.trial}`;
+      if (row) location.href = `${document.getElementById("trials") ? "" : "evidence.html"}#${row}`;
     });
   };
 
@@ -50,6 +50,51 @@
     }
     root.dataset.charts = "drawn";
   };
+
+  // The record of a trial stands below its row once a reader asks for it.
+  let records;
+  const element = (tag, text, ...inside) => {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    made.append(...inside);
+    return made;
+  };
+  const pairs = (title, rows) => {
+    if (!rows?.length) return [];
+    const list = element("dl", "");
+    for (const [name, text] of rows) list.append(element("div", "", element("dt", name), element("dd", text)));
+    return [element("h4", title), list];
+  };
+  const recordOf = (id) => {
+    const found = records.trials[id] ?? {};
+    const files = found.files?.map(([name, bytes, digest]) => [`${name}, ${bytes.toLocaleString("en")} bytes`, digest]);
+    const more = found.more ? [element("p", `${found.more} more numbers are in measurements.csv.`)] : [];
+    return [
+      ...pairs("Verdict", found.verdict?.map((text) => ["", text])),
+      ...pairs("Numbers", found.numbers?.map(([place, text]) => [records.metrics[place], text])),
+      ...more,
+      ...(found.machines ?? []).flatMap((place) => pairs("Machine before the trial", records.machines[place])),
+      ...pairs("Raw output, SHA-256", files),
+      ...(found.folder ? [element("p", `In the folder of the results: ${found.folder}`)] : []),
+    ];
+  };
+  const openRecord = async (row) => {
+    records ??= await specificationOf(document.getElementById("trial-records"));
+    if (row.nextElementSibling?.matches(".record")) return;
+    const cell = element("td", "", ...recordOf(row.id.slice("trial-".length)));
+    cell.colSpan = row.cells.length;
+    const below = element("tr", "", cell);
+    below.className = "record";
+    row.after(below);
+  };
+  document.getElementById("trial-list")?.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#trial-"]');
+    const row = link?.closest("tr");
+    if (!row || link.getAttribute("href") !== `#${row.id}`) return;
+    event.preventDefault();
+    if (row.nextElementSibling?.matches(".record")) row.nextElementSibling.remove();
+    else openRecord(row);
+  });
 
   const unfold = (tbody) => {
     tbody.hidden = true;
@@ -70,6 +115,7 @@
       if (at.tagName === "DETAILS") at.open = true;
       if (at.matches("tbody.more")) unfold(at.previousElementSibling);
     }
+    if (target?.matches("#trial-list tr")) openRecord(target);
     if (target) target.scrollIntoView({ block: target.tagName === "TR" ? "center" : "start" });
   };
   addEventListener("hashchange", open);

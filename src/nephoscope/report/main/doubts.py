@@ -1,0 +1,274 @@
+"""What a reader should doubt: at most ten points, worst first. Each sums up what evidence.html says one by one."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nephoscope.model.rows import Insight
+from nephoscope.report import format as people
+from nephoscope.report.lookup import Lookup, unique
+from nephoscope.report.main.names import enumerated
+from nephoscope.report.parts import Book
+
+MAX_DOUBTS = 10
+MAX_WORDS = 45
+"""A longer sentence of the analysis is not repeated here."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One point, and where all that it sums up stands."""
+
+    text: str
+    href: str
+    label: str
+
+
+Say = Callable[[Lookup, Sequence[Insight]], str]
+"""All insights of one rule -> one or two sentences; empty if they are nothing to doubt."""
+
+
+def doubts(book: Book) -> list[Doubt]:
+    """The points of all rules in the order of `SAID`, then what the plan warned of."""
+    study = book.lookup.study
+    by_rule: dict[str, list[Insight]] = defaultdict(list)
+    for insight in study.insights:
+        if insight.kind != "answer" or insight.rule in TOLD_AS_ANSWERS:
+            by_rule[insight.rule].append(insight)
+    found = []
+    for rule, say in SAID.items():
+        rows = by_rule.get(rule, [])
+        text = say(book.lookup, rows) if rows else ""
+        if text:
+            found.append(_doubt(book, text, rows))
+    found += _of_the_plan(book, study.plan.warnings)
+    return found[:MAX_DOUBTS]
+
+
+def _doubt(book: Book, text: str, rows: Sequence[Insight]) -> Doubt:
+    if len(rows) == 1:
+        evidence = book.evidence.cite(rows[0].trials, f"insight “{rows[0].rule}”")
+        if evidence is not None:
+            return Doubt(text, book.href(evidence.anchor), people.plural(len(evidence.trials), "trial"))
+    anchor = {"warning": "warnings", "note": "notes", "answer": "answers"}[rows[0].kind]
+    return Doubt(text, book.href(anchor), "one by one" if len(rows) > 1 else "details")
+
+
+def _of_the_plan(book: Book, warnings: Sequence[str]) -> list[Doubt]:
+    if not warnings:
+        return []
+    more = f" The plan had {people.plural(len(warnings) - 1, 'more warning')}." if len(warnings) > 1 else ""
+    return [Doubt(f"{warnings[0]}{more}", book.href("warnings"), "details")] if _short(warnings[0]) else [
+        Doubt(f"The plan had {people.plural(len(warnings), 'warning')}.", book.href("warnings"), "details")
+    ]  # fmt: skip
+
+
+def _short(text: str) -> bool:
+    return len(text.split()) <= MAX_WORDS
+
+
+def _sum(rows: Sequence[Insight], name: str) -> int:
+    return int(sum(row.numbers.get(name, 0) for row in rows))
+
+
+def _most(counted: Mapping[str, float]) -> str:
+    """Where most of them are: ', most in fio', ', in fio' or ', in 12 benchmarks'."""
+    if not counted:
+        return ""
+    name, count = max(counted.items(), key=lambda pair: pair[1])
+    if len(counted) == 1:
+        return f", all in {name}"
+    if 2 * count > sum(counted.values()):
+        return f", most of them in {name}"
+    return f", in {people.plural(len(counted), 'benchmark')}"
+
+
+def _by_benchmark(rows: Sequence[Insight], name: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for row in rows:
+        found[row.benchmark or "the study"] += int(row.numbers.get(name, 1))
+    return found
+
+
+def _configurations(lookup: Lookup, rows: Sequence[Insight]) -> list[str]:
+    found = {lookup.trials[trial].configuration for row in rows for trial in row.trials if trial in lookup.trials}
+    return [name for name in lookup.configurations if name in found]
+
+
+def _benchmarks(rows: Sequence[Insight]) -> list[str]:
+    return unique(row.benchmark for row in rows if row.benchmark)
+
+
+def _as_it_is(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
+    """The sentence of the analysis, if there is one and it is short; the first and a count otherwise."""
+    if not _short(rows[0].text):
+        return f"{people.plural(len(rows), 'remark')} of the rule “{rows[0].rule}”."
+    return rows[0].text + (
+        f" There {'is' if len(rows) == 2 else 'are'} {len(rows) - 1:,} more." if len(rows) > 1 else ""
+    )
+
+
+def _gaps(lookup: Lookup, rows: Sequence[Insight]) -> str:
+    waiting = [row.text for row in rows if "waiting" in row.numbers]
+    without = [row for row in rows if "trials" in row.numbers]
+    if without:
+        many = sum(int(row.numbers.get("count", 1)) for row in without)
+        where = enumerated(_benchmarks(without))
+        names = enumerated(_configurations(lookup, without))
+        waiting.append(f"{names} {'has' if many == 1 else 'have'} no valid value, or not all values, in {where}.")
+    return " ".join(waiting)
+
+
+def _exclusions(lookup: Lookup, rows: Sequence[Insight]) -> str:
+    (row,) = rows[:1]
+    if "excluded" not in row.numbers:
+        return ""
+    excluded, total = int(row.numbers["excluded"]), int(row.numbers["total"])
+    found = Counter(lookup.trials[trial].benchmark for trial in row.trials if trial in lookup.trials)
+    where = _most(found)
+    return (
+        f"{excluded:,} of {people.plural(total, 'trial')} {'is' if excluded == 1 else 'are'} not valid{where}. "
+        "No number uses them."
+    )
+
+
+def _order(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
+    serial = any("autocorrelation" in row.text for row in rows)
+    what = ["the values depend on when they were measured"] if len(rows) > serial else []
+    what += ["replicates depend on the one before"] if serial else []
+    end = "so intervals may be too narrow" if serial else "which makes intervals wider"
+    text = f"{' and '.join(what)}, {end}."
+    return text[0].upper() + text[1:]
+
+
+def _shared(lookup: Lookup, rows: Sequence[Insight]) -> str:
+    names = enumerated(_configurations(lookup, rows))
+    if any("least" in row.numbers for row in rows):
+        return (
+            f"{names} ran on few machines each. The answers compare these machines, not their types: another machine "
+            "of the same type may be faster or slower."
+        )
+    return f"Some of {names} name different machines, but ran on the same one."
+
+
+def _machines(lookup: Lookup, rows: Sequence[Insight]) -> str:
+    trials = people.plural(_sum(rows, "count"), "trial")
+    return (
+        f"{trials} of {enumerated(_configurations(lookup, rows))} ran on machines that differ from those of the other "
+        "replicates, and so count as configurations of their own."
+    )
+
+
+def _versions(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
+    return rows[0].text if len(rows) == 1 and _short(rows[0].text) else (
+        f"Trials ran with several versions of {people.plural(len(rows), 'tool')}: a difference may come from a version "
+        "rather than from a machine."
+    )  # fmt: skip
+
+
+def _replicates(lookup: Lookup, rows: Sequence[Insight]) -> str:
+    few = [row for row in lookup.headline_statistics if row.more_replicates_needed]
+    least = min((int(row.numbers["n"]) for row in rows if "n" in row.numbers), default=0)
+    needed = max((row.n + row.more_replicates_needed for row in few), default=0)
+    return (
+        f"{people.plural(len(few), 'median')} {'rests' if len(few) == 1 else 'rest'} on fewer than {needed:,} "
+        f"replicates, at the least {least:,}: the interval is only the range of the values."
+    )
+
+
+def _steal(lookup: Lookup, rows: Sequence[Insight]) -> str:
+    lost = sorted((row for row in lookup.study.steal if row.over), key=lambda row: -row.share)
+    if not lost:
+        return rows[0].text if rows[0].kind == "warning" and _short(rows[0].text) else ""
+    worst = lost[0]
+    return (
+        f"The hypervisor took CPU time from trials of {enumerated([row.configuration for row in lost])}; "
+        f"{'most often ' if len(lost) > 1 else ''}{people.share(worst.share)} of those of {worst.configuration}."
+    )
+
+
+def _steadiness(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
+    restless = _sum(rows, "restless")
+    where = _most(_by_benchmark(rows, "restless"))
+    return (
+        f"{restless:,} of {people.plural(_sum(rows, 'n'), 'long trial')} {'was' if restless == 1 else 'were'} not in a "
+        f"steady state{where}. Use a longer warm-up or longer trials."
+    )
+
+
+def _noise(lookup: Lookup, rows: Sequence[Insight]) -> str:
+    own = [row for row in lookup.headline_statistics if row.n > 1]
+    margin = lookup.study.equivalence_margin_percent
+    wide = [row for row in own if (row.margin_percent or 0) > margin]
+    if not wide or not any(row.kind == "warning" for row in rows):
+        return ""
+    worst = max(wide, key=lambda row: row.margin_percent or 0)
+    where = _most(Counter(row.benchmark for row in wide))
+    return (
+        f"{len(wide):,} of {people.plural(len(own), 'median')} {'is' if len(wide) == 1 else 'are'} known less "
+        f"precisely than the margin of ±{margin:g} %{where}; the worst is ±{people.percent(worst.margin_percent)}, of "
+        f"{worst.benchmark} on {worst.configuration}."
+    )
+
+
+def _outliers(lookup: Lookup, rows: Sequence[Insight]) -> str:
+    values = sum(row.n for row in lookup.headline_statistics)
+    flagged = _sum(rows, "flagged")
+    where = _most(_by_benchmark(rows, "flagged"))
+    return f"Outliers in {flagged:,} of {people.plural(values, 'value')}{where}. All of them count."
+
+
+def _gate(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
+    numbers = rows[0].numbers
+    moved = int(numbers.get("moved", 0))
+    if not moved:
+        return ""
+    return (
+        f"The checks removed trials from {people.plural(int(numbers['rows']), 'median')}, and that changed "
+        f"{moved:,} of them by more than {numbers['notable']:g} %."
+    )
+
+
+def _colocated(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
+    share = people.percent(max(row.numbers["median"] for row in rows))
+    return (
+        f"Client and database shared a machine in {enumerated(_benchmarks(rows))}, and the client took up to {share} "
+        "of its CPU time. Compare these numbers with each other, not with numbers from elsewhere."
+    )
+
+
+def _transfer(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
+    most = people.percent(max(row.numbers["most"] for row in rows))
+    return f"Monthly costs leave out transfer between machines. Under load all month it would add up to {most}."
+
+
+def _caps(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
+    return (
+        f"{people.plural(len(rows), 'rate')} in {enumerated(_benchmarks(rows))} "
+        f"{'is' if len(rows) == 1 else 'are'} equal on several machine types: probably a limit of the provider, not of "
+        "the machines."
+    )
+
+
+TOLD_AS_ANSWERS = frozenset({"steal", "gate"})
+"""Rules that state a doubt as an answer."""
+SAID: Mapping[str, Say] = {
+    "gaps": _gaps,
+    "exclusions": _exclusions,
+    "order": _order,
+    "shared_machines": _shared,
+    "machines": _machines,
+    "versions": _versions,
+    "replicates": _replicates,
+    "steal": _steal,
+    "looks": _as_it_is,
+    "steadiness": _steadiness,
+    "gate": _gate,
+    "noise": _noise,
+    "colocated": _colocated,
+    "price_age": _as_it_is,
+    "outliers": _outliers,
+    "caps": _caps,
+    "transfer": _transfer,
+}
+"""Rule -> how its insights are summed up; the worst first. Other rules state nothing to doubt."""

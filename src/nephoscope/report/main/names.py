@@ -1,0 +1,90 @@
+"""How the main page names configurations, and its one line of what was compared."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from nephoscope.report import format as people
+from nephoscope.report.lookup import Lookup
+
+MAX_NAMED = 6
+"""A sentence never names more; it counts the others."""
+CPUS = "CPUs"
+PROVIDERS = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "local": "this machine", "ssh": "own machines"}
+
+
+def names_of(lookup: Lookup) -> Mapping[str, str]:
+    """Configuration -> its name for a reader.
+
+    Where no provider named the machines and they differ in one thing only, that is their name: '1 CPU', 'version 15'.
+    """
+    names = {name: name for name in lookup.configurations}
+    typed = any(row.machine_type for row in lookup.study.configurations)
+    only = lookup.study.only_difference
+    if typed or only is None:
+        return names
+    values = {name: value for name, value in only.values.items() if name in names}
+    said = {name: _called(only.what, _value(lookup, only.what, name, value)) for name, value in values.items()}
+    return {**names, **said} if len(set(said.values())) == len(names) else names
+
+
+def _value(lookup: Lookup, what: str, name: str, value: str) -> str:
+    """As observed where the study asks for 'all' CPUs."""
+    seen = lookup.cpus.get(name) if what == CPUS else None
+    return value if seen is None else str(seen)
+
+
+def _called(what: str, value: str) -> str:
+    if what == CPUS and value.isdigit():
+        return people.plural(int(value), "CPU")
+    return f"{what} {value}"
+
+
+def enumerated(names: Sequence[str], most: int = MAX_NAMED) -> str:
+    """'a', 'a and b', 'a, b and c', 'a, b and 12 more'."""
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+
+
+def compared(lookup: Lookup) -> str:
+    """One line: which configurations, what differs between them, how often and when each was measured."""
+    study = lookup.study
+    parts = [_machines(lookup)]
+    if study.benchmarks:
+        parts.append(people.plural(len(study.benchmarks), "benchmark"))
+    if study.source is None:
+        parts.append(f"{people.plural(study.replicates, 'replicate')} of each")
+    if study.started_unix_ms is not None:
+        parts.append(f"measured on {people.moment(study.started_unix_ms)[:10]}")
+    if study.price_date and any(row.month_usd is not None for row in study.costs):
+        parts.append(f"prices of {study.price_date}")
+    return f"{parts[0]} {', '.join(parts[1:])}." if len(parts) > 1 else parts[0]
+
+
+def _machines(lookup: Lookup) -> str:
+    names, only = lookup.configurations, lookup.study.only_difference
+    count = people.plural(len(names), "configuration")
+    if len(names) < 2:
+        return f"{count}: {enumerated(names)}." if names else "Nothing was measured."
+    if only is not None:
+        shown = sorted({_value(lookup, only.what, *pair) for pair in only.values.items()}, key=_by_size)
+        said = " against ".join(shown) if len(shown) < 3 else enumerated(shown)
+        return f"{count}: they differ only in {only.what} ({said})."
+    differences = f": {lookup.study.differences}" if lookup.study.differences else ""
+    return f"{count}{_of_providers(lookup)}{differences}."
+
+
+def _of_providers(lookup: Lookup) -> str:
+    """' on AWS (33), Azure (26) and Google Cloud (23)': of machines that somebody sells."""
+    sold = {row.configuration: row.provider for row in lookup.study.costs if row.machine_type and row.provider}
+    sold |= {row.configuration: row.provider for row in lookup.study.configurations if row.machine_type}
+    counted = Counter(provider for name in lookup.configurations if (provider := sold.get(name)))
+    if len(counted) < 2:
+        return f" on {PROVIDERS.get(name, name)}" if (name := next(iter(counted), "")) else ""
+    return f" on {enumerated([f'{PROVIDERS.get(name, name)} ({count:,})' for name, count in counted.items()])}"
+
+
+def _by_size(value: str) -> tuple[bool, float, str]:
+    digits = value.partition(" ")[0]
+    number = digits.replace(".", "", 1).isdigit()
+    return (not number, float(digits) if number else 0.0, value)

@@ -1,0 +1,35 @@
+"""How many trials can be used, if not all, and the commands that repair it."""
+
+import re
+from dataclasses import dataclass
+
+from nephoscope.report.lookup import Lookup, unique
+from nephoscope.report.sections.trials import counted
+
+MAX_COMMANDS = 2
+_COMMAND = re.compile(r"`(nephoscope run [^`]*)`")
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What stands above the verdict where trials cannot be used."""
+
+    text: str
+    then: str
+    commands: tuple[str, ...]
+
+
+def repair(lookup: Lookup) -> Repair | None:
+    """None if all trials can be used, or nobody here can repeat them."""
+    trials = [row for row in lookup.study.trials if row.state != "not needed"]
+    usable = sum(row.counts for row in trials)
+    if usable == len(trials) or lookup.study.source is not None:
+        return None
+    said = [row.text for row in lookup.study.insights if row.rule == "usable"]
+    commands = unique(command for text in said for command in _COMMAND.findall(text))
+    text = f"Usable: {usable:,} of {len(trials):,} trials."
+    why = counted(trials).partition(" usable, ")[2].rstrip(".")
+    then = f"({why})." if why else ""
+    if commands:
+        then += " Repair it, with the folder of the results as DIR:"
+    return Repair(text, then.strip(), tuple(commands[:MAX_COMMANDS]))

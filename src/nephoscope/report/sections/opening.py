@@ -1,0 +1,113 @@
+"""What opens evidence.html: key facts, and every answer, warning and note with its trials."""
+
+from dataclasses import dataclass
+
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.rows import Insight
+from nephoscope.report import format as people
+from nephoscope.report.evidence import EvidenceSet
+from nephoscope.report.lookup import unique
+from nephoscope.report.parts import Book
+from nephoscope.report.sections.trials import counted
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """An insight with a link to its evidence."""
+
+    text: str
+    rule: str
+    evidence: EvidenceSet | None
+    href: str | None
+
+
+@dataclass(frozen=True)
+class AnswerGroup:
+    """Answers to one question; if there are many, only the first are visible at once."""
+
+    title: str
+    first: list[Sentence]
+    folded: list[Sentence]
+
+
+FIRST_ANSWERS = 5
+QUESTIONS = {
+    "answer": "Which is best",
+    "leaders": "Which is best",
+    "per_cpu": "Per CPU",
+    "growth": "Scaling with machines",
+    "price_leaders": "Per dollar",
+    "storage": "Storage",
+    "families": "Families of machine types",
+    "predictors": "What predicts database performance",
+}
+"""Rule -> the question it answers."""
+
+
+def sentences(book: Book, kind: str) -> list[Sentence]:
+    """The insights of a kind."""
+    return [_sentence(book, insight) for insight in book.lookup.study.insights if insight.kind == kind]
+
+
+def grouped(answers: list[Sentence]) -> list[AnswerGroup]:
+    """The answers by the question that they answer."""
+    groups: dict[str, list[Sentence]] = {}
+    for sentence in answers:
+        groups.setdefault(QUESTIONS.get(sentence.rule, "Other answers"), []).append(sentence)
+    return [
+        AnswerGroup(title, found[:FIRST_ANSWERS], found[FIRST_ANSWERS:])
+        if len(found) > FIRST_ANSWERS + 1
+        else AnswerGroup(title, found, [])
+        for title, found in groups.items()
+    ]
+
+
+def _sentence(book: Book, insight: Insight) -> Sentence:
+    evidence = book.evidence.cite(insight.trials, f"insight “{insight.rule}”")
+    return Sentence(insight.text, insight.rule, evidence, book.href(evidence.anchor) if evidence else None)
+
+
+def key_facts(book: Book) -> list[tuple[str, str]]:
+    """What was measured, where and when."""
+    study, lookup = book.lookup.study, book.lookup
+    models = unique(row.facts.cpu_model or "CPU model unknown" for row in study.machines)
+    hosts = unique(row.facts.hostname or row.machine for row in study.machines)
+    machines = f"{people.plural(len(hosts), 'machine')}: {'; '.join(models[:3])}" if hosts else "none observed"
+    if len(models) > 3:
+        machines += f" and {len(models) - 3} more models"
+    when = people.moment(study.started_unix_ms)
+    if study.ended_unix_ms is not None:
+        when += f" to {people.moment(study.ended_unix_ms)}"
+    conditions = unique(name for row in study.trials for name in row.conditions)
+    names = lookup.configurations
+    facts = [
+        ("Configurations", ", ".join(names) if len(names) <= 4 else f"{len(names)}"),
+        ("Machines", machines),
+        ("Benchmarks", ", ".join(row.benchmark for row in study.benchmarks) or "none"),
+        ("Trials", counted(study.trials)),
+        ("Replicates", _replicates(study)),
+        *_origin(study),
+        ("Measured", when),
+        ("Conditions", ", ".join(conditions)),
+        ("Price", f"no prices: {'; '.join(study.plan.unpriced[:3])}" if study.plan.unpriced else ""),
+        ("Seed", str(study.seed)),
+        ("Version", f"nephoscope {study.nephoscope_version}"),
+    ]
+    return [(name, text) for name, text in facts if text]
+
+
+def _replicates(study: AnalysedStudy) -> str:
+    if study.source is not None:
+        return "imported: all that the source has, in the order it gives"
+    return f"{study.replicates} planned per benchmark and configuration, in randomised blocks"
+
+
+def _origin(study: AnalysedStudy) -> list[tuple[str, str]]:
+    """For an import: who measured it, and what was found but not read. The description says what is not known."""
+    source = study.source
+    if source is None:
+        return []
+    return [
+        ("Measured by others", f"{source.source}; licence: {source.licence}"),
+        ("Not imported", "; ".join(source.left_out[:5]) + (" and more" if len(source.left_out) > 5 else "")),
+    ]

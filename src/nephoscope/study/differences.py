@@ -1,0 +1,104 @@
+"""What the configurations of a study differ in, in one clause for the first line of its report."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from nephoscope.study.contrasts import GENERATION, KIND, VCPUS, VENDOR, Facts, Value, facts_of, name_of
+from nephoscope.study.model import Configuration, DeclaredContrast
+
+MAX_NAMED = 4
+"""Things that the clause names; the others are counted."""
+_MAX_VALUES_LENGTH = 60
+
+_MACHINE = "machine type"
+_SAYS_MACHINE = frozenset({_MACHINE, "series", VCPUS, GENERATION, VENDOR})
+"""Keys that the name of a machine type gives: several of them are one difference."""
+_PLACES = ("provider", "region", "zone")
+"""Each implies that those after it differ, too."""
+_VOLUME = "volume "
+_SERVER = "database.dsn"
+_BY_SERVER = frozenset({_SERVER, "database.version"})
+_WORDS: Mapping[str, str] = {
+    VCPUS: "vCPUs",
+    KIND: "kind of volume",
+    _SERVER: "the server",
+    "database_machine.hosts": "hosts",
+    "load_machine.hosts": "hosts of the load generator",
+    "load machine type": "machine type of the load generator",
+    "database.binary": "database program",
+}
+
+
+def what_differs(configurations: Sequence[Configuration], declared: Sequence[DeclaredContrast] = ()) -> str:
+    """'they differ only in shared_buffers: 128MB and 1GB', to follow the number of configurations.
+
+    It speaks of what the study says; whether the machines were as it says is for checks and facts.
+
+    Args:
+        configurations: of a study.
+        declared: its `[[contrasts]]`: only these say what servers of the user's differ in.
+
+    Returns:
+        A clause without a full stop; empty for a single configuration.
+    """
+    if len(configurations) < 2:
+        return ""
+    facts = [facts_of(one) for one in configurations]
+    keys = {key for one in facts for key in one if len({other.get(key) for other in facts}) > 1}
+    if not keys:
+        return "they are all the same, so that every difference is noise"
+    stated = _of_servers(configurations, declared) if keys <= _BY_SERVER and _SERVER in keys else ""
+    if stated:
+        return stated
+    words = _words(keys)
+    if len(words) == 1:
+        values = _values(next(iter(keys)), facts) if len(keys) == 1 else ""
+        return f"they differ only in {words[0]}{values}"
+    more = len(words) - MAX_NAMED
+    named = words if more <= 0 else [*words[:MAX_NAMED], f"{more} more {'thing' if more == 1 else 'things'}"]
+    return f"they differ in {', '.join(named[:-1])} and {named[-1]}"
+
+
+def _of_servers(configurations: Sequence[Configuration], declared: Sequence[DeclaredContrast]) -> str:
+    """What the study declares about servers of the user's, if it says one thing about all of them."""
+    values: dict[str, str] = {}
+    for one in declared:
+        if one.left is not None and one.right is not None and one.labels is not None:
+            values |= dict.fromkeys(one.left, one.labels[0]) | dict.fromkeys(one.right, one.labels[1])
+    names = {one.name for one in declared}
+    if len(names) != 1 or not all(one.name in values for one in configurations):
+        return ""
+    labels = list(dict.fromkeys(values[one.name] for one in configurations))
+    return f"they are servers that, as the study declares, differ only in {names.pop()}{_listed(labels)}"
+
+
+def _words(keys: Collection[str]) -> list[str]:
+    """What a reader calls the keys, the most important first."""
+    left, found = set(keys), list[str]()
+    places = [place for place in _PLACES if place in left]
+    found += places[:1]
+    left -= set(_PLACES)
+    of_machine = left & _SAYS_MACHINE
+    if len(of_machine) > 1 or of_machine & {_MACHINE, "series"}:
+        found.append(_MACHINE)
+        left -= _SAYS_MACHINE | {"database_machine.cpu_platform"}
+    volumes = {key for key in left if key.startswith(_VOLUME)}
+    if len(volumes) > 1:
+        found.append("volumes")
+        left -= volumes
+    return found + [_WORDS.get(key) or name_of(key) for key in sorted(left)]
+
+
+def _values(key: str, facts: Sequence[Facts]) -> str:
+    """': 128MB and 1GB'."""
+    if key in {_SERVER, *_PLACES} or key in _SAYS_MACHINE - {VCPUS}:
+        return ""
+    return _listed([_shown(value) for value in dict.fromkeys(one.get(key) for one in facts)])
+
+
+def _listed(values: Sequence[str]) -> str:
+    listed = f"{', '.join(values[:-1])} and {values[-1]}"
+    return f": {listed}" if len(listed) <= _MAX_VALUES_LENGTH else ""
+
+
+def _shown(value: Value) -> str:
+    return "not set" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
