@@ -9,7 +9,7 @@ from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.report import edition_words as words
 from nephoscope.report import format as people
 from nephoscope.report.page import environment, style
-from nephoscope.report.parts import Badge, Cell, Column, Row, Table, verdict_badge
+from nephoscope.report.parts import SIGNS, Badge, Cell, Column, Row, Table, verdict_badge
 
 MAX_ROWS = 300
 MAX_NAMED = 6
@@ -55,6 +55,7 @@ def render_editions(found: Editions, names: tuple[str, str], report: str | None 
         report: link to the report of the later study; None: the page stands alone.
     """
     before, after = names
+    priced = any(row.price_ratio is not None for row in found.rows)
     return (
         environment()
         .get_template("editions.html.j2")
@@ -67,11 +68,11 @@ def render_editions(found: Editions, names: tuple[str, str], report: str | None 
                 for differs, cards in groupby(found.cards, key=words.differs)
             ],
             sure=words.sure(len(found.cards)),
-            table=_table(found.rows) if found.rows else None,
+            table=_table(found.rows, priced=priced) if found.rows else None,
             best=_best(found.best) if found.best else None,
             contrasts=_contrasts(found.contrasts) if found.contrasts else None,
             basis=found.rows[0].basis if found.rows else "",
-            priced=any(row.price_ratio is not None for row in found.rows),
+            priced=priced,
             also_different=found.also_different,
             left_out=reasons(found.left_out),
             style=style(),
@@ -94,33 +95,41 @@ def _card(card: EditionCard) -> ChangeCard:
     )
 
 
-def _table(rows: list[EditionRow]) -> Table:
+def _table(rows: list[EditionRow], *, priced: bool) -> Table:
+    money = (
+        Column("Price", numeric=True, hint="Cost of a month, later / earlier."),
+        Column("Per dollar", numeric=True, hint="Performance / price; the price adds no uncertainty."),
+        Column("Per dollar it is"),
+    )
     columns = (
         Column("Configuration"),
         Column("Metric"),
         Column("Performance", numeric=True, hint="Later / earlier, with an interval that holds for all rows at once."),
         Column("It is"),
-        Column("Price", numeric=True, hint="Cost of a month, later / earlier."),
-        Column("Per dollar", numeric=True, hint="Performance / price; the price adds no uncertainty."),
-        Column("Per dollar it is"),
+        *(money if priced else ()),
         Column("n", numeric=True, hint="Values of the earlier study, of the later one."),
     )
     more = len(rows) - MAX_ROWS
     note = f"For {people.plural(more, 'more row')}, see nephoscope compare --json." if more > 0 else ""
-    return Table("Each configuration", columns, tuple(_row(row) for row in rows[:MAX_ROWS]), note=note)
+    body = tuple(_row(row, priced=priced) for row in rows[:MAX_ROWS])
+    return Table("Each configuration", columns, body, note=note)
 
 
-def _row(row: EditionRow) -> Row:
+def _row(row: EditionRow, *, priced: bool) -> Row:
     months = f"{people.dollars(row.month_before_usd)} → {people.dollars(row.month_after_usd)}"
+    sign, _, tone = SIGNS[row.verdict]
+    money = (
+        Cell(words.change(row.price_ratio), note=months if row.price_ratio else "a price is missing"),
+        Cell(words.change(row.dollar_ratio), note=words.interval(row.dollar_low, row.dollar_high)),
+        Cell(people.MISSING) if row.dollar_verdict is None else Cell(badges=(verdict_badge(row.dollar_verdict),)),
+    )
     return Row(
         (
             Cell(words.who(row), tone="name", note="; ".join(row.differs)),
             Cell(f"{row.benchmark}: {row.title}", note=words.direction(row)),
             Cell(words.change(row.ratio), note=words.interval(row.low, row.high) or "too few values"),
-            Cell(badges=(verdict_badge(row.verdict),), note=row.reason),
-            Cell(words.change(row.price_ratio), note=months if row.price_ratio else "a price is missing"),
-            Cell(words.change(row.dollar_ratio), note=words.interval(row.dollar_low, row.dollar_high)),
-            Cell(people.MISSING) if row.dollar_verdict is None else Cell(badges=(verdict_badge(row.dollar_verdict),)),
+            Cell(badges=(Badge(sign, words.word(row), tone),), note=row.reason),
+            *(money if priced else ()),
             Cell(words.counts(row)),
         )
     )

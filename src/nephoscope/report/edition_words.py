@@ -23,19 +23,24 @@ def word(row: EditionCard) -> str:
 
 
 def change(ratio: float | None) -> str:
-    """A signed percentage, or a factor: '+4.2 %', '2.31×'."""
+    """A signed percentage, or a factor above two: '+4.2 %', '2.31×'."""
     if ratio is None:
         return people.MISSING
-    if not 1 / _LARGEST < ratio < _LARGEST:
-        return people.ratio(ratio)
-    percent = 100 * (ratio - 1)
-    text = f"{percent:+.1f}" if abs(percent) >= 1 else f"{percent:+.2f}"
-    return f"{text} %".replace("-", "\N{MINUS SIGN}").replace("+0.00 ", "0 ").replace("\N{MINUS SIGN}0.00 ", "0 ")
+    return people.ratio(ratio) if ratio >= _LARGEST else _percent(ratio)
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """'+1.8 % to +4.4 %'; empty: there is none."""
-    return "" if low is None or high is None else f"{change(low)} to {change(high)}"
+    """'+1.8 % to +4.4 %', '1.80× to 2.40×'; empty: there is none."""
+    if low is None or high is None:
+        return ""
+    said = people.ratio if high >= _LARGEST else _percent
+    return f"{said(low)} to {said(high)}"
+
+
+def _percent(ratio: float) -> str:
+    percent = 100 * (ratio - 1)
+    text = f"{percent:+.1f}" if abs(percent) >= 1 else f"{percent:+.2f}"
+    return f"{text} %".replace("-", "\N{MINUS SIGN}").replace("+0.00 ", "0 ").replace("\N{MINUS SIGN}0.00 ", "0 ")
 
 
 def medians(row: EditionCard) -> str:

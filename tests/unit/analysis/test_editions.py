@@ -191,9 +191,10 @@ def test_the_words_of_a_change() -> None:
         "0 %",
         "\N{MINUS SIGN}0.05 %",
         "2.50\N{MULTIPLICATION SIGN}",
-        "0.300\N{MULTIPLICATION SIGN}",
+        "\N{MINUS SIGN}70.0 %",
         "\N{EN DASH}",
     ]
+    assert words.interval(1.8, 2.4) == "1.80\N{MULTIPLICATION SIGN} to 2.40\N{MULTIPLICATION SIGN}"
     row = editions_of(changed(0), changed(-10, n=8), basis="on-demand").rows[0]
     assert words.counts(row) == "6, 8", "the earlier study first"
     assert words.word(row) == "slower"

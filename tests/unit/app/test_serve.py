@@ -127,7 +127,7 @@ def test_a_study_shows_its_trials_and_gets_a_report(served: Asked) -> None:
         if not trial.attempts():
             rejected = planned.intent.configuration_name == "b" and planned.intent.replicate == 2
             write_trial(served.folder, planned.intent, "postgres used 1.3 CPUs" if rejected else 200.0)
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     study = served.study()
     assert (study["ended_count"], study["trials"], study["words"]) == (4, 4, "3 done, 1 invalid")
     while not study["report"]["href"] and time.monotonic() < end:

@@ -13,7 +13,7 @@ from pathlib import Path
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.store.folder import ResultsFolder
 
-LEAST_PRIORITY = 19
+NICENESS = 10
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def draw(folder: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(LEAST_PRIORITY)
+    os.nice(NICENESS)
     try:
         draw(Path(sys.argv[1]), Path(sys.argv[2]))
     except NephoscopeError as error:
