@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.study.contrasts import differences
+from nephoscope.study.differences import changes
 from nephoscope.study.model import Configuration
 
 
@@ -18,7 +18,7 @@ class Counterparts:
     """Its name in the earlier one."""
     after: str
     differs: tuple[str, ...]
-    """What differs between the two, see `study.contrasts.differences`; empty: nothing that studies declare."""
+    """What differs between the two, see `study.differences.changes`; empty: nothing that studies declare."""
 
 
 def counterparts(before: AnalysedStudy, after: AnalysedStudy) -> list[Counterparts]:
@@ -36,7 +36,7 @@ def counterparts(before: AnalysedStudy, after: AnalysedStudy) -> list[Counterpar
             Counterparts(left, right, said)
             for left in rest_old
             for right in rest_new
-            if left in old and right in new and len(said := differences(old[left], new[right])) <= most
+            if left in old and right in new and len(said := changes(old[left], new[right])) <= most
         ]
         for one in _unambiguous(fitting):
             found.append(one)
@@ -75,7 +75,7 @@ def _differs(
     after: AnalysedStudy,
 ) -> tuple[str, ...]:
     if name in old and name in new:
-        return differences(old[name], new[name])
+        return changes(old[name], new[name])
     was, is_now = _sold_as(before, name), _sold_as(after, name)
     return (f"machine type: {was} → {is_now}",) if was and is_now and was != is_now else ()
 

@@ -6,6 +6,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
@@ -52,14 +53,6 @@ _NOT_COMPARED: dict[str, Any] = {
     "database": {"fixtures"},
 }
 _EXPECTATIONS = "expect_"
-_MACHINE_TYPE = frozenset({"machine type", "series", VENDOR, GENERATION, VCPUS})
-_PLACES: Mapping[str, str] = {
-    "database_machine.hosts": "other hosts",
-    "load_machine.hosts": "other hosts for the load",
-    "database.dsn": "another server",
-    "database.binary": "another program",
-}
-"""Keys whose values are addresses -> what is said where they differ."""
 
 
 @dataclass(frozen=True)
@@ -184,32 +177,14 @@ def _name(key: str, left: str, right: str) -> str:
     return name_of(key)
 
 
+def without_followers(keys: AbstractSet[str]) -> set[str]:
+    """The keys less those that may change with another one of them: a volume's IOPS with its kind."""
+    return set(keys).difference(*(_FOLLOW.get(key, ()) for key in keys))
+
+
 def name_of(key: str) -> str:
     """What a reader calls a key: 'server version', 'shared_buffers'."""
     return _NAMES.get(key) or key.rpartition("settings.")[2]
-
-
-def differences(before: Configuration, after: Configuration) -> tuple[str, ...]:
-    """What differs from one configuration to another, sorted: 'shared_buffers: 128MB → 1GB', 'another server'.
-
-    Machine types are one difference, with all that their names say. What may change with a key is not told beside it,
-    and an address is not repeated, because it may hold a password.
-    """
-    old, new = facts_of(before), facts_of(after)
-    keys = {key for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
-    keys -= {follower for key in keys for follower in _FOLLOW.get(key, ())}
-    said = {_PLACES[key] for key in keys if key in _PLACES}
-    if keys & _MACHINE_TYPE:
-        said.add(f"machine type: {_type_of(before)} → {_type_of(after)}")
-    for key in keys - _PLACES.keys() - _MACHINE_TYPE:
-        left, right = _label(key, old.get(key)), _label(key, new.get(key))
-        said.add(f"{_name(key, left, right)}: {left} → {right}")
-    return tuple(sorted(said))
-
-
-def _type_of(configuration: Configuration) -> str:
-    sold = configuration.priced_as
-    return configuration.database_machine.type or (sold.type if sold else "not known")
 
 
 def _equal_but_for(key: str, facts: Mapping[str, Facts]) -> list[dict[Value, list[str]]]:

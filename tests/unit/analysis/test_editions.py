@@ -18,7 +18,7 @@ from nephoscope.report import edition_words as words
 from nephoscope.report.edition_markdown import render_markdown
 from nephoscope.report.edition_page import render_editions
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.study.contrasts import differences
+from nephoscope.study.differences import changes
 from nephoscope.study.model import Configuration
 from tests.support.made_results import made_results
 from tests.unit.analysis.test_costs import SIX, sold, study
@@ -96,18 +96,18 @@ def test_differences_name_what_matters_and_no_address() -> None:
         return Configuration.model_validate({"name": "one", **more})
 
     plain = declared()
-    assert differences(plain, declared(name="two")) == ()
+    assert changes(plain, declared(name="two")) == ()
     tuned = declared(database={"settings": {"shared_buffers": "1GB"}, "version": "18"})
-    assert differences(plain, tuned) == (
+    assert changes(plain, tuned) == (
         "server version: not set → 18",
         "shared_buffers: not set → 1GB",
     )
     typed = [
         declared(provider="aws", region="r", database_machine={"type": name}) for name in ("m5.large", "m6i.xlarge")
     ]
-    assert differences(*typed) == ("machine type: m5.large → m6i.xlarge",)
+    assert changes(*typed) == ("machine type: m5.large → m6i.xlarge",)
     asked = [declared(database={"dsn": f"postgresql://me@{host}/x"}) for host in ("one", "two")]
-    assert differences(*asked) == ("another server",)
+    assert changes(*asked) == ("the server: not the same",)
 
 
 def folders(tmp_path: Path, old: dict[str, Any], new: dict[str, Any]) -> tuple[ResultsFolder, ResultsFolder]:
