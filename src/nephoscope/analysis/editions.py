@@ -238,7 +238,7 @@ class _Quiet:
 
 def _quiet_values(study: AnalysedStudy) -> _Quiet:
     disturbed = disturbed_trials(study.trials)
-    return _Quiet(disturbed, _headline_cells(study, lambda trial: trial not in disturbed) if disturbed else {})
+    return _Quiet(disturbed, _headline_cells(study, lambda trial: trial not in disturbed))
 
 
 def _headline_cells(study: AnalysedStudy, wanted: Callable[[str], bool] = lambda _: True) -> dict[_Key, Cell]:

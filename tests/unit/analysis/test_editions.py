@@ -146,6 +146,44 @@ def test_configurations_with_new_names_are_found_by_what_they_are(tmp_path: Path
     assert "old-name → new-name" in html
 
 
+def test_questions_whose_answer_turned_and_what_no_study_declares(tmp_path: Path) -> None:
+    small = {"database": '{ settings = { shared_buffers = "128MB" } }'}
+    large = {"database": '{ settings = { shared_buffers = "1GB" } }'}
+    double = [2 * x for x in SIX]
+    old, new = folders(tmp_path, {"a": (small, SIX), "b": (large, double)}, {"a": (small, double), "b": (large, SIX)})
+    before, after = evaluation.analysed(old), evaluation.analysed(new)
+    after = after.model_copy(update={"tool_versions": {"postgres": "18.6"}, "database_settings": {"a": {"jit": "off"}}})
+    before = before.model_copy(
+        update={
+            "tool_versions": {"postgres": "17.2"},
+            "database_settings": {"a": {"jit": "on", "data_directory": "/x"}},
+        }
+    )
+    found = editions_of(before, after, basis="on-demand")
+    (contrast,) = [row for row in found.contrasts if row.view == "plain"]
+    assert (contrast.question, contrast.outcome) == ("shared_buffers", "changed")
+    assert {contrast.verdict_before, contrast.verdict_after} == {BETTER, WORSE}
+    assert found.also_different == ["postgres: 17.2 → 18.6", "jit: on → off (a)"]
+    html = render_editions(found, ("main", "branch"))
+    assert "postgres: 17.2 → 18.6" in html
+    assert "shared_buffers: " in html
+
+
+def test_a_change_that_only_disturbed_trials_show_is_undecided() -> None:
+    """Three of six trials lost a tenth of their CPU time and are slower; the quiet ones are as before."""
+    loud = [0.85 * x for x in SIX[:4]]
+    old = analyse(study([sold("a", "small")], {"a": [x * f for x in SIX for f in (0.999, 1.001)]}))
+    new = analyse(study([sold("a", "small")], {"a": [*loud, *loud, *SIX, *SIX[:4]]}))
+    trials = [row.model_copy(update={"stolen_share": 0.1 if row.replicate <= 8 else 0.0}) for row in new.trials]
+    found = editions_of(old, new.model_copy(update={"trials": trials}), basis="on-demand")
+    (row,) = found.rows
+    assert (row.verdict, row.reason) == (OPEN, "worse as delivered, but equal in quiet trials")
+    assert judge(found, 3).worse == []
+    assert judge(found, 3).undecided == found.cards
+    plain = editions_of(old, new, basis="on-demand").rows[0]
+    assert (plain.verdict, plain.low, plain.high) == (WORSE, row.low, row.high)
+
+
 def changed(percent: float, spread: float = 0.004, n: int = 6) -> AnalysedStudy:
     generator = np.random.default_rng(4)
     values = (1000 * (1 + percent / 100) * np.exp(spread * generator.standard_normal(n))).tolist()

@@ -91,6 +91,19 @@ def test_a_report_is_drawn_when_trials_have_ended_and_not_too_often(folder: Resu
     assert begun == [1, 2], "and not again without a new trial"
 
 
+def test_no_report_is_drawn_while_trials_run_on_this_machine(tmp_path: Path) -> None:
+    folder = made_results(tmp_path / "here", {"a": [1.0, None]}, machines={"a": {"provider": '"local"'}})
+    studies = Studies([folder], tmp_path / "out", FakeClock(), every_s=None)
+    with folder.lock():
+        (study,) = studies.state()["studies"]
+    assert (study["in_use"], study["report"]["held"], study["report"]["drawing"]) == (True, True, False)
+    asked = Studies([folder], tmp_path / "asked", FakeClock(), every_s=60)
+    with folder.lock():
+        (study,) = asked.state()["studies"]
+    assert (study["report"]["held"], study["report"]["drawing"]) == (False, True)
+    asked.stop()
+
+
 def test_drawing_changes_nothing_in_the_results_folder(folder: ResultsFolder, tmp_path: Path) -> None:
     grow(folder, ("a", 100.0), ("b", 200.0))
     before = sorted(folder.path.rglob("*"))
