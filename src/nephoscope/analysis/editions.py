@@ -35,6 +35,11 @@ class _Pair:
     quiet: tuple[Measured, Measured] | None
     """Values of the quiet trials; None: no trial lost CPU time."""
 
+    @property
+    def measured(self) -> tuple[Measured, Measured]:
+        """Values of all trials that count."""
+        return _measured(self.before), _measured(self.after)
+
 
 def editions_of(before: AnalysedStudy, after: AnalysedStudy, *, basis: str, alpha: float = ALPHA) -> Editions:
     """Everything that two studies say about what changed. Ratios are after / before.
@@ -100,11 +105,11 @@ class _Family:
     def fields(self, pairs: Sequence[_Pair]) -> dict[str, Any]:
         """Fields of a card over these configurations."""
         first = pairs[0].after
-        found = self._change([(_measured(pair.before), _measured(pair.after)) for pair in pairs])
+        found = self._change([pair.measured for pair in pairs])
         verdict, reason = self.verdict(found.interval, first.direction), ""
-        quiet = [pair.quiet for pair in pairs if pair.quiet is not None]
-        if quiet:
-            enough = len(quiet) == len(pairs) and all(side.values for both in quiet for side in both)
+        if any(pair.quiet is not None for pair in pairs):
+            quiet = [pair.quiet or pair.measured for pair in pairs]
+            enough = all(side.values for both in quiet for side in both)
             other = self._change(quiet).interval if enough else None
             agreed = agree(verdict, self.verdict(other, first.direction))
             verdict, reason = agreed.verdict, agreed.reason
