@@ -1,5 +1,8 @@
-"""The part of the page that a reader may change: the same answers as the analysis, filters, bases, own prices."""
+"""The explorer as a reader uses it: a budget, filters, ranks, pins, scales, prices, links, download."""
 
+import csv
+import io
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,174 +10,287 @@ from typing import Any
 import pytest
 
 from nephoscope.model.analysed import AnalysedStudy
-from tests.browser.test_report_in_browser import CHROMIUM, FLAGS, WIDTHS, Opened, open_report
-from tests.support.report_folder import write_report
-from tests.unit.report import priced_example as example
+from tests.browser.test_report_in_browser import CHROMIUM, FLAGS, Opened, open_report
+from tests.support.report_folder import main_page
+from tests.unit.analysis.test_rank_intervals import ranks
+from tests.unit.report import report_example
+from tests.unit.report.shop_example import UNPRICED, machines, shop
 
 api = pytest.importorskip("playwright.sync_api")
-VIEWS = {"plain": "plain", "per CPU": "cpu", "per dollar": "dollar"}
+ODD = ("azure", "eastus", '=SUM(1,"2")', 4, 16, 3.0)
+"""A machine whose type a spreadsheet would run."""
+SETS = "sets/sets_per_s"
+START = f"#explore?board={SETS}"
 
 
 @pytest.fixture(scope="module")
 def study() -> AnalysedStudy:
-    return example.priced()
+    return shop({**machines(), "odd": ODD})
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory, study: AnalysedStudy) -> Iterator[dict[int, Opened]]:
+def browser() -> Iterator[Any]:
     if not CHROMIUM.exists():
         pytest.skip("no /usr/bin/chromium")
-    folder = tmp_path_factory.mktemp("results") / "report"
-    write_report(study, folder)
     with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield {width: open_report(browser, folder / "index.html", width) for width in WIDTHS}
-        browser.close()
+        opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield opened
+        opened.close()
 
 
-@pytest.fixture(params=WIDTHS)
-def page(request: pytest.FixtureRequest, opened: dict[int, Opened]) -> Any:
-    found = opened[request.param].page
-    if found.is_visible("#explore-reset"):
-        found.click("#explore-reset")
-    for control in ("provider", "family", "vcpus"):
-        if found.is_visible(f"#explore-{control}"):
-            found.select_option(f"#explore-{control}", "")
-    choose(found, "reads", "dollar", "on-demand")
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory, study: AnalysedStudy) -> Path:
+    found = tmp_path_factory.mktemp("report") / "index.html"
+    found.write_text(main_page(study), encoding="utf-8")
     return found
 
 
-def choose(page: Any, benchmark: str, view: str, basis: str = "on-demand") -> None:
-    label = page.locator("#explore-board option", has_text=f"{benchmark}:").first.get_attribute("value")
-    page.select_option("#explore-board", label)
-    page.select_option("#explore-view", view)
-    page.select_option("#explore-basis", basis)
+@pytest.fixture(scope="module")
+def opened(browser: Any, path: Path) -> Opened:
+    return open_report(browser, path, 1280)
 
 
-def shown(page: Any) -> dict[str, dict[str, float]]:
-    """Configuration -> its rank and value, in the order of the table."""
-    found: list[dict[str, str]] = page.eval_on_selector_all(
+@pytest.fixture
+def page(opened: Opened) -> Any:
+    """At its start, whatever an earlier test chose."""
+    go(opened.page, START)
+    return opened.page
+
+
+def go(page: Any, address: str) -> None:
+    page.evaluate("address => { history.replaceState(null, '', '#'); location.hash = address }", address)
+    page.wait_for_function("board => document.getElementById('explore-board').value === board", arg=SETS)
+
+
+def shown(page: Any) -> dict[str, tuple[int, int]]:
+    """Configuration -> its ranks, in the order of the visible rows; (0, 0) without a rank."""
+    rows: list[dict[str, str]] = page.eval_on_selector_all(
         "#explore-rows tr", "rows => rows.map(r => ({...r.dataset}))"
     )
+    return {row["name"]: (int(row.get("first", 0)), int(row.get("last", 0))) for row in rows}
+
+
+def months(study: AnalysedStudy, basis: str = "on-demand") -> dict[str, float]:
+    return {row.configuration: row.month_usd for row in study.costs if row.basis == basis and row.month_usd}
+
+
+def plain_ranks(study: AnalysedStudy) -> dict[str, tuple[int, int]]:
     return {
-        row["name"]: {key: float(row[key]) for key in ("first", "last", "value")} for row in found if "first" in row
+        row.configuration: (row.first, row.last)
+        for row in study.ranks
+        if (row.benchmark, row.view) == ("sets", "plain")
     }
 
 
-def test_its_ranks_include_those_of_the_analysis(page: Any, study: AnalysedStudy) -> None:
-    """Rank sums without blocks decide less than the analysis; nothing that it decides is contradicted."""
-    as_sure: list[bool] = []
-    boards = {(row.benchmark, row.view, row.basis) for row in study.ranks}
-    assert len(boards) == 11
-    for benchmark, view, basis in boards:
-        choose(page, benchmark, VIEWS[view], basis or "on-demand")
-        stored = [row for row in study.ranks if (row.benchmark, row.view, row.basis) == (benchmark, view, basis)]
-        found = shown(page)
-        assert found.keys() == {row.configuration for row in stored}
-        for row in stored:
-            ranks = found[row.configuration]
-            assert ranks["first"] <= row.first <= row.last <= ranks["last"], (benchmark, view, basis)
-            as_sure.append((ranks["first"], ranks["last"]) == (row.first, row.last))
-    assert sum(as_sure) > 0.8 * len(as_sure)
-    assert any(row.first < row.last for row in study.ranks), "the twins are not certain"
-    assert len({(row.first, row.last) for row in study.ranks}) > 5
-
-
-def test_it_prices_as_the_analysis_does(page: Any, study: AnalysedStudy) -> None:
-    for basis in ("on-demand", "reserved-1y"):
-        choose(page, "reads", "dollar", basis)
-        stored = {
-            row.configuration: row.usd_per_unit
-            for row in study.price_performance
-            if (row.benchmark, row.basis) == ("reads", basis)
-        }
-        assert {name: row["value"] for name, row in shown(page).items()} == pytest.approx(stored)
-        assert len(stored) == 5
-
-
-def test_ties_are_marked(page: Any) -> None:
-    assert "= gcp-n2-twin" in page.inner_text('#explore-rows tr[data-name="gcp-n2"]')
-
-
-def test_a_basis_without_a_price_says_why(page: Any) -> None:
-    choose(page, "reads", "dollar", "spot")
-    assert shown(page) == {}
-    said = page.inner_text('#explore-rows tr[data-name="aws-m6i"]')
-    assert "no price" in said
-    assert "no spot price, only" in said
-
-
-def test_filters(page: Any) -> None:
-    page.select_option("#explore-provider", "gcp")
-    assert set(shown(page)) == {"gcp-n2", "gcp-n2-twin"}
-    assert {(row["first"], row["last"]) for row in shown(page).values()} == {(1, 2)}, "among those shown"
-    page.select_option("#explore-provider", "")
-    page.select_option("#explore-family", "c5a")
-    assert set(shown(page)) == {"aws-c5a"}
-    page.select_option("#explore-family", "")
-    page.select_option("#explore-vcpus", "32")
-    assert set(shown(page)) == {"aws-c5a"}
-
-
-def test_a_price_of_ones_own_changes_month_order_and_ranks(page: Any) -> None:
-    before = shown(page)
-    field = page.locator('#explore-rows input[data-name="aws-m6i"]')
-    month = float(
-        page.locator('#explore-rows tr[data-name="aws-m6i"] td').nth(6).inner_text().strip("$").replace(",", "")
+def test_a_budget_question_is_answered_by_fields_that_are_visible_at_once(page: Any, study: AnalysedStudy) -> None:
+    for field in ("board", "month", "gib"):
+        assert page.is_visible(f"#explore-{field}")
+    page.fill("#explore-month", "300")
+    page.fill("#explore-gib", "16")
+    found = shown(page)
+    sold = {name: machine[4] for name, machine in machines().items()}
+    assert set(found) == {name for name, usd in months(study).items() if usd <= 300 and sold[name] >= 16}
+    medians = {row.configuration: row.median for row in study.statistics if row.benchmark == "sets" and not row.per_cpu}
+    assert [*found] == sorted(found, key=lambda name: -medians[name])
+    assert page.inner_text("#explore-answer") == (
+        f"{len(found)} of 34 configurations match. "
+        f"Best: m6i-2xlarge, {medians['m6i-2xlarge']:,.0f} SET/s for $288 a month."
     )
-    field.fill("0.01")
-    field.press("Enter")
-    after = shown(page)
-    assert next(iter(after)) == "aws-m6i"
-    assert next(iter(before)) != "aws-m6i"
-    assert (after["aws-m6i"]["first"], after["aws-m6i"]["last"]) == (1, 1)
-    volumes = 3 * (500 * 0.08 + 3000 * 0.005)
-    own = 3 * 730 * 0.01 + volumes
-    assert month == pytest.approx(3 * 730 * 0.384 + volumes, abs=0.01)
-    assert after["aws-m6i"]["value"] == pytest.approx(before["aws-m6i"]["value"] * own / month, rel=1e-4)
-    assert "your own price" in page.inner_text('#explore-rows tr[data-name="aws-m6i"]')
-    assert "1 with a price of your own" in page.inner_text("#explore-note")
+    assert page.get_attribute("#explore-rows a >> nth=0", "href") == "evidence.html#benchmark-sets"
+    page.fill("#explore-least", "10000000")
+    assert page.inner_text("#explore-answer") == "None of 34 configurations matches: relax or clear a filter."
     page.click("#explore-reset")
-    assert shown(page) == before
+    assert page.inner_text("#explore-answer").startswith("34 configurations.")
+    assert page.url.endswith("#explore"), "nothing is left to say"
 
 
-def test_a_price_can_be_given_where_there_is_none(page: Any) -> None:
-    assert "unsold" not in shown(page)
-    field = page.locator('#explore-rows input[data-name="unsold"]')
-    field.fill("0.2")
-    field.press("Enter")
-    assert "unsold" in shown(page)
+def test_ranks_are_the_stored_ones_and_with_a_filter_count_only_the_rows_shown(page: Any, study: AnalysedStudy) -> None:
+    found = shown(page)
+    assert len(found) == 20
+    page.click("#explore-next")
+    assert page.inner_text("#explore-page") == "21 \N{EN DASH} 34 of 34"
+    assert {**found, **shown(page)} == plain_ranks(study)
+    (stored_best,) = (row for row in study.best if (row.benchmark, row.view, row.scope) == ("sets", "plain", "overall"))
+    assert stored_best.best == [UNPRICED]
+    assert f"Best: {UNPRICED}, " in page.inner_text("#explore-answer")
 
-
-def test_a_discount_is_of_machines_alone(page: Any) -> None:
-    before = shown(page)
-    page.fill("#explore-discount", "50")
-    after = shown(page)
-    assert after["gcp-n2"]["value"] == pytest.approx(before["gcp-n2"]["value"] / 2)
-    assert after["aws-m6i"]["value"] > before["aws-m6i"]["value"] / 2
-    page.fill("#explore-discount", "")
-
-
-def test_the_chart_follows(page: Any) -> None:
-    def drawn() -> int:
-        count: int = page.locator(
-            "#explore-chart .mark-symbol.layer_2_marks path, #explore-chart .mark-symbol path"
-        ).count()
-        return count
-
-    page.wait_for_function("document.querySelectorAll('#explore-chart .mark-symbol path').length >= 5")
-    everything = drawn()
     page.select_option("#explore-provider", "gcp")
-    page.wait_for_function(f"document.querySelectorAll('#explore-chart .mark-symbol path').length < {everything}")
+    assert page.is_hidden("#explore-pages")
+    found = shown(page)
+    (intervals,) = (row for row in study.rank_intervals if row.benchmark == "sets")
+    exact = ranks(intervals, dict.fromkeys(found, 0.0))
+    assert len(found) == 8
+    assert all(found[name][0] <= exact[name][0] <= exact[name][1] <= found[name][1] for name in found)
+    assert sum(found[name] == exact[name] for name in found) >= 6, "rounding widens few of them"
+    assert page.inner_text("#explore-answer").startswith("8 of 34 configurations match.")
+
+    page.select_option("#explore-provider", "")
+    page.select_option("#explore-view", "dollar")
+    stored = {
+        row.configuration: (row.first, row.last)
+        for row in study.ranks
+        if (row.benchmark, row.view, row.basis) == ("sets", "per dollar", "on-demand")
+    }
+    found = shown(page)
+    page.click("#explore-next")
+    found |= shown(page)
+    assert {name: found[name] for name in stored} == stored
+    assert {name for name in found if name not in stored} == {UNPRICED, "odd"}
+    assert "no price" in page.inner_text(f'#explore-rows tr[data-name="{UNPRICED}"]')
 
 
-def test_nothing_hangs_over_and_nothing_is_said(page: Any, opened: dict[int, Opened]) -> None:
-    wide, window = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+def test_prices_follow_basis_discount_and_the_reader(page: Any, study: AnalysedStudy) -> None:
+    page.select_option("#explore-view", "dollar")
+    page.fill("#explore-search", "aws 2xlarge m6i")
+    row = '#explore-rows tr[data-name="m6i-2xlarge"]'
+    medians = {row.configuration: row.median for row in study.statistics if row.benchmark == "sets" and not row.per_cpu}
+
+    def usd_per_set() -> float:
+        return float(page.get_attribute(row, "data-value"))
+
+    for basis in ("on-demand", "reserved-1y"):
+        page.select_option("#explore-basis", basis)
+        usd = months(study, basis)["m6i-2xlarge"]
+        assert usd_per_set() == pytest.approx(usd / medians["m6i-2xlarge"])
+        assert f"${usd:,.0f}" in page.inner_text(row)
+        assert f"${1000 * usd / medians['m6i-2xlarge']:.3f}" in page.inner_text(row)
+    assert "$ A MONTH PER 1,000 SET/S" in page.inner_text("#explore-head").upper()
+    page.select_option("#explore-basis", "on-demand")
+    page.fill("#explore-discount", "50")
+    volumes = 100 * 0.08
+    machine = months(study)["m6i-2xlarge"] - volumes
+    assert usd_per_set() == pytest.approx((machine / 2 + volumes) / medians["m6i-2xlarge"])
+    assert "50 % discount on machines, none on volumes" in page.inner_text("#explore-note")
+
+    go(page, f"{START}&view=dollar&pin={UNPRICED}&pin=m6i-2xlarge&price={UNPRICED}:0.5")
+    assert shown(page)[UNPRICED] == (1, 1)
+    field = page.locator(f'#explore-pinned input[data-price="{UNPRICED}"]')
+    assert field.input_value() == "0.5"
+    field.fill("100")
+    field.press("Enter")
+    assert "1 with a price of your own" in page.inner_text("#explore-note")
+    page.click("#explore-next")
+    assert [*shown(page)][-2] == UNPRICED, "the dearest, before the one without a price"
+
+
+def test_columns_sort_by_click_and_say_so(page: Any) -> None:
+    def order(column: str) -> str | None:
+        said: str | None = page.locator(f'#explore-head [data-sort="{column}"] >> xpath=..').get_attribute("aria-sort")
+        return said
+
+    assert (order("rank"), order("month")) == ("ascending", None)
+    page.click('#explore-head [data-sort="month"]')
+    cheapest = [*shown(page)]
+    assert cheapest[0] == "n2d-highcpu-8"
+    assert (order("rank"), order("month")) == (None, "ascending")
+    assert page.evaluate("document.activeElement.dataset.sort") == "month", "the keyboard stays on the column"
+    page.keyboard.press("Enter")
+    assert order("month") == "descending"
+    assert next(iter(shown(page))) == "r5-8xlarge"
+    assert page.url.endswith("#explore?sort=-month")
+    page.click('#explore-head [data-sort="name"]')
+    assert [*shown(page)] == sorted(machines())[:20]
+    page.select_option("#explore-board", "waits/wait")
+    page.click('#explore-head [data-sort="rank"]')
+    assert next(iter(shown(page))) == UNPRICED, "the least wait first"
+
+
+def test_pinned_rows_stand_side_by_side_and_are_the_measure_of_others(page: Any, study: AnalysedStudy) -> None:
+    five = [*shown(page)][:5]
+    assert page.is_hidden("#explore-pinned")
+    for name in five:
+        page.get_by_label(f"Pin {name}", exact=True).check()
+    assert page.evaluate("document.activeElement.dataset.pin") == five[-1]
+    heads = page.locator("#explore-pinned-head th").all_inner_texts()
+    assert [head.split()[0] for head in heads] == five
+    assert page.locator("#explore-rows input:disabled").count() == 15
+    cells = page.locator("#explore-pinned-rows tr", has_text="sets: Sets").first.locator("td").all_inner_texts()
+    first, last = plain_ranks(study)[five[0]]
+    assert (first, last) == (1, 1)
+    assert all("worse" in cell for cell in cells[1:])
+
+    page.select_option("#explore-scale", "relative")
+    values = {row.configuration: row.median for row in study.statistics if row.benchmark == "sets" and not row.per_cpu}
+    base = page.inner_text(f'#explore-rows tr[data-name="{five[0]}"] td >> nth=2')
+    assert base.strip() == "1.000\N{MULTIPLICATION SIGN}"
+    said = page.inner_text(f'#explore-rows tr[data-name="{five[3]}"] td >> nth=2')
+    ratio, low, high = (
+        float(part) for part in said.replace("\N{MULTIPLICATION SIGN}", " ").replace("\N{EN DASH}", " ").split()
+    )
+    assert ratio == pytest.approx(values[five[3]] / values[five[0]], rel=0.02)
+    assert low < ratio < high < 1
+    assert f"1\N{MULTIPLICATION SIGN} = {five[0]}" in page.inner_text("#explore-head")
+    page.select_option("#explore-scale", "log")
+    at = page.eval_on_selector_all("#explore-rows .bar-median", "marks => marks.map(m => +m.getAttribute('x') + 1)")
+    logs = [math.log(values[name]) for name in shown(page)]
+    assert (at[0] - at[10]) / (at[0] - at[19]) == pytest.approx((logs[0] - logs[10]) / (logs[0] - logs[19]), rel=0.01)
+    page.get_by_label(f"Unpin {five[0]}", exact=True).click()
+    assert page.locator("#explore-pinned-head th").count() == 4
+
+
+def test_the_download_has_the_rows_shown_and_no_formula(page: Any, study: AnalysedStudy) -> None:
+    page.fill("#explore-search", "azure")
+    assert page.inner_text("#explore-download") == "Download these 8 rows (CSV)"
+    with page.expect_download() as waiting:
+        page.click("#explore-download")
+    assert waiting.value.suggested_filename == "sets-sets_per_s.csv"
+    text = Path(waiting.value.path()).read_text(encoding="utf-8")
+    rows = {row["configuration"]: row for row in csv.DictReader(io.StringIO(text))}
+    assert [*rows] == [*shown(page)]
+    assert rows["odd"]["machine_type"] == f"'{ODD[2]}"
+    assert rows["odd"]["usd_per_month"] == ""
+    (stored,) = (
+        row for row in study.statistics if (row.configuration, row.benchmark, row.per_cpu) == ("d8s-v5", "sets", False)
+    )
+    found = rows["d8s-v5"]
+    assert [float(found[key]) for key in ("value", "low", "high", "n")] == [stored.median, stored.low, stored.high, 5]
+    assert float(found["usd_per_month"]) == pytest.approx(months(study)["d8s-v5"])
+    assert (int(found["first_rank"]), int(found["last_rank"])) == shown(page)["d8s-v5"]
+    assert found["unit"] == "SET/s"
+
+
+def test_a_link_reopens_the_view_on_a_phone(page: Any, browser: Any, path: Path, opened: Opened) -> None:
+    page.fill("#explore-month", "400")
+    page.select_option("#explore-view", "dollar")
+    page.select_option("#explore-scale", "log")
+    for name in [*shown(page)][:2]:
+        page.get_by_label(f"Pin {name}", exact=True).check()
+    page.click('#explore-head [data-sort="gib"]')
+    phone = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark", offline=True).new_page()
+    said: list[str] = []
+    phone.on("console", lambda message: said.append(message.text))
+    phone.on("pageerror", lambda error: said.append(str(error)))
+    phone.goto(page.url)
+    phone.wait_for_selector("html[data-charts=drawn]", timeout=60_000)
+    assert shown(phone) == shown(page)
+    for field in ("board", "month", "view", "scale", "basis"):
+        assert phone.input_value(f"#explore-{field}") == page.input_value(f"#explore-{field}")
+    for part in ("head", "pinned-rows", "answer"):
+        assert phone.inner_text(f"#explore-{part}") == page.inner_text(f"#explore-{part}")
+    phone.wait_for_function("Math.abs(document.getElementById('explore').getBoundingClientRect().top) < 60")
+    wide, window = phone.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
     assert wide <= window
-    assert [said for one in opened.values() for said in one.said] == []
+    unnamed = phone.evaluate(
+        "[...document.querySelectorAll('#explore :is(input, select, button)')].filter(one => !one.hidden"
+        " && !one.labels?.length && !one.getAttribute('aria-label') && !one.textContent.trim())"
+        ".map(one => one.outerHTML)"
+    )
+    assert unnamed == []
+    phone.evaluate("location.hash = '#methods'")
+    assert shown(phone) == shown(page), "a link within the page keeps the view"
+    phone.go_back()
+    phone.wait_for_function("location.hash.startsWith('#explore?')")
+    assert shown(phone) == shown(page)
+    phone.context.close()
+    assert opened.said == said == []
+    assert opened.asked == [path.as_uri()]
 
 
-@pytest.mark.slow
-def test_a_hundred_configurations_fit_in_five_megabytes(tmp_path: Path) -> None:
-    write_report(example.hundred(), tmp_path)
-    assert (tmp_path / "index.html").stat().st_size < 5_000_000
+def test_a_study_without_prices_has_no_fields_for_them(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(main_page(report_example.laptop()), encoding="utf-8")
+    page = open_report(browser, tmp_path / "index.html", 1280).page
+    assert page.locator("#explore-rows tr").count() > 1
+    for field in ("month", "basis", "discount"):
+        assert page.is_hidden(f"#explore-{field}")
+    assert "$" not in page.inner_text("#explore")
+    page.context.close()

@@ -38,6 +38,7 @@ from nephoscope.analysis.machines import machines_of, split_names
 from nephoscope.analysis.passes import passes_of
 from nephoscope.analysis.price_performance import price_performance_of, priced_boards
 from nephoscope.analysis.quiet_boards import QuietBoards, quiet_boards
+from nephoscope.analysis.rank_intervals import rank_intervals_of
 from nephoscope.analysis.ranks import ranks_as_delivered
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
@@ -183,6 +184,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         database_settings=_settings(inputs, trials),
         levels=Levels(alpha=ALPHA, confidence=CONFIDENCE, exact_pairs=EXACT_PAIRS),
         ranks=list(findings.ranks),
+        rank_intervals=rank_intervals_of(boards, quiet),
         costs=costs.rows,
         cost_lines=costs.lines,
         network=network,

@@ -11,7 +11,7 @@ from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
 from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
-from nephoscope.model.questions import BestRow, ContrastRow
+from nephoscope.model.questions import BestRow, ContrastRow, RankIntervals
 from nephoscope.model.records import Disturbance, Plan, SourceRecord
 from nephoscope.model.rows import (
     BenchmarkRow,
@@ -39,7 +39,7 @@ from nephoscope.model.rows import (
 
 
 class Levels(Frozen):
-    """The settings behind verdicts and intervals. A page that recomputes them for other prices needs these."""
+    """The settings behind verdicts and intervals."""
 
     alpha: float = Field(default=0.05, description="significance level of one family of claims")
     confidence: float = Field(default=0.95, description="confidence level of the intervals")
@@ -84,6 +84,7 @@ class AnalysedStudy(Frozen):
     database_settings: dict[str, dict[str, str]] = Field(description="configuration -> settings in force")
     levels: Levels = Levels()
     ranks: list[RankRow] = []
+    rank_intervals: list[RankIntervals] = []
     costs: list[CostRow] = []
     cost_lines: list[CostLineRow] = []
     network: list[NetworkRow] = []

@@ -89,3 +89,23 @@ class ContrastRow(Frozen):
         default="", description="why it is unresolved if not by its interval: as delivered and in quiet trials differ"
     )
     note: str = Field(default="", description="what steal rejected, if that is over 10 % of a side's trials")
+
+
+class RankIntervals(Frozen):
+    """The simultaneous intervals behind the ranks of one headline metric, for every pair of its configurations.
+
+    All gaps of levels lie within their estimate plus and minus `half_widths` at once, as surely as the ranks. That
+    holds for any part of the configurations, too, and after each value is divided by a constant of its configuration.
+    """
+
+    benchmark: str
+    metric: str
+    configurations: list[str] = Field(description="those that compete, sorted")
+    levels: list[float] = Field(description="mean logarithm of each, negated if less is better: higher is better")
+    half_widths: list[float | None] = Field(
+        description="of the gaps between the first and all later ones, then the second and all later ones, and so on; "
+        "None: the pair is not decided"
+    )
+    signs_only: bool = Field(
+        description="a metric in steps: `half_widths` is 0 for pairs that are decided, by an unknown amount"
+    )

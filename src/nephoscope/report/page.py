@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import as_script, unchecked
+from nephoscope.report.figures.spec import as_script, packed, unchecked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.chapters import chapters
 from nephoscope.report.main.doubts import doubts
@@ -43,6 +43,8 @@ from nephoscope.report.tables.statistics import leaderboard
 TEMPLATES = Path(__file__).parent / "templates"
 VEGA_LITE_VERSION = "6.4"
 LIBRARY = "window.vegaEmbed = vegaEmbed;"
+EXPLORER = ("model", "address", "numbers", "table", "pinned", "download", "controls")
+"""Scripts of the explorer, in the order in which they build on each other; one script element."""
 
 
 def render_pages(study: AnalysedStudy, *, changes: Link | None = None) -> dict[Page, str]:
@@ -118,8 +120,8 @@ def _printed(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
 
 
 def _explorer(book: Book) -> Markup | None:
-    data = explorer_data(book.lookup)
-    return None if data is None else Markup(as_script(data))  # noqa: S704  # see above
+    data = explorer_data(book)
+    return None if data is None else Markup(packed(data))  # noqa: S704  # see above; base64 where it is long
 
 
 @cache
@@ -143,7 +145,7 @@ def _assets() -> dict[str, Markup | str]:
     libraries = f"(()=>{{{vl_convert.javascript_bundle(LIBRARY, vl_version=VEGA_LITE_VERSION)}}})();"
     early = (TEMPLATES / "theme.js").read_text(encoding="utf-8")
     behaviour = (TEMPLATES / "report.js").read_text(encoding="utf-8")
-    exploring = (TEMPLATES / "explorer.js").read_text(encoding="utf-8")
+    exploring = "".join((TEMPLATES / f"explorer-{name}.js").read_text(encoding="utf-8") for name in EXPLORER)
     scripts = {"libraries": libraries, "early": early, "behaviour": behaviour, "exploring": exploring}
     sources = " ".join(f"'sha256-{_digest(text)}'" for text in scripts.values())
     policy = f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data:"

@@ -230,14 +230,29 @@ def ties(board: Leaderboard, alpha: float, margin: float, among: Indices | None 
     if margin <= 0:
         raise ValueError(f"an equivalence margin must be above 0, not {margin}")
     names = _chosen(board, among)
-    claims = int(board.decidable[names].sum())
+    half = half_widths(board, alpha, names)
+    with np.errstate(invalid="ignore"):
+        within = np.abs(board.gaps[np.ix_(names, names)]) + half <= np.log1p(margin)
+    return np.asarray(within & ~np.eye(names.size, dtype=bool))
+
+
+def half_widths(board: Leaderboard, alpha: float, among: Indices) -> Floats:
+    """Shape (k, k): all gaps at once lie within their estimate plus and minus this, in 1 - `alpha` of studies.
+
+    NaN where no claim is possible: too few values, or a metric in steps.
+
+    Args:
+        board: the fit.
+        alpha: error rate for all gaps together.
+        among: indices, in order.
+    """
+    claims = int(board.decidable[among].sum())
     if claims < 2 or board.discrete:
-        return np.zeros((names.size, names.size), dtype=bool)
-    square = np.ix_(names, names)
+        return np.full((among.size, among.size), np.nan)
+    square = np.ix_(among, among)
     with np.errstate(invalid="ignore"):
         half = critical_range(claims, board.freedom[square], alpha) / _SQRT_2 * board.errors[square]
-    usable = ~np.isnan(board.distances[square]) & ~np.eye(names.size, dtype=bool)
-    return np.asarray(usable & (np.abs(board.gaps[square]) + half <= np.log1p(margin)))
+    return np.asarray(np.where(np.isnan(board.distances[square]), np.nan, half))
 
 
 def contrast(board: Leaderboard, pairs: list[tuple[int, int]]) -> Contrast | None:

@@ -76,13 +76,6 @@ def priced_inputs(replicates: int = 8, machines: Machines = MACHINES) -> StudyIn
     return replace(inputs(found, metrics=METRICS), study=study)
 
 
-def hundred() -> AnalysedStudy:
-    """A hundred configurations, six replicates each."""
-    names = list(MACHINES.values())
-    machines = {f"c{i:03d}": (*names[i % 5][:4], 1 + i / 50) for i in range(100)}
-    return priced(6, machines)
-
-
 TYPES = {
     "m6i.2xlarge": (8, 1.0, "Ice Lake"),
     "m6i.8xlarge": (32, 4.0, "Ice Lake"),

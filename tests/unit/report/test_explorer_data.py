@@ -1,25 +1,66 @@
-"""What the part of the page that a reader may change starts from."""
-
-from statistics import median
+"""What the explorer starts from: the numbers of the analysis, and what is known about each machine."""
 
 import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.sections.explorer import explorer_data
+from nephoscope.report.parts import Book
+from nephoscope.report.sections.explorer import STEP, explorer_data
 from tests.unit.analysis.study_builder import inputs, rows
+from tests.unit.report import report_example
+from tests.unit.report.shop_example import UNPRICED, machines, shop
 
 VALUES = {"a": [10.0, 12.0, 14.0, 16.0, 18.0, 30.0], "b": [20.0, 21.0, 22.0, 23.0, 24.0, 25.0]}
 
 
-@pytest.mark.parametrize(("machines", "n"), [(4, 4), (6, 6)])
-def test_it_counts_what_the_analysis_counts(machines: int, n: int) -> None:
+@pytest.mark.parametrize(("on", "n"), [(4, 4), (6, 6)])
+def test_it_has_the_medians_of_the_analysis(on: int, n: int) -> None:
     trials, measurements = rows(VALUES, cpus={"a": 2, "b": 4})
-    shared = [row.model_copy(update={"machine": f"{row.configuration}-{row.replicate % machines}"}) for row in trials]
+    shared = [row.model_copy(update={"machine": f"{row.configuration}-{row.replicate % on}"}) for row in trials]
     study = analyse(inputs((shared, measurements)))
-    data = explorer_data(Lookup.of(study))
+    data = explorer_data(Book(Lookup.of(study)))
     assert data is not None
     for row in study.statistics:
-        pairs = data["boards"][0]["values"][row.configuration]
-        assert row.n == len(pairs) == n
-        assert median(value / (cpus if row.per_cpu else 1) for value, cpus in pairs) == row.median
+        if row.metric == "new_orders_per_minute":
+            found = data["boards"][0]["cpu" if row.per_cpu else "plain"][row.configuration]
+            assert found[:4] == [row.median, row.low, row.high, n]
+            assert found[4:] == ([{"a": 2, "b": 4}[row.configuration]] if row.per_cpu else [])
+
+
+def test_half_widths_are_packed_upwards_by_at_most_a_step() -> None:
+    study = shop(replicates=3)
+    data = explorer_data(Book(Lookup.of(study)))
+    assert data is not None
+    for stored, board in zip(study.rank_intervals, data["boards"], strict=True):
+        found = board["intervals"]
+        for half, power in zip(stored.half_widths, found["powers"], strict=True):
+            assert half is not None
+            assert half * (1 - 1e-9) <= found["least"] * STEP**power <= half * STEP * (1 + 1e-9)
+
+
+def test_it_knows_what_a_buyer_filters_by() -> None:
+    study = shop(replicates=3)
+    data = explorer_data(Book(Lookup.of(study)))
+    assert data is not None
+    assert data["bases"][0] == "on-demand"
+    found = {one["name"]: one for one in data["configurations"]}
+    assert found.keys() == machines().keys()
+    one = found["m5a-2xlarge"]
+    assert {key: one[key] for key in ("provider", "region", "type", "family", "cpu", "vcpus", "storage")} == {
+        "provider": "aws",
+        "region": "us-east-1",
+        "type": "m5a.2xlarge",
+        "family": "m5a",
+        "cpu": "x86-64, AMD",
+        "vcpus": 8,
+        "storage": "gp3 100 GB",
+    }
+    assert one["gib"] == pytest.approx(0.965 * 32, rel=1e-3)
+    assert one["prices"]["on-demand"]["volumes"] == pytest.approx(8.0)
+    assert found[UNPRICED]["prices"]["on-demand"]["missing"].endswith("not in the price book")
+
+
+def test_a_study_of_ones_own_machines_has_no_prices() -> None:
+    data = explorer_data(Book(Lookup.of(report_example.laptop())))
+    assert data is not None
+    assert data["bases"] == []

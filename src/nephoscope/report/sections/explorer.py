@@ -1,104 +1,125 @@
-"""The data of the interactive part of the page: replicates, prices and filters.
+"""The data of the explorer: medians with intervals, stored ranks, and the intervals of all pairs behind these.
 
-`explorer.js` ranks with the reader's own prices, by exact rank sums; a test compares its ranks with the stored ones.
+The page tests nothing: it ranks any part of the configurations, at any price, by the stored intervals of pairs. These
+are right for all pairs at once, so they are right for the pairs that remain after a filter, and dividing by a price
+moves each by a known amount. Half-widths are packed as exponents and rounded up, so a rank of the page never claims
+more than a stored one.
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
-from statistics import median
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nephoscope.model.price_rows import CostRow
+from nephoscope.model.questions import RankIntervals
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import BenchmarkRow, TrialRow
+from nephoscope.model.rows import BenchmarkRow, RankRow, Statistic
 from nephoscope.report.lookup import Lookup, headlines, unique
+from nephoscope.report.parts import Book
+from nephoscope.report.sections.explorer_machines import machines_of
+from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import metric_title
 
+STEP = 1.01
+"""Half-widths are written as powers of this: rounded up by at most one percent."""
 
-def explorer_data(lookup: Lookup) -> dict[str, Any] | None:
+
+def explorer_data(book: Book) -> dict[str, Any] | None:
     """None when no trial is valid: then there is nothing to rank."""
-    boards = [board for row in lookup.study.benchmarks for m in headlines(row) if (board := _board(lookup, row, m))]
+    lookup = book.lookup
+    boards = [board for row in lookup.study.benchmarks for m in headlines(row) if (board := _board(book, row, m))]
     if not boards:
         return None
-    ranked = unique(name for board in boards for name in board["values"])
+    ranked = unique(name for board in boards for name in board["plain"])
+    machines = machines_of(lookup)
     return {
-        "margin": lookup.study.equivalence_margin_percent / 100,
-        "alpha": lookup.study.levels.alpha,
-        "confidence": lookup.study.levels.confidence,
-        "exactPairs": lookup.study.levels.exact_pairs,
-        "bases": unique(row.basis for row in lookup.study.costs),
-        "configurations": [_configuration(lookup, name) for name in lookup.configurations if name in ranked],
+        "margin": math.log1p(lookup.study.equivalence_margin_percent / 100),
+        "step": STEP,
+        "bases": _bases(lookup),
+        "costs": book.href("costs"),
+        "scopes": lookup.study.scopes,
+        "configurations": [machines[name] for name in lookup.configurations if name in ranked],
         "boards": boards,
     }
 
 
-def _board(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | None:
-    measured: dict[str, list[tuple[float, TrialRow]]] = defaultdict(list)
-    for found in lookup.values.get((row.benchmark, metric.name), []):
-        trial = lookup.trials.get(found.trial)
-        if found.valid and trial is not None:
-            measured[found.configuration].append((found.value, trial))
-    statistics = lookup.statistics.get((row.benchmark, metric.name, False), {})
-    by_machine = {name for name, statistic in statistics.items() if statistic.counted == "machines"}
-    values = {
-        name: _medians(pairs) if name in by_machine else [(value, trial.cpus) for value, trial in pairs]
-        for name, pairs in measured.items()
-    }
-    if not values:
+def _bases(lookup: Lookup) -> list[str]:
+    """Price bases on which a configuration has a price: the one with most prices first."""
+    priced = [row.basis for row in lookup.study.costs if row.month_usd]
+    return sorted(unique(priced), key=lambda basis: -priced.count(basis))
+
+
+def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | None:
+    lookup = book.lookup
+    plain = lookup.statistics.get((row.benchmark, metric.name, False), {})
+    if not plain:
         return None
-    scale = lookup.scale(row.benchmark, metric)
+    per_cpu = lookup.statistics.get((row.benchmark, metric.name, True), {})
+    scale, of_cpu = lookup.scale(row.benchmark, metric), lookup.scale(row.benchmark, metric, per_cpu=True)
     return {
+        "name": f"{row.benchmark}/{metric.name}",
         "benchmark": row.benchmark,
-        "metric": metric.name,
+        "evidence": book.href(section_anchor(row.benchmark)),
         "title": metric_title(metric),
-        "unit": scale.unit or "no unit",
+        "stored_unit": metric.unit,
+        "unit": scale.unit,
         "divisor": scale.divisor,
         "decimals": scale.decimals,
+        "per_cpu": {"unit": of_cpu.unit, "divisor": of_cpu.divisor, "decimals": of_cpu.decimals},
         "higher": metric.direction is Direction.HIGHER,
-        "perCpu": metric.per_cpu,
-        "headline": metric.headline,
-        "values": values,
+        "plain": {name: _median(one) for name, one in plain.items()},
+        "cpu": {name: [*_median(one), one.cpus] for name, one in per_cpu.items()} if metric.per_cpu else {},
+        "ranks": _ranks(lookup, row.benchmark, metric.name),
+        "best": _best(lookup, row.benchmark, metric.name),
+        "intervals": _intervals(lookup.study.rank_intervals, row.benchmark, metric.name),
     }
 
 
-def _medians(pairs: Sequence[tuple[float, TrialRow]]) -> list[tuple[float, int | None]]:
-    """The median of each machine, where machines are what the analysis counts; and its CPUs."""
-    values: dict[str | None, list[float]] = defaultdict(list)
-    for value, trial in pairs:
-        values[trial.machine].append(value)
-    cpus = {trial.machine: trial.cpus for _, trial in pairs}
-    return [(median(many), cpus[machine]) for machine, many in values.items()]
+def _median(row: Statistic) -> list[float]:
+    return [row.median, row.low, row.high, row.n]
 
 
-def _configuration(lookup: Lookup, name: str) -> dict[str, Any]:
-    rows = lookup.costs.get(name, [])
-    first = rows[0] if rows else None
+def _ranks(lookup: Lookup, benchmark: str, metric: str) -> dict[str, Mapping[str, list[int]]]:
+    """View, or view and price basis -> configuration -> first and last rank."""
+    found: dict[str, Mapping[str, list[int]]] = {}
+    for (of, name, view, basis), rows in lookup.ranks.items():
+        if (of, name) == (benchmark, metric):
+            found[_view(view, basis)] = {configuration: _ends(row) for configuration, row in rows.items()}
+    return found
+
+
+def _best(lookup: Lookup, benchmark: str, metric: str) -> dict[str, dict[str, Any]]:
+    """View -> scope -> how many compete, and those of them that may be the best."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in lookup.study.best:
+        if (row.benchmark, row.metric) == (benchmark, metric):
+            names = unique([*row.best, *row.open])
+            found.setdefault(_view(row.view, row.basis), {})[row.scope] = [row.of, names]
+    return found
+
+
+def _view(view: str, basis: str | None) -> str:
+    return {"plain": "plain", "per CPU": "cpu"}.get(view, f"dollar {basis}")
+
+
+def _ends(row: RankRow) -> list[int]:
+    return [row.first, row.last]
+
+
+def _intervals(rows: Sequence[RankIntervals], benchmark: str, metric: str) -> dict[str, Any] | None:
+    """The pairs' half-widths as powers of `STEP` times the smallest; None: the analysis stored no intervals."""
+    row = next((row for row in rows if (row.benchmark, row.metric) == (benchmark, metric)), None)
+    if row is None:
+        return None
+    least = min((half for half in row.half_widths if half), default=1.0)
     return {
-        "name": name,
-        "provider": first.provider if first else None,
-        "family": first.family if first else None,
-        "vcpus": lookup.cpus.get(name) or (first.vcpus if first else None),
-        "type": first.machine_type if first else None,
-        "prices": {row.basis: _price(row) for row in rows},
+        "configurations": row.configurations,
+        "levels": row.levels,
+        "least": least,
+        "powers": [None if half is None else _power(half / least) for half in row.half_widths],
+        "signs": row.signs_only,
     }
 
 
-def _price(row: CostRow) -> dict[str, Any]:
-    """`volumes` is the monthly cost of one machine's volumes; None when one of them has no price."""
-    volumes: float | None = 0.0
-    if row.machine_month_usd is not None and row.storage_share is not None:
-        volumes = row.machine_month_usd * row.storage_share
-    elif row.usd_per_hour is not None and row.machine_month_usd is None:
-        volumes = None
-    return {
-        "rate": row.usd_per_hour,
-        "month": row.month_usd,
-        "volumes": volumes,
-        "hours": row.hours,
-        "machines": max(1, row.machines),
-        "terms": row.terms,
-        "source": row.source,
-        "date": row.date,
-        "age": row.age_days,
-        "missing": row.reason_missing,
-    }
+def _power(ratio: float) -> int:
+    """The smallest power of `STEP` that is not below; 0 for 0, which only signs have."""
+    return math.ceil(math.log(ratio, STEP) - 1e-9) if ratio > 1 else 0

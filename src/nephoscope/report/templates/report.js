@@ -110,7 +110,8 @@
     });
 
   const open = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const anchor = decodeURIComponent(location.hash.slice(1).split("?")[0]);
+    const target = anchor ? document.getElementById(anchor) : null;
     for (let at = target; at; at = at.parentElement) {
       if (at.tagName === "DETAILS") at.open = true;
       if (at.matches("tbody.more")) unfold(at.previousElementSibling);

@@ -1,0 +1,43 @@
+// Numbers and units for people, and elements.
+explorer.numbers = (() => {
+  const DASH = "\u2013";
+  const fixed = (value, decimals) => value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const significant = (value) => (Number.isFinite(value) ? value.toLocaleString("en", { maximumSignificantDigits: 3 }) : "\u221e");
+  const cents = (value) => (Number.isFinite(value) ? value.toLocaleString("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 }) : "\u221e");
+  const dollars = (value) => (value === null ? DASH : `$${fixed(value, value < 100 ? 2 : 0)}`);
+  const ratio = (value) => `${fixed(value, value >= 0.8 && value < 1.25 ? 3 : Math.max(0, 2 - Math.floor(Math.log10(value))))}\u00d7`;
+  const unitText = (unit) => ({ "1/s": "per second", "1/min": "per minute", "": "" })[unit] ?? unit;
+
+  // Dollars are quoted for a round quantity, so that the cheapest costs at least ten cents: per 1,000 and not for one.
+  const quantityOf = (values) => [1, 1e3, 1e6].find((many) => many * Math.min(...values) >= 0.1) ?? 1e9;
+  const lowered = (title) => (/^.[a-z ]/.test(title) ? title[0].toLowerCase() + title.slice(1) : title);
+  // "1,000 point selects per second" where the unit alone would be "1,000/s".
+  const perText = (quantity, { unit, title }) => {
+    const number = quantity.toLocaleString("en");
+    if (unit && !unit.startsWith("1/")) return quantity === 1 ? unit : `${number} ${unit}`;
+    if (!unit || title.includes(unitText(unit))) return `${number} ${lowered(title.split(",")[0])}`;
+    return `${number}${unit.slice(1)}`;
+  };
+
+  const scaleOf = (board, view) => (view === "cpu" ? board.per_cpu : board);
+  const written = (value, board, view, quantity) => {
+    if (view === "dollar") return `$${cents(quantity * value * board.divisor)}`;
+    const { divisor, decimals } = scaleOf(board, view);
+    return fixed(value / divisor, decimals);
+  };
+  const heading = (board, view, quantity) => {
+    if (view === "dollar") return `$ a month per ${perText(quantity, board)}`;
+    const unit = unitText(scaleOf(board, view).unit);
+    const said = [board.title.includes(unit) ? "" : unit, view === "cpu" ? "per CPU" : ""].filter(Boolean).join(" ");
+    return said ? `${board.title}, ${said}` : board.title;
+  };
+
+  const SVG = "http://www.w3.org/2000/svg";
+  const element = (tag, attributes = {}, ...children) => {
+    const made = attributes.svg ? document.createElementNS(SVG, tag) : document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) if (name !== "svg" && value !== null) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+  return { DASH, fixed, significant, dollars, ratio, unitText, quantityOf, perText, written, heading, element };
+})();
