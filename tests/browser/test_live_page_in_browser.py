@@ -1,6 +1,5 @@
 """The live page: a study that grows while the page is open, without a reload, an error or a line that is too long."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,21 +16,25 @@ api = pytest.importorskip("playwright.sync_api")
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[list[ResultsFolder], str]]:
+    """Two studies that a controller works on here, so that no report is drawn."""
     if not CHROMIUM.exists():
         pytest.skip("no /usr/bin/chromium")
+    here = {"provider": '"local"'}
     folders = [
-        made_results(tmp_path / "grows", {"a": [100.0, None], "b": [None, None]}),
-        made_results(tmp_path / "stands", {"c": [1.0]}),
+        made_results(tmp_path / "grows", {"a": [100.0, None], "b": [None, None]}, machines={"a": here, "b": here}),
+        made_results(tmp_path / "stands", {"c": [1.0]}, machines={"c": here}),
     ]
-    process = start_nephoscope("serve", *(folder.path for folder in folders), "--port", "0", "--every", "3600")
-    assert process.stdout is not None
-    yield folders, process.stdout.readline().decode().strip()
-    _end(process)
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    process.kill()
-    process.wait()
+    left = tmp_path / "left"
+    left.mkdir()
+    with folders[0].lock(), folders[1].lock():
+        process = start_nephoscope(
+            "serve", *(folder.path for folder in folders), "--port", "0", environment={"TMPDIR": str(left)}
+        )
+        assert process.stdout is not None
+        yield folders, process.stdout.readline().decode().strip()
+        process.terminate()
+        assert process.wait(timeout=60) == 143
+    assert list(left.iterdir()) == [], "its temporary files are gone"
 
 
 def test_a_page_that_is_open_follows_the_study(served: tuple[list[ResultsFolder], str]) -> None:
@@ -56,6 +59,7 @@ def test_a_page_that_is_open_follows_the_study(served: tuple[list[ResultsFolder]
             "invalid a · fake · replicate 2 · 10 s\nforeign-load: <i>postgres</i> used 1.3 CPUs"
         ]
         assert first.locator(".ended li").count() == 4
+        assert "drawn when the study ends" in first.locator(".report").inner_text()
         assert first.locator(".bar > span:first-child").all_inner_texts() == ["b", "a"]
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.evaluate("document.body.dataset.same") == "page", "it was not loaded again"

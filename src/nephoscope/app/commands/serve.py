@@ -1,5 +1,6 @@
 """`nephoscope serve`: studies in a browser while they run."""
 
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -9,6 +10,7 @@ import typer
 
 from nephoscope.app.commands.options import RESULTS, add_command
 from nephoscope.app.console import say, tell
+from nephoscope.model.errors import Stopped
 
 
 def register(app: typer.Typer) -> None:
@@ -44,6 +46,7 @@ def serve(
     results = [ResultsFolder.existing(folder) for folder in folders]
     with listen(port) as listening, tempfile.TemporaryDirectory(prefix="nephoscope-serve-") as out:
         studies = Studies(results, Path(out), SystemClock(), every)
+        _clean_up_before_ending()
         say(f"http://127.0.0.1:{listening.getsockname()[1]}/")
         sys.stdout.flush()
         tell("Ctrl-C ends it; the studies go on")
@@ -53,3 +56,14 @@ def serve(
             tell("ended")
         finally:
             studies.stop()
+
+
+def _clean_up_before_ending() -> None:
+    """SIGTERM and SIGHUP become an exception; the server itself ends before that."""
+
+    def stop(number: int, _: object) -> None:
+        raise Stopped(number)
+
+    signal.signal(signal.SIGTERM, stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` ignores it, and it stays ignored
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))

@@ -19,6 +19,8 @@ MAX_LISTED = 25
 """Trials in a list, the latest ones."""
 LOOK_S = 1.0
 """Answers are this old at most, however many pages ask."""
+REST = 20
+"""Cards of a big study take a second: this many times as long nothing is computed after them."""
 ON_THIS_MACHINE = frozenset({"local", "emulated"})
 """Providers whose trials a drawing on this machine would disturb."""
 
@@ -36,6 +38,8 @@ class Served:
     title: str
     cards: list[LiveCard] = field(default_factory=list)
     cards_of_trials: Sequence[str] = ()
+    cards_due_s: float = 0.0
+    """Not computed again before that."""
     report: Path | None = None
 
 
@@ -87,8 +91,9 @@ class Studies:
         except (NephoscopeError, OSError) as error:
             return {"key": one.key, "name": name, "title": one.title, "problem": str(error)}
         trials = [known.progress.trial for known in view.ended]
-        if trials != one.cards_of_trials:
+        if trials != one.cards_of_trials and now_s >= one.cards_due_s:
             one.cards, one.cards_of_trials = cards_of(view, margin_percent=one.margin_percent), trials
+            one.cards_due_s = now_s + REST * (self._clock.monotonic_s() - now_s)
         hold = view.in_use and one.hold_while_running
         drawn = one.drawer.poll(len(trials), now_s, hold=hold)
         one.report = drawn.folder
