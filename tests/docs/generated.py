@@ -42,6 +42,7 @@ COMMANDS = (
     "report",
     "claims",
     "compare",
+    "serve",
     "query",
     "demo",
     "clean",
