@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="results folders, shown side by side")],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="results folders, shown side by side")],
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="port on 127.0.0.1; 0 takes a free one")] = 8765,
     every: Annotated[
         float | None,
