@@ -22,7 +22,7 @@ from nephoscope.report.main.money import price_and_performance
 from nephoscope.report.main.names import compared
 from nephoscope.report.main.repair import repair
 from nephoscope.report.main.verdict import verdict
-from nephoscope.report.parts import Book, Page
+from nephoscope.report.parts import Book, Link, Page
 from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
 from nephoscope.report.sections.claims import claims_table
 from nephoscope.report.sections.comparisons import comparison_section
@@ -48,11 +48,16 @@ EXPLORER = ("model", "address", "numbers", "table", "pinned", "download", "contr
 """Scripts of the explorer, in the order in which they build on each other; one script element."""
 
 
-def render_pages(study: AnalysedStudy) -> dict[Page, str]:
-    """Both pages of the report. The main page comes first, so that its figures have the first numbers."""
+def render_pages(study: AnalysedStudy, *, changes: Link | None = None) -> dict[Page, str]:
+    """Both pages of the report. The main page comes first, so that its figures have the first numbers.
+
+    Args:
+        study: what the report is about.
+        changes: an earlier study, with the page that compares it with this one.
+    """
     with unchecked():
         book = Book(Lookup.of(study))
-        main = _printed(book, Page.MAIN, _main(book.turned_to(Page.MAIN)))
+        main = _printed(book, Page.MAIN, {**_main(book.turned_to(Page.MAIN)), "changes": changes})
         return {Page.MAIN: main, Page.EVIDENCE: _printed(book, Page.EVIDENCE, _evidence(book))}
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nephoscope.app.remaining import Remaining
@@ -44,18 +44,57 @@ class StudyProgress:
         return ", ".join([*words, f"{self.not_needed} not needed"] if self.not_needed else words)
 
 
+@dataclass(frozen=True)
+class TrialProgress:
+    """What the progress of a study needs to know of one trial."""
+
+    planned: PlannedTrial
+    state: State
+    took_s: float | None = None
+    """`None`: it has not finished, or how long it took is not known."""
+    load_s: float = 0.0
+    """How much of it was the load of its data set."""
+    began_s: float | None = None
+    """When the attempt that runs was leased, in seconds of Unix time; `None`: none runs."""
+
+
 def progress(folder: ResultsFolder, now_unix_ms: int) -> StudyProgress:
     """The progress of a study, read from its folder alone; a controller may be running it."""
-    not_needed = folder.not_needed()
-    rows = [(row, trial) for row, trial in folder.planned() if row.intent.id not in not_needed or trial.attempts()]
-    states = {planned.intent.id: state_of(trial) for planned, trial in rows}
+    rows = _rows(folder)
     priced = any(planned.price_usd is not None for planned, _ in rows)
-    return StudyProgress(
-        states=states,
+    return together(
+        [trial_progress(planned, trial) for planned, trial in rows],
         not_needed=len(folder.plan().trials) - len(rows),
-        left_s=_remaining(rows, states).seconds(now_unix_ms / 1000),
         spent_usd=spent_usd(folder, now_unix_ms) if priced else None,
+        now_unix_ms=now_unix_ms,
     )
+
+
+def together(
+    trials: Sequence[TrialProgress], *, not_needed: int, spent_usd: float | None, now_unix_ms: int
+) -> StudyProgress:
+    """The progress of a study from that of its trials, without those that are not needed."""
+    return StudyProgress(
+        states={one.planned.intent.id: one.state for one in trials},
+        not_needed=not_needed,
+        left_s=_remaining(trials).seconds(now_unix_ms / 1000),
+        spent_usd=spent_usd,
+    )
+
+
+def trial_progress(planned: PlannedTrial, trial: Trial) -> TrialProgress:
+    """The progress of one trial, read from its folder."""
+    state = state_of(trial)
+    if state in ENDS:
+        attempt = trial.decisive_attempt()
+        status = attempt.status() if attempt else None
+        if attempt is None or status is None or status.state != "finished":
+            return TrialProgress(planned, state)
+        loads_s = [one.duration_s for one in attempt.commands() if one.output == FIXTURE]
+        return TrialProgress(planned, state, took_s=status.duration_s, load_s=math.fsum(loads_s))
+    if state not in STOPS and state is not State.PLANNED:
+        return TrialProgress(planned, state, began_s=_began_s(trial))
+    return TrialProgress(planned, state)
 
 
 def state_of(trial: Trial) -> State:
@@ -71,22 +110,23 @@ def state_of(trial: Trial) -> State:
 
 def remaining(folder: ResultsFolder) -> Remaining:
     """What is left of a study that nobody runs, with what its finished trials teach."""
+    found = [(trial_progress(row, trial), due(trial)) for row, trial in _rows(folder)]
+    return _remaining([replace(one, state=State.PLANNED if is_due else State.DONE) for one, is_due in found])
+
+
+def _rows(folder: ResultsFolder) -> list[tuple[PlannedTrial, Trial]]:
+    """Without trials that no open question needs."""
     not_needed = folder.not_needed()
-    rows = [(row, trial) for row, trial in folder.planned() if row.intent.id not in not_needed or trial.attempts()]
-    return _remaining(rows, {row.intent.id: State.PLANNED if due(trial) else State.DONE for row, trial in rows})
+    return [(row, trial) for row, trial in folder.planned() if row.intent.id not in not_needed or trial.attempts()]
 
 
-def _remaining(rows: list[tuple[PlannedTrial, Trial]], states: Mapping[str, State]) -> Remaining:
-    found = Remaining(row for row, _ in rows if states[row.intent.id] not in ENDS)
-    for row, trial in rows:
-        state = states[row.intent.id]
-        attempt = trial.decisive_attempt()
-        status = attempt.status() if attempt else None
-        if state in ENDS and attempt is not None and status is not None and status.state == "finished":
-            loads_s = [one.duration_s for one in attempt.commands() if one.output == FIXTURE]
-            found.ended(row, status.duration_s, math.fsum(loads_s))
-        elif state not in STOPS and state is not State.PLANNED:
-            found.started(row, _began_s(trial))
+def _remaining(trials: Sequence[TrialProgress]) -> Remaining:
+    found = Remaining(one.planned for one in trials if one.state not in ENDS)
+    for one in trials:
+        if one.state in ENDS and one.took_s is not None:
+            found.ended(one.planned, one.took_s, one.load_s)
+        elif one.state not in ENDS and one.state is not State.PLANNED and one.began_s is not None:
+            found.started(one.planned, one.began_s)
     return found
 
 

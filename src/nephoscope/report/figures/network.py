@@ -10,9 +10,9 @@ from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFl
 from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts, panels, theme
 from nephoscope.report.figures.counted_metrics import curves_of
-from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.distributions import throughput_histogram, titled, within, within_table
 from nephoscope.report.figures.round_trips import by_place, round_trips
+from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.storage import curves_figure
 from nephoscope.report.lookup import Lookup
