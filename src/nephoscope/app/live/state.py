@@ -90,7 +90,7 @@ class Studies:
             view = one.index.view(self._clock.unix_ms())
         except (NephoscopeError, OSError) as error:
             return {"key": one.key, "name": name, "title": one.title, "problem": str(error)}
-        trials = [known.progress.trial for known in view.ended]
+        trials = [known.progress.planned.intent.id for known in view.ended]
         if trials != one.cards_of_trials and now_s >= one.cards_due_s:
             one.cards, one.cards_of_trials = cards_of(view, margin_percent=one.margin_percent), trials
             one.cards_due_s = now_s + REST * (self._clock.monotonic_s() - now_s)
