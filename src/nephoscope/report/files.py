@@ -13,10 +13,10 @@ TABLES: Mapping[str, type[Frozen]] = {name: kind for name, kind in STORED.items(
 """The data behind the pages, by file name."""
 
 
-def report_files(study: AnalysedStudy) -> dict[str, bytes]:
-    """File name -> content; equal studies give equal bytes."""
+def report_files(study: AnalysedStudy, mark: str = "") -> dict[str, bytes]:
+    """File name -> content; equal studies give equal bytes. `mark` is what every figure says before its subtitle."""
     tables = {name: to_csv_and_parquet(getattr(study, name), kind) for name, kind in STORED.items()}
-    files = {str(page): html.encode() for page, html in render_pages(study).items()}
+    files = {str(page): html.encode() for page, html in render_pages(study, mark).items()}
     for name in TABLES:
         files[f"{name}.csv"], files[f"{name}.parquet"] = tables[name]
     files[BUNDLE] = bundle(study, {name: csv for name, (csv, _) in tables.items()})
