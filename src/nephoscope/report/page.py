@@ -26,6 +26,7 @@ from nephoscope.report.sections.benchmarks import benchmark_section, order_figur
 from nephoscope.report.sections.claims import claims_table
 from nephoscope.report.sections.comparisons import comparison_section
 from nephoscope.report.sections.costs import cost_section
+from nephoscope.report.sections.database_numbers import database_numbers
 from nephoscope.report.sections.explorer import explorer_data
 from nephoscope.report.sections.families import families_table, gate_table
 from nephoscope.report.sections.glossary import TERMS
@@ -83,6 +84,7 @@ def _evidence(book: Book) -> dict[str, Any]:
         "families": families_table(book),
         "gate": gate_table(book),
         "numbers": machine_numbers(book),
+        "databases": database_numbers(book),
         "benchmarks": [benchmark_section(book, row) for row in study.benchmarks],
         "best": best_table(book),
         "contrasts": contrasts_table(book),
