@@ -10,16 +10,18 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from nephoscope.analysis.analyse import analyse
 from nephoscope.app.stages import evaluation, imports
 from nephoscope.report.files import report_files
 from nephoscope.store.folder import ResultsFolder
-from tests.support.editions import cr2022
+from tests.support.editions import drawn_2022
 
 ROOT = Path(__file__).resolve().parents[1]
 LAPTOP = ROOT / "docs" / "examples" / "laptop" / "results.tar.xz"
 THREE_CLOUDS = ROOT.parent / "shared" / "data" / "inspector"
 SIMULATED = "Simulated, not measured"
 """What every figure of a simulated study says."""
+NOBODY = "Nobody measured this: a program drew every number. It shows what a report of this size looks like."
 Files = Mapping[str, bytes]
 
 
@@ -43,7 +45,10 @@ def three_clouds() -> Files | None:
 
 def cloud_report_2022() -> Files:
     """A report of the size of the 2022 edition, with drawn values."""
-    return report_files(cr2022(), SIMULATED)
+    study, simulation = drawn_2022()
+    return report_files(
+        analyse(simulation.inputs("A study of the 2022 report's size, simulated", NOBODY, study)), SIMULATED
+    )
 
 
 EXAMPLES: Mapping[str, Callable[[], Files | None]] = {

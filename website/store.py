@@ -1,7 +1,7 @@
 """Packs results for the repository: `python website/store.py RESULTS docs/examples/NAME/results.tar.xz`.
 
 Left out: the raw output of the load generator, nine tenths of the size, and what names the machine (its verbatim
-answers, boot id, build of the kernel, paths, programs). What the report shows stays; `nephoscope parse` is not possible.
+answers, boot id, build of the kernel, paths, programs). What the report shows stays.
 """
 
 import io
