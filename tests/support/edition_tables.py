@@ -5,7 +5,7 @@ figures do not need, because pairs of a hundred machines take a minute.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -170,7 +170,7 @@ class Simulation:
             trials=trials,
             measurements=self.measurements,
             machines=[
-                replace(facts[row.configuration], trial=row.trial, role=role, machine=f"{role}-1")
+                facts[row.configuration].model_copy(update={"trial": row.trial, "role": role, "machine": f"{role}-1"})
                 for row in trials
                 for role in ("database", "load")
             ],

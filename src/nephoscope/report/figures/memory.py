@@ -41,7 +41,7 @@ def consistency(book: Book, results: Results) -> Figure | None:
         "The vertical axis starts at zero. Whether both are related, the answers say with an interval.",
         [("", f"{title}: spread of {people.plural(len(rows), 'configuration')} over memory per vCPU",
           _chart(rows, book.lookup.configurations))],
-        key=book.configuration_key(),
+        key=book.configuration_key({one.configuration for one in found}),
         table=figure_table(book, f"{results.about}: {title}", found, scale),
     )  # fmt: skip
 

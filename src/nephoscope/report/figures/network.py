@@ -12,6 +12,7 @@ from nephoscope.report.figures import machine_charts, panels, theme
 from nephoscope.report.figures.counted_metrics import curves_of
 from nephoscope.report.figures.distributions import throughput_histogram, titled, within, within_table
 from nephoscope.report.figures.round_trips import by_place, round_trips
+from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.storage import curves_figure
 from nephoscope.report.lookup import Lookup
@@ -125,13 +126,14 @@ def _scale(metric: Metric, found: Ranges) -> people.Scale:
 def _series_panels(
     book: Book, row: BenchmarkRow, metric: Metric, names: Sequence[str], scale: people.Scale
 ) -> list[tuple[str, str, dict[str, Any]]]:
-    values = [one for one in book.lookup.series.get((row.benchmark, metric.name), []) if one.valid]
+    drawable = courses(one for one in book.lookup.series.get((row.benchmark, metric.name), []) if one.valid)
+    values = [one for many in drawable.values() for one in many]
     top = max((scale.value(one.value) for one in values), default=1.0)
     drawn = []
     for name in names[:MAX_PANELS]:
         points = [
             {"s": one.at_s, "v": float(f"{scale.value(one.value):.5g}"), "trial": one.trial}
-            for one in sorted(values, key=lambda one: (one.position, one.at_s or 0.0))
+            for one in values
             if one.configuration == name
         ]
         if points:
