@@ -80,9 +80,19 @@ def _page(place: Place, files: Files, config: Any) -> str:
         return f"# {place.source}\n\n" + "".join(_listed(path, place, files, config))
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        return re.sub(r"^ {3}(?=\S)", "    ", text, flags=re.MULTILINE)  # Markdown's lists need four
+        return _indented(text)
     fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", text)), default=0))
     return f"# {path.name}\n\n`{place.source}`\n\n{fence}{{.{_language(path)} }}\n{text}\n{fence}\n"
+
+
+def _indented(text: str) -> str:
+    """Markdown with four spaces, not three, before what is part of a numbered item, as Python-Markdown needs it."""
+    parts = _FENCED.split(text)
+    started = r"^ {3}(?=- )|(?<=\n\n) {3}(?=\S)"
+    return "".join(
+        re.sub(r"^ {3}" if number % 2 else started, "    ", part, flags=re.MULTILINE)
+        for number, part in enumerate(parts)
+    )
 
 
 def _language(path: Path) -> str:

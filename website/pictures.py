@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 TAKEN_FROM = IMAGES / "pictures.json"
 WIDTH = 1280
-HEIGHTS = {"verdict": 900, "report": 2600}
+HEIGHTS = {"verdict": 715, "report": 1700}
 """Picture -> pixels from the top of the main page."""
 _TEMPLATES = "src/nephoscope/report/templates"
 SOURCES = (
