@@ -5,6 +5,7 @@ Beside the pictures a digest says what they were taken from, so that a test can 
 
 import hashlib
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -14,20 +15,24 @@ TAKEN_FROM = IMAGES / "pictures.json"
 WIDTH = 1280
 HEIGHTS = {"verdict": 715, "report": 1700}
 """Picture -> pixels from the top of the main page."""
-_TEMPLATES = "src/nephoscope/report/templates"
-SOURCES = (
-    "docs/examples/laptop/results.tar.xz",
-    f"{_TEMPLATES}/layout.html.j2",
-    f"{_TEMPLATES}/main.html.j2",
-    f"{_TEMPLATES}/verdict.html.j2",
-    "website/pictures.py",
-)
-"""The study, and what decides the menu, the order and the cards. A picture may lag behind in what is smaller."""
+STUDY = ROOT / "docs" / "examples" / "laptop" / "results.tar.xz"
+MAIN_PAGE = ROOT / "src" / "nephoscope" / "report" / "templates" / "main.html.j2"
 
 
 def digests() -> dict[str, str]:
-    """Source -> SHA-256."""
-    return {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in SOURCES}
+    """What the pictures show -> its SHA-256: the study, the menu and order of the page, the size of the pictures.
+
+    A picture may lag behind in smaller things, so that not every change of the page asks for new ones.
+    """
+    outline = [
+        line for line in MAIN_PAGE.read_text(encoding="utf-8").splitlines() if re.search("<li|<h2|include", line)
+    ]
+    shown = {
+        "study": STUDY.read_bytes(),
+        "menu and sections": "\n".join(outline).encode(),
+        "size": json.dumps([WIDTH, HEIGHTS]).encode(),
+    }
+    return {name: hashlib.sha256(content).hexdigest() for name, content in shown.items()}
 
 
 def take(report: Path) -> None:

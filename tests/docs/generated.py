@@ -44,6 +44,7 @@ COMMANDS = (
     "report",
     "claims",
     "compare",
+    "serve",
     "query",
     "demo",
     "clean",
