@@ -80,7 +80,7 @@ bench: tools setup-dev ## the tool's own speed, against its peers where they are
 		echo "== $$program"; PYTHONPATH=src:. $(BIN)/python -m "bench.$$(basename "$$program" .py)" $(BENCH); done
 
 docs: examples build/docs-venv/done ## build a site from docs/ with example reports, in build/site, and check its links
-	@NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --quiet --config-file website/mkdocs.yml
+	@NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --config-file website/mkdocs.yml
 	@echo "build/site/index.html; for the search, a server: python3 -m http.server --directory build/site"
 
 examples: $(EXAMPLES:%=build/examples/%/done)

@@ -46,9 +46,8 @@ def three_clouds() -> Files | None:
 def cloud_report_2022() -> Files:
     """A report of the size of the 2022 edition, with drawn values."""
     study, simulation = drawn_2022()
-    return report_files(
-        analyse(simulation.inputs("A study of the 2022 report's size, simulated", NOBODY, study)), SIMULATED
-    )
+    inputs = simulation.inputs("A study of the 2022 report's size, simulated", NOBODY, study)
+    return report_files(analyse(inputs), mark=SIMULATED)
 
 
 EXAMPLES: Mapping[str, Callable[[], Files | None]] = {

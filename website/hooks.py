@@ -12,7 +12,8 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 from typing import Any
 
-from mkdocs.structure.files import File, Files
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files, InclusionLevel
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "build" / "examples"
@@ -23,6 +24,7 @@ _FENCED = re.compile(r"(^ *```.*?^ *```[ ]*$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<=\]\()(?P<file>[^)\s#:]+)(?P<anchor>#[^)\s]*)?(?=\))")
 _ENTRY = re.compile(r"^- .*?\[(?P<title>[^\]]+)\]\((?P<file>[\w/-]+\.md)\)", re.MULTILINE)
 _EXAMPLE = re.compile(r"<!-- example: (?P<name>[\w-]+) -->")
+_LOADED = re.compile(r'<(?:script|img|link|iframe)\b[^>]*(?:src|href)="(?:https?:)?//[^"]*"')
 _NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n"
 
 
@@ -62,7 +64,8 @@ def on_files(files: Files, config: Any) -> Files:
             if place.page in files.src_uris:
                 continue
             content = _page(place, files, config)
-            files.append(File.generated(config, place.page, content=_NOT_SEARCHED + content))
+            unsearched = _NOT_SEARCHED + content
+            files.append(File.generated(config, place.page, content=unsearched, inclusion=InclusionLevel.NOT_IN_NAV))
             if place.source.endswith(".md"):
                 waiting.append((place.source, content))
     return files
@@ -121,6 +124,17 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     source = _source_of(page.file.src_uri)
     text = _relinked(source, markdown, lambda _: None)
     return _EXAMPLE.sub(lambda found: _example(found["name"]), text)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Refuses a page that loads something from another host.
+
+    Raises:
+        PluginError: it does.
+    """
+    if found := _LOADED.search(output):
+        raise PluginError(f"{page.file.src_uri} loads from the network: {found[0]}")
+    return output
 
 
 def _example(name: str) -> str:
