@@ -89,8 +89,8 @@ def _page(place: Place, files: Files, config: Any) -> str:
 
 
 def _indented(text: str) -> str:
-    """Markdown with four spaces, not three, before what is part of a numbered item, as Python-Markdown needs it."""
-    parts = _FENCED.split(text)
+    """Markdown as Python-Markdown needs it: four spaces, not three, before the parts of an item, a blank line after."""
+    parts = _FENCED.split(re.sub(r"^( +\S.*\n)(?=\d+\. )", r"\1\n", text, flags=re.MULTILINE))
     started = r"^ {3}(?=- )|(?<=\n\n) {3}(?=\S)"
     return "".join(
         re.sub(r"^ {3}" if number % 2 else started, "    ", part, flags=re.MULTILINE)
