@@ -1,6 +1,5 @@
 """How much of a reader's attention the main page takes, on studies of 2, 17, 82 and 200 configurations."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,9 @@ import pytest
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Page
 from nephoscope.report.pdf import paper
-from tests.browser.test_report_in_browser import CHROMIUM, FLAGS, Opened, open_report
+from tests.browser.test_report_in_browser import Opened, open_report
 from tests.support.report_folder import write_report
 from tests.unit.report import priced_example
-
-api = pytest.importorskip("playwright.sync_api")
 
 SCREEN_PX = 900
 PHONE_PX = 844
@@ -52,16 +49,6 @@ def study_of(count: int) -> Any:
     sold = list(priced_example.MACHINES.values())
     machines = {f"machine-{place:03d}": (*sold[place % 5][:4], 1 + place / 50) for place in range(count)}
     return priced_example.priced(6, machines)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if not CHROMIUM.exists():
-        pytest.skip("no /usr/bin/chromium")
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module", params=BUDGETS, ids=lambda budget: f"{budget.configurations} configurations")

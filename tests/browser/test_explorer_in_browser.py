@@ -3,20 +3,18 @@
 import csv
 import io
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nephoscope.model.analysed import AnalysedStudy
-from tests.browser.test_report_in_browser import CHROMIUM, FLAGS, Opened, open_report
+from tests.browser.test_report_in_browser import Opened, open_report
 from tests.support.report_folder import main_page
 from tests.unit.analysis.test_rank_intervals import ranks
 from tests.unit.report import report_example
 from tests.unit.report.shop_example import UNPRICED, machines, shop
 
-api = pytest.importorskip("playwright.sync_api")
 ODD = ("azure", "eastus", '=SUM(1,"2")', 4, 16, 3.0)
 """A machine whose type a spreadsheet would run."""
 SETS = "sets/sets_per_s"
@@ -26,16 +24,6 @@ START = f"#explore?board={SETS}"
 @pytest.fixture(scope="module")
 def study() -> AnalysedStudy:
     return shop({**machines(), "odd": ODD})
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if not CHROMIUM.exists():
-        pytest.skip("no /usr/bin/chromium")
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

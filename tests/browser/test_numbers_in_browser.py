@@ -1,15 +1,13 @@
 """The figures of what machines give, as a reader sees them: marks are counted, nothing hangs over the window."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.browser.test_report_in_browser import CHROMIUM, FLAGS, WIDTHS, Opened, open_report
+from tests.browser.test_report_in_browser import WIDTHS, Opened, open_report
 from tests.support.report_folder import write_report
 from tests.unit.report.numbers_example import MACHINES, numbers
 
-api = pytest.importorskip("playwright.sync_api")
 REPLICATES = 3
 COUNT = """selector => Object.fromEntries([...document.querySelectorAll('#numbers figure')].map(figure => [
   figure.querySelector('.figure-title').textContent.replace(/^Figure \\d+ /, ''),
@@ -17,15 +15,10 @@ COUNT = """selector => Object.fromEntries([...document.querySelectorAll('#number
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Opened]]:
-    if not CHROMIUM.exists():
-        pytest.skip("no /usr/bin/chromium")
+def opened(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Opened]:
     folder = tmp_path_factory.mktemp("results") / "report"
     write_report(numbers(REPLICATES), folder)
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield {width: open_report(browser, folder / "evidence.html", width) for width in WIDTHS}
-        browser.close()
+    return {width: open_report(browser, folder / "evidence.html", width) for width in WIDTHS}
 
 
 @pytest.fixture(params=WIDTHS)

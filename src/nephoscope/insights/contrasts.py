@@ -78,8 +78,7 @@ def sentence(
     return cautioned(told, findings)
 
 
-_OPPOSITE = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
-_MIRRORED = {verdict.value: other.value for verdict, other in _OPPOSITE.items()}
+_MIRRORED = {verdict.value: verdict.opposite.value for verdict in ComparisonVerdict}
 
 
 def mirrored(row: ContrastRow) -> ContrastRow:
@@ -92,7 +91,7 @@ def mirrored(row: ContrastRow) -> ContrastRow:
             "low": None if row.high is None else 1 / row.high,
             "high": None if row.low is None else 1 / row.low,
             **{
-                name: verdict and _OPPOSITE.get(verdict, verdict)
+                name: verdict and verdict.opposite
                 for name in ("verdict", "delivered", "quiet")
                 for verdict in [getattr(row, name)]
             },

@@ -27,6 +27,17 @@ class ComparisonVerdict(StrEnum):
     TIE = "tie"
     UNRESOLVED = "unresolved"
 
+    @property
+    def opposite(self) -> "ComparisonVerdict":
+        """Of `right` against `left`."""
+        match self:
+            case ComparisonVerdict.BETTER:
+                return ComparisonVerdict.WORSE
+            case ComparisonVerdict.WORSE:
+                return ComparisonVerdict.BETTER
+            case _:
+                return self
+
 
 class ConfigurationRow(Frozen):
     """What is known about a configuration's database machine: its type as ordered, its CPU as observed."""

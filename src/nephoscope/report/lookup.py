@@ -143,10 +143,10 @@ class Lookup:
     def ranked(self, benchmark: str, metric: Metric) -> list[str]:
         """All configurations with a trial, best median first; those without a valid trial last."""
         found = self.statistics.get((benchmark, metric.name, False), {})
-        best_first = -1 if metric.direction is Direction.HIGHER else 1
         begun = {row.configuration for row in self.trials_of(benchmark)}
         missing = sorted(begun - found.keys(), key=self._place.__getitem__)
-        return sorted(found, key=lambda name: (best_first * found[name].median, self._place[name])) + missing
+        best = best_first(self.statistics_of(benchmark, metric.name), metric)
+        return [one.configuration for one in best] + missing
 
     def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
         """How to write the values of this metric, the same for every configuration."""
@@ -155,6 +155,12 @@ class Lookup:
         if not values:
             values = [row.value for row in self.values.get((benchmark, metric.name), [])]
         return scale_for(metric.unit, values, [(row.high - row.low) / 2 for row in rows], metric=metric.name)
+
+
+def best_first(statistics: Iterable[Statistic], metric: Metric) -> list[Statistic]:
+    """Best median first; equal medians in the order given."""
+    sign = -1 if metric.direction is Direction.HIGHER else 1
+    return sorted(statistics, key=lambda one: sign * one.median)
 
 
 def headlines(benchmark: BenchmarkRow) -> list[Metric]:

@@ -229,7 +229,11 @@ SIGNS = {
     ComparisonVerdict.TIE: ("=", "tie", "even"),
     ComparisonVerdict.UNRESOLVED: ("?", "unresolved", "doubt"),
 }
-MIRROR = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
+
+
+def present(figures: Iterable[Figure | None]) -> list[Figure]:
+    """Without those that had nothing to draw."""
+    return [figure for figure in figures if figure is not None]
 
 
 def verdict_badge(verdict: ComparisonVerdict, rest: str = "", href: str | None = None) -> Badge:

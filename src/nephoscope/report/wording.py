@@ -45,6 +45,17 @@ def interval_text(row: Statistic, scale: Scale) -> str:
     return f"{scale.number(row.low)} \N{EN DASH} {scale.number(row.high)}"
 
 
+def interval_row(row: Statistic, scale: Scale) -> dict[str, object]:
+    """A median with its interval as a part of a row of chart data: numbers for the marks, texts for the tooltip."""
+    return {
+        "median": scale.value(row.median),
+        "low": scale.value(row.low),
+        "high": scale.value(row.high),
+        "median_text": scale.text(row.median),
+        "interval_text": interval_text(row, scale),
+    }
+
+
 def coverage_note(row: Statistic) -> str:
     """How many replicates are missing for an interval with enough coverage; empty when there are enough."""
     if row.coverage >= ENOUGH:

@@ -91,12 +91,16 @@ def contrasts_of(
 def only_difference(configurations: Mapping[str, Configuration]) -> tuple[str, dict[str, str]] | None:
     """The one thing in which configurations differ, and the value of each; None if they differ in none or several."""
     facts = {name: facts_of(one) for name, one in sorted(configurations.items())}
-    keys = {key for one in facts.values() for key in one}
-    differing = [key for key in keys if len({one.get(key) for one in facts.values()}) > 1]
+    differing = differing_keys(list(facts.values()))
     if len(differing) != 1:
         return None
     (key,) = differing
     return name_of(key), {name: _label(key, one.get(key)) for name, one in facts.items()}
+
+
+def differing_keys(facts: Sequence[Facts]) -> set[str]:
+    """The keys that do not have one value in all of them."""
+    return {key for one in facts for key in one if len({other.get(key) for other in facts}) > 1}
 
 
 def _same(question: Question) -> frozenset[frozenset[str]]:

@@ -9,6 +9,7 @@ from nephoscope.study.contrasts import (
     VENDOR,
     Facts,
     Value,
+    differing_keys,
     facts_of,
     name_of,
     without_followers,
@@ -55,7 +56,7 @@ def what_differs(configurations: Sequence[Configuration], declared: Sequence[Dec
     if len(configurations) < 2:
         return ""
     facts = [facts_of(one) for one in configurations]
-    keys = {key for one in facts for key in one if len({other.get(key) for other in facts}) > 1}
+    keys = differing_keys(facts)
     if not keys:
         return "they are equal, so every difference between them is noise"
     stated = _of_servers(configurations, declared) if keys <= _BY_SERVER and _SERVER in keys else ""
@@ -122,7 +123,7 @@ def changes(before: Configuration, after: Configuration) -> tuple[str, ...]:
     Machine types are one difference, with all that their names say. What may change with a key is not told beside it.
     """
     old, new = facts_of(before), facts_of(after)
-    keys = without_followers({key for key in old.keys() | new.keys() if old.get(key) != new.get(key)})
+    keys = without_followers(differing_keys([old, new]))
     said = []
     if keys & _SAYS_MACHINE:
         said.append(f"{_MACHINE}: {_type_of(before)} → {_type_of(after)}")

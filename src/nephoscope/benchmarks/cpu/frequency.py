@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from statistics import fmean
 
 from nephoscope.benchmarks.base import RawOutput, Site
+from nephoscope.benchmarks.beside import beside
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable, TrialFailure
 from nephoscope.model.records import Direction, Measurement, Metric
@@ -43,13 +44,10 @@ FREQUENCIES = tuple(
 async def frequency_watched(site: Site) -> AsyncIterator[None]:
     """Looks at the first database machine now and then for the time of the block; leaves `cpu-frequency.jsonl`."""
     rows: list[str] = []
-    watch = asyncio.create_task(_watch(site, rows))
     try:
-        yield
+        async with beside(_watch(site, rows)):
+            yield
     finally:
-        watch.cancel()
-        with suppress(asyncio.CancelledError):
-            await watch
         (site.raw_dir / _RAW).write_text("".join(rows), encoding="utf-8")
 
 

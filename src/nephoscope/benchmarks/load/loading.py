@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from nephoscope.benchmarks.base import Site
+from nephoscope.benchmarks.beside import beside
 from nephoscope.databases.base import HasLoadedBytes
 from nephoscope.model.errors import NephoscopeError
 
@@ -17,13 +18,10 @@ _MOST = 0.99
 async def telling_loads(site: Site, fixture: str, whole_bytes: int) -> AsyncIterator[None]:
     """Calls `site.loading` now and every two seconds while the block runs, and `site.loaded` at its end."""
     site.loading(None)
-    watch = asyncio.create_task(_watch(site, fixture, whole_bytes))
     try:
-        yield
+        async with beside(_watch(site, fixture, whole_bytes)):
+            yield
     finally:
-        watch.cancel()
-        with suppress(asyncio.CancelledError):
-            await watch
         site.loaded()
 
 

@@ -107,7 +107,7 @@ def order(configurations: Sequence[str], points: Rows, blocks: Rows, axis: str) 
             "value:Q",
             title=axis,
             scale=linear(values, HEADROOM),
-            axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+            axis=alt.Axis(**theme.TITLE_ABOVE),
         ),
         color=coloured(configurations),
         shape=shaped(configurations),

@@ -8,9 +8,9 @@ from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.counted_metrics import Curve
-from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
-from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
-from nephoscope.report.wording import direction_text, interval_text, unit_text
+from nephoscope.report.parts import Book, Figure, Table
+from nephoscope.report.tables.statistics import table_over
+from nephoscope.report.wording import direction_text, interval_row, unit_text
 
 Found = dict[str, list[tuple[int, Statistic]]]
 """Configuration -> its statistic at each number of threads."""
@@ -62,13 +62,8 @@ def best_curves(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | None:
 
 
 def _table(book: Book, row: BenchmarkRow, curve: Curve, found: Found, scale: people.Scale) -> Table:
-    columns = (Column("Configuration"), Column(curve.counted.capitalize(), numeric=True), *STATISTIC_COLUMNS)
-    rows = tuple(
-        Row((Cell(name, tone="name"), Cell(str(at)), *statistic_cells(book, one, scale)))
-        for name in _best_first(found, curve)
-        for at, one in found[name]
-    )
-    return Table(f"{row.benchmark}: {_what(curve)}, {unit_text(scale)}", columns, rows, compact=True)
+    rows = [(at, one) for name in _best_first(found, curve) for at, one in found[name]]
+    return table_over(book, f"{row.benchmark}: {_what(curve)}, {unit_text(scale)}", curve.counted, rows, scale)
 
 
 def _found(book: Book, row: BenchmarkRow, curve: Curve) -> Found:
@@ -93,8 +88,7 @@ def _chosen(curve: Curve) -> str:
 
 
 def _what(curve: Curve) -> str:
-    quantity = curve.quantity.replace("_", " ").replace("iops", "IOPS")
-    return f"{curve.what} {quantity} over {curve.counted}".strip()
+    return f"{curve.title} over {curve.counted}"
 
 
 def _counts(found: Found) -> Sequence[int]:
@@ -111,9 +105,5 @@ def _point(name: str, at: int, one: Statistic, scale: people.Scale) -> dict[str,
         "series": name,
         "configuration": name,
         "at": at,
-        "median": scale.value(one.median),
-        "low": scale.value(one.low),
-        "high": scale.value(one.high),
-        "median_text": scale.text(one.median),
-        "interval_text": interval_text(one, scale),
+        **interval_row(one, scale),
     }

@@ -28,6 +28,11 @@ class Curve:
     counted: str
     metrics: tuple[tuple[int, Metric], ...]
 
+    @property
+    def title(self) -> str:
+        """'read IOPS'."""
+        return f"{self.what} {self.quantity}".strip().replace("_", " ").replace("iops", "IOPS")
+
 
 def curves_of(metrics: Iterable[Metric]) -> list[Curve]:
     """Every quantity with at least two numbers of threads, in the order of the metrics."""

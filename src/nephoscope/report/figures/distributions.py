@@ -118,7 +118,7 @@ def _chart(bins: Rows, domain: tuple[float, float], most: float, colour: str, un
         "share:Q",
         title="share of all seconds",
         scale=alt.Scale(domain=[0, most], nice=True),
-        axis=alt.Axis(format="~p", titleAlign="left", titleX=0, titleY=-14),
+        axis=alt.Axis(format="~p", **theme.TITLE_ABOVE),
     )
     bars = (
         alt.Chart(data("bins"))

@@ -69,7 +69,7 @@ def _table(book: Book, results: Results, rows: Sequence[PricePerformance], sold:
                 Cell(row.benchmark),
                 Cell(row.basis),
                 evidence_cell(book, people.money(row.usd_per_unit * sold.size), row.trials, results.about),
-                Cell(_interval(row, sold)),
+                Cell(money_interval(row, sold)),
                 Cell(people.dollars(row.month_usd)),
             )
         )
@@ -78,7 +78,8 @@ def _table(book: Book, results: Results, rows: Sequence[PricePerformance], sold:
     return Table(f"{results.about}: $ per {sold.text}", columns, body, compact=True)
 
 
-def _interval(row: PricePerformance, sold: PricedQuantity) -> str:
+def money_interval(row: PricePerformance, sold: PricedQuantity) -> str:
+    """Both ends of the interval of what a quantity costs."""
     return " \N{EN DASH} ".join(people.money(end * sold.size) for end in (row.low, row.high))
 
 
@@ -91,5 +92,5 @@ def _point(row: PricePerformance, sold: PricedQuantity) -> dict[str, Any]:
         "low": row.low * sold.size,
         "high": row.high * sold.size,
         "text": people.money(row.usd_per_unit * sold.size),
-        "interval_text": _interval(row, sold),
+        "interval_text": money_interval(row, sold),
     }

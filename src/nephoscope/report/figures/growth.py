@@ -88,7 +88,7 @@ def _chart(book: Book, row: GrowthRow, scale: people.Scale) -> Spec:
         "value:Q",
         title=unit_text(scale),
         scale=alt.Scale(zero=True),
-        axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+        axis=alt.Axis(**theme.TITLE_ABOVE),
     )
     signs = alt.Chart(data("points")).encode(
         x=x,

@@ -5,6 +5,7 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
 from nephoscope.report.figures.row_charts import Sign
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
@@ -25,16 +26,8 @@ def lines(rows: Rows, named: Sequence[str], at: Sequence[float], most: float, x:
         x: title of the horizontal axis.
         y: title of the vertical axis.
     """
-    across = alt.X("at:O", title=x, scale=alt.Scale(domain=list(at)), axis=alt.Axis(grid=False, labelAngle=0))
-    scale = alt.Scale(domain=[0, most * 1.08 or 1], nice=True)
-    up = alt.Y("median:Q", title=y, scale=scale, axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14))
-    tip = [
-        alt.Tooltip("configuration:N"),
-        alt.Tooltip("at:N", title=x),
-        alt.Tooltip("median_text:N", title="median"),
-        alt.Tooltip("interval_text:N", title="interval"),
-    ]
-    base = alt.Chart(data("rows")).encode(x=across, y=up, detail="series:N", tooltip=tip)
+    across, up = _axes(at, most, x, y)
+    base = alt.Chart(data("rows")).encode(x=across, y=up, detail="series:N", tooltip=_tip(x))
     others = {row["series"] for row in rows} - set(named)
     chosen = alt.FieldOneOfPredicate(field="series", oneOf=list(named))
     best = base.transform_filter(chosen)
@@ -71,21 +64,14 @@ def _ends(named: Sequence[str], rows: Rows) -> list[dict[str, Any]]:
 
 def told_apart(rows: Rows, series: Mapping[str, Sign], at: Sequence[float], most: float, x: str, y: str) -> Spec:
     """A line for each series by colour and sign, with a legend: for a few series that belong together."""
-    across = alt.X("at:O", title=x, scale=alt.Scale(domain=list(at)), axis=alt.Axis(grid=False, labelAngle=0))
-    scale = alt.Scale(domain=[0, most * 1.08 or 1], nice=True)
+    across, up = _axes(at, most, x, y)
     legend: Any = alt.Legend(title=None, orient="bottom", columns=1, labelLimit=420, symbolOpacity=1)
     names, drawn = list(series), list(series.values())
     base = alt.Chart(data("rows")).encode(
         x=across,
         color=alt.Color("series:N", legend=legend, scale=alt.Scale(domain=names, range=[one.colour for one in drawn])),
-        tooltip=[
-            alt.Tooltip("configuration:N"),
-            alt.Tooltip("at:N", title=x),
-            alt.Tooltip("median_text:N", title="median"),
-            alt.Tooltip("interval_text:N", title="interval"),
-        ],
+        tooltip=_tip(x),
     )
-    up = alt.Y("median:Q", title=y, scale=scale, axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14))
     shape = alt.Shape("series:N", legend=legend, scale=alt.Scale(domain=names, range=[one.shape for one in drawn]))
     layers = [
         base.mark_line(strokeWidth=1.8).encode(y=up),
@@ -93,3 +79,19 @@ def told_apart(rows: Rows, series: Mapping[str, Sign], at: Sequence[float], most
         base.mark_point(filled=True, size=46, opacity=1).encode(y=up, shape=shape),
     ]
     return finished(alt.layer(*layers), PLOT_HEIGHT + 24 * len(names), rows=rows)
+
+
+def _axes(at: Sequence[float], most: float, x: str, y: str) -> tuple[alt.X, alt.Y]:
+    """The measured values across, and up from zero to the upper end that all panels share."""
+    across = alt.X("at:O", title=x, scale=alt.Scale(domain=list(at)), axis=alt.Axis(grid=False, labelAngle=0))
+    scale = alt.Scale(domain=[0, most * 1.08 or 1], nice=True)
+    return across, alt.Y("median:Q", title=y, scale=scale, axis=alt.Axis(**theme.TITLE_ABOVE))
+
+
+def _tip(x: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("configuration:N"),
+        alt.Tooltip("at:N", title=x),
+        alt.Tooltip("median_text:N", title="median"),
+        alt.Tooltip("interval_text:N", title="interval"),
+    ]

@@ -1,7 +1,6 @@
-"""Charts of machine performance: a ranking, a histogram, ranges, curves over threads, jobs, sizes of one family."""
+"""Charts of machine performance: a histogram, ranges, curves over threads, jobs, sizes of one family."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import altair as alt
 
@@ -11,8 +10,6 @@ from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished,
 ROW = 26
 AXIS_HEIGHT = 46
 PLOT_HEIGHT = 210
-LABEL: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": "left", "dx": 6}
-_TITLE_ABOVE: dict[str, Any] = {"titleAlign": "left", "titleX": 0, "titleY": -14}
 _AREA = alt.SizeValue(58)
 _AREAS = (130, 44)
 """Size of the smallest machine's sign and of the others, so that both stay visible when values are equal."""
@@ -22,21 +19,6 @@ _TIP = [
     alt.Tooltip("interval_text:N", title="interval"),
     alt.Tooltip("n:N", title="valid replicates"),
 ]
-
-
-def ranking(configurations: Sequence[str], rows: Rows, axis: str, palette: Sequence[str]) -> Spec:
-    """A bar from zero for each configuration, best first, with the interval of its median and the value."""
-    most = max((row["high"] for row in rows), default=1.0)
-    scale = alt.Scale(domain=[0, most * 1.22], nice=False)
-    base = alt.Chart(data("rows")).encode(y=rows_axis(configurations))
-    layers = [
-        base.mark_bar(opacity=0.85).encode(
-            x=alt.X("median:Q", title=axis, scale=scale), color=coloured(palette), tooltip=_TIP
-        ),
-        base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
-        base.mark_text(**LABEL).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
-    ]
-    return finished(alt.layer(*layers), ROW * max(1, len(configurations)) + AXIS_HEIGHT, rows=rows)
 
 
 def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float, colour: str, axis: str) -> Spec:
@@ -62,7 +44,7 @@ def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float,
                 "share:Q",
                 title="share of all replies",
                 scale=alt.Scale(domain=[0, most], nice=True),
-                axis=alt.Axis(format="~p", **_TITLE_ABOVE),
+                axis=alt.Axis(format="~p", **theme.TITLE_ABOVE),
             ),
             y2=alt.Y2Datum(0),
             tooltip=[alt.Tooltip("range_text:N", title="latency"), alt.Tooltip("count:N", title="replies")],
@@ -117,7 +99,7 @@ def curves(rows: Rows, counts: Sequence[int], counted: str, axis: str, palette: 
         "median:Q",
         title=axis,
         scale=alt.Scale(domain=[0, max((row["high"] for row in rows), default=1.0)], nice=True),
-        axis=alt.Axis(**_TITLE_ABOVE),
+        axis=alt.Axis(**theme.TITLE_ABOVE),
     )
     base = alt.Chart(data("rows")).encode(x=x, color=coloured(palette))
     layers = [

@@ -7,6 +7,7 @@ import altair as alt
 
 from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
+from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
 from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, shaped
@@ -71,7 +72,7 @@ def _chart(rows: Rows, palette: Sequence[str]) -> Spec:
         "cv:Q",
         title="coefficient of variation, %",
         scale=alt.Scale(zero=True, nice=True),
-        axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+        axis=alt.Axis(**theme.TITLE_ABOVE),
     )
     base = alt.Chart(data("rows")).encode(
         x=x,

@@ -16,7 +16,7 @@ from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.storage import curves_figure
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.parts import Book, Figure, KeyEntry
+from nephoscope.report.parts import Book, Figure, KeyEntry, present
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import metric_title
 
@@ -40,7 +40,7 @@ def network_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
         *(throughput_by_second(book, row, metric) for metric in row.metrics),
         *(curves_figure(book, row, [curve]) for curve in curves_of(row.metrics) if curve.counted == "streams"),
     ]
-    return [figure for figure in found if figure is not None]
+    return present(found)
 
 
 def has_ranges(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis
 from nephoscope.report.figures.theme import PERCENTILE_COLOURS, SHAPES
 
@@ -67,7 +68,7 @@ def _lines(rows: str, domain: tuple[float, float], axis: str) -> alt.Chart:
             "v:Q",
             title=axis,
             scale=alt.Scale(domain=list(domain), nice=True),
-            axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+            axis=alt.Axis(**theme.TITLE_ABOVE),
         ),
         detail="trial:N",
         tooltip=[

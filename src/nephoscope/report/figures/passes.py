@@ -63,7 +63,7 @@ def _layers(rows: Rows, colour: str, unit: str) -> list[alt.Chart]:
         x=alt.X("level:Q", title=f"level, {unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
         tooltip=[alt.Tooltip("level:Q", format=",.4~r"), alt.Tooltip("text:N", title="passed"), "trial:N"],
     )
-    axis = alt.Axis(titleAlign="left", titleX=0, titleY=-14)
+    axis = alt.Axis(**theme.TITLE_ABOVE)
     share = base.encode(y=alt.Y("share:Q", title="%", scale=alt.Scale(domain=[0, 100]), axis=axis))
     signs = [share.mark_point(filled=filled, size=55, color=colour) for filled in (True, False)]
     interval = base.mark_rule(color="var(--band-edge)").encode(y=alt.Y("low:Q", title="%", axis=axis), y2="high:Q")

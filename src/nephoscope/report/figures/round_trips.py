@@ -11,9 +11,9 @@ from nephoscope.report.figures import groups, theme
 from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, ROW
 from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, rows_axis
 from nephoscope.report.lookup import Lookup, headlines
-from nephoscope.report.parts import Book, Figure, KeyEntry
+from nephoscope.report.parts import Book, Figure, KeyEntry, present
 from nephoscope.report.tables.statistics import figure_table
-from nephoscope.report.wording import interval_text
+from nephoscope.report.wording import interval_row
 
 METRES_PER_KM = 1000
 _LOW, _HIGH = "_min", "_p99"
@@ -37,7 +37,7 @@ def round_trips(book: Book, row: BenchmarkRow) -> list[Figure]:
         _figure(book, row, found, _near(book.lookup, near), "within a region", {}),
         _figure(book, row, found, _pairs(book.lookup, far, floors), _FAR, floors),
     ]
-    return [figure for figure in figures if figure is not None]
+    return present(figures)
 
 
 def by_place(lookup: Lookup, names: Sequence[str]) -> groups.Groups:
@@ -109,11 +109,7 @@ def _point(name: str, found: dict[str, dict[str, Statistic]], scale: people.Scal
         "configuration": name,
         "shortest": scale.value(found[_LOW][name].median),
         "longest": scale.value(found[_HIGH][name].median),
-        "low": scale.value(mean.low),
-        "median": scale.value(mean.median),
-        "high": scale.value(mean.high),
-        "median_text": scale.text(mean.median),
-        "interval_text": interval_text(mean, scale),
+        **interval_row(mean, scale),
         "shortest_text": scale.text(found[_LOW][name].median),
         "longest_text": scale.text(found[_HIGH][name].median),
     }

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, LABEL, ROW
+from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, ROW
 from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, rows_axis
 from nephoscope.report.parts import KeyEntry
 
@@ -75,7 +75,7 @@ def bars(names: Sequence[str], rows: Rows, most: float, axis: str, palette: Sequ
             ],
         ),
         base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
-        base.mark_text(**LABEL).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
+        base.mark_text(**theme.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
     ]
     return finished(alt.layer(*layers), ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
 

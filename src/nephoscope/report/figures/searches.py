@@ -179,7 +179,7 @@ def _chart(
         ends = [min(drawn) / panels.LOG_ROOM, max(drawn) * panels.LOG_ROOM]
         scale = alt.Scale(type="log", domain=ends, nice=False)
         marks = {"format": ",~f", "labelOverlap": False}
-    y = alt.Y("value:Q", title=unit, scale=scale, axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14, **marks))
+    y = alt.Y("value:Q", title=unit, scale=scale, axis=alt.Axis(**theme.TITLE_ABOVE, **marks))
     base = alt.Chart(data("points")).encode(
         x=alt.X("offered:Q", title=f"offered, {rates.unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
         y=y,

@@ -9,9 +9,9 @@ from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import LEAST_STEPS, Steps
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
-from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
-from nephoscope.report.wording import direction_text, interval_text, metric_title, unit_text
+from nephoscope.report.parts import Book, Figure, Table
+from nephoscope.report.tables.statistics import table_over
+from nephoscope.report.wording import direction_text, interval_row, metric_title, unit_text
 
 ALL_ROWS = 10
 """Rows of a panel, best first."""
@@ -158,22 +158,10 @@ def _scale(steps: Steps, many: Sequence[Statistic]) -> people.Scale:
 
 
 def _point(one: Statistic, scale: people.Scale) -> dict[str, Any]:
-    return {
-        "median": scale.value(one.median),
-        "low": scale.value(one.low),
-        "high": scale.value(one.high),
-        "text": scale.text(one.median),
-        "median_text": scale.text(one.median),
-        "interval_text": interval_text(one, scale),
-    }
+    return {**interval_row(one, scale), "text": scale.text(one.median)}
 
 
 def _table(book: Book, steps: Steps, found: Found, scale: people.Scale) -> Table:
-    columns = (Column("Configuration"), Column(steps.axis.capitalize(), numeric=True), *STATISTIC_COLUMNS)
-    rows = tuple(
-        Row((Cell(name, tone="name"), Cell(f"{at:g}"), *statistic_cells(book, one, scale)))
-        for name in _best_first(found)
-        for at, one in found[name]
-    )
+    rows = [(at, one) for name in _best_first(found) for at, one in found[name]]
     title = f"{steps.uses}: {metric_title(steps.metric, per_cpu=steps.per_cpu)} over {steps.axis}"
-    return Table(f"{title}, {unit_text(scale, per_cpu=steps.per_cpu)}", columns, rows, compact=True)
+    return table_over(book, f"{title}, {unit_text(scale, per_cpu=steps.per_cpu)}", steps.axis, rows, scale)

@@ -12,7 +12,7 @@ from nephoscope.report.figures.results import results_of
 from nephoscope.report.figures.storage_kinds import by_storage
 from nephoscope.report.figures.theme import MAX_COLOURS
 from nephoscope.report.figures.tops import tops
-from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, present
 from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
 from nephoscope.report.wording import direction_text, statistic_row, unit_text
 
@@ -31,7 +31,7 @@ def storage_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     parted = {f"{name.rpartition('.')[0]}.iops" for name in named if name.endswith("_iops")}
     rates = [one for one in row.metrics if one.name in named - parted]
     found = [*_curves(book, row, list(by_kind.values())), *_rates(book, row, rates)]
-    return [figure for figure in found if figure is not None]
+    return present(found)
 
 
 def _rates(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> list[Figure | None]:

@@ -15,6 +15,10 @@ MEDIAN: dict[str, Any] = {"color": "var(--ink)", "thickness": 2.5, "opacity": 1}
 EXTREMES: dict[str, Any] = {"stroke": "var(--muted)", "strokeWidth": 1.2, "opacity": 1}
 REFERENCE: dict[str, Any] = {"stroke": "var(--muted)", "strokeWidth": 1, "strokeDash": [4, 3], "opacity": 0.7}
 EQUIVALENCE: dict[str, Any] = {"fill": "var(--band)", "opacity": 1}
+TITLE_ABOVE: dict[str, Any] = {"titleAlign": "left", "titleX": 0, "titleY": -14}
+"""Title of a vertical axis: above it, and not beside it."""
+NUMBER: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": "left", "dx": 6}
+"""The value behind a bar."""
 NOTE: dict[str, Any] = {"fill": "var(--muted)", "fontSize": 11.5, "align": "left"}
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from nephoscope.model.records import Direction, Metric
+from nephoscope.model.records import Metric
 from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import Results
+from nephoscope.report.lookup import best_first
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
@@ -25,7 +26,7 @@ def tops(book: Book, results: Results, *, per_cpu: bool = False, most: int = TEN
     if per_cpu and not groups.sizes(book.lookup):
         return None
     metric = results.metric
-    best = _best_first(results.view(per_cpu=per_cpu), metric)
+    best = _best_first(results, per_cpu=per_cpu)
     by_size = metric.per_cpu and not per_cpu
     panels = groups.only(_groups(book, best, by_size=by_size), [one.configuration for one in best], least=2)
     if len(panels) < 2:
@@ -49,7 +50,7 @@ def tops(book: Book, results: Results, *, per_cpu: bool = False, most: int = TEN
 def best_of_clouds(book: Book, results: Results, *, per_cpu: bool = False) -> Figure | None:
     """One bar for each cloud: its best configuration; None if fewer than two clouds were measured."""
     metric = results.metric
-    best = _best_first(results.view(per_cpu=per_cpu), metric)
+    best = _best_first(results, per_cpu=per_cpu)
     by_cloud = groups.only(groups.clouds(book.lookup), [one.configuration for one in best])
     if len(by_cloud) < 2:
         return None
@@ -66,9 +67,10 @@ def best_of_clouds(book: Book, results: Results, *, per_cpu: bool = False) -> Fi
     )
 
 
-def _best_first(statistics: Sequence[Statistic], metric: Metric) -> list[Statistic]:
-    sign = -1 if metric.direction is Direction.HIGHER else 1
-    return sorted(statistics, key=lambda one: (sign * one.median, one.configuration))
+def _best_first(results: Results, *, per_cpu: bool) -> list[Statistic]:
+    """Equal medians by name."""
+    named = sorted(results.view(per_cpu=per_cpu), key=lambda one: one.configuration)
+    return best_first(named, results.metric)
 
 
 def _groups(book: Book, best: Sequence[Statistic], *, by_size: bool) -> Groups:

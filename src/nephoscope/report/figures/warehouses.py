@@ -98,7 +98,7 @@ def _chart(rows: Rows, bracket: Rows, limits: Rows, colour: str, unit: str) -> S
         "value:Q",
         title=unit,
         scale=alt.Scale(zero=True),
-        axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+        axis=alt.Axis(**theme.TITLE_ABOVE),
     )
     base = alt.Chart(data("points")).encode(
         x=alt.X("warehouses:Q", title="active warehouses", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),

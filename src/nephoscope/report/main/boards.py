@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.figures.counted_metrics import curves_of
-from nephoscope.report.lookup import Lookup, headlines
+from nephoscope.report.lookup import Lookup, best_first, headlines, unique
 
 TOP = 20
 """Rows of a ranking on the main page."""
@@ -18,6 +19,16 @@ class Board:
 
     row: BenchmarkRow
     metric: Metric
+
+    def ranked(self, lookup: Lookup, *, per_cpu: bool = False) -> list[Statistic]:
+        """Its statistics, best median first."""
+        return best_first(lookup.statistics_of(self.row.benchmark, self.metric.name, per_cpu=per_cpu), self.metric)
+
+    def prices(self, lookup: Lookup) -> list[PricePerformance]:
+        """What its units cost on the first price basis that has any; empty without prices."""
+        bases = unique(row.basis for row in lookup.study.costs)
+        found = (lookup.price_boards.get((self.row.benchmark, self.metric.name, basis), []) for basis in bases)
+        return next((rows for rows in found if rows), [])
 
 
 def boards_of(lookup: Lookup, row: BenchmarkRow) -> list[Board]:
@@ -48,10 +59,3 @@ def _rank(row: BenchmarkRow) -> int:
     if row.subject is not Subject.DATABASE:
         return 2
     return int(row.database_load is DatabaseLoad.KEY_VALUE)
-
-
-def best_first(lookup: Lookup, board: Board, *, per_cpu: bool = False) -> list[Statistic]:
-    """The statistics of a board, best median first."""
-    sign = -1 if board.metric.direction is Direction.HIGHER else 1
-    found = lookup.statistics_of(board.row.benchmark, board.metric.name, per_cpu=per_cpu)
-    return sorted(found, key=lambda one: sign * one.median)

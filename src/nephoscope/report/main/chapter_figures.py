@@ -8,7 +8,7 @@ from nephoscope.model.rows import ComparisonVerdict, Statistic
 from nephoscope.report import format as people
 from nephoscope.report.lookup import headlines, unique
 from nephoscope.report.main import charts
-from nephoscope.report.main.boards import TOP, Board, best_first
+from nephoscope.report.main.boards import TOP, Board
 from nephoscope.report.main.money import bars, ranking_text
 from nephoscope.report.main.palette import UNKNOWN, Palette, provider_of
 from nephoscope.report.parts import Book, Figure, KeyEntry
@@ -28,7 +28,7 @@ def ranking(
     book: Book, boards: Sequence[Board], palette: Palette, *, per_cpu: bool = False, top: int = TOP
 ) -> Figure | None:
     """The best of each headline metric, a panel for each; None without values."""
-    ranked = [(board, best_first(book.lookup, board, per_cpu=per_cpu)) for board in boards]
+    ranked = [(board, board.ranked(book.lookup, per_cpu=per_cpu)) for board in boards]
     ranked = [(board, found) for board, found in ranked if len(found) > 1]
     if not ranked:
         return None
@@ -70,7 +70,7 @@ def _named(board: Board, ranked: Sequence[tuple[Board, list[Statistic]]]) -> str
 def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
     """The best of each cloud side by side; None with fewer than two clouds, or when the ranking shows everything."""
     by_cloud: dict[str, list[Statistic]] = {}
-    found = best_first(book.lookup, board)
+    found = board.ranked(book.lookup)
     for one in found:
         by_cloud.setdefault(provider_of(book.lookup, one.configuration), []).append(one)
     clouds = {name: many[:TOP_OF_CLOUD] for name, many in by_cloud.items() if name != UNKNOWN}

@@ -134,7 +134,7 @@ def _first_sentence(book: Book, insight: Insight | None) -> Sentence | None:
 def _cost(book: Book, palette: Palette) -> Chapter | None:
     """None when nothing has a price."""
     board = main_board(book.lookup)
-    if board is None or not cost_figures.has_prices(book.lookup, board):
+    if board is None or not board.prices(book.lookup):
         return None
     benchmarks = [board.row.benchmark, *(row.benchmark for row in book.lookup.study.benchmarks)]
     return Chapter(

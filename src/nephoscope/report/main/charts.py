@@ -24,9 +24,8 @@ VERDICTS = {
 """Verdict -> its sign in Vega, the same in text, and its meaning."""
 SCATTER_HEIGHT = 400
 MANY_POINTS = 60
-NUMBER: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": "left", "dx": 6}
 HALO: dict[str, Any] = {"stroke": "var(--paper)", "strokeWidth": 4}
-_ABOVE: dict[str, Any] = {"titleAlign": "left", "titleX": 0, "titleY": -14, "titleLimit": 0}
+_ABOVE: dict[str, Any] = {**theme.TITLE_ABOVE, "titleLimit": 0}
 _FITS = "datum.fits == 'always' || (datum.fits == 'desk' && width > 520)"
 """In Vega: the name has room beside its point on this screen."""
 
@@ -60,7 +59,7 @@ def bars(names: Sequence[str], rows: Rows, axis: str, palette: Palette) -> Spec:
     layers = [
         base.mark_bar(opacity=0.85).encode(x=x, color=palette.encoding),
         base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
-        base.mark_text(**NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
+        base.mark_text(**theme.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
     ]
     return finished(alt.layer(*layers), height(len(names)), rows=rows)
 

@@ -4,11 +4,12 @@ from typing import Any
 
 import altair as alt
 
-from nephoscope.model.price_rows import CostRow, PricePerformance
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.report import format as people
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.dollars import money_interval
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
-from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP, Board
 from nephoscope.report.main.palette import Palette
@@ -20,26 +21,9 @@ _PARTS = {"machines": "var(--muted)", "volumes": "var(--band-edge)"}
 MAX_TRANSFERS = 8
 
 
-def basis_of(lookup: Lookup, board: Board) -> str | None:
-    """The first price basis under which this metric has a price."""
-    bases = unique(row.basis for row in lookup.study.costs)
-    return next((one for one in bases if (board.row.benchmark, board.metric.name, one) in lookup.price_boards), None)
-
-
-def has_prices(lookup: Lookup, board: Board) -> bool:
-    """Whether the chapter has something to say."""
-    return basis_of(lookup, board) is not None
-
-
-def _found(lookup: Lookup, board: Board) -> list[PricePerformance]:
-    basis = basis_of(lookup, board) or ""
-    found = lookup.price_boards[board.row.benchmark, board.metric.name, basis]
-    return sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))
-
-
 def per_dollar(book: Book, board: Board, palette: Palette) -> Figure | None:
     """What one unit of the main metric costs a month, cheapest first."""
-    every = _found(book.lookup, board)
+    every = sorted(board.prices(book.lookup), key=lambda row: (row.usd_per_unit, row.configuration))
     found = every[:TOP]
     sold = priced_quantity(board.metric.unit, found[0].usd_per_unit)
     rows: list[dict[str, Any]] = [
@@ -51,7 +35,7 @@ def per_dollar(book: Book, board: Board, palette: Palette) -> Figure | None:
             "high": row.high * sold.size,
             "number": people.money(row.usd_per_unit * sold.size),
             "median_text": people.money(row.usd_per_unit * sold.size),
-            "interval_text": f"{people.money(row.low * sold.size)} \N{EN DASH} {people.money(row.high * sold.size)}",
+            "interval_text": money_interval(row, sold),
             "n": str(row.n),
         }
         for row in found
@@ -120,7 +104,7 @@ def _stacked(names: list[str], rows: Rows) -> Spec:
     colour = alt.Color("part:N", legend=None, scale=alt.Scale(domain=list(_PARTS), range=list(_PARTS.values())))
     layers = [
         base.mark_bar().encode(x=alt.X("low:Q", title="$ a month", scale=scale), x2=alt.X2("high:Q"), color=colour),
-        base.mark_text(**charts.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
+        base.mark_text(**theme.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
     ]
     return finished(alt.layer(*layers), charts.height(len(names)), rows=rows)
 
@@ -158,5 +142,5 @@ def transfer(book: Book) -> Figure | None:
 
 def table(book: Book, board: Board) -> Table | None:
     """The leaderboard per dollar."""
-    basis = basis_of(book.lookup, board)
-    return None if basis is None else costs.per_dollar(book, board.row, board.metric, basis)
+    priced = board.prices(book.lookup)
+    return costs.per_dollar(book, board.row, board.metric, priced[0].basis) if priced else None

@@ -190,8 +190,7 @@ def _counted(
         }
         for count, one in found
     ]
-    title = f"{curve.what} {curve.quantity}".strip().replace("_", " ").replace("iops", "IOPS")
-    title = f"{title[:1].upper()}{title[1:]}, {direction_text(metric.direction)}"
+    title = f"{curve.title[:1].upper()}{curve.title[1:]}, {direction_text(metric.direction)}"
     return title, f"{title} over the number of {curve.counted}.", (rows, [], (curve.counted, unit_text(scale)), False)
 
 

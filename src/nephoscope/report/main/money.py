@@ -14,7 +14,7 @@ from nephoscope.report.figures.spec import Spec
 from nephoscope.report.figures.ticks import linear_ticks, log_ticks
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main import charts
-from nephoscope.report.main.boards import TOP, Board, best_first, main_board
+from nephoscope.report.main.boards import TOP, Board, main_board
 from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book, Figure, KeyEntry, Link
 from nephoscope.report.tables.statistics import section_anchor
@@ -38,17 +38,8 @@ def price_and_performance(book: Book) -> Figure | None:
     if board is None:
         return None
     palette = palette_of(book.lookup)
-    priced = _priced(book.lookup, board)
+    priced = board.prices(book.lookup)
     return _scatter(book, board, priced, palette) if len(priced) > 1 else _ranked(book, board, palette)
-
-
-def _priced(lookup: Lookup, board: Board) -> list[PricePerformance]:
-    """The rows of the first price basis that has any."""
-    for basis in unique(row.basis for row in lookup.study.costs):
-        found = lookup.price_boards.get((board.row.benchmark, board.metric.name, basis), [])
-        if found:
-            return found
-    return []
 
 
 def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palette: Palette) -> Figure:
@@ -209,7 +200,7 @@ def processor_of(lookup: Lookup, configuration: str) -> str:
 
 def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
     """Bars with intervals, best first."""
-    found = best_first(book.lookup, board)
+    found = board.ranked(book.lookup)
     shown, metric = found[:TOP], board.metric
     scale = book.lookup.scale(board.row.benchmark, metric)
     axis = f"{unit_text(scale)}, {direction_text(metric.direction)}"

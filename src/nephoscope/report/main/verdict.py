@@ -16,7 +16,7 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Statistic
 from nephoscope.model.subjects import Subject
 from nephoscope.report import format as people
-from nephoscope.report.lookup import headlines
+from nephoscope.report.lookup import best_first, headlines
 from nephoscope.report.main.bars import MAX_BARS, Bar, bars
 from nephoscope.report.main.cost_lines import cost_lines
 from nephoscope.report.main.names import enumerated, names_of
@@ -120,9 +120,7 @@ def _questions(book: Book) -> list[_Question]:
     found = []
     for benchmark in book.lookup.study.benchmarks:
         for metric in headlines(benchmark):
-            sign = -1 if metric.direction is Direction.HIGHER else 1
-            rows = book.lookup.statistics_of(benchmark.benchmark, metric.name)
-            rows = sorted(rows, key=lambda row, sign=sign: sign * row.median)  # type: ignore[misc]
+            rows = best_first(book.lookup.statistics_of(benchmark.benchmark, metric.name), metric)
             best = overall.get((benchmark.benchmark, metric.name))
             found.append(_Question(book, names, benchmark, metric, rows, best))
     return [question for question in found if question.rows]
@@ -306,7 +304,6 @@ def _card(question: _Question, answer: _Answer) -> Card:
 
 
 def _mirrored(row: Comparison) -> Comparison:
-    mirror = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
     words = {"better": "worse", "worse": "better"}
     return row.model_copy(
         update={
@@ -317,7 +314,7 @@ def _mirrored(row: Comparison) -> Comparison:
             "ratio": 1 / row.ratio,
             "low": None if row.high is None else 1 / row.high,
             "high": None if row.low is None else 1 / row.low,
-            "verdict": mirror.get(row.verdict, row.verdict),
+            "verdict": row.verdict.opposite,
             "reason": re.sub(r"better|worse", lambda found: words[found[0]], row.reason),
         }
     )

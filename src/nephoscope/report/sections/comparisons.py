@@ -8,7 +8,7 @@ from nephoscope.model.rows import BenchmarkRow, Comparison
 from nephoscope.report import format as people
 from nephoscope.report.figures import charts
 from nephoscope.report.lookup import headlines
-from nephoscope.report.parts import MIRROR, SIGNS, Book, Cell, Column, Figure, KeyEntry, Row, Table, verdict_badge
+from nephoscope.report.parts import SIGNS, Book, Cell, Column, Figure, KeyEntry, Row, Table, verdict_badge
 from nephoscope.report.tables.statistics import FEW, comparison_anchor, grid_anchor, has_grid
 from nephoscope.report.wording import ENOUGH, direction_text, metric_title
 
@@ -179,8 +179,8 @@ def _grid(book: Book, benchmark: BenchmarkRow, metric: Metric) -> Table:
     names = book.lookup.ranked(benchmark.benchmark, metric)
     found: dict[tuple[str, str], Cell] = {}
     for row in book.lookup.comparisons[benchmark.benchmark, metric.name, False]:
-        other = MIRROR.get(row.verdict, row.verdict)
-        for left, right, verdict in ((row.right, row.left, other), (row.left, row.right, row.verdict)):
+        both = ((row.right, row.left, row.verdict.opposite), (row.left, row.right, row.verdict))
+        for left, right, verdict in both:
             sign, word, tone = SIGNS[verdict]
             found[left, right] = Cell(sign, tone=tone, title=f"{left} compared with {right}: {word}")
     rows = tuple(

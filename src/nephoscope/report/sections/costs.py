@@ -13,7 +13,7 @@ from nephoscope.report.figures.storage_kinds import storage_shares
 from nephoscope.report.figures.transfer_costs import cost_per_run
 from nephoscope.report.limits import MAX_FORMULAS
 from nephoscope.report.lookup import headlines, unique
-from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell
+from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell, present
 from nephoscope.report.tables.statistics import rank_cell
 from nephoscope.report.tables.transfers import transfer_formulas, transfer_table
 from nephoscope.report.wording import ENOUGH, metric_title
@@ -70,7 +70,7 @@ def _figures(book: Book) -> list[Figure]:
     found += [dollars(book, every_step(book.lookup, one)) for one in all_steps(book.lookup) if one.per_cpu]
     found.append(storage_shares(book))
     found += [figure for row in book.lookup.study.benchmarks for figure in cost_per_run(book, row)]
-    return [figure for figure in found if figure is not None]
+    return present(found)
 
 
 def _months(rows: list[CostRow]) -> Table | None:

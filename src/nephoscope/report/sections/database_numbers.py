@@ -1,14 +1,15 @@
 """The section on databases over all machines: the best of each cloud, storage, memory, and more and more warehouses."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from nephoscope.report.figures.memory import consistency
 from nephoscope.report.figures.results import Results, all_steps, of_databases
 from nephoscope.report.figures.steps import best_over_warehouses, over_memory, over_warehouses
 from nephoscope.report.figures.storage_kinds import by_storage
 from nephoscope.report.figures.tops import best_of_clouds, tops
-from nephoscope.report.parts import Book, Figure
+from nephoscope.report.parts import Book, Figure, present
 
 
 @dataclass(frozen=True)
@@ -37,17 +38,13 @@ def database_numbers(book: Book) -> DatabaseNumbers:
     found, steps = of_databases(book.lookup), list(all_steps(book.lookup))
     return DatabaseNumbers(
         best=[figure for results in found for figure in _best(book, results)],
-        storage=_drawn(by_storage(book, results, per_cpu=bool(results.per_cpu)) for results in found),
-        warehouses=_drawn(draw(book, one) for one in steps for draw in (over_warehouses, best_over_warehouses)),
-        memory=_drawn([*(consistency(book, results) for results in found), *(over_memory(book, one) for one in steps)]),
+        storage=present(by_storage(book, results, per_cpu=bool(results.per_cpu)) for results in found),
+        warehouses=present(draw(book, one) for one in steps for draw in (over_warehouses, best_over_warehouses)),
+        memory=present(chain((consistency(book, one) for one in found), (over_memory(book, one) for one in steps))),
     )
 
 
 def _best(book: Book, results: Results) -> Iterator[Figure]:
-    yield from _drawn([best_of_clouds(book, results), tops(book, results)])
+    yield from present([best_of_clouds(book, results), tops(book, results)])
     if results.per_cpu:
-        yield from _drawn([tops(book, results, per_cpu=True)])
-
-
-def _drawn(figures: Iterable[Figure | None]) -> list[Figure]:
-    return [figure for figure in figures if figure is not None]
+        yield from present([tops(book, results, per_cpu=True)])

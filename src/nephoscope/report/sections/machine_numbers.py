@@ -3,20 +3,19 @@
 It selects statistics from the analysis; it computes nothing but counts of replies in the bins of a histogram.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nephoscope.model.records import Direction, Metric
+from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import Subject
-from nephoscope.report.figures import machine_charts
+from nephoscope.report.figures import row_charts
 from nephoscope.report.figures.network import network_figures
 from nephoscope.report.figures.results import of_databases, results_of
 from nephoscope.report.figures.small_and_large import small_and_large
 from nephoscope.report.figures.storage import storage_figures
 from nephoscope.report.figures.tops import TEN, best_of_clouds, tops
-from nephoscope.report.lookup import headlines
-from nephoscope.report.parts import Book, Figure, KeyEntry
+from nephoscope.report.lookup import best_first, headlines
+from nephoscope.report.parts import Book, Figure, KeyEntry, present
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
 
@@ -58,7 +57,7 @@ def machine_numbers(book: Book) -> MachineNumbers:
             *(figure for row in rows for figure in network_figures(book, row)),
         ],
         storage=[figure for row in rows for figure in storage_figures(book, row)],
-        sizes=_found(small_and_large(book, results) for results in [*each, *of_databases(book.lookup)]),
+        sizes=present(small_and_large(book, results) for results in [*each, *of_databases(book.lookup)]),
     )
 
 
@@ -67,17 +66,13 @@ def _cpus(book: Book, row: BenchmarkRow) -> list[Figure]:
     many = len(book.lookup.configurations) > TEN
     each = [tops(book, results_of(book.lookup, row, metric), per_cpu=True) for metric in _per_cpu(row) if many]
     ranked = [_ranking(book, row, metric) for metric in _per_cpu(row)]
-    return [*_compared(book, row), *_found([*each, *ranked])]
+    return [*_compared(book, row), *present([*each, *ranked])]
 
 
 def _compared(book: Book, row: BenchmarkRow) -> list[Figure]:
     """The best machine of each cloud, and the best ones overall and of each cloud."""
     found = [results_of(book.lookup, row, metric) for metric in headlines(row)]
-    return _found(draw(book, results) for results in found for draw in (best_of_clouds, tops))
-
-
-def _found(figures: Iterable[Figure | None]) -> list[Figure]:
-    return [figure for figure in figures if figure is not None]
+    return present(draw(book, results) for results in found for draw in (best_of_clouds, tops))
 
 
 def _per_cpu(row: BenchmarkRow) -> list[Metric]:
@@ -88,13 +83,12 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
     statistics = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True)
     if not statistics:
         return None
-    sign = -1 if metric.direction is Direction.HIGHER else 1
-    best = sorted(statistics, key=lambda one: sign * one.median)
+    best = best_first(statistics, metric)
     shown, scale = best[:MAX_RANKED], book.lookup.scale(row.benchmark, metric, per_cpu=True)
     rows = [{**statistic_row(one, scale), "number": scale.number(one.median)} for one in shown]
     title = metric_title(metric, per_cpu=True)
     axis = f"{unit_text(scale, per_cpu=True)}, {direction_text(metric.direction)}"
-    names = [one.configuration for one in shown]
+    names, most = [one.configuration for one in shown], max(scale.value(one.high) for one in shown)
     more = f" Only the best {MAX_RANKED} of {len(best)} are drawn." if len(best) > MAX_RANKED else ""
     return book.figure(
         f"{row.benchmark}: {title}, ranked",
@@ -106,7 +100,7 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
                 "",
                 f"Bars of {title}, best first: "
                 + ", ".join(f"{one.configuration} {scale.text(one.median)}" for one in shown[:6]),
-                machine_charts.ranking(names, rows, axis, book.lookup.configurations),
+                row_charts.bars(names, rows, most, axis, book.lookup.configurations),
             )
         ],
         key=(KeyEntry("─", "var(--ink)", "interval of the median"),),

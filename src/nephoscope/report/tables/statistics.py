@@ -1,6 +1,6 @@
 """Tables of statistics: the leaderboard and the metrics of one benchmark."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, RankRow, Statistic
@@ -9,7 +9,6 @@ from nephoscope.report.evidence import slug
 from nephoscope.report.limits import MAX_METRIC_ROWS, MAX_METRIC_ROWS_IN_ALL
 from nephoscope.report.lookup import headlines
 from nephoscope.report.parts import (
-    MIRROR,
     Badge,
     Book,
     Cell,
@@ -78,6 +77,18 @@ def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: b
         ),
         Cell(margin + people.percent(row.margin_percent)),
     )
+
+
+def table_over(
+    book: Book, caption: str, counted: str, rows: Iterable[tuple[float, Statistic]], scale: people.Scale
+) -> Table:
+    """Statistics over a quantity such as threads or warehouses: its value beside each."""
+    columns = (Column("Configuration"), Column(counted.capitalize(), numeric=True), *STATISTIC_COLUMNS)
+    body = tuple(
+        Row((Cell(one.configuration, tone="name"), Cell(f"{at:g}"), *statistic_cells(book, one, scale)))
+        for at, one in rows
+    )
+    return Table(caption, columns, body, compact=True)
 
 
 def _other_medians(book: Book, row: Statistic, scale: people.Scale) -> str:
@@ -202,7 +213,7 @@ def against(book: Book, benchmark: str, metric: Metric, name: str) -> tuple[Badg
     """The verdicts on one configuration: named one by one if there are few, counted if there are many."""
     found = book.lookup.comparisons.get((benchmark, metric.name, False), [])
     mine = [row for row in found if name in {row.left, row.right}]
-    verdicts = [(row, row.verdict if row.left == name else MIRROR.get(row.verdict, row.verdict)) for row in mine]
+    verdicts = [(row, row.verdict if row.left == name else row.verdict.opposite) for row in mine]
     if len(book.lookup.configurations) <= FEW:
         return tuple(_named(book, row, name, verdict_badge(verdict)) for row, verdict in verdicts)
     link = book.href(grid_anchor(benchmark, metric.name)) if has_grid(book) else None
