@@ -24,7 +24,8 @@ def unchecked() -> AbstractContextManager[None]:
 
 def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Rows) -> Spec:
     """A specification as wide as its container, with inline data and without a schema URL."""
-    spec: Spec = chart.properties(width="container", height=height).to_dict(validate=False)
+    spec: Spec = chart.to_dict(validate=False)
+    spec |= {"width": "container", "height": height}  # `properties` copies the whole chart for it
     spec.pop("$schema", None)
     spec.pop("config", None)
     spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in datasets.items()}
