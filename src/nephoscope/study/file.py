@@ -1,0 +1,46 @@
+"""A study file with everything that a person may write in it: the keys of a study, and shorthands for many of them."""
+
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from nephoscope.model.frozen import Frozen
+from nephoscope.study.matrix import Matrix
+from nephoscope.study.model import BenchmarkEntry, Configuration, Study
+
+
+class Shorthands(Frozen):
+    """What stands for several configurations or benchmarks; `study/expanded.py` replaces it."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    defaults: dict[str, Any] = Field(
+        default={},
+        description="keys of [[configurations]] for all of them, merged by key below what each one says; placeholders "
+        "as in [[matrix]]",
+    )
+    matrix: list[Matrix] = Field(
+        default=[], description="many configurations (or benchmarks) at once; `plan --expanded` prints what it makes"
+    )
+
+
+class BenchmarkInFile(BenchmarkEntry):
+    """One benchmark of a study."""
+
+    for_: str | None = Field(
+        default=None,
+        alias="for",
+        description="instead of `configurations`: a selection such as 'aws and not vcpus:8', see "
+        "docs/how-to/write-a-big-study.md",
+    )
+
+
+class StudyFile(Study):
+    """A study file."""
+
+    configurations: list[Configuration] = Field(default=[], description="what to compare, one by one or by [[matrix]]")
+    benchmarks: list[BenchmarkInFile] = Field(  # type: ignore[assignment]
+        default=[], description="how to measure it, one by one or by [[matrix]]"
+    )
+    defaults: dict[str, Any] = Shorthands.model_fields["defaults"]
+    matrix: list[Matrix] = Shorthands.model_fields["matrix"]

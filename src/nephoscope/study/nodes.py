@@ -1,0 +1,53 @@
+"""Values of a study file that remember where they were written, so that what is made of them can be traced to a line."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nephoscope.study.locate import Path
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value and its place in the file."""
+
+    value: Any
+    """A table (dict of nodes), a list of nodes, or a scalar."""
+    at: Path
+
+
+def node(value: Any, at: Path) -> Node:
+    """A value as read from TOML that stands at a path."""
+    if isinstance(value, Mapping):
+        return Node({key: node(inner, (*at, key)) for key, inner in value.items()}, at)
+    if isinstance(value, list):
+        return Node([node(inner, (*at, index)) for index, inner in enumerate(value)], at)
+    return Node(value, at)
+
+
+def merged(below: Node, above: Node) -> Node:
+    """Tables merged by key, at any depth; of two other values the one above."""
+    if not isinstance(below.value, dict) or not isinstance(above.value, dict):
+        return above
+    both = {key: merged(below.value[key], inner) if key in below.value else inner for key, inner in above.value.items()}
+    return Node({key: both.get(key, inner) for key, inner in below.value.items()} | both, above.at)
+
+
+def plain(held: Node) -> Any:
+    """The value alone."""
+    if isinstance(held.value, dict):
+        return {key: plain(inner) for key, inner in held.value.items()}
+    if isinstance(held.value, list):
+        return [plain(inner) for inner in held.value]
+    return held.value
+
+
+def places(held: Node, path: Path) -> Iterator[tuple[Path, Path]]:
+    """Path of everything inside a value that now stands at `path` -> path at which the file says it."""
+    yield path, held.at
+    if isinstance(held.value, dict):
+        inside = list(held.value.items())
+    else:
+        inside = list(enumerate(held.value)) if isinstance(held.value, list) else []
+    for key, inner in inside:
+        yield from places(inner, (*path, key))
