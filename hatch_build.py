@@ -33,7 +33,8 @@ class CargoBuildHook(BuildHookInterface[Any]):
             build_data: hatchling's; gets a shared script and this platform's tag.
 
         Raises:
-            SystemExit: cargo is missing or failed, or the profile is unknown; with one sentence, as a traceback would help nobody.
+            SystemExit: cargo is missing or failed, or the profile is unknown; with one sentence, as a traceback would
+                help nobody.
         """
         del version
         crate = Path(self.root) / "load"

@@ -117,6 +117,20 @@ def test_a_point_leads_to_its_trial(browser: Any, report_path: Path) -> None:
     page.context.close()
 
 
+def test_a_tooltip_is_one_aligned_table(opened: Opened) -> None:
+    opened.page.locator("#benchmarks .mark-symbol path").first.hover(force=True)
+    opened.page.wait_for_selector("#vg-tooltip-element.visible td.key")
+    keys, values = (
+        opened.page.evaluate(
+            f"[...document.querySelectorAll('#vg-tooltip-element td.{kind}')]"
+            ".map(cell => cell.getBoundingClientRect()).map(box => [Math.round(box.top), Math.round(box.left)])"
+        )
+        for kind in ("key", "value")
+    )
+    assert [top for top, _ in keys] == [top for top, _ in values], "a row for each field"
+    assert len({left for _, left in values}) == 1
+
+
 def test_colours_follow_the_system_and_the_button(browser: Any, report_path: Path) -> None:
     page = open_report(browser, report_path, 1280, "dark").page
 

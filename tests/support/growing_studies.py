@@ -7,7 +7,7 @@ import numpy as np
 
 from nephoscope.stats.leaderboard import Leaderboard, possible_best
 from nephoscope.stats.samples import Floats, Indices
-from nephoscope.stats.sequential import FIRST_LOOK, Stage, State, look_for_best
+from nephoscope.stats.sequential import FIRST_LOOK, Stage, State, look_for_best, references
 from nephoscope.stats.spending import levels
 
 ALPHA, MARGIN = 0.05, 0.015
@@ -86,7 +86,7 @@ def grown(study: Drawn) -> tuple[float, list[Ended]]:
         still = [names for names, state in zip(kept, states, strict=True) if state == "open"]
         if not still:
             break
-        needed = np.unique(np.concatenate(still))
+        needed = np.unique(np.concatenate([*still, references(count)]))
     ends = [
         _ended(study, members, names, possible_best(full, ALPHA, members), state)
         for members, names, state in zip(study.boards, kept, states, strict=True)

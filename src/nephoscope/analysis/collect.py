@@ -348,6 +348,7 @@ def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[Ben
             parameters=use.parameters,
             notes=benchmark.notes(parameters),
             metrics=list(benchmark.metrics(parameters)),
+            database_load=benchmark.database_load_of(parameters),
         )
     return list(rows.values())
 

@@ -11,14 +11,15 @@ import numpy as np
 
 from nephoscope.analysis.best import Leaderboard
 from nephoscope.analysis.boards import Board, boards_of
-from nephoscope.analysis.cells import Metrics, cells_of
+from nephoscope.analysis.cells import Metrics
 from nephoscope.analysis.costs import costs_of, day_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.price_performance import priced_boards
+from nephoscope.analysis.units import counted_cells
 from nephoscope.model.looks import Look, QuestionAtLook
 from nephoscope.model.rows import TrialRow
 from nephoscope.stats.decide import ALPHA
-from nephoscope.stats.sequential import FIRST_LOOK, Stage, look_at_contrast, look_for_best
+from nephoscope.stats.sequential import FIRST_LOOK, Stage, look_at_contrast, look_for_best, references
 from nephoscope.stats.spending import levels
 from nephoscope.study.contrasts import Question, contrasts_of
 from nephoscope.study.model import Configuration, Study
@@ -93,21 +94,33 @@ def _look(
     boards = _boards(values)
     answered = (_answered(asked, before.get(asked.row.key), stage) for asked in _questions(values, boards))
     questions = sorted((before | {row.key: row for row in answered}).values(), key=lambda row: row.key)
-    measured = _silent(values, boards)
-    for row in questions:
-        if row.state == "open":
-            measured[row.benchmark].update(row.configurations)
+    planned = {name: sorted(found) for name, found in sorted(_planned(inputs).items())}
+    measured = _needed(questions, planned, _silent(values, boards)) if block < last else {}
     return Look(
         block=block,
         last=last,
         level=level,
         last_level=last_level,
         questions=questions,
-        measured={name: sorted(found) for name, found in sorted(measured.items())} if block < last else {},
-        planned={name: sorted(found) for name, found in sorted(_planned(inputs).items())},
+        measured={name: sorted(found) for name, found in sorted(measured.items())},
+        planned=planned,
         trials=sorted(_used(row) for row in seen),
         inputs_digest=_digest(values),
     )
+
+
+def _needed(
+    questions: Sequence[QuestionAtLook], planned: Mapping[str, Sequence[str]], silent: Mapping[str, set[str]]
+) -> dict[str, set[str]]:
+    """Benchmark -> what its open questions need: who may be the best and references for the spread, or both sides."""
+    needed = defaultdict(set, silent)
+    for row in questions:
+        if row.state == "open":
+            there = planned[row.benchmark]
+            needed[row.benchmark].update(row.configurations)
+            if row.kind == "best":
+                needed[row.benchmark].update(there[place] for place in references(len(there)))
+    return needed
 
 
 def inputs_at(inputs: StudyInputs, seen: Collection[TrialRow]) -> StudyInputs:
@@ -151,8 +164,7 @@ def _silent(values: StudyInputs, boards: Sequence[Board]) -> dict[str, set[str]]
     """Benchmarks with a headline metric and not one value of it: nothing can be said yet, so all are measured."""
     heard = {board.benchmark for board in boards}
     asked = {row.benchmark for row in values.benchmarks if any(metric.headline for metric in row.metrics)}
-    found = {name: names for name, names in _planned(values).items() if name in asked - heard}
-    return defaultdict(set, found)
+    return {name: names for name, names in _planned(values).items() if name in asked - heard}
 
 
 def _questions(values: StudyInputs, boards: Sequence[Board]) -> Iterator[_Asked]:
@@ -166,7 +178,7 @@ def _questions(values: StudyInputs, boards: Sequence[Board]) -> Iterator[_Asked]
 
 def _boards(values: StudyInputs) -> list[Board]:
     metrics: Metrics = {row.benchmark: row.metrics for row in values.benchmarks}
-    boards = boards_of(cells_of(values.trials, values.measurements, metrics), blocked=True)
+    boards = boards_of(counted_cells(values.trials, values.measurements, metrics), blocked=True)
     started = [row.started_unix_ms for row in values.trials if row.started_unix_ms is not None]
     names = {row.configuration: row.configuration for row in values.trials}
     costs = costs_of(values.study, names, values.book, day_of(values.study, min(started, default=None)))

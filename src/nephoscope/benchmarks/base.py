@@ -11,7 +11,7 @@ from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Measurement, Metric, Observations, OperationEvidence
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.providers.base import Cluster
 
 RawOutput = Mapping[str, bytes]
@@ -99,6 +99,13 @@ class Benchmark(ABC):
     def subject_of(self, parameters: Any) -> Subject:  # noqa: ARG002 - for subclasses
         """Its subject with these parameters."""
         return self.subject
+
+    def database_load_of(self, parameters: Any) -> DatabaseLoad | None:
+        """What it asks of a database with these parameters; None for other subjects. Reports have a chapter for each.
+
+        A benchmark with a database asks for transactions unless it says otherwise.
+        """
+        return DatabaseLoad.OLTP if self.subject_of(parameters) is Subject.DATABASE else None
 
     @abstractmethod
     def metrics(self, parameters: Any) -> tuple[Metric, ...]:

@@ -24,7 +24,7 @@ from nephoscope.importers.imported import (
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Facts, ImportedBenchmark, Measurement, Metric, Verdict
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import DatabaseLoad, Subject
 
 MAX_BYTES = 64 * 1024 * 1024
 """Size limit of a file: larger ones are raw series, not results."""
@@ -50,6 +50,7 @@ class Parsed(Frozen):
     verdicts: list[Verdict] = []
     versions: dict[str, str] = {}
     cpus: int | None = None
+    database_load: DatabaseLoad | None = Field(default=None, description="None: transactions, if it is of a database")
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,14 @@ def _merged(known: ImportedBenchmark | None, one: Parsed) -> ImportedBenchmark:
     metrics = {found.name: found for found in known.metrics} if known else {}
     for found in one.values:
         metrics.setdefault(found.metric.name, found.metric)
-    return ImportedBenchmark(name=one.benchmark, subject=one.subject, title=one.title, metrics=list(metrics.values()))
+    transactions = DatabaseLoad.OLTP if one.subject is Subject.DATABASE else None
+    return ImportedBenchmark(
+        name=one.benchmark,
+        subject=one.subject,
+        title=one.title,
+        metrics=list(metrics.values()),
+        database_load=one.database_load or transactions,
+    )
 
 
 def once(values: Iterable[Value]) -> list[Value]:

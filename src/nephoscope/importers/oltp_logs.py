@@ -8,7 +8,7 @@ from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metri
 from nephoscope.importers.imported import safe_name
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Verdict
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.parsers.text import DECIMAL, INTEGER, exactly_one, whole_lines
 
 MAX_ERRORS = 0.01
@@ -222,7 +222,16 @@ def parse_ycsb(text: str) -> list[Parsed]:
     if not any(one.value > 0 for one in values if one.metric.headline):
         raise OutputUnreadable("YCSB output: a throughput of 0")
     verdicts = [_errors(bad, good + bad)] if good + bad else []
-    return [Parsed(benchmark="ycsb", subject=Subject.DATABASE, title="YCSB", values=once(values), verdicts=verdicts)]
+    return [
+        Parsed(
+            benchmark="ycsb",
+            subject=Subject.DATABASE,
+            database_load=DatabaseLoad.KEY_VALUE,
+            title="YCSB",
+            values=once(values),
+            verdicts=verdicts,
+        )
+    ]
 
 
 def _errors(failed: int, all_of_them: int) -> Verdict:

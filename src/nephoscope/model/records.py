@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.subjects import Subject, subject_by_name
+from nephoscope.model.subjects import DatabaseLoad, Subject, database_load_by_name, subject_by_name
 
 Disturbance = Literal["refuse", "record"]
 """What happens to a trial from which the hypervisor took CPU time: it is rejected, or it counts and the loss is
@@ -555,6 +555,12 @@ class ImportedBenchmark(Frozen):
     title: str = Field(description="for people")
     parameters: dict[str, Any] = Field(default={}, description="as far as the source says")
     metrics: list[Metric]
+    database_load: DatabaseLoad | None = Field(
+        default_factory=lambda stored: (
+            database_load_by_name(stored["name"]) if stored["subject"] is Subject.DATABASE else None
+        ),
+        description="of a database benchmark: as its importer says, or else by its name; None for other subjects",
+    )
 
 
 class SourceRecord(Frozen):

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import DatabaseLoad, Subject
 
 Counted = Literal["trials", "machines"]
 """What n counts: trials, or machines, each with the median of its trials."""
@@ -449,6 +449,9 @@ class BenchmarkRow(Frozen):
     notes: list[str] = Field(default=[], description="what the benchmark says about these parameters")
     metrics: list[Metric]
     subject: Subject
+    database_load: DatabaseLoad | None = Field(
+        default=None, description="what it asks of a database; None: another subject, or analysed before 0.3"
+    )
 
 
 class CheckRow(Frozen):

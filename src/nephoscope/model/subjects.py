@@ -14,6 +14,13 @@ class Subject(StrEnum):
     DATABASE = "database"
 
 
+class DatabaseLoad(StrEnum):
+    """What a benchmark asks of a database: transactions over several tables, or single records by their key."""
+
+    OLTP = "oltp"
+    KEY_VALUE = "key-value"
+
+
 _WORDS = {
     Subject.DATABASE: "aerospike|cassandra|cockroach|go-tpc|hammerdb|highest-load|kv|max-warehouses|memcached|memtier"
     "|mongodb|mysql|oltp|pgbench|point-select|postgres(?:ql)?|redis|sqlite|tpc-?[bch]|tproc-[ch]|valkey|ycsb",
@@ -32,3 +39,14 @@ def subject_by_name(name: str) -> Subject:
     """
     found = (subject for subject, pattern in _PATTERNS.items() if pattern.search(name.casefold().replace("_", "-")))
     return next(found, Subject.CPU)
+
+
+_KEY_VALUE = re.compile(
+    r"(?<![a-z])(?:aerospike|cassandra|highest-load|kv|memcached|memtier|point-select|redis|valkey|ycsb)(?![a-z])"
+)
+
+
+def database_load_by_name(name: str) -> DatabaseLoad:
+    """The load of a database benchmark that does not state one, for the same results as `subject_by_name`."""
+    found = _KEY_VALUE.search(name.casefold().replace("_", "-"))
+    return DatabaseLoad.KEY_VALUE if found else DatabaseLoad.OLTP

@@ -1,6 +1,6 @@
 """What sections consist of: tables, figures and badges, as values that the templates print."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import count
@@ -9,6 +9,7 @@ from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import ComparisonVerdict, TrialRow
 from nephoscope.report.evidence import EvidenceBook, trial_anchor
 from nephoscope.report.figures import theme
+from nephoscope.report.figures.settled import settled
 from nephoscope.report.figures.spec import Spec, is_plain, packed
 from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MAX_LINKS
 from nephoscope.report.lookup import Lookup
@@ -182,26 +183,43 @@ class Book:
         table: Table | None = None,
         table_link: Link | None = None,
         columns: int = 1,
+        apart: bool = False,
     ) -> Figure:
-        """A figure with the next number; each panel is (title, alternative text, specification)."""
+        """A figure with the next number; each panel is (title, alternative text, specification).
+
+        Its panels get common axes, unless they show quantities `apart`, and whole labels, and none is taller than a
+        screen: see `figures.settled`.
+        """
         number = next(self.numbers)
         anchor = f"figure-{number}"
         drawn = tuple(
-            Panel(f"{anchor}-{index}", name, alt, packed(spec)) for index, (name, alt, spec) in enumerate(panels, 1)
+            Panel(f"{anchor}-{index}", one.title, one.alt, packed(one.spec))
+            for index, one in enumerate(settled(panels, apart=apart), 1)
         )
         return Figure(number, anchor, title, subtitle, caption, drawn, tuple(key), table, table_link, columns)
 
-    def configuration_key(self) -> tuple[KeyEntry, ...]:
-        """Colour and sign of each configuration, if there are few enough to tell apart by colour."""
+    def configuration_key(self, drawn: Collection[str]) -> tuple[KeyEntry, ...]:
+        """Colour and sign of each configuration that is drawn, if there are few enough to tell apart by colour."""
         names = self.lookup.configurations
         if len(names) > theme.MAX_COLOURS:
             return ()
         return tuple(
-            KeyEntry(theme.glyph(i, len(names)), theme.colour(i, len(names)), name) for i, name in enumerate(names)
+            KeyEntry(theme.glyph(i, len(names)), theme.colour(i, len(names)), name)
+            for i, name in enumerate(names)
+            if name in drawn
         )
 
 
-EXCLUDED_KEY = KeyEntry("○", "var(--muted)", "hollow: excluded")
+def validity_key(counts: Iterable[bool], valid: str = "valid", others: str = "excluded") -> list[KeyEntry]:
+    """What filled and hollow signs mean, as far as there are any."""
+    drawn = set(counts)
+    entries = {
+        True: KeyEntry("●", "var(--ink)", f"filled: {valid}"),
+        False: KeyEntry("○", "var(--muted)", f"hollow: {others}"),
+    }
+    return [entry for kind, entry in entries.items() if kind in drawn]
+
+
 SIGNS = {
     ComparisonVerdict.BETTER: ("▲", "better", "good"),
     ComparisonVerdict.WORSE: ("▼", "worse", "bad"),

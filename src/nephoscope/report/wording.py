@@ -62,7 +62,7 @@ def statistic_row(row: Statistic, scale: Scale) -> dict[str, object]:
         "minimum": scale.value(row.minimum),
         "maximum": scale.value(row.maximum),
         "median_text": scale.text(row.median),
-        "interval_text": interval_text(row, scale),
+        "interval_text": interval_text(row, scale) if row.n > 1 else "none: one value",
         "coverage_text": coverage(row.coverage),
         "n": str(row.n),
     }

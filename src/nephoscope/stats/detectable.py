@@ -5,6 +5,7 @@ import math
 from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.stats.decide import ALPHA, POWER
+from nephoscope.stats.leaderboard import MIN_VALUES
 from nephoscope.stats.studentized_range import critical_range
 
 _MAX_FREEDOM = 1e9
@@ -27,9 +28,9 @@ def detectable_share(
         power: chance of excluding it.
 
     Returns:
-        None if one replicate gives no spread.
+        None if there are too few replicates for any claim.
     """
-    if replicates < 2:
+    if replicates < MIN_VALUES:
         return None
     freedom = (configurations - 1) * (replicates - 1)
     return math.expm1(errors_to_exclude(configurations, freedom, alpha, power) * cv * math.sqrt(2 / replicates))

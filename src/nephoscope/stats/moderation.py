@@ -47,8 +47,11 @@ def moderated(squares: Floats, freedom: Floats, *, paired: bool) -> Spreads:
         freedom: shape (K,), degrees of freedom in them.
         paired: two configurations within blocks: their residuals mirror each other, so they have one variance.
 
+    Each configuration counts with what its variance is worth: one that was dropped after three blocks says less of what
+    is common than one with ten. With equal degrees of freedom all count alike.
+
     Source: Smyth, Linear models and empirical Bayes methods (2004), section 6; the variance of the log variances is
-    replaced by its upper confidence limit.
+    replaced by its upper confidence limit, and means are weighted by the inverse of their variances.
     """
     total = float(freedom.sum())
     known = (freedom > 0.3) & (squares > 0)
@@ -61,28 +64,55 @@ def moderated(squares: Floats, freedom: Floats, *, paired: bool) -> Spreads:
     if known.sum() < MIN_POOLED:
         return Spreads(np.where(freedom > 0.3, raw, np.nan), np.where(freedom > 0.3, freedom, 0.0), 0.0, total)
     half = freedom[known] / 2
-    logs = np.log(raw[known])
-    borrowed = _borrowed(logs, half)
+    noise = np.asarray(special.polygamma(1, half))
+    centred = np.log(raw[known]) - special.digamma(half) + np.log(half)
+    borrowed = _borrowed(centred, noise)
     if np.isinf(borrowed):
         return Spreads(np.full(squares.shape, pooled), np.full(squares.shape, total), borrowed, total)
-    common = float(np.mean(logs - special.digamma(half) + np.log(half)))
+    weights = noise.min() / noise
+    common = float((weights * centred).sum() / weights.sum())
     prior = np.exp(common + special.digamma(borrowed / 2) - np.log(borrowed / 2)) if borrowed > 0 else pooled
     shrunk = (borrowed * prior + squares) / np.maximum(borrowed + freedom, 1e-12)
-    floor = float(np.median(raw[known] * freedom[known] / special.chdtri(freedom[known], 0.5)))
+    floor = _weighted_median(raw[known] * freedom[known] / special.chdtri(freedom[known], 0.5), weights)
     worth = np.minimum(borrowed + freedom, total)
     return Spreads(np.maximum(shrunk, floor), worth, borrowed, total)
 
 
-def _borrowed(logs: Floats, half: Floats) -> float:
-    """Degrees of freedom of the common variance, from the scatter of the log variances."""
-    centred = logs - special.digamma(half) + np.log(half)
-    scatter = float(centred.var(ddof=1))
-    others = logs.size - 1
+def _borrowed(logs: Floats, noise: Floats) -> float:
+    """Degrees of freedom of the common variance, from the scatter of the log variances.
+
+    Args:
+        logs: shape (K,), log variances, each centred on the logarithm of the true variance.
+        noise: shape (K,), their sampling variances.
+
+    Source: weights that are best where the true variances hardly differ; degrees of freedom of a sum of weighted
+    squares as in Satterthwaite (1946).
+    """
+    parts = noise.min() / noise
+    weights = parts**2
+    total = weights.sum()
+    centre = float((weights * logs).sum() / total)
+    scatter = float((weights * (logs - centre) ** 2).sum() / (total - weights @ weights / total))
+    others = float(parts.sum() ** 2 / (parts**2).sum()) - 1
     careful = scatter * others / float(special.chdtri(others, CAUTION))
-    excess = careful - float(special.polygamma(1, half).mean())
+    left = weights * (1 - weights / total)
+    left /= left.max()
+    excess = careful - float((left * noise).sum() / left.sum())
     if excess <= 0:
         return np.inf
     return min(2 * _inverse_trigamma(excess), _MAX_PRIOR)
+
+
+def _weighted_median(values: Floats, weights: Floats) -> float:
+    """Where half of the weight lies below, interpolated between values: the usual median if all weights are equal."""
+    order = np.argsort(values)
+    ordered = values[order]
+    behind = np.cumsum(weights[order]) - weights[order] / 2 - weights.sum() / 2
+    above = int(np.searchsorted(behind, 0))
+    if behind[above] == 0:
+        return float(ordered[above])
+    low, high = -behind[above - 1], behind[above]
+    return float((high * ordered[above - 1] + low * ordered[above]) / (low + high))
 
 
 def _inverse_trigamma(value: float) -> float:

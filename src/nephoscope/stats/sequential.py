@@ -21,6 +21,10 @@ MIN_CHANCE = 0.1
 _TIE_BELOW = 0.25
 """A tie stays open while the blocks left would more likely than not tell its members apart."""
 
+REFERENCE_EVERY = 8
+"""One in so many configurations stays measured while a best-of question is open, to tell how values spread: those that
+are dropped after three blocks say little of it, and without references fewer questions are decided."""
+
 State = Literal["open", "decided", "tie", "out of reach", "undecided"]
 """Open; answered; all that are left differ by less than the margin; the blocks left would hardly change the answer; the
 blocks have ended."""
@@ -61,6 +65,14 @@ class ContrastFinding:
     """That the blocks left decide it."""
 
 
+def references(count: int) -> Indices:
+    """Which of so many configurations, in the order of their names, a best-of question keeps measured for the spread.
+
+    They do not depend on values, so that what they say of the spread is not selected.
+    """
+    return np.arange(REFERENCE_EVERY - 1, count, REFERENCE_EVERY)
+
+
 def look_for_best(board: Leaderboard, kept: Indices, stage: Stage) -> BestFinding:
     """Tests once more who may be the best.
 
@@ -91,8 +103,9 @@ def chance_to_exclude(board: Leaderboard, kept: Indices, stage: Stage) -> float:
     """The chance that the last look excludes at least one more configuration, if all are measured to the end.
 
     For each configuration it is the predictive probability, given its present gap to the leader and the spread, that
-    the last gap exceeds the range of equal ones; the chances are combined as if they were independent. It is 1 where
-    it cannot be known: a configuration has too few values yet, or the values come in steps.
+    the last gap exceeds the range of equal ones; the chances are combined as if they were independent. The degrees of
+    freedom grow with the blocks. It is 1 where it cannot be known: a configuration has too few values yet, or the
+    values come in steps.
 
     Source: predictive power as in Jennison & Turnbull (2000), section 10.3.
     """
@@ -103,7 +116,8 @@ def chance_to_exclude(board: Leaderboard, kept: Indices, stage: Stage) -> float:
     if stage.last_level <= 0 or others.size == 0:
         return 0.0
     gaps, errors = board.gaps[leader, others], board.errors[leader, others]
-    needed = critical_range(kept.size, board.freedom[leader, others], stage.last_level) / np.sqrt(2)
+    freedom = board.freedom[leader, others] * stage.last / stage.block
+    needed = critical_range(kept.size, freedom, stage.last_level) / np.sqrt(2)
     return float(1 - np.prod(1 - _chance(gaps / errors, needed, stage)))
 
 

@@ -16,7 +16,7 @@ from tests.unit.plan.plan_example import BENCHMARKS, configurations, study
 def test_the_detectable_difference_follows_from_range_and_t() -> None:
     """Two configurations of n = 6 in blocks: 5 degrees of freedom, quantiles 2.571 and 0.920 of Student's t."""
     assert detectable_share(2, 6, 0.01) == pytest.approx(0.01 * (2.5706 + 0.9195) * (2 / 6) ** 0.5, rel=0.02)
-    assert detectable_share(2, 1, 0.01) is None
+    assert detectable_share(2, 2, 0.01) is None
     hundred = detectable_share(100, 6, 0.015)
     assert hundred is not None
     assert 0.04 < hundred < 0.05

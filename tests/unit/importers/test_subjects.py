@@ -7,7 +7,7 @@ import pytest
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.importers.registry import IMPORTERS
 from nephoscope.model.records import ImportedBenchmark
-from nephoscope.model.subjects import Subject, subject_by_name
+from nephoscope.model.subjects import DatabaseLoad, Subject, database_load_by_name, subject_by_name
 from tests.support.inspector_data import write_machine
 from tests.support.others_results import SAMPLES
 
@@ -38,12 +38,32 @@ def test_spare_cores_measured_cpus_and_a_database(tmp_path: Path) -> None:
     found = IMPORTERS["spare-cores"].read(tmp_path).benchmarks
     assert {one.name: one.subject for one in found} == {"stress-ng-cores": Subject.CPU, "redis-set": Subject.DATABASE}
     assert all("subject" in one.model_fields_set for one in found)
+    assert {one.name: one.database_load for one in found} == {
+        "stress-ng-cores": None,
+        "redis-set": DatabaseLoad.KEY_VALUE,
+    }
 
 
 @pytest.mark.parametrize("name", sorted(BENCHMARKS))
 def test_names_of_our_own_benchmarks_tell_their_subject(name: str) -> None:
     """So that results of one that is gone some day are still about the right thing."""
     assert subject_by_name(name) is BENCHMARKS[name].subject
+
+
+@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+def test_a_benchmark_states_what_it_asks_of_a_database(name: str) -> None:
+    benchmark = BENCHMARKS[name]
+    found = benchmark.database_load_of(benchmark.parameters())
+    assert (found is None) == (benchmark.subject is not Subject.DATABASE)
+    assert found is None or found is database_load_by_name(name)
+
+
+def test_a_search_asks_what_the_workload_asks_that_it_drives() -> None:
+    search = BENCHMARKS["highest-load"]
+    driven = [
+        search.parameters.model_validate({"benchmark": name, "rule": "p99(all) < 10 ms"}) for name in ("kv", "tpcb")
+    ]
+    assert [search.database_load_of(one) for one in driven] == [DatabaseLoad.KEY_VALUE, DatabaseLoad.OLTP]
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_figures_stand_in_the_order_of_their_numbers(study: AnalysedStudy) -> No
     page = evidence_page(study)
     numbers = [int(number) for number in re.findall(r'class="figure-number">Figure (\d+)<', page)]
     assert len(numbers) > 10
-    assert numbers == list(range(1, len(numbers) + 1))
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), "the main page has those before"
 
 
 def test_the_rate_and_then_the_times_are_drawn_over_machines(study: AnalysedStudy) -> None:

@@ -1,14 +1,11 @@
 """Numbers for people."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.model.records import Direction, Metric
 from nephoscope.report import format as people
-from nephoscope.report.figures.panels import log_marks
 from nephoscope.report.figures.spec import as_script
 from nephoscope.report.wording import operation_title, percentile_number, percentile_of
 
@@ -109,13 +106,6 @@ def test_titles_lose_their_percentile() -> None:
     assert operation_title(latency("x_p99", "New order response, p99"), "x") == "New order response"
     assert operation_title(latency("x_p99"), "new_order") == "New order"
     assert percentile_number("p999") == percentile_number("p99.9") == pytest.approx(99.9)
-
-
-@given(st.floats(min_value=1e-9, max_value=1e6), st.floats(min_value=1.001, max_value=1e9))
-def test_log_axes_have_few_round_marks(low: float, spread: float) -> None:
-    marks = log_marks(low, low * spread)
-    assert all(low <= mark <= low * spread for mark in marks)
-    assert len(marks) <= math.ceil(math.log10(spread)) + 6
 
 
 @given(st.text())

@@ -242,8 +242,10 @@ def test_one_configuration_is_the_best() -> None:
 
 
 @pytest.mark.parametrize("blocked", [True, False])
-def test_one_value_each_decides_nothing(blocked: bool) -> None:
-    board = Leaderboard.of(np.array([[1.0], [5.0], [9.0]]), blocked=blocked)
+@pytest.mark.parametrize("values", [1, 2])
+def test_one_or_two_values_each_decide_nothing(values: int, blocked: bool) -> None:
+    noise = 0.01 * np.random.default_rng(2).standard_normal((3, values))
+    board = Leaderboard.of(np.array([[1.0], [5.0], [9.0]]) + noise, blocked=blocked)
     assert answers(board) == [[0, 1, 2], [1, 1, 1], [3, 3, 3]]
     assert not ties(board, ALPHA, 0.5).any()
     assert contrast(board, [(0, 2)]) is None

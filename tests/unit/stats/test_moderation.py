@@ -47,6 +47,28 @@ def test_the_borrowed_freedom_solves_smyths_equation() -> None:
     assert special.polygamma(1, found.borrowed / 2) == pytest.approx(scatter - special.polygamma(1, 2.5))
 
 
+def test_with_equal_freedom_each_configuration_counts_alike() -> None:
+    squares, freedom = squares_of(np.geomspace(0.5, 2, 41), 5, seed=5), np.full(41, 5.0)
+    found = moderated(squares, freedom, paired=False)
+    centred = np.log(squares / freedom) - special.digamma(freedom / 2) + np.log(freedom / 2)
+    half = found.borrowed / 2
+    prior = np.exp(float(np.mean(centred)) + special.digamma(half) - np.log(half))
+    shrunk = (found.borrowed * prior + squares) / np.maximum(found.borrowed + freedom, 1e-12)
+    floor = np.median(squares / freedom * freedom / special.chdtri(freedom, 0.5))
+    assert found.variances.tolist() == np.maximum(shrunk, floor).tolist(), "to the last bit: stored results stay"
+
+
+def test_configurations_that_were_dropped_early_take_nothing_from_what_is_known_of_the_others() -> None:
+    kept, with_dropped, unweighted = [], [], []
+    for seed in range(60):
+        squares = np.concatenate([squares_of(np.ones(25), 9, seed), squares_of(np.ones(70), 2, seed + 1000)])
+        freedom = np.repeat([9.0, 2.0], [25, 70])
+        kept.append(moderated(squares[:25], freedom[:25], paired=False).borrowed)
+        with_dropped.append(moderated(squares, freedom, paired=False).borrowed)
+        unweighted.append(moderated(squares[25:], freedom[25:], paired=False).borrowed)
+    assert np.median(with_dropped) > np.median(kept) > 1.3 * np.median(unweighted)
+
+
 def test_a_configuration_with_close_values_is_not_taken_for_precise() -> None:
     squares = squares_of(np.geomspace(0.3, 3, 20), 5, seed=2)
     squares[7] = 1e-12

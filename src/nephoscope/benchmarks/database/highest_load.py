@@ -29,7 +29,7 @@ from nephoscope.databases.base import Endpoint
 from nephoscope.model.errors import DatabaseFailed, OutputUnreadable
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import DatabaseLoad, Subject
 
 WORKLOADS: dict[str, LoadBenchmark] = {
     one.name: one for one in (PointSelect(), OltpInsert(), OltpReadWrite(), Tpcb(), Kv(), Ycsb())
@@ -175,6 +175,10 @@ class HighestLoad(Benchmark):
     subject = Subject.DATABASE
     title = "Highest sustainable load"
     parameters = HighestLoadParameters
+
+    @override
+    def database_load_of(self, parameters: HighestLoadParameters) -> DatabaseLoad | None:
+        return parameters.workload.database_load_of(parameters.closed())
 
     @override
     def metrics(self, parameters: HighestLoadParameters) -> tuple[Metric, ...]:

@@ -14,6 +14,7 @@ from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
 from nephoscope.benchmarks.load.parameters import Cluster, PacedParameters, Pipeline
 from nephoscope.model.frozen import conflict
+from nephoscope.model.subjects import DatabaseLoad
 
 ROW_BYTES = 80
 """On disk beside its value, with the index of its key."""
@@ -61,6 +62,10 @@ class Kv(PacedLoadBenchmark):
     parameters = KvParameters
     kinds = MappingProxyType({"read": ("read",), "write": ("write",)})
     main_rate = ended_per_s("operations", title="reads and writes per second")
+
+    @override
+    def database_load_of(self, parameters: Any) -> DatabaseLoad:
+        return DatabaseLoad.KEY_VALUE
 
     @override
     def data_set(self, parameters: Any) -> load_spec.KvWorkload:

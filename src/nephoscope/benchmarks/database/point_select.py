@@ -13,6 +13,7 @@ from typing_extensions import override
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
 from nephoscope.benchmarks.load.parameters import PacedParameters
+from nephoscope.model.subjects import DatabaseLoad
 
 ROW_BYTES = 320
 """On disk with both indexes."""
@@ -34,6 +35,10 @@ class PointSelect(PacedLoadBenchmark):
     parameters = PointSelectParameters
     kinds = MappingProxyType({"read": ("point_select",)})
     main_rate = ended_per_s("selects", title="point selects per second")
+
+    @override
+    def database_load_of(self, parameters: Any) -> DatabaseLoad:
+        return DatabaseLoad.KEY_VALUE
 
     @override
     def data_set(self, parameters: Any) -> load_spec.PointSelectWorkload:

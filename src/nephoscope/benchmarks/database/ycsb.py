@@ -14,6 +14,7 @@ from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
 from nephoscope.benchmarks.load.parameters import Cluster, PacedParameters, Pipeline
 from nephoscope.model.frozen import conflict
+from nephoscope.model.subjects import DatabaseLoad
 
 RECORD_BYTES = 120
 """On disk beside its fields, with the index of its key."""
@@ -59,6 +60,10 @@ class Ycsb(PacedLoadBenchmark):
     parameters = YcsbParameters
     kinds = MappingProxyType({"read": ("read", "scan"), "write": ("update", "insert", "read_modify_write")})
     main_rate = ended_per_s("operations")
+
+    @override
+    def database_load_of(self, parameters: Any) -> DatabaseLoad:
+        return DatabaseLoad.KEY_VALUE
 
     @override
     def data_set(self, parameters: Any) -> load_spec.YcsbWorkload:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from nephoscope.importers.imported import ImportedTrial
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import DatabaseLoad, Subject
 
 FORMAT = "spare-cores"
 LICENCE = "CC BY-SA 4.0, Spare Cores"
@@ -54,6 +54,7 @@ def redis_benchmark(trials: Sequence[ImportedTrial]) -> ImportedBenchmark:
     return ImportedBenchmark(
         name=REDIS,
         subject=Subject.DATABASE,
+        database_load=DatabaseLoad.KEY_VALUE,
         title="Redis SET by depth of the pipeline",
         metrics=[
             Metric(

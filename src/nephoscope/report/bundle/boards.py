@@ -2,9 +2,10 @@
 
 import math
 from functools import cache
-from statistics import NormalDist, median
+from statistics import NormalDist
 
 CAUTION = 0.95
+MIN_VALUES = 3
 NO_SPREAD = 1e-18
 TOO_CLOSE = 0.006
 """The report takes quantiles from a grid that is right to 0.5 %; closer answers are not compared."""
@@ -186,7 +187,7 @@ def fit(values, blocked):
         unscaled = [[1 / counts[i] if i == j else 0.0 for j in range(k)] for i in range(k)]
         freedom = [count - 1.0 for count in counts]
     variances, worth, total = moderated(squares, freedom, paired=blocked and k == 2)
-    several = [square for square, count in zip(squares, counts, strict=True) if count > 1]
+    several = [square for square, count in zip(squares, counts, strict=True) if count >= MIN_VALUES]
     discrete = bool(several) and sum(square <= NO_SPREAD for square in several) > len(several) / 2
     return {
         "names": names,
@@ -204,7 +205,7 @@ def fit(values, blocked):
         ],
         "total": total,
         "discrete": discrete,
-        "able": [counts[i] > 1 and variances[i] is not None for i in range(k)],
+        "able": [counts[i] >= MIN_VALUES and variances[i] is not None for i in range(k)],
     }
 
 
@@ -242,6 +243,17 @@ def inverse_of_laplacian(counts, members):
     return [[value - 1 / k for value in row[k:]] for row in rows]
 
 
+def weighted_median(pairs):
+    """Of pairs (value, weight): where half of the weight lies below, interpolated between values."""
+    ordered, half, last, done = sorted(pairs), sum(weight for _, weight in pairs) / 2, None, 0.0
+    for value, weight in ordered:
+        here = done + weight / 2
+        if here >= half:
+            return value if last is None else last[0] + (value - last[0]) * (half - last[1]) / (here - last[1])
+        last, done = (value, here), done + weight
+    return ordered[-1][0]
+
+
 def moderated(squares, freedom, paired):
     """Variances of single values, what they are worth in degrees of freedom, and what all are worth together."""
     k, total = len(squares), sum(freedom)
@@ -255,19 +267,24 @@ def moderated(squares, freedom, paired):
     if len(known) < 3:
         return raw, [freedom[i] if freedom[i] > 0.3 else 0.0 for i in range(k)], total
     logs = {i: math.log(raw[i]) - digamma(freedom[i] / 2) + math.log(freedom[i] / 2) for i in known}
-    centre = sum(logs.values()) / len(known)
-    scatter = sum((value - centre) ** 2 for value in logs.values()) / (len(known) - 1)
-    others = len(known) - 1
+    noise = {i: trigamma(freedom[i] / 2) for i in known}
+    inverse = {i: 1 / noise[i] for i in known}
+    squared = {i: 1 / noise[i] ** 2 for i in known}
+    centre = sum(squared[i] * logs[i] for i in known) / sum(squared.values())
+    left = {i: squared[i] * (1 - squared[i] / sum(squared.values())) for i in known}
+    scatter = sum(squared[i] * (logs[i] - centre) ** 2 for i in known) / sum(left.values())
+    others = sum(inverse.values()) ** 2 / sum(squared.values()) - 1
     careful = scatter * others / chi_square_with_survival(others, CAUTION)
-    excess = careful - sum(trigamma(freedom[i] / 2) for i in known) / len(known)
+    excess = careful - sum(left[i] * noise[i] for i in known) / sum(left.values())
     if excess <= 0:
         return [pooled] * k, [total] * k, total
     low, high = 1e-6, 1e6
     for _ in range(80):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if trigamma(middle / 2) > excess else (low, middle)
-    prior = math.exp(centre + digamma(low / 2) - math.log(low / 2))
-    floor = median(raw[i] * freedom[i] / chi_square_with_survival(freedom[i], 0.5) for i in known)
+    common = sum(inverse[i] * logs[i] for i in known) / sum(inverse.values())
+    prior = math.exp(common + digamma(low / 2) - math.log(low / 2))
+    floor = weighted_median([(squares[i] / chi_square_with_survival(freedom[i], 0.5), inverse[i]) for i in known])
     shrunk = [max((low * prior + squares[i]) / max(low + freedom[i], 1e-12), floor) for i in range(k)]
     return shrunk, [min(low + freedom[i], total) for i in range(k)], total
 

@@ -152,10 +152,10 @@ def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
         axis=alt.Axis(labelExpr="format(datum.value, '~r') + '\N{MULTIPLICATION SIGN}'", tickCount=6),
     )
     signs = {"better": "triangle-up", "worse": "triangle-down", "tie": "square", "unresolved": "circle"}
-    tone = {"better": "var(--good)", "worse": "var(--bad)", "tie": "var(--muted)", "unresolved": "var(--doubt)"}
     base = alt.Chart(data("rows")).encode(
         y=y,
-        color=alt.Color("verdict:N", legend=None, scale=alt.Scale(domain=list(tone), range=list(tone.values()))),
+        # Signs tell the verdicts apart: the report's colours stand for configurations.
+        color=alt.value("var(--ink)"),
         tooltip=_tooltip(
             ("left", "left"),
             ("right", "right"),

@@ -9,7 +9,7 @@ from nephoscope.model.rows import BenchmarkRow, GrowthRow
 from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Spec, by_counting, data, finished
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell, validity_key
 from nephoscope.report.wording import metric_title, percentile_of, unit_text
 
 _HEIGHT = 230
@@ -37,6 +37,9 @@ def _figure(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow]
          _chart(book, one, scale))
         for one in rows
     ]  # fmt: skip
+    grown = {name for one in rows for name in one.configurations}
+    values = book.lookup.values.get((row.benchmark, metric.name), [])
+    counted = [value.valid for value in values if value.configuration in grown]
     return book.figure(
         f"{row.benchmark}: {metric_title(metric).lower()} over the number of machines",
         f"{unit_text(scale)}, higher is better",
@@ -44,8 +47,8 @@ def _figure(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow]
         "from the median on the fewest machines. Both axes start at zero.",
         drawn,
         key=(
-            KeyEntry("●", "var(--ink)", "valid trial"),
-            KeyEntry("─", "var(--c1)", "power law"),
+            *validity_key(counted, "a valid trial"),
+            KeyEntry("─", "var(--ink)", "power law"),
             KeyEntry("┄", "var(--muted)", "linear growth"),
         ),
         table=_table(book, row, metric, rows, scale),
@@ -94,7 +97,7 @@ def _chart(book: Book, row: GrowthRow, scale: people.Scale) -> Spec:
     )
     layers = [
         alt.Chart(data("linear")).mark_line(**_dashed()).encode(x=x, y=y),
-        alt.Chart(data("fitted")).mark_line(strokeWidth=1.8, color="var(--c1)").encode(x=x, y=y),
+        alt.Chart(data("fitted")).mark_line(strokeWidth=1.8, color="var(--ink)").encode(x=x, y=y),
         *by_counting(
             points,
             signs.mark_point(filled=True, size=55, color="var(--ink)", opacity=0.9),
@@ -127,7 +130,7 @@ def _latency(book: Book, row: BenchmarkRow, groups: list[GrowthRow]) -> Figure |
     return book.figure(
         f"{row.benchmark}: response times over the number of machines",
         f"{scale.unit}, lower is better",
-        "Medians over valid trials. Both axes start at zero; each panel has its own scale.",
+        "Medians over valid trials. All panels share their axes, which start at zero.",
         drawn,
         key=[KeyEntry(theme.GLYPHS[place], theme.PERCENTILE_COLOURS[place], name)
              for place, name in enumerate(_PERCENTILES)],

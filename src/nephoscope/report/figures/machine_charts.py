@@ -6,7 +6,6 @@ from typing import Any
 import altair as alt
 
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.panels import log_marks
 from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, linear, rows_axis, shaped
 
 ROW = 26
@@ -52,7 +51,7 @@ def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float,
         axis: its title.
     """
     scale = alt.Scale(type="log", domain=list(domain), nice=False)
-    x = alt.X("low:Q", title=axis, scale=scale, axis=alt.Axis(values=log_marks(*domain), format="~g"))
+    x = alt.X("low:Q", title=axis, scale=scale, axis=alt.Axis(format=",~f"))
     bars = (
         alt.Chart(data("bins"))
         .mark_rect(color=colour, opacity=0.85)

@@ -10,6 +10,7 @@ from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFl
 from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts, panels, theme
 from nephoscope.report.figures.counted_metrics import curves_of
+from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.storage import curves_figure
 from nephoscope.report.lookup import Lookup
@@ -111,13 +112,14 @@ def _ranges(book: Book, row: BenchmarkRow, found: Ranges, title: str, scale: peo
 def _series_panels(
     book: Book, row: BenchmarkRow, metric: Metric, names: Sequence[str], scale: people.Scale
 ) -> list[tuple[str, str, dict[str, Any]]]:
-    values = [one for one in book.lookup.series.get((row.benchmark, metric.name), []) if one.valid]
+    drawable = courses(one for one in book.lookup.series.get((row.benchmark, metric.name), []) if one.valid)
+    values = [one for many in drawable.values() for one in many]
     top = max((scale.value(one.value) for one in values), default=1.0)
     drawn = []
     for name in names[:MAX_PANELS]:
         points = [
             {"s": one.at_s, "v": float(f"{scale.value(one.value):.5g}"), "trial": one.trial}
-            for one in sorted(values, key=lambda one: (one.position, one.at_s or 0.0))
+            for one in values
             if one.configuration == name
         ]
         if points:

@@ -1,6 +1,5 @@
 """Charts in grids of panels with one common axis: latency by operation, values second by second."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,20 +15,6 @@ EXCLUDED_LINE: dict[str, Any] = {
     "color": "var(--muted)",
     "strokeDash": [4, 3],
 }
-MAX_MARKS = 5
-FEW_POINTS = 3
-"""Trials with fewer points get signs as well: a line through a single point would be invisible."""
-
-
-def log_marks(low: float, high: float) -> list[float]:
-    """Round numbers for a log axis: 1, 2 and 5 in each decade, or powers of ten where those would crowd."""
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for steps in ((1, 2, 5), (1, 3), (1,)):
-        marks = [float(f"{step}e{decade}") for decade in decades for step in steps]
-        inside = [mark for mark in marks if low <= mark <= high]
-        if len(inside) <= MAX_MARKS:
-            break
-    return inside
 
 
 def latency(
@@ -39,7 +24,7 @@ def latency(
     log = domain[0] > 0
     ends = [domain[0] / LOG_ROOM, domain[1] * LOG_ROOM] if log else list(domain)
     scale = alt.Scale(type="log" if log else "linear", domain=ends, nice=not log)
-    marks = alt.Axis(values=log_marks(ends[0], ends[1]), format="~g", labelOverlap=False) if log else alt.Axis()
+    marks = alt.Axis(format=",~f", labelOverlap=False) if log else alt.Axis()
     x = alt.X("low:Q", title=axis, scale=scale, axis=marks)
     colours = [PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)] for i in range(len(percentiles))]
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(percentiles))]
@@ -66,13 +51,11 @@ def latency(
 
 
 def series(valid: Rows, excluded: Rows, domain: tuple[float, float], colour: str, axis: str) -> Spec:
-    """A faint line per trial, with signs where it has few points; dashed for excluded trials."""
-    few = len(valid) + len(excluded) <= FEW_POINTS * len({row["trial"] for row in (*valid, *excluded)})
-    point: Any = {"size": 22} if few else False
+    """A faint line per trial; dashed for excluded trials."""
     solid: dict[str, Any] = {"strokeWidth": 1.2, "opacity": 0.5, "color": colour}
     layers = [
-        *([_lines("valid", domain, axis).mark_line(**solid, point=point)] if valid else []),
-        *([_lines("excluded", domain, axis).mark_line(**EXCLUDED_LINE, point=point)] if excluded else []),
+        *([_lines("valid", domain, axis).mark_line(**solid)] if valid else []),
+        *([_lines("excluded", domain, axis).mark_line(**EXCLUDED_LINE)] if excluded else []),
     ]
     return finished(alt.layer(*layers), 210, valid=valid, excluded=excluded)
 

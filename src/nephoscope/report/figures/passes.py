@@ -8,7 +8,7 @@ from nephoscope.model.rows import BenchmarkRow, PassRow
 from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished
-from nephoscope.report.parts import EXCLUDED_KEY, Book, Cell, Column, Figure, KeyEntry, Link, Row, Table, trial_cell
+from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, trial_cell, validity_key
 from nephoscope.report.wording import unit_text
 
 _HEIGHT = 170
@@ -35,7 +35,7 @@ def pass_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
         "earlier results. Measurements with the larger client, and those set aside because of stolen CPU time, are "
         "left out.",
         drawn,
-        key=(KeyEntry("●", "var(--ink)", "filled: a valid trial"), EXCLUDED_KEY),
+        key=validity_key((one.counts for one in mine), "a valid trial"),
         table=_table(book, row, by_name, scale),
         columns=min(2, len(drawn)),
     )

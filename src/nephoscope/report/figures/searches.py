@@ -13,7 +13,7 @@ from nephoscope.report import format as people
 from nephoscope.report.figures import panels, theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
 from nephoscope.report.lookup import Lookup, headlines
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, validity_key
 from nephoscope.report.wording import unit_text
 
 POINT = "point."
@@ -38,28 +38,28 @@ def curve_figures(book: Book, row: BenchmarkRow) -> list[list[Figure]]:
 
     Empty for a benchmark that searched nothing.
     """
-    points = _points(book.lookup, row)
+    points = points_of(book.lookup, row)
     if not points:
         return []
     achieved = _achieved(book, row, points)
-    found = [_responses(book, row, points, operation) for operation in _limited(row)]
+    found = [_responses(book, row, points, operation) for operation in limited(row)]
     figures = [achieved, *(figure for figure in found if figure)]
     return [figures] if len(points) == 1 else [[figure] for figure in figures]
 
 
-def _limited(row: BenchmarkRow) -> list[str]:
+def limited(row: BenchmarkRow) -> list[str]:
     """Operations of which points have response times, as the rule calls them."""
     return list(dict.fromkeys(found["operation"] for one in row.metrics if (found := _RESPONSE.fullmatch(one.name))))
 
 
-def _statistics(row: BenchmarkRow, operation: str, points: dict[str, list[Point]]) -> list[str]:
+def statistics_shown(row: BenchmarkRow, operation: str, points: dict[str, list[Point]]) -> list[str]:
     """'mean', 'p99' and the like, if any point has them, in the order of the metrics."""
     told = [found for one in row.metrics if (found := _RESPONSE.fullmatch(one.name))]
     has = {name for many in points.values() for point in many for name in point}
     return [found["which"] for found in told if found["operation"] == operation and found[0] in has]
 
 
-def _points(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
+def points_of(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
     """By configuration: points with all their numbers, in SI units, by what was offered."""
     found: dict[tuple[str, str, float], Point] = defaultdict(dict)
     for metric in row.metrics:
@@ -100,7 +100,7 @@ def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> 
         "The limit lies between the dashed lines: the highest confirmed level, and the lowest level from which on none "
         "passed (medians over replicates). Both axes start at zero.",
         drawn,
-        key=(KeyEntry("●", "var(--ink)", "filled: passed"), KeyEntry("○", "var(--muted)", "hollow: did not pass")),
+        key=validity_key((bool(point[PASSED]) for many in points.values() for point in many), "passed", "did not pass"),
         table=_qualification(book, row),
         columns=min(2, len(drawn)),
     )
@@ -108,7 +108,7 @@ def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> 
 
 def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], operation: str) -> Figure | None:
     """None when no point has enough of these operations."""
-    seen = {which: f"point.{operation}.response_{which}" for which in _statistics(row, operation, points)}
+    seen = {which: f"point.{operation}.response_{which}" for which in statistics_shown(row, operation, points)}
     if not seen:
         return None
     rates = people.scale_for("1/s", [float(point[OFFERED]) for many in points.values() for point in many])
@@ -178,7 +178,7 @@ def _chart(
         drawn = [row[name] for name, many in (("value", rows), ("limit", limits)) for row in many]
         ends = [min(drawn) / panels.LOG_ROOM, max(drawn) * panels.LOG_ROOM]
         scale = alt.Scale(type="log", domain=ends, nice=False)
-        marks = {"values": panels.log_marks(*ends), "format": "~g", "labelOverlap": False}
+        marks = {"format": ",~f", "labelOverlap": False}
     y = alt.Y("value:Q", title=unit, scale=scale, axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14, **marks))
     base = alt.Chart(data("points")).encode(
         x=alt.X("offered:Q", title=f"offered, {rates.unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 from altair.utils import schemapi
 
-from nephoscope.report.figures import theme
+from nephoscope.report.figures import theme, tooltips
 from nephoscope.report.packing import MAX_PLAIN, pack, unpack
 
 Spec = dict[str, Any]
@@ -28,6 +28,9 @@ def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Ro
     spec.pop("$schema", None)
     spec.pop("config", None)
     spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in datasets.items()}
+    for layer in spec.get("layer", [spec]):
+        if isinstance(told := layer.get("encoding", {}).get("tooltip"), list):
+            layer["encoding"]["tooltip"] = tooltips.aligned(told)
     return spec
 
 

@@ -61,7 +61,7 @@ def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Fig
         f"Points: medians over replicates; bars: their intervals. The horizontal axis shows the numbers of {counted} "
         "that were measured. Vertical axes start at zero.",
         drawn,
-        key=book.configuration_key(),
+        key=book.configuration_key({one.configuration for _, one, _ in rows_of_table}),
         table=_table(book, f"{row.benchmark}: over {counted}", ("Quantity", counted.capitalize()), rows_of_table),
         columns=min(3, len(drawn)),
     )
@@ -91,7 +91,7 @@ def _jobs(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> Figure | No
         "Signs: medians over replicates; bars: their intervals. All panels share one logarithmic axis, which does not "
         "start at zero.",
         drawn,
-        key=book.configuration_key(),
+        key=book.configuration_key({one.configuration for one in every}),
         table=_table(
             book,
             f"{row.benchmark}: I/O rate by job, IO/s",

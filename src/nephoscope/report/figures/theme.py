@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from nephoscope.report.figures.labels import LINE_HEIGHT
+
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
 GLYPHS = ("●", "■", "▲", "◆", "▼", "✚", "▶", "◀")
@@ -54,5 +56,12 @@ def config() -> dict[str, Any]:
         "view": {"stroke": None},
         "axis": axis,
         "axisX": {"grid": True, "labelFlush": False, "tickCount": 5, "labelOverlap": "greedy", "titleAnchor": "start"},
-        "axisY": {"grid": True, "tickCount": 5, "labelLimit": 190, "titleAnchor": "end", "titleAngle": 0},
+        "axisY": {
+            "grid": True,
+            "tickCount": 5,
+            "labelLimit": 0,
+            "labelLineHeight": LINE_HEIGHT,
+            "titleAnchor": "end",
+            "titleAngle": 0,
+        },
     }

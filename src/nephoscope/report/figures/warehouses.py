@@ -10,12 +10,12 @@ from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, validity_key
 
 WAREHOUSES, PASSED = "point.warehouses", "point.passed"
 MOST, FAILING = "most_warehouses", "least_failing_warehouses"
 _HEIGHT = 230
-_QUANTITIES = (
+QUANTITIES = (
     ("point.efficiency", "limit.efficiency", "efficiency", "%"),
     ("point.new_order_response", "limit.new_order_response", "New-Order response time", "s"),
 )
@@ -26,15 +26,15 @@ Point = dict[str, float | bool | str]
 
 def warehouse_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """One per quantity; empty for a benchmark without a search over warehouses."""
-    points = _points(book.lookup, row)
+    points = points_of(book.lookup, row)
     return [
         _figure(book, row, points, quantity)
-        for quantity in _QUANTITIES
+        for quantity in QUANTITIES
         if any(quantity[0] in point for many in points.values() for point in many)
     ]
 
 
-def _points(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
+def points_of(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
     """Configuration -> its points with all their numbers, fewest warehouses first."""
     found: dict[tuple[str, str, float], Point] = defaultdict(dict)
     for metric in row.metrics:
@@ -87,8 +87,8 @@ def _figure(
         "confirmed warehouses, and the fewest from which on no level passed (medians over replicates). The horizontal "
         "line is the limit of the rule. Both axes start at zero.",
         drawn,
-        key=(KeyEntry("●", "var(--ink)", "filled: passed"), KeyEntry("○", "var(--muted)", "hollow: did not pass")),
-        table=_table(book, row) if metric == _QUANTITIES[0][0] else None,
+        key=validity_key((bool(point[PASSED]) for many in points.values() for point in many), "passed", "did not pass"),
+        table=_table(book, row) if metric == QUANTITIES[0][0] else None,
         columns=min(2, len(drawn)),
     )
 

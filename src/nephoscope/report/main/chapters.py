@@ -1,8 +1,32 @@
 """The chapters of the main page: CPU, network, storage, OLTP, key-value and cost."""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from nephoscope.report.parts import Book, Figure, Table
+from nephoscope.model.rows import BenchmarkRow, Insight
+from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.main import chapter_figures, cost_figures, curves
+from nephoscope.report.main.boards import Board, boards_of, main_board
+from nephoscope.report.main.chapter_tables import FEW, chapter_table
+from nephoscope.report.main.palette import Palette, palette_of
+from nephoscope.report.parts import Book, Figure, Link, Table
+from nephoscope.report.sections.opening import Sentence
+from nephoscope.report.tables.statistics import section_anchor
+
+MAX_FIGURES = 3
+TITLES = {
+    "cpu": "CPU",
+    "network": "Network",
+    "storage": "Storage",
+    "oltp": "OLTP",
+    "key-value": "Key-value",
+}
+"""Chapters in their order; memory is part of the first."""
+_RULES = ("answer", "leaders", "per_cpu", "growth", "contrasts")
+"""Which answer opens a chapter: the first of these rules that said something about its benchmarks."""
+Draw = Callable[[], Figure | None]
 
 
 @dataclass(frozen=True)
@@ -11,11 +35,120 @@ class Chapter:
 
     anchor: str
     title: str
-    opening: str
+    opening: Sentence | None
     figures: tuple[Figure, ...] = ()
     table: Table | None = None
+    more: tuple[Link, ...] = ()
+    """Where the rest is."""
+    is_folded: bool = False
+    """The table repeats what the figures show, with intervals and evidence: a reader who wants that unfolds it."""
 
 
-def chapters(book: Book) -> list[Chapter]:  # noqa: ARG001  # none yet
+def chapters(book: Book) -> list[Chapter]:
     """The chapters of which the study has results."""
-    return []
+    palette = palette_of(book.lookup)
+    found = []
+    for key, rows in _by_chapter(book.lookup).items():
+        boards = [board for row in rows for board in boards_of(book.lookup, row)]
+        if boards:
+            found.append(_chapter(book, key, rows, boards, palette))
+    cost = _cost(book, palette)
+    return [*found, cost] if cost else found
+
+
+def chapter_of(row: BenchmarkRow) -> str:
+    """The chapter of a benchmark, by the subject and the load that it declares."""
+    if row.subject is Subject.DATABASE:
+        return (row.database_load or DatabaseLoad.OLTP).value
+    return Subject.CPU.value if row.subject is Subject.MEMORY else row.subject.value
+
+
+def _by_chapter(lookup: Lookup) -> dict[str, list[BenchmarkRow]]:
+    """Benchmarks of each chapter that has any, in the order of the page."""
+    found = {key: [row for row in lookup.study.benchmarks if chapter_of(row) == key] for key in TITLES}
+    return {key: rows for key, rows in found.items() if rows}
+
+
+def _chapter(book: Book, key: str, rows: Sequence[BenchmarkRow], boards: Sequence[Board], palette: Palette) -> Chapter:
+    names = [row.benchmark for row in rows]
+    first = boards[0]
+    per_cpu = [one for one in boards if one.metric.per_cpu]
+    second: Draw = lambda: (  # noqa: E731
+        chapter_figures.ranking(book, per_cpu, palette, per_cpu=True, top=chapter_figures.TOP_OF_CLOUD)
+        if key == "cpu"
+        else _course(book, rows, palette)
+    )
+    wanted: list[Draw] = [
+        lambda: chapter_figures.ranking(book, boards, palette),
+        second,
+        lambda: chapter_figures.winners(book, first, palette),
+        lambda: chapter_figures.contrasts(book, names),
+        *(partial(curves.response_times, book, row, palette) for row in rows),
+    ]
+    return Chapter(
+        anchor=f"chapter-{key}",
+        title=TITLES[key],
+        opening=_opening(book, names, _RULES),
+        figures=_drawn(wanted),
+        table=chapter_table(book, boards, palette.called),
+        is_folded=len(book.lookup.configurations) <= FEW,
+        more=tuple(Link(row.benchmark, book.href(section_anchor(row.benchmark))) for row in rows),
+    )
+
+
+def _course(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Figure | None:
+    """The first curve that a benchmark of the chapter measured."""
+    return next((figure for row in rows if (figure := curves.curve(book, row, palette))), None)
+
+
+def _drawn(wanted: Iterable[Draw]) -> tuple[Figure, ...]:
+    """The first figures that exist; no others are made, as each takes a number."""
+    found: list[Figure] = []
+    for draw in wanted:
+        if len(found) < MAX_FIGURES and (figure := draw()):
+            found.append(figure)
+    return tuple(found)
+
+
+def _opening(book: Book, benchmarks: Sequence[str], rules: Sequence[str]) -> Sentence | None:
+    """The answer about the first benchmark that has one."""
+    answers = [one for one in book.lookup.study.insights if one.kind == "answer"]
+    about = (
+        insight
+        for rule in rules
+        for name in benchmarks
+        for insight in answers
+        if (insight.rule, insight.benchmark) == (rule, name)
+    )
+    return _first_sentence(book, next(about, None))
+
+
+def _first_sentence(book: Book, insight: Insight | None) -> Sentence | None:
+    if insight is None:
+        return None
+    evidence = book.evidence.cite(insight.trials, f"insight “{insight.rule}”")
+    first, stop, _ = insight.text.partition(". ")
+    return Sentence(first + stop.strip(), insight.rule, evidence, book.href(evidence.anchor) if evidence else None)
+
+
+def _cost(book: Book, palette: Palette) -> Chapter | None:
+    """None when nothing has a price."""
+    board = main_board(book.lookup)
+    if board is None or not cost_figures.has_prices(book.lookup, board):
+        return None
+    benchmarks = [board.row.benchmark, *(row.benchmark for row in book.lookup.study.benchmarks)]
+    return Chapter(
+        anchor="chapter-cost",
+        title="Cost",
+        opening=_opening(book, benchmarks, ("price_leaders", "storage")),
+        figures=_drawn(_cost_figures(book, board, palette)),
+        table=cost_figures.table(book, board),
+        is_folded=len(book.lookup.configurations) <= FEW,
+        more=(Link("every price with its formula", book.href("costs")),),
+    )
+
+
+def _cost_figures(book: Book, board: Board, palette: Palette) -> Iterator[Draw]:
+    yield lambda: cost_figures.per_dollar(book, board, palette)
+    yield lambda: cost_figures.months(book)
+    yield lambda: cost_figures.transfer(book)

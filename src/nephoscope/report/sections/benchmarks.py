@@ -12,11 +12,11 @@ from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.network import has_ranges
 from nephoscope.report.figures.passes import pass_figures
 from nephoscope.report.figures.searches import curve_figures, is_of_curve
+from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.warehouses import warehouse_figures
 from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import (
-    EXCLUDED_KEY,
     Book,
     Cell,
     Column,
@@ -26,6 +26,7 @@ from nephoscope.report.parts import (
     Table,
     state_badge,
     trial_cell,
+    validity_key,
 )
 from nephoscope.report.sections.bounds import bounds_table
 from nephoscope.report.sections.errors import errors_table, round_trips
@@ -47,6 +48,8 @@ left out; measurements.csv has every value."""
 EVERY_VALUE = "Medians; measurements.csv has the value of each trial."
 MAX_SERIES_POINTS = 12_000
 """Per figure; with more, only every k-th second is drawn, and the caption says so."""
+
+STATISTIC_KEY = (KeyEntry("┃", "var(--ink)", "median"), KeyEntry("▬", "var(--band-edge)", "its interval"))
 
 
 @dataclass(frozen=True)
@@ -91,11 +94,10 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         headline=[figures for figures in headline if figures],
         latency=latency_figures(book, row),
         series=[
-            _series(book, row, metric)
+            figure
             for metric in row.metrics
-            if (row.benchmark, metric.name) in book.lookup.series
-            and not has_ranges(book.lookup, row, metric)
-            and not is_of_curve(metric)
+            if not has_ranges(book.lookup, row, metric) and not is_of_curve(metric)
+            if (figure := _series(book, row, metric))
         ],
         table=table,
         table_is_long=table is not None and len(table.rows) > LONG_TABLE,
@@ -161,10 +163,8 @@ def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[Meas
         f"Each sign is one trial; blocks run from top to bottom. {axis_note(drawn)}",
         [("", _spoken(row, metric, statistics, scale), spec)],
         key=(
-            KeyEntry("┃", "var(--ink)", "median"),
-            KeyEntry("▬", "var(--band-edge)", "its interval"),
-            KeyEntry("●", "var(--ink)", "filled: valid"),
-            EXCLUDED_KEY,
+            *(STATISTIC_KEY if statistics else ()),
+            *validity_key(point["counts"] for point in points),
         ),
         table=values_table(book, caption, values, scale)
         if len(values) <= MAX_VALUE_ROWS
@@ -204,8 +204,7 @@ def _medians(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = F
             )
         ],
         key=(
-            KeyEntry("┃", "var(--ink)", "median"),
-            KeyEntry("▬", "var(--band-edge)", "its interval"),
+            *STATISTIC_KEY,
             KeyEntry("─", "var(--muted)", "minimum to maximum"),
         ),
         table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=per_cpu)}", statistics, scale)
@@ -242,9 +241,13 @@ def values_table(book: Book, caption: str, values: list[MeasurementRow], scale: 
     return Table(caption, columns, tuple(rows), compact=True)
 
 
-def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure:
+def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
+    """None when no trial is long enough for a time axis."""
     lookup = book.lookup
-    values = lookup.series[row.benchmark, metric.name]
+    drawable = courses(lookup.series.get((row.benchmark, metric.name), []))
+    values = [value for many in drawable.values() for value in many]
+    if not values:
+        return None
     scale = people.scale_for(metric.unit, [value.value for value in values], metric=metric.name)
     every = -(-len(values) // MAX_SERIES_POINTS)
     names = [name for name in lookup.configurations if any(value.configuration == name for value in values)]
@@ -264,7 +267,10 @@ def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure:
         "One line per trial. All panels have the same vertical axis, which starts at zero. "
         f"Seconds within a trial are not replicates.{thinned}",
         drawn,
-        key=(KeyEntry("─", "var(--ink)", "valid trial"), KeyEntry("┄", "var(--muted)", "excluded trial")),
+        key=[
+            *([KeyEntry("─", "var(--ink)", "valid trial")] if any(value.valid for value in values) else []),
+            *([KeyEntry("┄", "var(--muted)", "excluded trial")] if not all(value.valid for value in values) else []),
+        ],
         table=_series_table(
             book, f"{row.benchmark}: {metric_title(metric)} by second, {unit_text(scale)}", values, scale, every
         ),
@@ -334,7 +340,10 @@ def _order(book: Book, row: BenchmarkRow, metric: Metric, values: list[Measureme
         f"{unit_text(scale)}, {direction_text(metric.direction)}",
         f"Dashed lines mark the start of a block. {axis_note([point['value'] for point in points])}",
         [("", spoken, charts.order(book.lookup.configurations, points, blocks, axis))],
-        key=(*book.configuration_key(), EXCLUDED_KEY),
+        key=(
+            *book.configuration_key({point["configuration"] for point in points}),
+            *validity_key(point["counts"] for point in points if not point["counts"]),
+        ),
         table=values_table(
             book, f"{row.benchmark}: {metric_title(metric)} by position, {unit_text(scale)}", values, scale
         )

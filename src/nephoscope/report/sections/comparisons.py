@@ -92,8 +92,9 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
         f"±{margin:g} %: an interval that lies inside it is a tie. The axis is logarithmic.",
         [("", f"Ratios {left} to {right}. {spoken}", charts.comparisons(labels, data, margin / 100))],
         key=[
-            KeyEntry({"=": "■", "?": "●"}.get(sign, sign), f"var(--{tone})", word)
-            for sign, word, tone in SIGNS.values()
+            KeyEntry({"=": "■", "?": "●"}.get(sign, sign), "var(--ink)", word)
+            for verdict, (sign, word, _) in SIGNS.items()
+            if any(row.verdict is verdict for row in rows)
         ],
     )
 

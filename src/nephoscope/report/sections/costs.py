@@ -48,7 +48,7 @@ def cost_section(book: Book) -> CostSection:
             for benchmark in study.benchmarks
             for metric in headlines(benchmark)
             for basis in unique(row.basis for row in priced)
-            if (table := _per_dollar(book, benchmark, metric, basis))
+            if (table := per_dollar(book, benchmark, metric, basis))
         ],
         transfers=transfer_table(book),
         formulas=formulas[:MAX_FORMULAS],
@@ -114,7 +114,8 @@ def _missing(rows: list[CostRow], transfers: list[TransferRow]) -> Table | None:
     return Table("Without a price", columns, body, compact=True)
 
 
-def _per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str) -> Table | None:
+def per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str) -> Table | None:
+    """The leaderboard of a metric per dollar under one price basis; None without prices."""
     found = book.lookup.price_boards.get((benchmark.benchmark, metric.name, basis), [])
     if not found:
         return None

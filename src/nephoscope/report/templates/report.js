@@ -5,7 +5,6 @@
 
   const sized = (width) => ({
     ...config,
-    axisY: { ...config.axisY, labelLimit: Math.max(104, Math.min(250, 0.36 * width)) },
     axisX: { ...config.axisX, tickCount: width < 480 ? 4 : 6 },
   });
 
@@ -116,7 +115,7 @@
       if (at.tagName === "DETAILS") at.open = true;
       if (at.matches("tbody.more")) unfold(at.previousElementSibling);
     }
-    if (target?.matches("#trial-list tr")) openRecord(target);
+    if (target && target.matches("#trial-list tr")) openRecord(target);
     if (target) target.scrollIntoView({ block: target.tagName === "TR" ? "center" : "start" });
   };
   addEventListener("hashchange", open);

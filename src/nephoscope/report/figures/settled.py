@@ -1,0 +1,198 @@
+"""What all charts of the report have in common, applied to finished specifications, so that no chart can forget it.
+
+A figure hands its panels to `settled`, which makes sure that
+
+- panels whose axes have the same title can be compared: they share the range of the axis;
+- an axis has a tick at or beyond its last value;
+- the names of rows are whole: long ones take several lines, and no two look the same;
+- a chart with many rows becomes several panels, each of which fits on a screen together with its axis.
+"""
+
+import copy
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from nephoscope.report.figures.labels import LINE_HEIGHT, wrapped
+from nephoscope.report.figures.spec import Spec
+from nephoscope.report.figures.ticks import MOST_STEPS, decimals, linear_ticks, log_ticks
+
+MAX_ROWS = 24
+"""Of one panel; a row is at most 32 pixels high, so that such a panel fits on a screen."""
+LONG_NUMBER = 1e5
+FRAME_HEIGHT = 46
+"""Of an axis with its title."""
+Channel = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One chart of a figure, before it gets its place on the page."""
+
+    title: str
+    alt: str
+    spec: Spec
+
+
+def settled(panels: Iterable[tuple[str, str, Spec]], *, apart: bool = False) -> list[Drawing]:
+    """The panels of one figure with common axes, whole labels, and no chart that is taller than a screen.
+
+    With `apart`, panels show different quantities, which share an axis only with parts of themselves.
+    """
+    parts = [_in_parts(Drawing(title, alt, copy.deepcopy(spec))) for title, alt, spec in panels]
+    most = max(map(len, parts), default=0)
+    # The first part of every panel comes before the second of any: panels stand side by side.
+    drawings = [part[place] for place in range(most) for part in parts if place < len(part)]
+    together = parts if apart else [drawings]
+    for group in together:
+        for name in ("x", "y"):
+            for alike in _by_title([drawing.spec for drawing in group], name).values():
+                _share(alike, name)
+    for drawing in drawings:
+        _name_rows(drawing.spec)
+    return drawings
+
+
+def _in_parts(drawing: Drawing) -> list[Drawing]:
+    """Several panels of equal length instead of one with too many rows."""
+    rows = next(_channels(drawing.spec, "y"), {})
+    names = rows.get("scale", {}).get("domain", [])
+    if not _has_rows(rows) or len(names) <= MAX_ROWS:
+        return [drawing]
+    count = -(-len(names) // MAX_ROWS)
+    ends = [round(place * len(names) / count) for place in range(count + 1)]
+    found = []
+    for first, last in pairwise(ends):
+        words = f"{first + 1} to {last} of {len(names)}"
+        spec = _only(drawing.spec, rows["field"], names[first:last], (last - first) / len(names))
+        title = f"{drawing.title}, {words}" if drawing.title else words
+        found.append(Drawing(title, f"{drawing.alt} Rows {words}.", spec))
+    return found
+
+
+def _has_rows(channel: Mapping[str, Any]) -> bool:
+    return channel.get("type") in {"nominal", "ordinal"} and bool(channel.get("scale", {}).get("domain"))
+
+
+def _only(whole: Spec, field: str, names: Sequence[str], share: float) -> Spec:
+    """The specification with only these rows."""
+    spec, kept = copy.deepcopy(whole), set(names)
+    for channel in _channels(spec, "y"):
+        if _has_rows(channel):
+            channel["scale"]["domain"] = list(names)
+    spec["datasets"] = {
+        name: [row for row in rows if row.get(field) is None or row[field] in kept]
+        for name, rows in spec["datasets"].items()
+    }
+    spec["height"] = round((spec["height"] - FRAME_HEIGHT) * share) + FRAME_HEIGHT
+    return spec
+
+
+def _channels(spec: Spec, name: str) -> Iterator[Channel]:
+    """The channel of every layer that has it."""
+    layers = spec.get("layer", [spec])
+    for layer in layers:
+        if "layer" in layer:
+            yield from _channels(layer, name)
+        elif name in layer.get("encoding", {}):
+            yield layer["encoding"][name]
+
+
+def _by_title(specs: Iterable[Spec], name: str) -> dict[tuple[str, bool], list[Spec]]:
+    """Specifications whose quantitative axis has a title, by this title and whether it is logarithmic."""
+    found: dict[tuple[str, bool], list[Spec]] = {}
+    for spec in specs:
+        title = next((one["title"] for one in _measured(spec, name) if one.get("title")), None)
+        if title is not None:
+            found.setdefault((title, _is_log(spec, name)), []).append(spec)
+    return found
+
+
+def _measured(spec: Spec, name: str) -> list[Channel]:
+    return [one for one in _channels(spec, name) if one.get("type") == "quantitative" and one.get("scale", 1)]
+
+
+def _is_log(spec: Spec, name: str) -> bool:
+    return any(one.get("scale", {}).get("type") == "log" for one in _measured(spec, name))
+
+
+def _share(specs: Sequence[Spec], name: str) -> None:
+    """One range with the same ticks for an axis of all these specifications."""
+    channels = [channel for spec in specs for channel in _measured(spec, name)]
+    if any(axis.get("values") for axis in _axes(channels)):
+        return  # its chart says where the ticks stand: numbers of machines
+    log = _is_log(specs[0], name)
+    drawn = [value for spec in specs for value in _drawn(spec, name) if value > 0 or not log]
+    asked = [end for channel in channels for end in channel.get("scale", {}).get("domain", [])]
+    from_zero = any(channel.get("scale", {}).get("zero") for channel in channels)
+    if not drawn and not asked:
+        return
+    low = min([*drawn, *asked, *([0.0] if from_zero else [])])
+    # An end beyond the values is room for words, which needs no tick.
+    most = min((axis["tickCount"] for axis in _axes(channels) if "tickCount" in axis), default=MOST_STEPS)
+    ticks = (log_ticks if log else linear_ticks)(low, max(drawn, default=max(asked, default=1.0)), most)
+    domain = [ticks[0], max([ticks[-1], *asked])]
+    written = _written(channels) or {"format": _format(ticks, short=name == "x", log=log)}
+    for channel in channels:
+        channel["scale"] = {**channel.get("scale", {}), "domain": domain, "nice": False}
+        if not log:
+            channel["scale"]["zero"] = False
+        if channel.get("axis", {}) is not None:
+            # Without the count, Vega draws every second value where the page's configuration asks for fewer.
+            channel["axis"] = {**channel.get("axis", {}), "values": ticks, "tickCount": len(ticks), **written}
+
+
+def _format(ticks: Sequence[float], *, short: bool, log: bool) -> str:
+    """Numbers side by side must be short: 1.5M rather than 1,500,000."""
+    if short and max(map(abs, ticks)) >= LONG_NUMBER:
+        return "~s"
+    return ",~f" if log else f",.{decimals(ticks)}f"
+
+
+def _written(channels: Iterable[Channel]) -> dict[str, Any]:
+    """How the chart itself wants the numbers of an axis written; empty if it does not say."""
+    names = ("format", "labelExpr")
+    return next(({name: axis[name]} for axis in _axes(channels) for name in names if name in axis), {})
+
+
+def _axes(channels: Iterable[Channel]) -> list[dict[str, Any]]:
+    return [channel.get("axis") or {} for channel in channels]
+
+
+def _drawn(spec: Spec, name: str) -> Iterator[float]:
+    """Every value that a layer draws on this axis."""
+    for layer in _layers(spec):
+        source: dict[str, Any] = layer.get("data") or spec.get("data") or {}
+        rows = spec["datasets"].get(source.get("name"), [])
+        for channel in (name, f"{name}2"):
+            encoded: Channel = layer.get("encoding", {}).get(channel) or {}
+            if encoded.get("scale", 1) is not None and "field" in encoded:
+                values = (row.get(encoded["field"]) for row in rows)
+                yield from (float(value) for value in values if isinstance(value, int | float))
+
+
+def _layers(spec: Spec) -> Iterator[Spec]:
+    for layer in spec.get("layer", [spec]):
+        if "layer" in layer:
+            yield from _layers(layer)
+        else:
+            yield layer
+
+
+def _name_rows(spec: Spec) -> None:
+    """Whole names beside the rows, in lines."""
+    channels = [channel for channel in _channels(spec, "y") if _has_rows(channel)]
+    if not channels:
+        return
+    names = [str(name) for name in channels[0]["scale"]["domain"]]
+    lines = wrapped(names)
+    most = max(map(len, lines.values()), default=1)
+    spec["height"] = max(spec["height"], len(names) * (most * LINE_HEIGHT + (8 if most > 1 else 3)) + FRAME_HEIGHT)
+    if most > 1:
+        expression = f"{json.dumps(lines)}[datum.value]"
+        for channel in channels:
+            axis = channel.get("axis", {})
+            if axis is not None:
+                channel["axis"] = {**axis, "labelExpr": expression}

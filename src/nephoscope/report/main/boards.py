@@ -1,0 +1,57 @@
+"""Which benchmarks and metrics the main page shows, and which of them comes first."""
+
+from dataclasses import dataclass
+
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.report.figures.counted_metrics import curves_of
+from nephoscope.report.lookup import Lookup, headlines
+
+TOP = 20
+"""Rows of a ranking on the main page."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A headline metric of a benchmark."""
+
+    row: BenchmarkRow
+    metric: Metric
+
+
+def boards_of(lookup: Lookup, row: BenchmarkRow) -> list[Board]:
+    """The headline metrics that have values, without single steps of a search or a curve.
+
+    Where all headlines are steps, the one with the best median stands for the curve.
+    """
+    found = [one for one in headlines(row) if lookup.statistics_of(row.benchmark, one.name)]
+    steps = {metric.name for curve in curves_of(row.metrics) for _, metric in curve.metrics}
+    whole = [one for one in found if one.name not in steps]
+    if not whole and found:
+        whole = [max(found, key=lambda one: _best(lookup, row, one))]
+    return [Board(row, one) for one in whole]
+
+
+def _best(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> float:
+    sign = 1 if metric.direction is Direction.HIGHER else -1
+    return max(sign * one.median for one in lookup.statistics_of(row.benchmark, metric.name))
+
+
+def main_board(lookup: Lookup) -> Board | None:
+    """The first headline of the first benchmark of transactions, else of any database, else of any; None without."""
+    rows = sorted(lookup.study.benchmarks, key=_rank)
+    return next((board for row in rows for board in boards_of(lookup, row)), None)
+
+
+def _rank(row: BenchmarkRow) -> int:
+    if row.subject is not Subject.DATABASE:
+        return 2
+    return int(row.database_load is DatabaseLoad.KEY_VALUE)
+
+
+def best_first(lookup: Lookup, board: Board, *, per_cpu: bool = False) -> list[Statistic]:
+    """The statistics of a board, best median first."""
+    sign = -1 if board.metric.direction is Direction.HIGHER else 1
+    found = lookup.statistics_of(board.row.benchmark, board.metric.name, per_cpu=per_cpu)
+    return sorted(found, key=lambda one: sign * one.median)

@@ -1,0 +1,102 @@
+"""The one table of a chapter: every number of a few configurations, or the winners among many."""
+
+from collections.abc import Mapping, Sequence
+
+from nephoscope.model.questions import BestRow
+from nephoscope.report import format as people
+from nephoscope.report.main.boards import Board
+from nephoscope.report.parts import Book, Cell, Column, Row, Table, evidence_cell
+from nephoscope.report.tables.statistics import rank_cell
+from nephoscope.report.wording import interval_text, metric_title, unit_text
+
+FEW = 8
+MAX_COLUMNS = 4
+MAX_WINNERS = 6
+MAX_NAMED = 3
+
+
+def chapter_table(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:
+    """None when there is nothing beyond what the figures say."""
+    if len(book.lookup.configurations) <= FEW:
+        return _medians(book, boards[:MAX_COLUMNS], called)
+    return _winners(book, boards)
+
+
+def _medians(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table:
+    """A row for each configuration, a column for each headline metric, in the order of the first one."""
+    columns = [Column("Configuration"), Column("Rank", numeric=True, hint="By the first metric; a range if uncertain.")]
+    for board in boards:
+        scale = book.lookup.scale(board.row.benchmark, board.metric)
+        columns.append(
+            Column(f"{metric_title(board.metric)}, {unit_text(scale)}", numeric=True, hint=board.row.benchmark)
+        )
+    columns.append(Column("n", numeric=True, hint="Valid replicates of the first metric."))
+    first = boards[0]
+    ranks = book.lookup.ranks.get((first.row.benchmark, first.metric.name, "plain", None), {})
+    body = []
+    for name in book.lookup.ranked(first.row.benchmark, first.metric):
+        found = book.lookup.of_configuration(first.row.benchmark, first.metric.name, name)
+        cells = [
+            Cell(called[name], tone="name"),
+            rank_cell(ranks.get(name)),
+            *(_median(book, board, name) for board in boards),
+        ]
+        body.append(Row((*cells, Cell(str(found[0].n) if found else "0"))))
+    return Table("Medians and their intervals", tuple(columns), tuple(body), compact=True)
+
+
+def _median(book: Book, board: Board, configuration: str) -> Cell:
+    found = book.lookup.of_configuration(board.row.benchmark, board.metric.name, configuration)
+    if not found:
+        return Cell("no valid trial", tone="warn")
+    one, scale = found[0], book.lookup.scale(board.row.benchmark, board.metric)
+    note = interval_text(one, scale) if one.n > 1 else "measured once"
+    return evidence_cell(book, scale.number(one.median), one.trials, f"{one.benchmark} on {configuration}", note)
+
+
+def _winners(book: Book, boards: Sequence[Board]) -> Table | None:
+    """The best overall, of each cloud and of each size, for the first metrics; None where nothing was decided."""
+    wanted = {(board.row.benchmark, board.metric.name): board for board in boards}
+    rows = [
+        one
+        for one in book.lookup.study.best
+        if one.view == "plain" and one.method != "none" and (one.benchmark, one.metric) in wanted
+    ]
+    if not rows:
+        return None
+    order = list(wanted)
+    rows = sorted(rows, key=lambda one: order.index((one.benchmark, one.metric)))
+    columns = (
+        Column("Metric"),
+        Column("Among"),
+        Column("The best"),
+        Column("Certainly worse", numeric=True, hint="Configurations that are certainly not the best."),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(_title(wanted[one.benchmark, one.metric], boards), tone="name"),
+                Cell(f"{one.scope}: {one.of}"),
+                evidence_cell(book, _named(one), one.trials, f"{one.benchmark}: {one.metric}, {one.scope}"),
+                Cell(str(one.excluded)),
+            )
+        )
+        for one in rows[:MAX_WINNERS]
+    )
+    more = len(rows) - MAX_WINNERS
+    note = f"{people.plural(more, 'more answer')} on the evidence page." if more > 0 else ""
+    return Table("The best, overall and of each kind", columns, body, note=note, compact=True)
+
+
+def _title(board: Board, boards: Sequence[Board]) -> str:
+    """With the benchmark, if there are several."""
+    several = len({one.row.benchmark for one in boards}) > 1
+    title = metric_title(board.metric)
+    return f"{board.row.benchmark}: {title}" if several else title
+
+
+def _named(row: BestRow) -> str:
+    if not row.excluded:
+        return f"any of {row.of}"
+    names = [*row.best, *row.open]
+    return ", ".join(names) if len(names) <= MAX_NAMED else f"one of {len(names)}"

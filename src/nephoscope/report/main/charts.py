@@ -1,0 +1,184 @@
+"""Charts of the main page: low, so that several stand side by side on a screen."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.spec import Rows, Spec, data, finished
+from nephoscope.report.main.palette import Palette
+
+ROW, LOW_ROW, LOW_FROM = 22, 18, 12
+"""Pixels of a row, and of a row where there are many."""
+AXIS_HEIGHT = 46
+LINES_HEIGHT = 150
+FEW_TICKS = 4
+"""Steps of an axis in a narrow chart."""
+VERDICTS = {
+    "better": ("triangle-up", "▲", "left is better"),
+    "worse": ("triangle-down", "▼", "left is worse"),
+    "tie": ("square", "■", "a tie"),
+    "unresolved": ("circle", "●", "unresolved"),
+}
+"""Verdict -> its sign in Vega, the same in text, and its meaning."""
+SCATTER_HEIGHT = 400
+MANY_POINTS = 60
+NUMBER: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": "left", "dx": 6}
+HALO: dict[str, Any] = {"stroke": "var(--paper)", "strokeWidth": 4}
+_ABOVE: dict[str, Any] = {"titleAlign": "left", "titleX": 0, "titleY": -14, "titleLimit": 0}
+_FITS = "datum.fits == 'always' || (datum.fits == 'desk' && width > 520)"
+"""In Vega: the name has room beside its point on this screen."""
+
+
+def height(rows: int) -> int:
+    """Of a chart with this many rows, with its axis."""
+    return (LOW_ROW if rows >= LOW_FROM else ROW) * max(1, rows) + AXIS_HEIGHT
+
+
+def rows_axis(names: Sequence[str], field: str = "configuration") -> alt.Y:
+    """One row for each name."""
+    return alt.Y(
+        f"{field}:N",
+        scale=alt.Scale(domain=list(names), paddingInner=0.3, paddingOuter=0.15),
+        axis=alt.Axis(title=None, grid=False, labelColor="var(--ink)", labelFontSize=12),
+    )
+
+
+def tip(*fields: str) -> list[alt.Tooltip]:
+    """Texts; their titles and order are those of all tooltips."""
+    return [alt.Tooltip(f"{field}:N") for field in fields]
+
+
+def bars(names: Sequence[str], rows: Rows, axis: str, palette: Palette) -> Spec:
+    """A bar from zero for each configuration, best first, with the interval of its median and its number."""
+    most = max((max(row["high"], row["median"]) for row in rows), default=1.0)
+    scale = alt.Scale(domain=[0, most * 1.25], nice=False, zero=True)
+    told = tip("configuration", "median_text", "interval_text", "n")
+    base = alt.Chart(data("rows")).encode(y=rows_axis(names), tooltip=told)
+    x = alt.X("median:Q", title=axis, scale=scale, axis=alt.Axis(tickCount=FEW_TICKS))
+    layers = [
+        base.mark_bar(opacity=0.85).encode(x=x, color=palette.encoding),
+        base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
+        base.mark_text(**NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
+    ]
+    return finished(alt.layer(*layers), height(len(names)), rows=rows)
+
+
+def ratios(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
+    """Ratios with their intervals around equality; the band is the equivalence margin."""
+    x = alt.X(
+        "ratio:Q",
+        title="left ÷ right",
+        scale=alt.Scale(type="log", nice=False, domain=[1 - margin, 1 + margin]),
+        axis=alt.Axis(labelExpr="format(datum.value, '~r') + '\N{MULTIPLICATION SIGN}'", tickCount=FEW_TICKS),
+    )
+    base = alt.Chart(data("rows")).encode(
+        y=rows_axis(labels, "label"), tooltip=tip("left", "right", "ratio_text", "interval_text", "verdict")
+    )
+    band = alt.Chart(data("margin"))
+    signs = alt.Scale(domain=list(VERDICTS), range=[sign for sign, _, _ in VERDICTS.values()])
+    shape = alt.Shape("verdict:N", legend=None, scale=signs)
+    layers = [
+        band.mark_rect(**theme.EQUIVALENCE).encode(x=alt.X("from:Q"), x2=alt.X2("to:Q")),
+        band.mark_rule(**theme.REFERENCE).encode(x=alt.X("one:Q")),
+        base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
+        base.mark_point(filled=True, size=64, opacity=1, color="var(--ink)").encode(x=x, shape=shape),
+    ]
+    ends = [{"from": 1 - margin, "to": 1 + margin, "one": 1.0}]
+    return finished(alt.layer(*layers), height(len(labels)), rows=rows, margin=ends)
+
+
+def lines(
+    names: Sequence[str], rows: Rows, titles: tuple[str, str], palette: Palette, limits: Rows, *, log: bool = False
+) -> Spec:
+    """A line with signs for each configuration over load, threads or warehouses.
+
+    Args:
+        names: of the configurations, each with its own sign.
+        rows: `at`, `value`, `counts` and texts; hollow signs did not pass.
+        titles: of both axes.
+        palette: what colour means.
+        limits: `limit` and `label` of lines across.
+        log: for times, which differ by powers of ten.
+    """
+    y_scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True)
+    x = alt.X("at:Q", title=titles[0], scale=alt.Scale(zero=True), axis=alt.Axis(grid=False, tickCount=FEW_TICKS))
+    y = alt.Y("value:Q", title=titles[1], scale=y_scale, axis=alt.Axis(tickCount=FEW_TICKS, **_ABOVE))
+    shapes = [theme.SHAPES[place % len(theme.SHAPES)] for place in range(len(names))]
+    shape = alt.Shape("configuration:N", legend=None, scale=alt.Scale(domain=list(names), range=shapes))
+    base = alt.Chart(data("rows")).encode(
+        x=x, y=y, color=palette.encoding, tooltip=tip("configuration", "at_text", "text", "passed_text")
+    )
+    sign = base.encode(shape=shape)
+    layers = [base.mark_line(strokeWidth=1.6, opacity=0.7).encode(detail="configuration:N")]
+    layers += [
+        sign.transform_filter("datum.counts" if filled else "!datum.counts").mark_point(
+            filled=filled, size=44, opacity=1
+        )
+        for filled in (True, False)
+        if any(row["counts"] is filled for row in rows)
+    ]
+    if limits:
+        across = alt.Chart(data("limits")).encode(y=alt.Y("limit:Q"))
+        note: dict[str, Any] = {**theme.NOTE, "dx": 4, "dy": -6}
+        words = across.encode(x=alt.value(0), text="label:N")
+        layers += [across.mark_rule(color="var(--ink)", strokeWidth=1), words.mark_text(**note, **HALO)]
+        layers += [words.mark_text(**note)]
+    return finished(alt.layer(*layers), LINES_HEIGHT, rows=rows, limits=limits)
+
+
+def scatter(
+    rows: Rows, titles: tuple[str, str], logs: tuple[bool, bool], palette: Palette, shapes: Sequence[tuple[str, str]]
+) -> Spec:
+    """Price against performance, with the interval of each, the Pareto front, and the names on it.
+
+    Args:
+        rows: `month`, `median`, `low`, `high`, `front`, `shade`, `processor`, where the name stands, and texts.
+        titles: of both axes.
+        logs: whether each axis is logarithmic.
+        palette: what colour means.
+        shapes: processor -> its sign.
+    """
+    scales = [alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True) for log in logs]
+    x = alt.X("month:Q", title=titles[0], scale=scales[0])
+    y = alt.Y("median:Q", title=titles[1], scale=scales[1], axis=alt.Axis(**_ABOVE))
+    told = tip(
+        "configuration",
+        "provider",
+        "processor",
+        "machine",
+        "price_text",
+        "median_text",
+        "interval_text",
+        "per_dollar_text",
+        "front_text",
+        "n",
+    )
+    base = alt.Chart(data("rows")).encode(x=x, color=palette.encoding, tooltip=told)
+    names, signs = zip(*shapes, strict=True)
+    shape = alt.Shape("processor:N", legend=None, scale=alt.Scale(domain=list(names), range=list(signs)))
+    front = [row for row in rows if row["front"]]
+    layers = [
+        alt.Chart(data("front"))
+        .mark_line(interpolate="step-after", color="var(--muted)", strokeWidth=1.4, strokeDash=[5, 3])
+        .encode(x=x, y=y),
+        base.mark_rule(strokeWidth=2, opacity=0.5).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        base.mark_point(filled=True, size=46 if len(rows) > MANY_POINTS else 80, opacity=0.9).encode(y=y, shape=shape),
+        *(_names(x, y, align, drawn) for align in ("left", "right") for drawn in (HALO, {}) if _any(front, align)),
+    ]
+    return finished(alt.layer(*layers), SCATTER_HEIGHT, rows=rows, front=front)
+
+
+def _any(front: Rows, align: str) -> bool:
+    return any(row["align"] == align for row in front)
+
+
+def _names(x: alt.X, y: alt.Y, align: str, drawn: dict[str, Any]) -> alt.Chart:
+    """Names on the side where no point is; on a telephone only those that fit."""
+    mark: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": align, "baseline": "bottom"}
+    away: dict[str, Any] = {"dx": 7 if align == "left" else -7, "dy": -5}
+    shown = alt.condition(_FITS, alt.value(1), alt.value(0))
+    chart = alt.Chart(data("front")).encode(x=x, y=y, text=alt.Text("configuration:N"), opacity=shown)
+    named: alt.Chart = chart.transform_filter(f"datum.align == '{align}'").mark_text(**mark, **away, **drawn)
+    return named

@@ -1,0 +1,162 @@
+"""The chapter on cost: what performance costs, what a month consists of, and what transfer adds."""
+
+from typing import Any
+
+import altair as alt
+
+from nephoscope.model.price_rows import CostRow, PricePerformance
+from nephoscope.model.priced_quantity import priced_quantity
+from nephoscope.report import format as people
+from nephoscope.report.figures.spec import Rows, Spec, data, finished
+from nephoscope.report.lookup import Lookup, unique
+from nephoscope.report.main import charts
+from nephoscope.report.main.boards import TOP, Board
+from nephoscope.report.main.palette import Palette
+from nephoscope.report.parts import Book, Figure, KeyEntry, Table
+from nephoscope.report.sections import costs
+from nephoscope.report.wording import metric_title
+
+_PARTS = {"machines": "var(--muted)", "volumes": "var(--band-edge)"}
+MAX_TRANSFERS = 8
+
+
+def basis_of(lookup: Lookup, board: Board) -> str | None:
+    """The first price basis under which this metric has a price."""
+    bases = unique(row.basis for row in lookup.study.costs)
+    return next((one for one in bases if (board.row.benchmark, board.metric.name, one) in lookup.price_boards), None)
+
+
+def has_prices(lookup: Lookup, board: Board) -> bool:
+    """Whether the chapter has something to say."""
+    return basis_of(lookup, board) is not None
+
+
+def _found(lookup: Lookup, board: Board) -> list[PricePerformance]:
+    basis = basis_of(lookup, board) or ""
+    found = lookup.price_boards[board.row.benchmark, board.metric.name, basis]
+    return sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))
+
+
+def per_dollar(book: Book, board: Board, palette: Palette) -> Figure | None:
+    """What one unit of the main metric costs a month, cheapest first."""
+    every = _found(book.lookup, board)
+    found = every[:TOP]
+    sold = priced_quantity(board.metric.unit, found[0].usd_per_unit)
+    rows: list[dict[str, Any]] = [
+        {
+            "configuration": palette.called[row.configuration],
+            "shade": palette.of[row.configuration],
+            "median": row.usd_per_unit * sold.size,
+            "low": row.low * sold.size,
+            "high": row.high * sold.size,
+            "number": people.money(row.usd_per_unit * sold.size),
+            "median_text": people.money(row.usd_per_unit * sold.size),
+            "interval_text": f"{people.money(row.low * sold.size)} \N{EN DASH} {people.money(row.high * sold.size)}",
+            "n": str(row.n),
+        }
+        for row in found
+    ]
+    names = [row.configuration for row in found]
+    cut = f"The cheapest {TOP} of {len(every)}; " if len(every) > TOP else ""
+    axis = f"$ a month per {sold.text}, lower is better"
+    spoken = "; ".join(f"{row['configuration']} {row['median_text']}" for row in rows[:6])
+    return book.figure(
+        f"Cost of {metric_title(board.metric)}",
+        f"{cut}{found[0].basis} prices; lines: intervals, from those of the medians.",
+        "",
+        [
+            (
+                "",
+                f"Bars of {axis}: {spoken}.",
+                charts.bars([palette.called[name] for name in names], rows, axis, palette),
+            )
+        ],
+        key=palette.key(names),
+    )
+
+
+def months(book: Book) -> Figure | None:
+    """A month of each configuration, machines and volumes apart; None where no volume has a price."""
+    priced = [row for row in book.lookup.study.costs if row.month_usd is not None and row.storage_share]
+    first = next((row.basis for row in priced), None)
+    every = sorted((row for row in priced if row.basis == first), key=lambda row: row.storage_share or 0, reverse=True)
+    if not every:
+        return None
+    found = every[:TOP]
+    names = [row.configuration for row in found]
+    rows = [part for row in found for part in _parts(row)]
+    cut = f"The {TOP} of {len(every)} with the largest share of volumes" if len(every) > TOP else "Largest share first"
+    return book.figure(
+        "Share of volumes in a month's cost",
+        f"{cut}; {first} prices.",
+        "",
+        [("", f"Stacked bars of {people.plural(len(names), 'configuration')}.", _stacked(names, rows))],
+        key=[KeyEntry("■", colour, name) for name, colour in _PARTS.items()],
+    )
+
+
+def _parts(row: CostRow) -> list[dict[str, Any]]:
+    month, share = row.month_usd or 0.0, row.storage_share or 0.0
+    ends = {"machines": (0.0, month * (1 - share)), "volumes": (month * (1 - share), month)}
+    return [
+        {
+            "configuration": row.configuration,
+            "part": part,
+            "low": low,
+            "high": high,
+            "text": f"{people.dollars(high - low)} a month",
+            "number": people.share(share) if part == "volumes" else "",
+        }
+        for part, (low, high) in ends.items()
+    ]
+
+
+def _stacked(names: list[str], rows: Rows) -> Spec:
+    most = max(row["high"] for row in rows)
+    base = alt.Chart(data("rows")).encode(
+        y=charts.rows_axis(names), tooltip=charts.tip("configuration", "part", "text")
+    )
+    scale = alt.Scale(domain=[0, most * 1.15], nice=False, zero=True)
+    colour = alt.Color("part:N", legend=None, scale=alt.Scale(domain=list(_PARTS), range=list(_PARTS.values())))
+    layers = [
+        base.mark_bar().encode(x=alt.X("low:Q", title="$ a month", scale=scale), x2=alt.X2("high:Q"), color=colour),
+        base.mark_text(**charts.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
+    ]
+    return finished(alt.layer(*layers), charts.height(len(names)), rows=rows)
+
+
+def transfer(book: Book) -> Figure | None:
+    """A month of the measured transfer between the machines of a cluster; None where it costs nothing."""
+    priced = [row for row in book.lookup.study.transfers if row.month_usd]
+    every = sorted(priced, key=lambda row: row.month_usd or 0.0, reverse=True)
+    best: dict[str, dict[str, Any]] = {}
+    for row in every:
+        month = row.month_usd or 0.0
+        label = f"{row.configuration}, {row.benchmark}, {row.way}"
+        best.setdefault(
+            label,
+            {
+                "configuration": label,
+                "part": "volumes",
+                "low": 0.0,
+                "high": month,
+                "text": f"{people.dollars(month)} a month",
+                "number": people.dollars(month),
+            },
+        )
+    rows = list(best.values())[:MAX_TRANSFERS]
+    if not rows:
+        return None
+    names = [row["configuration"] for row in rows]
+    return book.figure(
+        "Cost of data transfer",
+        "A month of the bytes that were measured between machines; the most expensive first.",
+        "",
+        [("", f"Bars of {people.plural(len(names), 'direction')} of transfer.", _stacked(names, rows))],
+    )
+
+
+def table(book: Book, board: Board) -> Table | None:
+    """The leaderboard per dollar."""
+    basis = basis_of(book.lookup, board)
+    return None if basis is None else costs.per_dollar(book, board.row, board.metric, basis)

@@ -1,0 +1,264 @@
+"""What happens with more load, threads or warehouses, and how long operations take: a small figure for each."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.report import format as people
+from nephoscope.report.figures import panels, searches, theme, warehouses
+from nephoscope.report.figures.counted_metrics import Curve, curves_of
+from nephoscope.report.lookup import Lookup, headlines, unique
+from nephoscope.report.main import charts
+from nephoscope.report.main.palette import Palette
+from nephoscope.report.parts import Book, Figure, KeyEntry, validity_key
+from nephoscope.report.wording import (
+    direction_text,
+    interval_text,
+    operation_title,
+    percentile_number,
+    percentile_of,
+    statistic_row,
+    unit_text,
+)
+
+MAX_LINES = 5
+MAX_PANELS = 2
+MAX_ROWS = 12
+"""Configurations in a figure of response times."""
+
+
+def chosen(lookup: Lookup, row: BenchmarkRow, palette: Palette) -> list[str]:
+    """Configurations that get a line: the best of each provider where colour tells providers apart, else the best."""
+    ranked = [name for metric in headlines(row)[:1] for name in lookup.ranked(row.benchmark, metric)]
+    if palette.by == "provider":
+        best: dict[str, str] = {}
+        for name in ranked:
+            best.setdefault(palette.of[name], name)
+        ranked = list(best.values())
+    return ranked[:MAX_LINES]
+
+
+def curve(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None:
+    """The first of these that the benchmark measured: response times over load, over warehouses, or over threads."""
+    names = chosen(book.lookup, row, palette)
+    found = _over_load(book, row, palette, names) or _over_warehouses(book, row, palette, names)
+    return found or _over_count(book, row, palette, names)
+
+
+def _key(names: Sequence[str], palette: Palette) -> list[KeyEntry]:
+    return [
+        KeyEntry(theme.GLYPHS[place % len(theme.GLYPHS)], palette.colour(name), palette.called[name])
+        for place, name in enumerate(names)
+    ]
+
+
+def _over_load(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[str]) -> Figure | None:
+    every = searches.points_of(book.lookup, row)
+    points = {name: every[name] for name in names if name in every}
+    operation = next(iter(searches.limited(row)), None)
+    if not points or operation is None:
+        return None
+    which = searches.statistics_shown(row, operation, points)
+    limited = [one for one in which if _limit(book, row, operation, one)]
+    shown = next(iter(limited or which[::-1]), None)
+    if shown is None:
+        return None
+    metric = f"point.{operation}.response_{shown}"
+    rates = people.scale_for("1/s", [float(one[searches.OFFERED]) for many in points.values() for one in many])
+    times = people.scale_for("s", [float(one[metric]) for many in points.values() for one in many if metric in one])
+    rows = [
+        _row(palette, name, rates.value(float(one[searches.OFFERED])), times.value(float(one[metric])))
+        | {
+            "at_text": rates.text(float(one[searches.OFFERED])),
+            "text": times.text(float(one[metric])),
+            **_passed(bool(one[searches.PASSED])),
+        }
+        for name, many in points.items()
+        for one in many
+        if metric in one
+    ]
+    limits = _limit(book, row, operation, shown)
+    lines = [{"limit": times.value(limits[0].median), "label": f"limit of {shown}"}] if limits else []
+    said = "all operations" if operation == "all" else operation.replace("_", " ")
+    return _figure(
+        book,
+        row,
+        f"Response time over load: {said}, {shown}",
+        f"{times.unit}, lower is better; logarithmic axis",
+        [("", f"{shown} of {said} over load.", (rows, lines, (f"offered, {rates.unit}", times.unit), True))],
+        palette,
+        list(points),
+    )
+
+
+def _limit(book: Book, row: BenchmarkRow, operation: str, which: str) -> list[Statistic]:
+    return book.lookup.statistics_of(row.benchmark, f"{searches.LIMIT}{operation}.{which}")
+
+
+def _row(palette: Palette, name: str, at: float, value: float) -> dict[str, Any]:
+    return {"configuration": palette.called[name], "shade": palette.of[name], "at": at, "value": value}
+
+
+def _passed(passed: bool) -> dict[str, Any]:
+    return {"counts": passed, "passed_text": "held" if passed else "did not hold"}
+
+
+def _over_warehouses(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[str]) -> Figure | None:
+    every = warehouses.points_of(book.lookup, row)
+    points = {name: every[name] for name in names if name in every}
+    if not points:
+        return None
+    drawn = []
+    for metric, limit, title, unit in warehouses.QUANTITIES:
+        values = [float(one[metric]) for many in points.values() for one in many if metric in one]
+        if not values:
+            continue
+        scale = people.scale_for(unit, values)
+        rows = [
+            _row(palette, name, float(one[warehouses.WAREHOUSES]), scale.value(float(one[metric])))
+            | {
+                "at_text": f"{people.integer(float(one[warehouses.WAREHOUSES]))} warehouses",
+                "text": scale.text(float(one[metric])),
+                **_passed(bool(one[warehouses.PASSED])),
+            }
+            for name, many in points.items()
+            for one in many
+            if metric in one
+        ]
+        limits = book.lookup.statistics_of(row.benchmark, limit)
+        lines = [{"limit": scale.value(limits[0].median), "label": "limit"}] if limits else []
+        drawn.append(
+            (
+                title[:1].upper() + title[1:],
+                f"{title} over warehouses.",
+                (rows, lines, ("active warehouses", scale.unit), False),
+            )
+        )
+    return _figure(
+        book,
+        row,
+        "With more warehouses",
+        "The rule limits both: a level passes above the limit of efficiency and below that of response time.",
+        drawn,
+        palette,
+        list(points),
+    )
+
+
+def _over_count(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[str]) -> Figure | None:
+    curves = curves_of(row.metrics)[:MAX_PANELS]
+    drawn = [one for one in (_counted(book, row, palette, names, curve) for curve in curves) if one]
+    if not drawn:
+        return None
+    with_values = {one["configuration"] for _, _, (rows, *_) in drawn for one in rows}
+    return _figure(
+        book,
+        row,
+        f"With more {curves[0].counted}",
+        "Medians over replicates; vertical axes start at zero.",
+        drawn,
+        palette,
+        [name for name in names if palette.called[name] in with_values],
+    )
+
+
+Lines = tuple[list[dict[str, Any]], list[dict[str, Any]], tuple[str, str], bool]
+"""Rows, limits, titles of both axes, and whether the vertical one is logarithmic."""
+
+
+def _counted(
+    book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[str], curve: Curve
+) -> tuple[str, str, Lines] | None:
+    found = [
+        (count, one)
+        for count, metric in curve.metrics
+        for one in book.lookup.statistics_of(row.benchmark, metric.name)
+        if one.configuration in names
+    ]
+    if not found:
+        return None
+    metric = curve.metrics[0][1]
+    scale = people.scale_for(metric.unit, [one.median for _, one in found], metric=metric.name)
+    rows = [
+        _row(palette, one.configuration, float(count), scale.value(one.median))
+        | {
+            "at_text": f"{count} {curve.counted}",
+            "text": f"{scale.text(one.median)} ({interval_text(one, scale)})",
+            "counts": True,
+            "passed_text": "",
+        }
+        for count, one in found
+    ]
+    title = f"{curve.what} {curve.quantity}".strip().replace("_", " ").replace("iops", "IOPS")
+    title = f"{title[:1].upper()}{title[1:]}, {direction_text(metric.direction)}"
+    return title, f"{title} over the number of {curve.counted}.", (rows, [], (curve.counted, unit_text(scale)), False)
+
+
+def _figure(
+    book: Book,
+    row: BenchmarkRow,
+    title: str,
+    subtitle: str,
+    drawn: Sequence[tuple[str, str, Lines]],
+    palette: Palette,
+    names: Sequence[str],
+) -> Figure:
+    counts = [one["counts"] for _, _, (rows, *_) in drawn for one in rows]
+    hollow = validity_key(counts, "the rule held", "it did not") if not all(counts) else []
+    best = "best of each provider" if palette.by == "provider" else f"best {len(names)}"
+    called = [palette.called[name] for name in names]
+    of = len(book.lookup.statistics_of(row.benchmark, headlines(row)[0].name))
+    return book.figure(
+        title,
+        subtitle,
+        f"The {best} of {of} configurations." if of > len(names) else "",
+        [
+            (
+                name,
+                spoken,
+                charts.lines(called, rows, titles, palette, limits, log=log),
+            )
+            for name, spoken, (rows, limits, titles, log) in drawn
+        ],
+        key=[*_key(names, palette), *hollow],
+    )
+
+
+def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None:
+    """Percentiles of the first operation whose times were measured, of the best configurations."""
+    groups: dict[str, list[tuple[str, Metric, list[Statistic]]]] = {}
+    for metric in row.metrics:
+        parsed = percentile_of(metric)
+        found = book.lookup.statistics_of(row.benchmark, metric.name)
+        if parsed and found and not metric.name.startswith(searches.LIMIT):
+            groups.setdefault(parsed[0], []).append((parsed[1], metric, found))
+    operation = next(iter(groups), None)
+    if operation is None:
+        return None
+    group = sorted(groups[operation], key=lambda one: percentile_number(one[0]))
+    names = [name for one in headlines(row)[:1] for name in book.lookup.ranked(row.benchmark, one)][:MAX_ROWS]
+    shown = [(name, one) for name, _, many in group for one in many if one.configuration in names]
+    if not shown:
+        return None
+    scale = people.scale_for("s", [one.median for _, one in shown])
+    percentiles = unique(name for name, _, _ in group)
+    domain = (scale.value(min(one.low for _, one in shown)), scale.value(max(one.high for _, one in shown)))
+    rows = [
+        {**statistic_row(one, scale), "configuration": palette.called[one.configuration], "percentile": name}
+        for name, one in shown
+    ]
+    log = ", logarithmic axis" if domain[0] > 0 else ""
+    title = operation_title(group[0][1], operation)
+    title = title[:1].upper() + title[1:]
+    spec = panels.latency([palette.called[name] for name in names], percentiles, rows, domain, f"{scale.unit}{log}")
+    return book.figure(
+        f"{title} in {row.benchmark}",
+        f"{scale.unit}, lower is better{log}",
+        f"Of {people.plural(len(groups), 'operation')}, the first." if len(groups) > 1 else "",
+        [("", f"{', '.join(percentiles)} of {title} for each configuration.", spec)],
+        key=[
+            KeyEntry(theme.GLYPHS[place], theme.PERCENTILE_COLOURS[min(place, len(theme.PERCENTILE_COLOURS) - 1)], name)
+            for place, name in enumerate(percentiles)
+        ],
+    )

@@ -1,0 +1,71 @@
+"""What colour means on the main page: the provider where there are several, else the configuration."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import altair as alt
+
+from nephoscope.report.figures import theme
+from nephoscope.report.lookup import Lookup, unique
+from nephoscope.report.main.names import PROVIDERS, names_of
+from nephoscope.report.parts import KeyEntry
+
+UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Palette:
+    """One meaning of colour for all charts of the main page."""
+
+    by: Literal["provider", "configuration", "nothing"]
+    of: Mapping[str, str]
+    """Configuration -> what its colour stands for."""
+    called: Mapping[str, str]
+    """Configuration -> its name for a reader."""
+
+    @property
+    def names(self) -> list[str]:
+        """Everything that has a colour, in its order."""
+        return unique(self.of.values())
+
+    def colour(self, configuration: str) -> str:
+        """The colour of a configuration."""
+        names = self.names
+        return theme.colour(names.index(self.of[configuration]), len(names))
+
+    @property
+    def encoding(self) -> alt.Color:
+        """For charts whose rows have a `shade`."""
+        names = self.names
+        colours = [theme.colour(place, len(names)) for place in range(len(names))]
+        return alt.Color("shade:N", legend=None, scale=alt.Scale(domain=names, range=colours))
+
+    def key(self, drawn: Sequence[str], sign: str = "■") -> list[KeyEntry]:
+        """Of the providers of these configurations; rows say the names of configurations themselves."""
+        if self.by != "provider":
+            return []
+        shown = {self.of[name] for name in drawn}
+        return [
+            KeyEntry(sign, theme.colour(place, len(self.names)), name)
+            for place, name in enumerate(self.names)
+            if name in shown
+        ]
+
+
+def palette_of(lookup: Lookup) -> Palette:
+    """Providers as far as they are known and there are several; configurations if they are few."""
+    providers = {name: provider_of(lookup, name) for name in lookup.configurations}
+    if 1 < len(set(providers.values())) <= theme.MAX_COLOURS:
+        return Palette("provider", providers, names_of(lookup))
+    if len(lookup.configurations) <= theme.MAX_COLOURS:
+        return Palette("configuration", {name: name for name in lookup.configurations}, names_of(lookup))
+    return Palette("nothing", dict.fromkeys(lookup.configurations, "all"), names_of(lookup))
+
+
+def provider_of(lookup: Lookup, configuration: str) -> str:
+    """The provider as people write it."""
+    priced = [row.provider for row in lookup.costs.get(configuration, ()) if row.provider]
+    known = [row.provider for row in lookup.study.configurations if row.configuration == configuration]
+    name = next(iter([*priced, *known]), None)
+    return UNKNOWN if name is None else PROVIDERS.get(name, name)
