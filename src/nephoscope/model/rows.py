@@ -42,6 +42,7 @@ class ConfigurationRow(Frozen):
     cpu_model: str | None
     threads_per_core: int | None
     numa_nodes: int | None
+    labels: dict[str, str] = Field(default={}, description="as the study gives them")
 
 
 class FamilyComparison(Frozen):

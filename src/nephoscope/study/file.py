@@ -31,16 +31,18 @@ class BenchmarkInFile(BenchmarkEntry):
         default=None,
         alias="for",
         description="instead of `configurations`: a selection such as 'aws and not vcpus:8', see "
-        "docs/how-to/write-a-big-study.md",
+        "docs/how-to/study-of-many-machines.md",
     )
 
 
 class StudyFile(Study):
     """A study file."""
 
-    configurations: list[Configuration] = Field(default=[], description="what to compare, one by one or by [[matrix]]")
+    configurations: list[Configuration] = Field(
+        default=[], min_length=1, description="what to compare; or use [[matrix]]"
+    )
     benchmarks: list[BenchmarkInFile] = Field(  # type: ignore[assignment]
-        default=[], description="how to measure it, one by one or by [[matrix]]"
+        default=[], min_length=1, description="how to measure it"
     )
     defaults: dict[str, Any] = Shorthands.model_fields["defaults"]
     matrix: list[Matrix] = Shorthands.model_fields["matrix"]

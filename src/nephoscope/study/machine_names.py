@@ -14,6 +14,8 @@ _AWS_MULTIPLE = re.compile(r"(\d+)xlarge")
 _AWS_FAMILY = re.compile(r"(?P<letters>[a-z]+)(?P<generation>\d+)(?P<options>[a-z]*)(?P<rest>-[a-z]+)?")
 _AWS_VENDORS = {"a": "AMD", "g": "Arm", "i": "Intel"}
 _GCP_FAMILY = re.compile(r"(?P<letters>[a-z])(?P<generation>\d)(?P<vendor>[ad]?)-(?P<shape>[a-z]+)")
+_GCP_CUSTOM = re.compile(r"(.+-custom-\d+)-\d+(?:-ext)?")
+"""Custom types end with their memory in MiB: n2-custom-8-32768."""
 _GCP_VENDORS = {"": "Intel", "a": "Arm", "d": "AMD"}
 _GCP_OF_ANY_VENDOR = frozenset({"e"})
 """Families whose machines have the CPU of whichever vendor is free."""
@@ -70,7 +72,8 @@ def _aws(machine_type: str) -> MachineName:
 
 
 def _gcp(machine_type: str) -> MachineName:
-    family, _, size = machine_type.rpartition("-")
+    custom = _GCP_CUSTOM.fullmatch(machine_type)
+    family, _, size = (custom[1] if custom else machine_type).rpartition("-")
     vcpus = int(size) if size.isdigit() and family else None
     found = _GCP_FAMILY.fullmatch(family)
     if found is None:

@@ -202,8 +202,9 @@ def _unused(raw: Mapping[str, Any], at: Path, template: Node) -> Iterator[Proble
         for inner in patterns.value.values()
     ]
     included = node(raw.get("include", []), (*at, "include")).value
+    axes = node(raw["axes"], (*at, "axes"))
     try:
-        used = names_in(template).union(*(names_in(one) for one in (*givers, *included)))
+        used = names_in(template).union(*(names_in(one) for one in (axes, *givers, *included)))
     except Unfilled as unfilled:
         yield unfilled.problem
         return

@@ -30,7 +30,7 @@ def merged(below: Node, above: Node) -> Node:
     if not isinstance(below.value, dict) or not isinstance(above.value, dict):
         return above
     both = {key: merged(below.value[key], inner) if key in below.value else inner for key, inner in above.value.items()}
-    return Node({key: both.get(key, inner) for key, inner in below.value.items()} | both, above.at)
+    return Node({**both, **{key: inner for key, inner in below.value.items() if key not in both}}, above.at)
 
 
 def plain(held: Node) -> Any:
