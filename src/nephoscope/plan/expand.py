@@ -135,8 +135,7 @@ _NOT_MEASURED: dict[str, Any] = {
     "ssh": {"key_file": True, "jump": True, "host_keys": True, "inventory": True},
     "cloud": dict.fromkeys(("identity", "ingress", "reach", "user"), True),
 }
-"""Keys that do not change what is measured: prices, labels, who owns a machine, how to log in to it, what it may access.
-"""
+"""Keys that do not change what is measured: prices, labels, who owns a machine, how to log in, what it may access."""
 
 
 def _measured(configuration: Configuration) -> str:

@@ -1,15 +1,15 @@
-"""A study file as a person writes it -> the same study in plain configurations, before anything else looks at it.
+"""A study file as a person writes it -> the same study in plain configurations, before anything else reads it.
 
 `[defaults]` is merged below each configuration, each `[[matrix]]` becomes configurations or benchmarks, and `for` of a
-benchmark becomes the names it chooses. Where each value stands in the file is kept, so that problems name its line.
+benchmark becomes the names it chooses. The place of each value in the file is kept, so that problems name its line.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nephoscope.study.explain import Problem
-from nephoscope.study.groups import NotASelection, chosen, facts_of
+from nephoscope.study.groups import Facts, NotASelection, chosen, facts_of
 from nephoscope.study.locate import Path, line_of
 from nephoscope.study.matrix import Made, made_by
 from nephoscope.study.nodes import Node, merged, node, places, plain
@@ -28,11 +28,15 @@ class Expanded:
     data: dict[str, Any]
     origins: Mapping[Path, Path] = field(default_factory=dict)
     """Path in `data` -> path in the file, of everything that a shorthand made."""
+    keys: Mapping[Path, Path] = field(default_factory=dict)
+    """The same for keys whose value comes from elsewhere."""
     problems: tuple[Problem, ...] = ()
     """With paths in the file; if there are any, `data` is not complete."""
 
-    def written_at(self, path: Path) -> Path:
-        """Where the file says what stands at a path of `data`."""
+    def written_at(self, path: Path, *, of_key: bool = False) -> Path:
+        """Where the file says what is at a path of `data`: the value, or with `of_key` the key that holds it."""
+        if of_key and path[:-1]:
+            return self.keys.get(path) or (*self.written_at(path[:-1]), path[-1])
         for end in range(len(path), 0, -1):
             if path[:end] in self.origins:
                 return (*self.origins[path[:end]], *path[end:])
@@ -80,19 +84,23 @@ def expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
     if not problems:
         entries["benchmarks"] = _with_names(entries, problems)
     rest = {key: value for key, value in data.items() if key not in SHORTHANDS}
-    lists = {
+    lists: dict[str, list[Any]] = {
         kind: [plain(one.held) for one in found]
         for kind, found in entries.items()
         if found and (kind not in data or isinstance(data[kind], list))
     }
-    origins = {
-        path: at
+    held = [
+        (path, inner)
         for kind, found in entries.items()
         for place, one in enumerate(found)
-        for path, at in places(one.held, (kind, place))
-        if path != at
-    }
-    return Expanded({**rest, **lists}, origins, tuple(dict.fromkeys(problems)))
+        for path, inner in places(one.held, (kind, place))
+    ]
+    return Expanded(
+        data={**rest, **lists},
+        origins={path: inner.at for path, inner in held if path != inner.at},
+        keys={path: inner.key_at for path, inner in held if inner.key_at is not None},
+        problems=tuple(dict.fromkeys(problems)),
+    )
 
 
 def _list(value: Any) -> list[Any]:
@@ -128,21 +136,19 @@ def _equal_names(kind: Kind, entries: list[_Entry], lines: Mapping[Path, int]) -
         other = first.setdefault(name.value, one)
         if other is one or one.made is None:
             continue
-        at = (*one.held.at, "name")
+        at, said = (*one.held.at, "name"), shown(name.value)
         if other.made is not None and other.held.at == one.held.at:
-            text = f"{shown(name.value)} is made twice, by {other.made.of} and by {one.made.of}; use every axis in the name"
+            text = f"{said} is made twice, by {other.made.of} and by {one.made.of}; use every axis in the name"
         else:
-            line = line_of(other.held.at if other.made is None else (*other.held.at, "name"), lines)
-            text = (
-                f"{shown(name.value)} is made for {one.made.of}, but line {line} has this name, too; names must be unique"
-            )
+            line = line_of((*other.held.at, "name"), lines)
+            text = f"{said} is made for {one.made.of}, but line {line} has this name, too; names must be unique"
         yield Problem(at, text)
 
 
 def _with_names(entries: Mapping[Kind, list[_Entry]], problems: list[Problem]) -> list[_Entry]:
     """The benchmarks with the names of the configurations that their `for` chooses."""
-    configurations = [plain(one.held) for one in entries["configurations"]]
-    tables = [one if isinstance(one, Mapping) else {} for one in configurations]
+    plains = [plain(one.held) for one in entries["configurations"]]
+    tables = [one if isinstance(one, Mapping) else {} for one in plains]
     facts = [facts_of(one) for one in tables]
     found = []
     for one in entries["benchmarks"]:
@@ -150,19 +156,26 @@ def _with_names(entries: Mapping[Kind, list[_Entry]], problems: list[Problem]) -
         if not isinstance(table, dict) or FOR not in table:
             found.append(one)
             continue
-        selection = table[FOR]
+        at = table[FOR].at
+        try:
+            names = [tables[place].get("name") for place in _chosen(table, facts)]
+        except NotASelection as error:
+            problems.append(Problem(at, str(error)))
+            names = []
         rest = {key: value for key, value in table.items() if key != FOR}
-        if "configurations" in table:
-            problems.append(Problem(selection.at, "a benchmark has `for` or `configurations`, not both; remove one"))
-        elif not isinstance(selection.value, str):
-            text = f'{shown(plain(selection))} is not allowed; expected: a selection in quotes, as "aws and not vcpus:8"'
-            problems.append(Problem(selection.at, text))
-        else:
-            try:
-                names = [tables[place].get("name") for place in chosen(selection.value, facts)]
-            except NotASelection as error:
-                problems.append(Problem(selection.at, f"{shown(selection.value)}: {error}"))
-                names = []
-            rest["configurations"] = Node([Node(name, selection.at) for name in names], selection.at)
+        rest["configurations"] = Node([Node(name, at) for name in names], at)
         found.append(_Entry(Node(rest, one.held.at), one.made))
     return found
+
+
+def _chosen(benchmark: Mapping[str, Node], facts: Sequence[Facts]) -> list[int]:
+    selection = plain(benchmark[FOR])
+    if "configurations" in benchmark:
+        raise NotASelection("a benchmark has `for` or `configurations`, not both; remove one")
+    if not isinstance(selection, str):
+        expected = 'expected: a selection in quotes, as "aws and not vcpus:8"'
+        raise NotASelection(f"{shown(selection)} is not allowed; {expected}")
+    try:
+        return chosen(selection, facts)
+    except NotASelection as error:
+        raise NotASelection(f"{shown(selection)}: {error}") from error

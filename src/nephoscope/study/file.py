@@ -8,20 +8,19 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.study.matrix import Matrix
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
+_DEFAULTS = (
+    "keys of [[configurations]] for all of them, merged by key below what each one says; placeholders as in [[matrix]]"
+)
+_MATRIX = "many configurations (or benchmarks) at once; `plan --expanded` prints what it makes"
+
 
 class Shorthands(Frozen):
     """What stands for several configurations or benchmarks; `study/expanded.py` replaces it."""
 
     model_config = ConfigDict(extra="ignore")
 
-    defaults: dict[str, Any] = Field(
-        default={},
-        description="keys of [[configurations]] for all of them, merged by key below what each one says; placeholders "
-        "as in [[matrix]]",
-    )
-    matrix: list[Matrix] = Field(
-        default=[], description="many configurations (or benchmarks) at once; `plan --expanded` prints what it makes"
-    )
+    defaults: dict[str, Any] = Field(default={}, description=_DEFAULTS)
+    matrix: list[Matrix] = Field(default=[], description=_MATRIX)
 
 
 class BenchmarkInFile(BenchmarkEntry):
@@ -44,5 +43,5 @@ class StudyFile(Study):
     benchmarks: list[BenchmarkInFile] = Field(  # type: ignore[assignment]
         default=[], min_length=1, description="how to measure it"
     )
-    defaults: dict[str, Any] = Shorthands.model_fields["defaults"]
-    matrix: list[Matrix] = Shorthands.model_fields["matrix"]
+    defaults: dict[str, Any] = Field(default={}, description=_DEFAULTS)
+    matrix: list[Matrix] = Field(default=[], description=_MATRIX)

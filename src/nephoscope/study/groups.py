@@ -25,7 +25,7 @@ Facts = Mapping[str, frozenset[str]]
 """Key -> values of one configuration, in lower case."""
 
 
-class NotASelection(Exception):  # noqa: N818 - not an error of the program: it carries a problem of the file
+class NotASelection(Exception):
     """A selection that cannot be read, or that names what no configuration has."""
 
 
@@ -34,7 +34,9 @@ def facts_of(configuration: Mapping[str, Any]) -> Facts:
     machine = _table(configuration.get("database_machine"))
     sold = _table(configuration.get("priced_as"))
     provider = configuration.get("provider", "local")
-    seller, machine_type = (provider, machine["type"]) if "type" in machine else (sold.get("provider"), sold.get("type"))
+    seller, machine_type = provider, machine.get("type")
+    if machine_type is None:
+        seller, machine_type = sold.get("provider"), sold.get("type")
     said = machine_name(str(seller), str(machine_type)) if machine_type is not None else None
     volumes = machine.get("volumes", sold.get("volumes"))
     kinds = [_table(volume).get("kind") for volume in (volumes if isinstance(volumes, list) else [])]
@@ -62,54 +64,74 @@ def chosen(selection: str, configurations: Sequence[Facts]) -> list[int]:
     Raises:
         NotASelection: it cannot be read, a word of it fits no configuration, or nothing is left.
     """
-    everyone = frozenset(range(len(configurations)))
-    values: list[frozenset[int]] = []
-    operators: list[str] = []
-    operand_next = True
-
-    def apply() -> None:
-        operator = operators.pop()
-        last = values.pop()
-        if operator == "not":
-            values.append(everyone - last)
-        else:
-            values.append(values.pop() & last if operator == "and" else values.pop() | last)
-
+    stacks = _Stacks(frozenset(range(len(configurations))))
     for token in _tokens(selection):
         word = token.lower()
-        starts = word in ("not", "(") or (word not in _OPERATORS and word != ")")
-        if starts != operand_next:
-            raise NotASelection(f"{shown(token)} is not expected there; {_HOW}")
-        if word == "not" or word == "(":
-            operators.append(word)
-        elif word in _OPERATORS:
-            while operators and _OPERATORS.get(operators[-1], 0) >= _OPERATORS[word]:
-                apply()
-            operators.append(word)
-            operand_next = True
+        stacks.expect(token, starts=word not in {"and", "or", ")"})
+        if word in {"not", "("}:
+            stacks.operators.append(word)
         elif word == ")":
-            while operators and operators[-1] != "(":
-                apply()
-            if not operators:
-                raise NotASelection("a closing parenthesis has no opening one")
-            operators.pop()
+            stacks.close()
+        elif word in _OPERATORS:
+            stacks.join(word)
         else:
-            values.append(_having(token, configurations))
-            operand_next = False
-    if operand_next:
-        raise NotASelection(f"{'a word is missing at the end' if values else 'it is empty'}; {_HOW}")
-    if "(" in operators:
-        raise NotASelection("an opening parenthesis has no closing one")
-    while operators:
-        apply()
-    if not values[0]:
+            stacks.values.append(_having(token, configurations))
+            stacks.starting = False
+    found = stacks.result()
+    if not found:
         raise NotASelection("no configuration fits it")
-    return sorted(values[0])
+    return sorted(found)
+
+
+class _Stacks:
+    """Dijkstra's shunting yard over sets: without recursion, so that no nesting is too deep."""
+
+    def __init__(self, everyone: frozenset[int]) -> None:
+        self._everyone = everyone
+        self.values: list[frozenset[int]] = []
+        self.operators: list[str] = []
+        self.starting = True
+        """Whether a word, `not` or an opening parenthesis comes next."""
+
+    def expect(self, token: str, *, starts: bool) -> None:
+        if starts != self.starting:
+            raise NotASelection(f"{shown(token)} is not expected there; {_HOW}")
+
+    def join(self, word: str) -> None:
+        """`and` or `or`, after everything that binds as tightly."""
+        while self.operators and _OPERATORS.get(self.operators[-1], 0) >= _OPERATORS[word]:
+            self._apply()
+        self.operators.append(word)
+        self.starting = True
+
+    def close(self) -> None:
+        while self.operators and self.operators[-1] != "(":
+            self._apply()
+        if not self.operators:
+            raise NotASelection("a closing parenthesis has no opening one")
+        self.operators.pop()
+
+    def result(self) -> frozenset[int]:
+        if self.starting:
+            raise NotASelection(f"{'a word is missing at the end' if self.values else 'it is empty'}; {_HOW}")
+        if "(" in self.operators:
+            raise NotASelection("an opening parenthesis has no closing one")
+        while self.operators:
+            self._apply()
+        return self.values[0]
+
+    def _apply(self) -> None:
+        operator, last = self.operators.pop(), self.values.pop()
+        if operator == "not":
+            self.values.append(self._everyone - last)
+        else:
+            first = self.values.pop()
+            self.values.append(first & last if operator == "and" else first | last)
 
 
 def _tokens(selection: str) -> list[str]:
-    tokens, place = [], 0
-    text = selection.rstrip()
+    tokens: list[str] = []
+    place, text = 0, selection.rstrip()
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:

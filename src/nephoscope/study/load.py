@@ -110,7 +110,8 @@ def _as_written(problems: Sequence[Problem], whole: Expanded) -> Iterator[Proble
     """Problems of what a shorthand made, at the shorthand: one for all configurations that have it."""
     found: dict[Problem, list[Path]] = {}
     for problem in problems:
-        found.setdefault(Problem(whole.written_at(problem.path), problem.text), []).append(problem.path)
+        at = whole.written_at(problem.path, of_key=problem.of_key)
+        found.setdefault(Problem(at, problem.text), []).append(problem.path)
     for problem, paths in found.items():
         if paths == [problem.path]:
             yield problem

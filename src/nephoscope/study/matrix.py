@@ -179,10 +179,11 @@ def _fits(pattern: Any, value: Node) -> bool:
 def _wrong_by(raw: Mapping[str, Any], at: Path, combinations: Sequence[_Combination]) -> Iterator[Problem]:
     """Patterns that match no value, and placeholders that cannot be given a value here."""
     for axis, patterns in raw.get("by", {}).items():
-        there = {written(one.axes[axis].value): one.axes[axis] for one in combinations}
+        every = [*node(raw["axes"][axis], at).value, *(one.axes[axis] for one in combinations)]
+        there = {written(value.value): value for value in every}
         for pattern, given in patterns.items():
             path = (*at, "by", axis, pattern)
-            if there and not any(_fits(pattern, value) for value in there.values()):
+            if not any(_fits(pattern, value) for value in there.values()):
                 near = nearest(pattern, there)
                 hint = f'; did you mean "{near}"?' if near else ""
                 yield Problem(path, f"matches no value of the axis `{axis}`{hint}")
@@ -197,9 +198,7 @@ def _wrong_by(raw: Mapping[str, Any], at: Path, combinations: Sequence[_Combinat
 def _unused(raw: Mapping[str, Any], at: Path, template: Node) -> Iterator[Problem]:
     """Values that no placeholder asks for are slips of the pen."""
     givers = [
-        inner
-        for patterns in node(raw.get("by", {}), (*at, "by")).value.values()
-        for inner in patterns.value.values()
+        inner for patterns in node(raw.get("by", {}), (*at, "by")).value.values() for inner in patterns.value.values()
     ]
     included = node(raw.get("include", []), (*at, "include")).value
     axes = node(raw["axes"], (*at, "axes"))

@@ -1,4 +1,4 @@
-"""Values of a study file that remember where they were written, so that what is made of them can be traced to a line."""
+"""Values of a study file that know their place in it, so that what is made of them can be traced to a line."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,10 +14,12 @@ class Node:
     value: Any
     """A table (dict of nodes), a list of nodes, or a scalar."""
     at: Path
+    key_at: Path | None = None
+    """Place of the key that holds it, if the value was filled in from elsewhere."""
 
 
 def node(value: Any, at: Path) -> Node:
-    """A value as read from TOML that stands at a path."""
+    """A value as read from TOML at a path of the file."""
     if isinstance(value, Mapping):
         return Node({key: node(inner, (*at, key)) for key, inner in value.items()}, at)
     if isinstance(value, list):
@@ -42,9 +44,9 @@ def plain(held: Node) -> Any:
     return held.value
 
 
-def places(held: Node, path: Path) -> Iterator[tuple[Path, Path]]:
-    """Path of everything inside a value that now stands at `path` -> path at which the file says it."""
-    yield path, held.at
+def places(held: Node, path: Path) -> Iterator[tuple[Path, Node]]:
+    """Everything inside a value that is now at `path`, with its path."""
+    yield path, held
     if isinstance(held.value, dict):
         inside = list(held.value.items())
     else:

@@ -6,7 +6,7 @@ number or a table. `{size?}` may lack a value: then its key is left out. `{type:
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Formatter
 from typing import Any
 
@@ -21,7 +21,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9.]+")
 _EXPECTED = "expected: `{name}`, `{name?}` or `{name:slug}`, with lower-case letters, digits and _; write a brace as {{"
 
 
-class Unfilled(Exception):  # noqa: N818 - not an error of the program: it carries a problem of the file
+class Unfilled(Exception):
     """A placeholder that cannot be filled in."""
 
     def __init__(self, path: Path, text: str, lacking: str | None = None) -> None:
@@ -77,11 +77,12 @@ def filled(held: Node, values: Mapping[str, Node], waiting: tuple[str, ...] = ()
 def _filled_text(held: Node, values: Mapping[str, Node], waiting: tuple[str, ...]) -> Node | None:
     parts = list(_parts(held))
     if len(parts) == 1 and parts[0].name and not parts[0].literal and not parts[0].slug:
-        return _value(parts[0], held, values, waiting)
+        value = _value(parts[0], held, values, waiting)
+        return value and replace(value, key_at=held.at)
     found = [(part, _value(part, held, values, waiting) if part.name else None) for part in parts]
     text = "".join(part.literal + (_as_text(part, value, held) if value else "") for part, value in found)
     first = next((value.at for _, value in found if value), held.at)
-    return Node(text, first)
+    return Node(text, first, key_at=held.at)
 
 
 def _value(part: _Part, held: Node, values: Mapping[str, Node], waiting: tuple[str, ...]) -> Node | None:
@@ -101,7 +102,7 @@ def _value(part: _Part, held: Node, values: Mapping[str, Node], waiting: tuple[s
 
 def _as_text(part: _Part, value: Node, held: Node) -> str:
     if isinstance(value.value, dict | list):
-        text = f"the value of `{{{part.name}}}` is {shown(plain(value))}, which cannot stand inside a text"
+        text = f"the value of `{{{part.name}}}` is {shown(plain(value))}, which cannot be part of a text"
         raise Unfilled(held.at, text)
     text = written(value.value)
     return _NOT_IN_NAMES.sub("-", text.lower()) if part.slug else text
@@ -118,7 +119,7 @@ def escaped(held: Node) -> Node:
 
 
 def written(value: Any) -> str:
-    """A scalar as it stands in a name or in a key of `by`: 8, 1.5, true, gp3."""
+    """A scalar as a name or a key of `by` shows it: 8, 1.5, true, gp3."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -53,7 +53,7 @@ max_hours = 2
 name = "one-cpu"                   # lower-case letters, digits, dots and dashes
 provider = "local"                 # local: this machine; emulated: this machine split into several (root); ssh: yours;
                                    # fake: no machine at all, for a rehearsal
-# labels = { storage = "fast" }    # columns and filters of the report, words of `for` below; not part of what is measured
+# labels = { storage = "fast" }    # columns and filters of the report, and words of `for` below
 # rented = true                    # only local and ssh: it is a cloud's machine, see `nephoscope doctor`
 # region, zone, other_zones: where a cloud creates machines; "local" has none.
 # price_usd_per_hour = 0.34        # for the whole cluster; without it, no cost is computed (missing is never 0)

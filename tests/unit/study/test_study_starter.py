@@ -8,8 +8,8 @@ import pytest
 
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import StudyError
-from nephoscope.study.load import load_study
 from nephoscope.study.file import StudyFile
+from nephoscope.study.load import load_study
 from nephoscope.study.reference import main, study_reference
 from nephoscope.study.starter import starter_study
 from nephoscope.study.wanted import Schema
