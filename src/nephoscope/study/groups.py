@@ -157,9 +157,9 @@ def _having(token: str, configurations: Sequence[Facts]) -> frozenset[int]:
         if any(fnmatchcase(value, wanted) for one in keys for value in facts.get(one, ()))
     )
     if not fits:
-        there = sorted({value for facts in configurations for one in keys for value in facts.get(one, ())})
-        near = nearest(wanted, there)
-        hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(there) or 'none'}"
+        values = sorted({value for facts in configurations for one in keys for value in facts.get(one, ())})
+        near = nearest(wanted, values)
+        hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(values) or 'none'}"
         raise NotASelection(f"{shown(token)} fits no configuration; {hint}")
     return fits
 

@@ -1,7 +1,9 @@
 """Defaults, matrices and selections: what they stand for, and what a person reads when one is wrong."""
 
+import contextlib
 import hashlib
 import json
+import re
 from collections import defaultdict
 from typing import Any
 
@@ -155,8 +157,8 @@ def changed(old: str, new: str) -> str:
         (
             f'{HEAD}[[configurations]]\nname = "2-1gb"\n{MATRIX}',
             (
-                's.toml:6: matrix[0].name: "2-1gb" is made for cpus = 2, buffers = "1GB", but line 4 has this name, too; '
-                "names must be unique"
+                's.toml:6: matrix[0].name: "2-1gb" is made for cpus = 2, buffers = "1GB", but line 4 has this name, too'
+                "; names must be unique"
             ),
         ),
         (changed("[1, 2]", "[]"), "s.toml:5: matrix[0].axes.cpus: [] is not allowed; expected: a list of at least 1"),
@@ -189,8 +191,8 @@ def changed(old: str, new: str) -> str:
         (
             changed('"{buffers}"', '"{bufers}"'),
             (
-                "s.toml:10: matrix[0].database.settings.shared_buffers: nothing gives a value to `{bufers}`; did you mean "
-                "`{buffers}`?"
+                "s.toml:10: matrix[0].database.settings.shared_buffers: nothing gives a value to `{bufers}`; did you "
+                "mean `{buffers}`?"
             ),
         ),
         (changed('"{buffers}"', '"{buffers"'), "s.toml:10: matrix[0].database.settings.shared_buffers: "),
@@ -320,3 +322,36 @@ def test_custom_machine_types_of_gcp_end_with_their_memory() -> None:
     found = machine_name("gcp", "n2-custom-8-32768")
     assert (found.family, found.vcpus, found.series) == ("n2-custom", 8, "n-custom")
     assert toml_value(1e16) == "1e+16"
+
+
+TOKENS = re.findall(
+    r"\w+|\s+|.", f'{HEAD}[defaults]\nrented = true\n{MATRIX}include = [{{ cpus = 8, buffers = "4GB" }}]\n'
+)
+JUNK = st.sampled_from(
+    ['"', "{", "}", "[", "]", "=", ".", "{x}", "{{", "?", "-1", "true", "[]", "{}", "\n", "*", "for"]
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(TOKENS) - 1), JUNK), min_size=1, max_size=3))
+@settings(max_examples=300, deadline=None)
+def test_damaged_matrices_raise_nothing_but_study_errors(changes: list[tuple[int, str]]) -> None:
+    tokens = list(TOKENS)
+    for index, junk in changes:
+        tokens[index] = junk
+    with contextlib.suppress(StudyError):
+        load_study("".join(tokens), "s.toml", KNOWN)
+
+
+WILD = st.recursive(
+    st.booleans() | st.integers(-2, 99) | st.sampled_from(["a", "{a}", "{b?}", "{", "*", "aws"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "name"]), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["name", "axes", "by", "include", "exclude", "makes", "labels"]), WILD), WILD)
+@settings(max_examples=300, deadline=None)
+def test_wild_values_of_matrices_raise_nothing_but_study_errors(matrix: dict[str, Any], defaults: Any) -> None:
+    text = f"{HEAD}defaults = {toml_value(defaults)}\nmatrix = [{toml_value(matrix)}]\n"
+    with contextlib.suppress(StudyError):
+        load_study(text, "s.toml", KNOWN)
