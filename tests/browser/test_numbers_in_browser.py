@@ -52,8 +52,8 @@ def test_every_configuration_has_its_marks(page: Any) -> None:
     assert rules["ping: distribution of round-trip times"] == 1, "light in fibre"
     assert signs["fio: I/O rate by job"] == (5 + 6) * machines, "a mixed job is in both"
     for kind in ("reads", "writes"):
-        assert signs[f"sysbench-fileio: {kind}: effect of more threads"] == 3 * 6 * machines
-        assert lines[f"sysbench-fileio: {kind}: effect of more threads"] == 3 * machines
+        assert signs[f"sysbench-fileio: {kind}: effect of more threads"] == 4 * 6 * machines
+        assert lines[f"sysbench-fileio: {kind}: effect of more threads"] == 4 * machines
     assert signs["stress-ng: Bogo operations (matrix), per CPU, small and large machines"] == machines
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nephoscope.model.rows import RawFileRow
 from tests.support.report_folder import write_report
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
@@ -39,7 +40,9 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def report_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results") / "report"
-    write_report(example.laptop(), folder)
+    study = example.laptop()
+    files = [RawFileRow(trial=row.trial, file="out.json", size_bytes=7, sha256="ab" * 32) for row in study.trials]
+    write_report(study.model_copy(update={"raw_files": files}), folder)
     return folder / "evidence.html"
 
 
@@ -110,10 +113,20 @@ def test_links_to_trials_lead_to_rows(opened: Opened) -> None:
     assert opened.page.locator('a[href^="#trial-"]').count() > 48
 
 
-def test_a_point_leads_to_its_trial(browser: Any, report_path: Path) -> None:
+def test_a_point_leads_to_its_trial_whose_record_opens(browser: Any, report_path: Path) -> None:
     page = open_report(browser, report_path, 1280).page
     page.locator("#benchmarks .mark-symbol path").first.click(force=True)
     page.wait_for_function("location.hash.startsWith('#trial-')")
+    record = page.locator("tr.record")
+    record.wait_for()
+    assert record.locator("h4").all_inner_texts()[0] == "Verdict"
+    for text in ("Numbers", "Machine before the trial", "out.json, 7 bytes", "ab" * 32):
+        assert text in record.inner_text()
+    other = page.locator("#trial-list tr[id^=trial-]:not(:has(+ .record)) a:visible").first.get_attribute("href")
+    page.locator(f'#trial-list a[href="{other}"]').click()
+    page.wait_for_function("document.querySelectorAll('tr.record').length === 2")
+    page.locator(f'#trial-list a[href="{other}"]').click()
+    assert record.count() == 1
     page.context.close()
 
 

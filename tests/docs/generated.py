@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from typer.testing import CliRunner
@@ -25,6 +26,7 @@ from nephoscope.stats.median import median_coverage, median_rank
 from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
 from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
+from tests.docs.counterparts import figures_table
 from tests.docs.disturbances import disturbance, throttled
 from tests.docs.pages import ROOT
 from tests.docs.placements import placements
@@ -42,6 +44,7 @@ COMMANDS = (
     "report",
     "claims",
     "compare",
+    "serve",
     "query",
     "demo",
     "clean",
@@ -80,6 +83,7 @@ def parts() -> dict[str, str]:
         "throttled": throttled,
         "placements": placements,
         "leaderboard-simulations": leaderboard_simulations,
+        **{f"figures-{report}": partial(figures_table, report) for report in ("2018", "2020", "2022")},
     }
     return {name: make() for name, make in makers.items()}
 

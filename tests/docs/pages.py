@@ -25,7 +25,7 @@ _STUDY = re.compile(
     r"<!-- a study(?:, saved as (?P<name>[\w.-]+))? -->\n```toml\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _GENERATED = re.compile(
-    r"(?P<head><!-- generated: (?P<name>[a-z-]+) -->\n)(?P<body>.*?)(?P<tail><!-- end of generated -->)", re.DOTALL
+    r"(?P<head><!-- generated: (?P<name>[a-z0-9-]+) -->\n)(?P<body>.*?)(?P<tail><!-- end of generated -->)", re.DOTALL
 )
 
 

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from nephoscope.app.stages import planning
 from nephoscope.benchmarks.load.contract import OUTPUT_LINE
@@ -35,6 +36,21 @@ def test_commands_run_and_say_what_the_page_shows(page: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(("page", "study"), STUDIES, ids=[pages.name_of(page) for page, _ in STUDIES])
 def test_studies_plan(page: Path, study: str) -> None:
     assert planning.plan(planning.load(study, pages.name_of(page))).trials
+
+
+def test_a_workflow_runs_the_commands_that_its_page_tries() -> None:
+    page = TEXTS[pages.ROOT / "docs" / "how-to" / "use-in-ci.md"]
+    (text,) = pages.blocks(page, "yaml")
+    steps = yaml.safe_load(text)["jobs"]["performance"]["steps"]
+    scripts = [step["run"] for step in steps if "run" in step]
+    tried = {command.text for session in pages.sessions(page) for command in session.commands}
+    ours = {line for script in scripts for line in script.splitlines() if line.startswith("nephoscope ")}
+    assert ours == tried
+    for script in scripts:
+        assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0, script
+    targets = re.findall(r"^make -C nephoscope ([a-z-]+)", "\n".join(scripts), re.MULTILINE)
+    assert targets
+    assert all(re.search(rf"^{target}:", MAKEFILE, re.MULTILINE) for target in targets)
 
 
 def test_every_study_of_a_page_is_marked() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.databases.base import Endpoint
-from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
+from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries, server_of_this_machine
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
@@ -28,7 +28,7 @@ def three_and_load() -> Configuration:
 
 def test_a_commit_waits_for_one_of_two_standbys_and_outlives_the_other(tmp_path: Path) -> None:
     request = ClusterRequest(f"s-{tmp_path.name}", three_and_load(), tmp_path)
-    provider, database = EmulatedProvider(), PostgresDatabase(lambda: find_binaries(embedded_folder()), {})
+    provider, database = EmulatedProvider(), PostgresDatabase(server_of_this_machine, {})
 
     async def scenario(cluster: Cluster) -> None:
         endpoint = await database.start(cluster, DatabaseSettings(connections=4), tmp_path / "postgres.log")

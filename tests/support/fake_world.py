@@ -57,6 +57,7 @@ class Heard:
     again: list[tuple[str, list[str], float]] = field(default_factory=list)
     repeated: list[tuple[str, str]] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
+    loads: list[tuple[str, float | None]] = field(default_factory=list)
     finished_before: int = 0
 
     def study_started(self, planned: int, finished_before: int) -> None:
@@ -67,6 +68,12 @@ class Heard:
 
     def value(self, text: str) -> None:
         self.values.append(text)
+
+    def loading(self, trial_id: str, share: float | None) -> None:
+        self.loads.append((trial_id, share))
+
+    def loaded(self, trial_id: str) -> None:
+        self.loads.append((trial_id, 1.0))
 
     def trial_again(self, trial: PlannedTrial, reasons: list[str], wait_s: float) -> None:
         self.again.append((trial.intent.id, reasons, wait_s))

@@ -10,6 +10,7 @@ from typing import Any
 from nephoscope.app import cli
 from nephoscope.app.console import talk
 from nephoscope.app.progress import LiveProgress
+from nephoscope.app.remaining import Remaining
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.app.wiring import real_world
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
@@ -81,7 +82,7 @@ def main(study_file: str, out: str, where: str, clusters: str, max_usd: str, sta
     with folder.lock():
         planned = plan(study)
         adopt_plan(folder, text, planned, replan=False)
-        with LiveProgress(talk(), SystemClock(), len(planned.trials), 1.0) as progress:
+        with LiveProgress(talk(), SystemClock(), Remaining(planned.trials)) as progress:
             world = real_world(progress)
             provider = provider_of(where)
             world = replace(world, providers={provider.name: provider}, observe=observe_disturbed)

@@ -59,11 +59,14 @@ def made_results(
         many = values[intent.configuration_name]
         value = many[intent.replicate - 1] if intent.replicate <= len(many) else None
         if value is not None:
-            _write(folder, intent, value, (facts or {}).get(intent.configuration_name, {}))
+            write_trial(folder, intent, value, (facts or {}).get(intent.configuration_name, {}))
     return folder
 
 
-def _write(folder: ResultsFolder, intent: TrialIntent, value: Value, facts: Mapping[str, Any]) -> None:
+def write_trial(
+    folder: ResultsFolder, intent: TrialIntent, value: Value, facts: Mapping[str, Any] | None = None
+) -> None:
+    """One more trial of the plan, as `run` would have left it."""
     attempt = folder.trial(intent.id).new_attempt(intent)
     provider, at = str(intent.configuration["provider"]), START_UNIX_MS + 60_000 * intent.position
     name = {"local": "local"}.get(provider, intent.configuration_name)
@@ -83,7 +86,7 @@ def _write(folder: ResultsFolder, intent: TrialIntent, value: Value, facts: Mapp
             tool_versions={},
         )
     )
-    seen = Facts(**{"at_unix_ms": at, "hostname": name, "cpu_model": "made", "cpus_online": 1, **facts})
+    seen = Facts(**{"at_unix_ms": at, "hostname": name, "cpu_model": "made", "cpus_online": 1, **(facts or {})})
     attempt.write_facts(FactsRecord(machine=name, before=seen, after=seen))
     if isinstance(value, str):
         verdict = Verdict(check="foreign-load", verdict=VerdictKind.INVALID, reason=value)

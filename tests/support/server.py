@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nephoscope.databases.base import Endpoint
-from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
+from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.databases.postgres.database import PostgresDatabase, _with_database
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
@@ -40,7 +40,7 @@ class Server:
 def server(folder: Path) -> Iterator[Server]:
     machine = this_machine(folder, cpus=(0, 1))
     cluster = Cluster("tests", (machine,), machine)
-    database = PostgresDatabase(lambda: find_binaries(embedded_folder()), {})
+    database = PostgresDatabase(server_of_this_machine, {})
     loop = asyncio.new_event_loop()
     settings = DatabaseSettings(connections=16, settings={"shared_buffers": "128MB"})
     try:

@@ -46,6 +46,7 @@ from nephoscope.analysis.transfers import months_of, transfers_of
 from nephoscope.analysis.units import counted_cells
 from nephoscope.analysis.usable import usable_cells
 from nephoscope.analysis.wan_floor import wan_floors_of
+from nephoscope.analysis.within import within_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.model.analysed import AnalysedStudy, Levels, OnlyDifference
@@ -204,6 +205,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         growth=list(findings.growth),
         passes=passes_of(measurements),
         wan_floors=wan_floors_of(inputs.study, asked),
+        within=within_of(measurements),
         steal=list(findings.steal),
         delivered=delivered,
         raw_files=ordered(inputs.raw_files, RawFileRow),

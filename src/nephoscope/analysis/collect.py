@@ -43,7 +43,7 @@ from nephoscope.study.model import Study
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
 """Failures that mean that a benchmark could not even start on this machine."""
 
-TABLES_VERSION = 11
+TABLES_VERSION = 12
 """Rises when an analysis of the same trials would hold other tables."""
 
 Metrics = Mapping[str, Mapping[str, Metric]]
@@ -114,7 +114,7 @@ def collect(
     if again is not None:
         rows = [replace(row, attempt=again.read(row.attempt, row.intent) if row.attempt else None) for row in rows]
     source = folder.source()
-    used = imported_rows(plan, source) if source else _benchmark_rows(plan, benchmarks)
+    used = imported_rows(plan, source) if source else benchmark_rows(plan, benchmarks)
     metrics = {row.benchmark: {metric.name: metric for metric in row.metrics} for row in used}
     subjects = {row.benchmark: row.subject for row in used}
     trials = {row.intent.id: trial_row(folder, row, subjects[row.intent.benchmark.name]) for row in rows}
@@ -132,7 +132,7 @@ def collect(
             found
             for intent, attempt in begun
             if trials[intent.id].state == "finished"
-            for found in _measurement_rows(intent, attempt, trials[intent.id], metrics, benchmarks)
+            for found in measurement_rows(intent, attempt, trials[intent.id], metrics, benchmarks)
         ],
         machines=[seen for intent, attempt in begun for seen in _observed(intent, attempt)],
         commands={intent.id: attempt.commands() for intent, attempt in begun},
@@ -321,7 +321,12 @@ def _client_cpu_share(row: Stored) -> float | None:
     return client_cpu_share(found[0], started.client_cpus) if found else None
 
 
-def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[BenchmarkRow]:
+def benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[BenchmarkRow]:
+    """Every benchmark of a plan with its metrics.
+
+    Raises:
+        InputError: this version does not know one of them, or knows another version of it.
+    """
     rows: dict[str, BenchmarkRow] = {}
     for planned in plan.trials:
         use = planned.intent.benchmark
@@ -372,9 +377,14 @@ def imported_rows(plan: Plan, source: SourceRecord) -> list[BenchmarkRow]:
     ]
 
 
-def _measurement_rows(
+def measurement_rows(
     intent: TrialIntent, attempt: Attempt, trial: TrialRow, metrics: Metrics, benchmarks: Mapping[str, Benchmark]
 ) -> list[MeasurementRow]:
+    """What a trial measured.
+
+    Raises:
+        InputError: another version of its benchmark measured it.
+    """
     use, stored = intent.benchmark, attempt.measurements()
     unknown = sorted({found.metric for found in stored} - metrics[use.name].keys())
     if unknown and use.uses in benchmarks:

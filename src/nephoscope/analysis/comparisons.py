@@ -36,6 +36,8 @@ Row = TypeVar("Row", bound=Comparison)
 MAX_UNDECIDABLE = 24
 """Up to this many configurations, pairs with too few values for any claim also get rows, and every undecided pair an
 estimate of how many replicates would decide it."""
+MIN_EXTRAPOLATED = 4
+"""With fewer values of a configuration, their spread says nothing about how many replicates would decide a pair."""
 MAX_PAIRS = 20_000
 """Pairs of all leaderboards together that get rows; with more, only those of headline metrics do."""
 
@@ -161,7 +163,8 @@ def _row(
     margin = margin_percent / 100
     verdict = verdict_of(relation(interval, p_adjusted, equivalence_margin=margin, alpha=alpha), board.direction)
     more = None
-    if verdict is ComparisonVerdict.UNRESOLVED and len(board.members) <= MAX_UNDECIDABLE:
+    enough = min(n_left, n_right) >= MIN_EXTRAPOLATED
+    if verdict is ComparisonVerdict.UNRESOLVED and enough and len(board.members) <= MAX_UNDECIDABLE:
         level = alpha if interval is None or p_adjusted == 0 else alpha * pair.p_value / p_adjusted
         each = replicates_to_decide(pair.ratio, pair.deviation, equivalence_margin=margin, alpha=level)
         more = None if each is None else max(1, each - min(n_left, n_right))

@@ -1,5 +1,6 @@
 """What is known of each configuration's machine: as ordered, and as observed."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from nephoscope.analysis.cpu_designs import design_of, vendor_of
@@ -7,6 +8,9 @@ from nephoscope.model.rows import ConfigurationRow, MachineRow
 from nephoscope.model.units import GIB
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration, Study
+
+_SIZE = re.compile(r" P\d+( [A-Z]+)?$")
+"""The end of a kind that says how large a disk is, and how it is copied: ' P30 LRS'."""
 
 
 def configurations_of(study: Study, names: Mapping[str, str], machines: Sequence[MachineRow]) -> list[ConfigurationRow]:
@@ -45,4 +49,14 @@ def _row(name: str, asked: Configuration, seen: MachineRow | None) -> Configurat
         threads_per_core=facts.threads_per_core if facts else None,
         numa_nodes=facts.numa_nodes if facts else None,
         labels=asked.labels,
+        storage=_storage(asked),
     )
+
+
+def _storage(asked: Configuration) -> str | None:
+    """What holds the data, as ordered. Azure's kinds name a size, which is no kind: 'Premium SSD P30 LRS'."""
+    machine, sold = asked.database_machine, asked.priced_as
+    volumes = machine.volumes or (sold.volumes if sold else None)
+    if volumes:
+        return " + ".join(dict.fromkeys(_SIZE.sub("", one.kind) for one in volumes))
+    return "local SSD" if machine.local_ssds else None

@@ -1,181 +1,280 @@
-"""Compares two analysed studies like for like: performance, price, and performance per dollar."""
+"""What changed from one analysed study to another: headline metrics, prices, and the answers to their questions."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
 
+from nephoscope.analysis.agreement import agree
 from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.delivered import disturbed_trials
+from nephoscope.analysis.edition_answers import also_different, best_changes, contrast_changes
+from nephoscope.analysis.matching import Counterparts, counterparts
 from nephoscope.analysis.units import counted_cells
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.editions import EditionOverall, EditionRow
+from nephoscope.model.editions import EditionCard, EditionRow, Editions, LeftOut
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict
-from nephoscope.stats.bootstrap import mean_ratio, mean_ratio_interval
-from nephoscope.stats.decide import ALPHA, holm, relation
-from nephoscope.stats.ratio import RatioEstimate, compare
+from nephoscope.stats.change import MIN_VALUES, Change, Measured, change
+from nephoscope.stats.decide import ALPHA, relation
+from nephoscope.stats.ratio import RatioInterval
 
 _Key = tuple[str, str, str]
+"""Benchmark, metric, configuration."""
 
 
-def editions_of(
-    before: AnalysedStudy, after: AnalysedStudy, *, basis: str, alpha: float = ALPHA
-) -> tuple[list[EditionRow], list[str]]:
-    """A row for each configuration and headline metric that both have, sorted; and what has no counterpart, and why.
+@dataclass(frozen=True)
+class _Pair:
+    """One headline metric of one configuration in both studies, as all trials and as the quiet ones have it."""
 
-    Like for like: the same name, the same machine type where one is known, the same benchmark in the same version with
-    the same parameters. Ratios are after / before, of the replicates that count (Hodges-Lehmann, exact interval), each
-    corrected by Holm over all rows. The price is a constant, so it moves the interval and does not widen it.
+    names: Counterparts
+    before: Cell
+    after: Cell
+    quiet: tuple[Measured, Measured] | None
+    """Values of the quiet trials; None: no trial lost CPU time."""
+
+    @property
+    def measured(self) -> tuple[Measured, Measured]:
+        """Values of all trials that count."""
+        return _measured(self.before), _measured(self.after)
+
+
+def editions_of(before: AnalysedStudy, after: AnalysedStudy, *, basis: str, alpha: float = ALPHA) -> Editions:
+    """Everything that two studies say about what changed. Ratios are after / before.
+
+    Results are compared if they are of the same benchmark in the same version with the same parameters, on two
+    configurations that belong together (see `counterparts`); everything else is listed with the reason. There is a card
+    for each headline metric and each set of differences, and a row for each of its configurations. The intervals of all
+    cards hold together with a chance of 1 - `alpha`, and so do those of all rows (Bonferroni). A price is a constant,
+    so it moves an interval and does not widen it.
 
     Args:
-        before: the older one, A.
-        after: the newer one, B.
+        before: the earlier study.
+        after: the later one, whose equivalence margin is used.
         basis: of the prices of both.
-        alpha: level of the verdicts.
+        alpha: chance that any interval of the cards is wrong; the same for the rows.
     """
+    pairs, left_out = _pairs(before, after)
+    groups: dict[tuple[str, str, tuple[str, ...]], list[_Pair]] = defaultdict(list)
+    for pair in pairs:
+        groups[pair.after.benchmark, pair.after.metric, pair.names.differs].append(pair)
+    titles = _titles(after)
+    margin = after.equivalence_margin_percent
+    common = {row.benchmark for row in after.benchmarks if not _unlike(before, after, row.benchmark)}
+    together = _Family(_claims(list(groups.values())), alpha, margin, titles)
+    alone = _Family(_claims([[pair] for pair in pairs]), alpha, margin, titles)
+    return Editions(
+        before=before.title or before.study,
+        after=after.title or after.study,
+        cards=[EditionCard(**together.fields(groups[key])) for key in sorted(groups, key=_order)],
+        rows=[_row(pair, alone, before, after, basis) for pair in pairs],
+        best=best_changes(before, after, common, titles, basis),
+        contrasts=contrast_changes(before, after, common, titles, basis),
+        also_different=also_different(before, after, [pair.names for pair in pairs]),
+        left_out=left_out,
+    )
+
+
+def _order(key: tuple[str, str, tuple[str, ...]]) -> tuple[Any, ...]:
+    benchmark, metric, differs = key
+    return differs, benchmark, metric
+
+
+def _titles(study: AnalysedStudy) -> dict[tuple[str, str], str]:
+    return {(row.benchmark, metric.name): metric.title for row in study.benchmarks for metric in row.metrics}
+
+
+def _claims(groups: Sequence[Sequence[_Pair]]) -> int:
+    """Groups with enough values for a claim: others make none, and take no power from these (Tarone 1990)."""
+    return sum(
+        all(min(len(pair.before.values), len(pair.after.values)) >= MIN_VALUES for pair in group) for group in groups
+    )
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Claims whose intervals hold together."""
+
+    claims: int
+    alpha: float
+    margin_percent: float
+    titles: Mapping[tuple[str, str], str]
+
+    def fields(self, pairs: Sequence[_Pair]) -> dict[str, Any]:
+        """Fields of a card over these configurations."""
+        first = pairs[0].after
+        found = self._change([pair.measured for pair in pairs])
+        verdict, reason = self.verdict(found.interval, first.direction), ""
+        if any(pair.quiet is not None for pair in pairs):
+            quiet = [pair.quiet or pair.measured for pair in pairs]
+            enough = all(side.values for both in quiet for side in both)
+            other = self._change(quiet).interval if enough else None
+            agreed = agree(verdict, self.verdict(other, first.direction))
+            verdict, reason = agreed.verdict, agreed.reason
+        own = [median(pair.after.values) / median(pair.before.values) for pair in pairs]
+        alone = pairs[0] if len(pairs) == 1 else None
+        return {
+            "benchmark": first.benchmark,
+            "subject": first.subject,
+            "metric": first.metric,
+            "title": self.titles.get((first.benchmark, first.metric)) or first.metric,
+            "unit": first.unit,
+            "direction": first.direction,
+            "differs": list(pairs[0].names.differs),
+            "configurations": [pair.names.after for pair in pairs],
+            "agreeing": sum((ratio > 1) == (found.ratio > 1) for ratio in own),
+            "n_before": min(len(pair.before.values) for pair in pairs),
+            "n_after": min(len(pair.after.values) for pair in pairs),
+            "before": median(alone.before.values) if alone else None,
+            "after": median(alone.after.values) if alone else None,
+            "ratio": found.ratio,
+            "low": found.interval.low if found.interval else None,
+            "high": found.interval.high if found.interval else None,
+            "coverage": 1 - self.alpha if found.interval else None,
+            "method": found.method,
+            "verdict": verdict,
+            "reason": reason,
+            "margin_percent": self.margin_percent,
+        }
+
+    def _change(self, pairs: Sequence[tuple[Measured, Measured]]) -> Change:
+        return change(pairs, 1 - self.alpha / max(1, self.claims))
+
+    def verdict(self, interval: RatioInterval | None, direction: Direction) -> ComparisonVerdict:
+        """By the interval alone, which is corrected for the family already."""
+        said = relation(interval, 0.0, equivalence_margin=self.margin_percent / 100, alpha=self.alpha)
+        if said in {"tie", "unresolved"}:
+            return ComparisonVerdict(said)
+        better = (said == "above") == (direction is Direction.HIGHER)
+        return ComparisonVerdict.BETTER if better else ComparisonVerdict.WORSE
+
+
+def _measured(cell: Cell) -> Measured:
+    return Measured(cell.values, cell.blocks)
+
+
+def _row(pair: _Pair, family: _Family, before: AnalysedStudy, after: AnalysedStudy, basis: str) -> EditionRow:
+    fields = family.fields([pair])
+    was, is_now = _month(before, pair.names.before, basis), _month(after, pair.names.after, basis)
+    price_ratio = is_now / was if was and is_now else None
+    per_dollar: RatioInterval | None = None
+    sold = price_ratio is not None and fields["direction"] is Direction.HIGHER
+    if sold and price_ratio and fields["low"] is not None:
+        per_dollar = RatioInterval(fields["low"] / price_ratio, fields["high"] / price_ratio, 1 - family.alpha)
+    return EditionRow(
+        **fields,
+        configuration=pair.names.after,
+        configuration_before=pair.names.before,
+        basis=basis,
+        month_before_usd=was,
+        month_after_usd=is_now,
+        price_ratio=price_ratio,
+        dollar_ratio=fields["ratio"] / price_ratio if sold and price_ratio else None,
+        dollar_low=per_dollar.low if per_dollar else None,
+        dollar_high=per_dollar.high if per_dollar else None,
+        dollar_verdict=family.verdict(per_dollar, Direction.HIGHER) if sold else None,
+    )
+
+
+def _pairs(before: AnalysedStudy, after: AnalysedStudy) -> tuple[list[_Pair], list[LeftOut]]:
+    """What can be compared, sorted by benchmark, metric and configuration; and what cannot, and why."""
     old, new = _headline_cells(before), _headline_cells(after)
-    left_out = [f"{_name(key)} only in A" for key in sorted(old.keys() - new.keys())]
-    left_out += [f"{_name(key)} only in B" for key in sorted(new.keys() - old.keys())]
-    rows: list[tuple[_Key, RatioEstimate, RatioEstimate | None, CostRow | None, CostRow | None]] = []
-    for key in sorted(old.keys() & new.keys()):
-        was, is_now = _cost(before, key[2], basis), _cost(after, key[2], basis)
-        reason = _unlike(before, after, key[0]) or _other_machine(was, is_now)
-        if reason or min(old[key].values[0], new[key].values[0]) <= 0:
-            left_out.append(f"{_name(key)}: {reason or 'a value is zero or negative'}")
+    quiet_old, quiet_new = _quiet_values(before), _quiet_values(after)
+    names = counterparts(before, after)
+    partner_of_new = {one.after: one for one in names}
+    pairs: list[_Pair] = []
+    left_out: list[LeftOut] = []
+    used: set[_Key] = set()
+    for key in sorted(new):
+        benchmark, metric, configuration = key
+        one = partner_of_new.get(configuration)
+        partner = (benchmark, metric, one.before) if one else None
+        if one is None or partner is None or partner not in old:
+            reason = _alone(before, benchmark, configuration_known=one is not None, where="earlier")
+            left_out.append(_left_out(key, reason, in_before=False))
             continue
-        x, y = new[key].values, old[key].values
-        per_dollar = None
-        if was and is_now and was.month_usd and is_now.month_usd and new[key].direction is Direction.HIGHER:
-            per_dollar = compare([v / is_now.month_usd for v in x], [v / was.month_usd for v in y])
-        rows.append((key, compare(x, y), per_dollar, was, is_now))
-    plain = _adjusted([estimate for _, estimate, *_ in rows])
-    dollars = _adjusted([estimate for _, _, estimate, *_ in rows])
-    margin = after.equivalence_margin_percent / 100
-    found: list[EditionRow] = []
-    for (key, estimate, per_dollar, was, is_now), p, p_dollar in zip(rows, plain, dollars, strict=True):
-        cell, prices = new[key], (was.month_usd if was else None, is_now.month_usd if is_now else None)
-        found.append(
-            EditionRow(
-                configuration=key[2],
-                benchmark=key[0],
-                subject=cell.subject,
-                metric=key[1],
-                unit=cell.unit,
-                direction=cell.direction,
-                n_before=len(old[key].values),
-                n_after=len(cell.values),
-                ratio=estimate.ratio,
-                low=estimate.interval.low if estimate.interval else None,
-                high=estimate.interval.high if estimate.interval else None,
-                coverage=estimate.interval.coverage if estimate.interval else None,
-                p_adjusted=p,
-                verdict=_verdict(estimate, p, cell.direction, margin, alpha),
-                basis=basis,
-                month_before_usd=prices[0],
-                month_after_usd=prices[1],
-                price_ratio=prices[1] / prices[0] if prices[0] and prices[1] else None,
-                dollar_ratio=per_dollar.ratio if per_dollar else None,
-                dollar_low=per_dollar.interval.low if per_dollar and per_dollar.interval else None,
-                dollar_high=per_dollar.interval.high if per_dollar and per_dollar.interval else None,
-                dollar_p_adjusted=p_dollar if per_dollar else None,
-                dollar_verdict=_verdict(per_dollar, p_dollar, Direction.HIGHER, margin, alpha) if per_dollar else None,
-            )
-        )
-    return found, left_out
+        used.add(partner)
+        reason = _unlike(before, after, benchmark) or _incomparable(old[partner], new[key])
+        if reason:
+            left_out.append(_left_out(key, reason, in_before=True))
+            continue
+        quiet = None
+        if quiet_old.hit(old[partner]) or quiet_new.hit(new[key]):
+            quiet = (quiet_old.values(partner), quiet_new.values(key))
+        pairs.append(_Pair(one, old[partner], new[key], quiet))
+    known = {one.before for one in names}
+    for key in sorted(old.keys() - used):
+        reason = _alone(after, key[0], configuration_known=key[2] in known, where="later")
+        left_out.append(_left_out(key, reason, in_before=True))
+    return pairs, left_out
 
 
-def _headline_cells(study: AnalysedStudy) -> dict[_Key, Cell]:
+def _left_out(key: _Key, reason: str, *, in_before: bool) -> LeftOut:
+    benchmark, metric, configuration = key
+    return LeftOut(configuration=configuration, benchmark=benchmark, metric=metric, in_before=in_before, reason=reason)
+
+
+def _alone(other: AnalysedStudy, benchmark: str, *, configuration_known: bool, where: str) -> str:
+    """Why a result has no counterpart in the other study."""
+    if not configuration_known:
+        return f"the {where} study has no such configuration"
+    if all(row.benchmark != benchmark for row in other.benchmarks):
+        return f"the {where} study has no such benchmark"
+    return f"the {where} study has no valid trial of it"
+
+
+@dataclass(frozen=True)
+class _Quiet:
+    """Values of trials that lost little CPU time."""
+
+    disturbed: frozenset[str]
+    cells: Mapping[_Key, Cell]
+
+    def hit(self, cell: Cell) -> bool:
+        """True if a trial of the cell was disturbed."""
+        return not self.disturbed.isdisjoint(cell.trials)
+
+    def values(self, key: _Key) -> Measured:
+        """Empty: no trial of it was quiet."""
+        return _measured(self.cells[key]) if key in self.cells else Measured(())
+
+
+def _quiet_values(study: AnalysedStudy) -> _Quiet:
+    disturbed = disturbed_trials(study.trials)
+    return _Quiet(disturbed, _headline_cells(study, lambda trial: trial not in disturbed))
+
+
+def _headline_cells(study: AnalysedStudy, wanted: Callable[[str], bool] = lambda _: True) -> dict[_Key, Cell]:
     metrics = {row.benchmark: row.metrics for row in study.benchmarks}
-    cells = counted_cells(study.trials, study.measurements, metrics)
+    cells = counted_cells(study.trials, [row for row in study.measurements if wanted(row.trial)], metrics)
     return {(c.benchmark, c.metric, c.configuration): c for c in cells if c.headline and not c.per_cpu}
 
 
-def _name(key: _Key) -> str:
-    return f"{key[2]}, {key[0]} {key[1]}"
+def _month(study: AnalysedStudy, configuration: str, basis: str) -> float | None:
+    rows: list[CostRow] = [row for row in study.costs if row.configuration == configuration and row.basis == basis]
+    return rows[0].month_usd if rows else None
 
 
-def _cost(study: AnalysedStudy, configuration: str, basis: str) -> CostRow | None:
-    rows = [row for row in study.costs if row.configuration == configuration and row.basis == basis]
-    return rows[0] if rows else None
+def _incomparable(old: Cell, new: Cell) -> str:
+    if old.unit != new.unit:
+        return f"in {old.unit} in the earlier study, in {new.unit} in the later one"
+    return "a value is zero or negative" if min(old.values[0], new.values[0]) <= 0 else ""
 
 
 def _unlike(before: AnalysedStudy, after: AnalysedStudy, benchmark: str) -> str:
-    """Why the numbers of a benchmark are not comparable; empty when they are."""
+    """Why the numbers of a benchmark are not comparable; empty: they are, or one study does not have it."""
     old, new = _benchmark(before, benchmark), _benchmark(after, benchmark)
+    if old is None or new is None:
+        return ""
     if (old.uses, old.version) != (new.uses, new.version):
-        return f"{old.uses} version {old.version} in A, {new.uses} version {new.version} in B"
+        return f"{old.uses} version {old.version} in the earlier study, {new.uses} version {new.version} in the later"
     differing = [
         name for name in {*old.parameters, *new.parameters} if old.parameters.get(name) != new.parameters.get(name)
     ]
     return f"different parameters: {', '.join(sorted(differing))}" if differing else ""
 
 
-def _benchmark(study: AnalysedStudy, name: str) -> BenchmarkRow:
-    return next(row for row in study.benchmarks if row.benchmark == name)
-
-
-def _other_machine(before: CostRow | None, after: CostRow | None) -> str:
-    if before and after and before.machine_type != after.machine_type:
-        return f"{before.machine_type} in A, {after.machine_type} in B"
-    return ""
-
-
-def _adjusted(estimates: Sequence[RatioEstimate | None]) -> list[float]:
-    """Holm over those that can claim anything; 1 for the others."""
-    able = [one.p_value for one in estimates if one and one.interval]
-    adjusted = iter(holm(able))
-    return [next(adjusted) if one and one.interval else 1.0 for one in estimates]
-
-
-def _verdict(
-    estimate: RatioEstimate, p_adjusted: float, direction: Direction, margin: float, alpha: float
-) -> ComparisonVerdict:
-    said = relation(estimate.interval, p_adjusted, equivalence_margin=margin, alpha=alpha)
-    if said in {"tie", "unresolved"}:
-        return ComparisonVerdict(said)
-    return ComparisonVerdict.BETTER if (said == "above") == (direction is Direction.HIGHER) else ComparisonVerdict.WORSE
-
-
-MIN_CONFIGURATIONS = 2
-"""With a single configuration, its own row says more."""
-
-
-def overall_of(before: AnalysedStudy, after: AnalysedStudy, rows: Sequence[EditionRow]) -> list[EditionOverall]:
-    """A row for each headline metric that at least two configurations have like for like, sorted.
-
-    Args:
-        before: the older study, A.
-        after: the newer one, B; its seed is that of the resampling.
-        rows: what is like for like; see `editions_of`.
-    """
-    old, new = _values(before), _values(after)
-    boards: dict[tuple[str, str], list[EditionRow]] = defaultdict(list)
-    for row in rows:
-        boards[row.benchmark, row.metric].append(row)
-    found: list[EditionOverall] = []
-    for (benchmark, metric), board in sorted(boards.items()):
-        if len(board) < MIN_CONFIGURATIONS:
-            continue
-        keys = [(benchmark, metric, row.configuration) for row in board]
-        pairs = [(new[key], old[key]) for key in keys]
-        interval = mean_ratio_interval(pairs, seed=after.seed)
-        found.append(
-            EditionOverall(
-                benchmark=benchmark,
-                subject=board[0].subject,
-                metric=metric,
-                direction=board[0].direction,
-                configurations=len(board),
-                least_n=min(min(row.n_before, row.n_after) for row in board),
-                ratio=mean_ratio(pairs),
-                low=interval.low if interval else None,
-                high=interval.high if interval else None,
-                coverage=interval.coverage if interval else None,
-            )
-        )
-    return found
-
-
-def _values(study: AnalysedStudy) -> dict[tuple[str, str, str], tuple[float, ...]]:
-    metrics = {row.benchmark: row.metrics for row in study.benchmarks}
-    cells = counted_cells(study.trials, study.measurements, metrics)
-    return {(c.benchmark, c.metric, c.configuration): c.values for c in cells if c.headline and not c.per_cpu}
+def _benchmark(study: AnalysedStudy, name: str) -> BenchmarkRow | None:
+    return next((row for row in study.benchmarks if row.benchmark == name), None)

@@ -11,7 +11,7 @@ from nephoscope.model.errors import InputError
 
 
 def query(folder: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Names of columns, and rows.
+    """Names of columns, and rows; a time with a time zone is text, in UTC.
 
     The tables are read first; then DuckDB is closed against every file, network and setting.
 
@@ -24,6 +24,7 @@ def query(folder: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     with duckdb.connect(":memory:") as connection:
         for name, path in known.items():
             connection.execute(f"create table {name} as select * from read_parquet(?)", [str(path)])  # noqa: S608  # ours
+        connection.execute("set timezone = 'UTC'")
         connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")
         try:
@@ -31,10 +32,24 @@ def query(folder: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
                 raise InputError("a query must be a single SELECT statement", hint=f"tables: {', '.join(known)}")
             found = connection.execute(statements[0])
-            columns = [str(column[0]) for column in found.description or ()]
-            return columns, found.fetchall()
+            columns = [(str(column[0]), str(column[1])) for column in found.description or ()]
+            if any(_ZONED in kind for _, kind in columns):
+                found = connection.execute(_with_times_as_text(statements[0].query, [kind for _, kind in columns]))
+            return [name for name, _ in columns], found.fetchall()
         except duckdb.Error as error:
             raise InputError(f"the query failed: {error}", hint=_hint(connection, sql, list(known))) from error
+
+
+_ZONED = "WITH TIME ZONE"
+"""Part of the types for which DuckDB's Python values need a package of their own, pytz."""
+
+
+def _with_times_as_text(sql: str, kinds: Sequence[str]) -> str:
+    """The same query, in which times with a time zone are text."""
+    names = [f"c{number}" for number in range(len(kinds))]
+    cells = [f"{name}::varchar" if _ZONED in kind else name for name, kind in zip(names, kinds, strict=True)]
+    inner = sql.strip().rstrip(";")
+    return f"select {', '.join(cells)} from (\n{inner}\n) as answer({', '.join(names)})"  # noqa: S608 - the user's own
 
 
 def _hint(connection: Any, sql: str, tables: Sequence[str]) -> str:

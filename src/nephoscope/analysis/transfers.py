@@ -12,6 +12,7 @@ from datetime import date
 from statistics import median
 from typing import Literal
 
+from nephoscope.model.errors import InputError
 from nephoscope.model.price_rows import TransferRow
 from nephoscope.model.rows import NetworkRow
 from nephoscope.model.subjects import Subject
@@ -19,7 +20,7 @@ from nephoscope.prices.book import Pick, PriceBook
 from nephoscope.prices.cost import METHODS, Method
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import Price
-from nephoscope.prices.transfer import Way, price_of_way, transfer_month
+from nephoscope.prices.transfer import Way, price_of_way, transfer_lines, transfer_month
 from nephoscope.study.model import Configuration, Study
 
 NO_WAY = "none"
@@ -39,6 +40,8 @@ class _Rates:
     load_sent: float
     load_received: float
     machines: int
+    seconds: float
+    """How long they were counted."""
 
 
 def transfers_of(
@@ -99,6 +102,7 @@ def _rates(trial: str, rows: Sequence[NetworkRow]) -> _Rates:
         load_sent=math.fsum(row.sent_bytes / row.sampled_s for row in load),
         load_received=math.fsum(row.received_bytes / row.sampled_s for row in load),
         machines=len(rows),
+        seconds=max(row.sampled_s for row in rows),
     )
 
 
@@ -113,6 +117,7 @@ def _rows(
 ) -> Iterator[TransferRow]:
     for leg in _legs(configuration, rates, book, day):
         bytes_per_s = median(leg.billed)
+        run_bytes = median(billed * one.seconds for billed, one in zip(leg.billed, rates, strict=True))
         bill = transfer_month(leg.way, bytes_per_s, leg.pick, method)
         price = leg.pick.prices[0] if leg.pick.prices else None
         yield TransferRow(
@@ -136,7 +141,17 @@ def _rows(
             source=price.source if price else None,
             date=price.date if price else None,
             trials=sorted(one.trial for one in rates),
+            run_bytes=run_bytes,
+            run_usd=_run_usd(run_bytes, leg.pick),
         )
+
+
+def _run_usd(run_bytes: float, pick: Pick) -> float | None:
+    """The price of one trial's bytes if nothing else was transferred that month; None where a month has none."""
+    try:
+        return math.fsum(line.usd for line in transfer_lines(run_bytes, pick)) if pick.prices else None
+    except InputError:
+        return None
 
 
 def _tier(price: Price) -> str:

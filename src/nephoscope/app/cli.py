@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 import nephoscope
-from nephoscope.app.commands import doctor, fleet, imports, parse_output, prices, results, study
+from nephoscope.app.commands import compare, doctor, fleet, imports, parse_output, prices, results, serve, study
 from nephoscope.app.commands.options import Group
 from nephoscope.app.console import say, tell
 from nephoscope.app.memory import tune_gc
@@ -26,7 +26,7 @@ from nephoscope.model.errors import (
     StorageFailed,
 )
 
-COMMANDS = (study, fleet, doctor, results, parse_output, imports, prices)
+COMMANDS = (study, fleet, doctor, results, compare, serve, parse_output, imports, prices)
 """Modules with a `register`, in the order of `--help`. A new module of commands: one file beside them, and here."""
 
 HELP = """
@@ -36,11 +36,13 @@ A study file says what to compare. `plan` shows the cost, `run` measures, `repor
 """
 
 EPILOG = """
-Start here: `nephoscope demo` measures this machine; `nephoscope init FILE` writes a study to edit.
+Start here: `nephoscope demo` measures this machine; `nephoscope init FILE` writes a study to edit;
+`nephoscope init --compare shared_buffers=128MB,1GB` writes one that compares a setting.
 
 Exit codes: 0 done · 1 a defect in nephoscope · 2 wrong input · 3 something needed is missing or unreachable ·
 4 trials failed or could not be read · 5 the results folder is in use · 6 results could not be stored ·
-7 a claim does not hold · 129/130/143 stopped by SIGHUP/Ctrl-C/SIGTERM (`run` again resumes)
+7 a claim does not hold · 8 `compare --fail-if`: worse or undecided · 129/130/143 stopped by
+SIGHUP/Ctrl-C/SIGTERM (`run` again resumes)
 """
 
 
@@ -48,9 +50,8 @@ app = typer.Typer(
     cls=Group,
     help=HELP,
     epilog=EPILOG,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
 )
 for _module in COMMANDS:
@@ -64,9 +65,15 @@ def _top(version: Annotated[bool, typer.Option("--version", help="print the vers
         raise typer.Exit(EXIT_OK)
 
 
+_COMPLETE = "_NEPHOSCOPE_COMPLETE"
+"""Of the environment, when a shell asks how a command line could go on."""
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
     tune_gc()
+    if _COMPLETE in os.environ:
+        os.environ["COLUMNS"] = "10000"  # zsh and fish take each line of a wrapped description for a candidate
     try:
         result = app(arguments, standalone_mode=False)
         sys.stdout.flush()

@@ -45,16 +45,45 @@ def print_table(headers: Sequence[str], rows: "Iterable[Sequence[str | Text]]") 
 
 def print_rows(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Prints plain columns, in a pager on a terminal: Rich would take seconds to draw thousands of rows."""
-    table = [headers, *rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
-    text = "\n".join(lines)
+    text = "\n".join(_columns(headers, list(rows)))
     if sys.stdout.isatty():
         import pydoc
 
         pydoc.pager(text)
     else:
         say(text)
+
+
+def print_answer(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints whole values: as columns, or on a terminal that is too narrow for them row by row, a value in each line.
+
+    What is piped is never wrapped nor cut.
+    """
+    answer = [[_in_one_line(cell) for cell in row] for row in rows]
+    lines = _columns(headers, answer)
+    if sys.stdout.isatty() and max(map(len, lines)) > output().width:
+        widest = max(map(len, headers))
+        lines = [
+            line
+            for number, row in enumerate(answer, start=1)
+            for line in (
+                f"row {number}",
+                *(f"  {head:{widest}}  {cell}" for head, cell in zip(headers, row, strict=True)),
+            )
+        ]
+    for line in lines:
+        say(line.rstrip())
+
+
+def _in_one_line(cell: str) -> str:
+    return " ".join(cell.split()) if "\n" in cell or "\t" in cell else cell
+
+
+def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Plain columns, two spaces apart."""
+    table = [headers, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
 
 
 def output() -> "Console":

@@ -1,6 +1,6 @@
 """A plan in words: a summary of a few lines, and its trials in groups. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
@@ -9,6 +9,8 @@ from nephoscope.model.words import counted, dollars, duration
 HEADERS = ("benchmark", "trials", "each, mean", "total", "cost")
 ROW_HEADERS = ("#", "block", "configuration", "benchmark", "replicate", "takes", "trial")
 _UNKNOWN = "-"
+_MAX_REASONS = 3
+"""Names, and reasons for no price, that one line holds."""
 FULL_BLOCKS = 3
 """Blocks that are always measured in full."""
 LATER_SHARE = 0.17
@@ -90,7 +92,23 @@ def _group(name: str, trials: list[PlannedTrial]) -> tuple[str, ...]:
 def _price(plan: Plan) -> str:
     if plan.price_usd is not None:
         return dollars(plan.price_usd)
-    return "not priced" + (f" ({'; '.join(plan.unpriced)})" if plan.unpriced else "")
+    return "not priced" + (f" ({_reasons(plan.unpriced)})" if plan.unpriced else "")
+
+
+def _reasons(unpriced: Sequence[str]) -> str:
+    """'a, b: local machine: no price given'; each reason once."""
+    names: dict[str, list[str]] = {}
+    for one in unpriced:
+        name, _, reason = one.partition(": ")
+        names.setdefault(reason, []).append(name)
+    told = [f"{_some(those)}: {reason}" for reason, those in names.items()]
+    return "; ".join(told[:_MAX_REASONS]) + (
+        f"; and {len(told) - _MAX_REASONS} more" if len(told) > _MAX_REASONS else ""
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _MAX_REASONS else counted(len(names), "configuration")
 
 
 def _machines(intent: TrialIntent) -> int:

@@ -1,93 +1,121 @@
 """What a person sees while a study runs: one live line on a terminal, plain lines elsewhere."""
 
+from dataclasses import dataclass
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.live import Live
 from rich.text import Text
 
+from nephoscope.app.remaining import Remaining
 from nephoscope.model.records import PlannedTrial, Status, TrialIntent, VerdictKind
 from nephoscope.model.words import duration
 from nephoscope.run.clock import Clock
 
-
-class Remaining:
-    """Estimates the time left: what the plan expected of the rest, scaled by how the done part went."""
-
-    def __init__(self, expected_s: float) -> None:
-        self._left_s = expected_s
-        self._done_expected_s = 0.0
-        self._done_s = 0.0
-
-    def done(self, expected_s: float, took_s: float) -> None:
-        """One trial ended."""
-        self._left_s = max(0.0, self._left_s - expected_s)
-        self._done_expected_s += expected_s
-        self._done_s += took_s
-
-    def more(self, expected_s: float) -> None:
-        """One trial was added."""
-        self._left_s += expected_s
-
-    @property
-    def seconds(self) -> float:
-        """Of the rest of the study."""
-        scale = self._done_s / self._done_expected_s if self._done_expected_s > 0 else 1.0
-        return self._left_s * scale
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_TURNS_PER_S = 4
+_MIN_TITLE = 12
+"""Characters of a title that remain beside a long value."""
 
 
-def _scale(intent: TrialIntent) -> str:
-    """` · scaled to 5 %` where it is."""
-    scale = float(intent.benchmark.parameters.get("scale", 1))
-    return f" · scaled to {100 * scale:g} %" if scale < 1 else ""
+@dataclass(frozen=True)
+class View:
+    """What the live line shows at one moment."""
+
+    ended: int
+    planned: int
+    title: str
+    """What runs: 'all-cpus · tpcc'; empty: nothing."""
+    value: str
+    """What was last seen in it: '12,345 operations/s'."""
+    spent: str
+    """How far it is: '43 s of 77 s'."""
+    left_s: float
+
+
+def live_line(view: View, width: int, turn: int = 0) -> str:
+    """One line of at most `width` characters: what runs, how far it is, and the time left.
+
+    If there is too little room, it first omits how far the trial is, then shortens its name, then the value.
+    """
+    head = f"{_SPINNER[turn % len(_SPINNER)]} {view.ended}/{view.planned} "
+    tail = f"  {duration(view.left_s)} left" if view.left_s >= 1 else "  almost done"
+    room = max(0, width - len(head) - len(tail))
+    value = f": {view.value}" if view.value else ""
+    whole = f"{view.title}{value}"
+    middle = (
+        f"{whole}, {view.spent}" if view.value and view.spent else whole + (f": {view.spent}" if view.spent else "")
+    )
+    if len(middle) > room:
+        middle = whole
+    if len(middle) > room:
+        middle = _cut(view.title, max(_MIN_TITLE, room - len(value))) + value
+    return f"{head}{_cut(middle, room).ljust(room)}{tail}"[:width]
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: max(0, length - 1)].rstrip()}…"[:length]
 
 
 class LiveProgress:
     """A `Listener` for people. Use it as a context manager."""
 
-    def __init__(self, console: Console, clock: Clock, planned: int, expected_left_s: float) -> None:
+    def __init__(self, console: Console, clock: Clock, remaining: Remaining) -> None:
         self._console = console
         self._clock = clock
-        self._planned = planned
+        self._planned = 0
         self._done = 0
-        self._remaining = Remaining(expected_left_s)
-        self._task: TaskID | None = None
-        self._progress = Progress(
-            SpinnerColumn(),
-            MofNCompleteColumn(),
-            BarColumn(bar_width=20),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}", style="dim", markup=False),
-            TextColumn("{task.fields[value]}", style="cyan", markup=False),
+        self._remaining = remaining
+        self._running: list[PlannedTrial] = []
+        self._value = ""
+        self._loading = False
+        self._live = Live(
             console=console,
-            disable=not console.is_terminal,
+            refresh_per_second=_TURNS_PER_S,
+            transient=True,
+            get_renderable=self._draw,
+            auto_refresh=console.is_terminal,
         )
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        if self._console.is_terminal:
+            self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        self._live.stop()
 
     def study_started(self, planned: int, finished_before: int) -> None:
         """See `Listener.study_started`."""
         self._planned, self._done = planned, finished_before
-        self._task = self._progress.add_task("", total=planned, completed=finished_before, value="", left="")
         if finished_before:
             self._console.print(f"resuming: {finished_before} of {planned} trials are finished already")
 
     def trial_started(self, trial: PlannedTrial) -> None:
         """See `Listener.trial_started`."""
-        self._update(description=_title(trial), value="", left=f"about {duration(self._remaining.seconds)} left")
+        self._running.append(trial)
+        self._remaining.started(trial, self._clock.monotonic_s())
+        self._value = ""
 
     def value(self, text: str) -> None:
         """See `Listener.value`."""
-        self._update(value=text)
+        self._value = text
+
+    def loading(self, trial_id: str, share: float | None) -> None:
+        """See `Listener.loading`."""
+        self._remaining.loading(trial_id, self._clock.monotonic_s(), share)
+        self._loading = True
+        self._value = "loading its data set" + ("" if share is None else f", {share:.0%}")
+
+    def loaded(self, trial_id: str) -> None:
+        """See `Listener.loaded`."""
+        self._remaining.loaded(trial_id, self._clock.monotonic_s())
+        self._loading, self._value = False, ""
 
     def trial_again(self, trial: PlannedTrial, reasons: list[str], wait_s: float) -> None:
         """See `Listener.trial_again`."""
+        self._stop(trial)
+        self._remaining.again(trial)
         when = f"again in {duration(wait_s)}" if wait_s else "again now"
         self._console.print(f"{_title(trial)}: {when}", markup=False, highlight=False, style="yellow")
         for reason in filter(None, reasons):
@@ -96,28 +124,51 @@ class LiveProgress:
     def trial_repeated(self, trial: PlannedTrial, why: str) -> None:
         """See `Listener.trial_repeated`."""
         self._planned += 1
-        self._remaining.more(trial.expected_duration_s)
-        self._update(total=self._planned)
+        self._remaining.again(trial)
         self._console.print(f"{_title(trial)}: repeated; {why}", markup=False, highlight=False, style="yellow")
 
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
         """See `Listener.trial_ended`."""
         self._done += 1
-        took_s = trial.expected_duration_s if status.duration_s is None else status.duration_s
-        self._remaining.done(trial.expected_duration_s, took_s)
-        self._update(completed=self._done, left=f"about {duration(self._remaining.seconds)} left")
+        self._stop(trial)
+        self._remaining.ended(trial, status.duration_s if status.state == "finished" else None)
+        took = "" if status.duration_s is None else f" after {status.duration_s:.1f} s"
         said = str(verdict or status.state)
         colour = "green" if verdict is VerdictKind.VALID else "yellow" if verdict else "red"
-        left = "" if self._console.is_terminal else f"; about {duration(self._remaining.seconds)} left"
+        left_s = self._remaining.seconds(self._clock.monotonic_s())
+        left = "" if self._console.is_terminal else f"; about {duration(left_s)} left"
         line = Text(f"[{self._done}/{self._planned}] {_title(trial)}: ")
-        line.append(said, style=colour).append(f" after {took_s:.1f} s{left}")
+        line.append(said, style=colour).append(f"{took}{left}")
         self._console.print(line, highlight=False)
         for reason in reasons:
             self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)
 
-    def _update(self, **fields: object) -> None:
-        if self._task is not None:
-            self._progress.update(self._task, **fields)  # type: ignore[arg-type]  # rich takes any field
+    def _stop(self, trial: PlannedTrial) -> None:
+        self._running = [one for one in self._running if one.intent.id != trial.intent.id]
+        self._loading, self._value = False, ""
+
+    def _draw(self) -> Text:
+        """The live line of this moment."""
+        now_s = self._clock.monotonic_s()
+        view = View(self._done, self._planned, *self._doing(now_s), left_s=self._remaining.seconds(now_s))
+        return Text(live_line(view, self._console.width, int(now_s * _TURNS_PER_S)), no_wrap=True)
+
+    def _doing(self, now_s: float) -> tuple[str, str, str]:
+        """Title, value and how far, of the trial that started last."""
+        if not self._running:
+            return "", "", ""
+        trial = self._running[-1]
+        others = f" and {len(self._running) - 1} more" if len(self._running) > 1 else ""
+        title = f"{trial.intent.configuration_name} · {trial.intent.benchmark.name}{others}"
+        spent_s, expected_s = self._remaining.spent_s(trial, now_s), self._remaining.expected_s(trial)
+        spent = f"{spent_s:.0f} s" + (f" of {expected_s:.0f} s" if spent_s <= expected_s else "")
+        return title, self._value, "" if self._loading else spent
+
+
+def _scale(intent: TrialIntent) -> str:
+    """` · scaled to 5 %` where it is."""
+    scale = float(intent.benchmark.parameters.get("scale", 1))
+    return f" · scaled to {100 * scale:g} %" if scale < 1 else ""
 
 
 def _title(trial: PlannedTrial) -> str:

@@ -117,10 +117,10 @@ _PROVIDERS: Mapping[str, Callable[[], "Provider"]] = {
 
 
 def _postgres() -> "Database":
-    from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
+    from nephoscope.databases.postgres.binaries import server_of_this_machine
     from nephoscope.databases.postgres.database import PostgresDatabase
 
-    return PostgresDatabase(lambda: find_binaries(embedded_folder()), os.environ)
+    return PostgresDatabase(server_of_this_machine, os.environ)
 
 
 def _valkey() -> "Database":

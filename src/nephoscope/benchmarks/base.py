@@ -59,6 +59,10 @@ class Site:
     """Whether a controller that died had already started `run`; see `Benchmark.resumable`."""
     progress: Callable[[str], None] = field(default=lambda _: None)
     """Takes a short text: the last value seen ('12,345 New-Orders/min')."""
+    loading: Callable[[float | None], None] = field(default=lambda _: None)
+    """Takes the share of the data set that is loaded; None: not known."""
+    loaded: Callable[[], None] = field(default=lambda: None)
+    """Called once the data set is loaded."""
 
 
 class Benchmark(ABC):

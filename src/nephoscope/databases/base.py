@@ -95,6 +95,15 @@ class HasFixtures(Protocol):
 
 
 @runtime_checkable
+class HasLoadedBytes(Protocol):
+    """Can report how large a data set is while it is loaded."""
+
+    async def loaded_bytes(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> int:
+        """Its size on disk at this moment."""
+        ...
+
+
+@runtime_checkable
 class CanAttach(Protocol):
     """Can be found again by a controller that did not start it."""
 

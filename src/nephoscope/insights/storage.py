@@ -6,12 +6,11 @@ from nephoscope.insights.words import enumeration, percent_range, plural, say
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.rows import ComparisonVerdict, Insight
+from nephoscope.model.storage_classes import HIGH, storage_class
 
 NAME = "storage"
 KIND = "volume kind"
 """The question about it."""
-HIGH_PERFORMANCE = ("io1", "io2", "pd-extreme", "hyperdisk-extreme", "Ultra Disk")
-"""Kinds that are sold for their IOPS; all others in the price book are general-purpose."""
 LARGE_SHARE = 0.25
 """Volumes are mentioned from this share of the monthly cost: then a discount on machines helps little."""
 
@@ -39,7 +38,7 @@ def _worth_it(findings: Findings) -> list[Insight]:
 
 def _high_first(row: ContrastRow) -> ContrastRow | None:
     """The contrast with the high-performance kind on the left; None if it is about something else."""
-    high = [kind in HIGH_PERFORMANCE for kind in (row.left, row.right)]
+    high = [storage_class(kind) == HIGH for kind in (row.left, row.right)]
     if row.question != KIND or high.count(True) != 1:
         return None
     return row if high[0] else contrasts.mirrored(row)

@@ -35,6 +35,7 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
     WanFloor,
+    WithinRow,
 )
 
 
@@ -104,6 +105,7 @@ class AnalysedStudy(Frozen):
     family_comparisons: list[FamilyComparison] = []
     gate: list[GateRow] = []
     wan_floors: list[WanFloor] = []
+    within: list[WithinRow] = []
     growth: list[GrowthRow] = []
     passes: list[PassRow] = []
     bounds: list[BoundRow] = []

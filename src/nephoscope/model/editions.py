@@ -1,29 +1,50 @@
-"""Rows that compare two analysed studies, such as the reports of two years."""
+"""What changed from one analysed study to another, such as the reports of two years or two builds of a database."""
+
+from typing import Literal
 
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.questions import View
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.model.subjects import Subject
 
+ChangeMethod = Literal["values", "rank sums", "none"]
+AnswerChange = Literal["same", "changed", "not decided"]
 
-class EditionRow(Frozen):
-    """One configuration and headline metric in two studies, after / before."""
 
-    configuration: str
+class EditionCard(Frozen):
+    """One headline metric over all configurations that changed in the same way, after / before."""
+
     benchmark: str
+    subject: Subject
     metric: str
+    title: str
     unit: str
     direction: Direction
-    n_before: int
+    differs: list[str] = Field(description="what differs: 'shared_buffers: 128MB → 1GB'; empty: nothing declared does")
+    configurations: list[str] = Field(description="their names in the later study")
+    agreeing: int = Field(description="configurations whose own ratio is on the same side of equality")
+    n_before: int = Field(description="values of the configuration with the fewest")
     n_after: int
-    ratio: float
-    low: float | None
+    before: float | None = Field(description="median; None: several configurations have none in common")
+    after: float | None
+    ratio: float = Field(description="geometric mean over the configurations")
+    low: float | None = Field(description="end of its interval; None: too few values for one")
     high: float | None
-    coverage: float | None
-    p_adjusted: float
+    coverage: float | None = Field(description="of the intervals of all cards together")
+    method: ChangeMethod
     verdict: ComparisonVerdict
+    reason: str = Field(default="", description="why it is undecided, if steal is the reason")
+    margin_percent: float = Field(description="equivalence margin of the later study")
+
+
+class EditionRow(EditionCard):
+    """One headline metric of one configuration; its interval holds together with those of all rows."""
+
+    configuration: str
+    configuration_before: str
     basis: str
     month_before_usd: float | None
     month_after_usd: float | None
@@ -31,21 +52,65 @@ class EditionRow(Frozen):
     dollar_ratio: float | None = Field(description="of performance per dollar")
     dollar_low: float | None
     dollar_high: float | None
-    dollar_p_adjusted: float | None
     dollar_verdict: ComparisonVerdict | None
-    subject: Subject
 
 
-class EditionOverall(Frozen):
-    """One headline metric over all configurations that two studies have in common, after / before."""
+class BestChange(Frozen):
+    """Which configurations may be the best of a leaderboard, in both studies."""
 
     benchmark: str
     metric: str
-    direction: Direction
-    configurations: int
-    least_n: int = Field(description="replicates of the configuration and study with the fewest")
-    ratio: float = Field(description="geometric mean of the ratios of medians")
-    low: float | None = Field(description="end of its BCa bootstrap interval; None below six replicates")
-    high: float | None
-    coverage: float | None = Field(description="nominal: a bootstrap has no exact coverage")
-    subject: Subject
+    title: str
+    view: View
+    basis: str | None
+    scope: str
+    before: list[str]
+    after: list[str]
+    of_before: int
+    of_after: int
+    outcome: AnswerChange
+
+
+class ContrastChange(Frozen):
+    """One question about what pairs of configurations differ in, in both studies."""
+
+    question: str
+    left: str
+    right: str
+    benchmark: str
+    metric: str
+    title: str
+    view: View
+    basis: str | None
+    ratio_before: float
+    low_before: float | None
+    high_before: float | None
+    verdict_before: ComparisonVerdict
+    ratio_after: float
+    low_after: float | None
+    high_after: float | None
+    verdict_after: ComparisonVerdict
+    outcome: AnswerChange
+
+
+class LeftOut(Frozen):
+    """A result that was not compared."""
+
+    configuration: str
+    benchmark: str
+    metric: str
+    in_before: bool = Field(description="the earlier study has it")
+    reason: str
+
+
+class Editions(Frozen):
+    """Two studies compared."""
+
+    before: str = Field(description="title of the earlier study")
+    after: str
+    cards: list[EditionCard]
+    rows: list[EditionRow]
+    best: list[BestChange]
+    contrasts: list[ContrastChange]
+    also_different: list[str] = Field(description="what no study file declares: versions, settings in force, CPUs")
+    left_out: list[LeftOut]

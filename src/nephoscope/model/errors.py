@@ -10,6 +10,7 @@
 | 5 | another process works on this results folder | FolderInUse |
 | 6 | results could not be stored (disk full, read-only) | StorageFailed |
 | 7 | `claims`: the data do not support a claim | ClaimsFailed |
+| 8 | `compare --fail-if`: performance is worse, or it is undecided whether it is | ComparisonFailed |
 | 129, 130, 143 | stopped by a closed terminal (SIGHUP), by Ctrl-C, by SIGTERM; `run` again resumes | |
 """
 
@@ -192,6 +193,14 @@ class ClaimsFailed(NephoscopeError):
 
     exit_code = 7
     failure_class = "claims_failed"
+    move = Move.YOURS
+
+
+class ComparisonFailed(NephoscopeError):
+    """The later of two studies is worse than the earlier one by the stated margin, or that is undecided."""
+
+    exit_code = 8
+    failure_class = "comparison_failed"
     move = Move.YOURS
 
 

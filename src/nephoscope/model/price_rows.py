@@ -88,6 +88,10 @@ class TransferRow(Frozen):
     date: str | None
     trials: list[str]
     subject: Subject
+    run_bytes: float | None = Field(
+        default=None, description="billed bytes of one trial, while the load was driven: median of the trials"
+    )
+    run_usd: float | None = Field(default=None, description="price of these bytes, from the first tier up; None: none")
 
 
 class PricePerformance(Frozen):

@@ -43,6 +43,10 @@ class ConfigurationRow(Frozen):
     threads_per_core: int | None
     numa_nodes: int | None
     labels: dict[str, str] = Field(default={}, description="as the study gives them")
+    storage: str | None = Field(
+        default=None,
+        description="kind of its volumes without their size, or 'local SSD': 'gp3', 'Premium SSD'; None: not stated",
+    )
 
 
 class FamilyComparison(Frozen):
@@ -183,6 +187,21 @@ class WanFloor(Frozen):
     load_region: str
     distance_m: float = Field(ge=0, description="great circle between the regions' cities")
     round_trip_s: float = Field(ge=0)
+
+
+class WithinRow(Frozen):
+    """All values that the valid trials of a configuration have of one network metric: seconds, or replies."""
+
+    configuration: str
+    benchmark: str
+    metric: str
+    unit: str
+    trials: int = Field(ge=1, description="trials with values; the values within one are not independent")
+    values: int = Field(ge=1)
+    mean: float
+    deviation: float | None = Field(description="standard deviation of all values; None: there is only one")
+    minimum: float
+    maximum: float
 
 
 class RankRow(Frozen):

@@ -1,94 +1,195 @@
-"""A self-contained page without scripts that compares two studies like for like."""
+"""A self-contained page without scripts: what changed from one study to another."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
-from nephoscope.model.editions import EditionOverall, EditionRow
+from nephoscope.analysis.edition_gate import reasons
+from nephoscope.model.editions import BestChange, ContrastChange, EditionCard, EditionRow, Editions
 from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.report import edition_words as words
 from nephoscope.report import format as people
 from nephoscope.report.page import environment, style
-from nephoscope.report.parts import Cell, Column, Row, Table, verdict_badge
+from nephoscope.report.parts import SIGNS, Badge, Cell, Column, Row, Table, verdict_badge
+
+MAX_ROWS = 300
+MAX_NAMED = 6
+_TONES = {
+    ComparisonVerdict.BETTER: "decided good",
+    ComparisonVerdict.WORSE: "decided bad",
+    ComparisonVerdict.TIE: "tie",
+    ComparisonVerdict.UNRESOLVED: "open",
+}
+_SIGNS = {"same": ("=", "even"), "changed": ("≠", "bad"), "not decided": ("?", "doubt")}
 
 
-def render_editions(
-    rows: Sequence[EditionRow], overall: Sequence[EditionOverall], left_out: Sequence[str], names: tuple[str, str]
-) -> str:
-    """The page; equal rows give equal bytes."""
+@dataclass(frozen=True)
+class ChangeCard:
+    """One headline metric as a card prints it."""
+
+    title: str
+    who: str
+    word: str
+    tone: str
+    change: str
+    interval: str
+    certainty: str
+    medians: str
+    counts: str
+    direction: str
+
+
+@dataclass(frozen=True)
+class CardGroup:
+    """Cards of configurations that changed in the same way."""
+
+    differs: str
+    cards: list[ChangeCard]
+
+
+def render_editions(found: Editions, names: tuple[str, str], report: str | None = None) -> str:
+    """The page; equal input gives equal bytes.
+
+    Args:
+        found: the comparison.
+        names: of the earlier and the later study.
+        report: link to the report of the later study; None: the page stands alone.
+    """
     before, after = names
+    priced = any(row.price_ratio is not None for row in found.rows)
     return (
         environment()
         .get_template("editions.html.j2")
         .render(
             before=before,
             after=after,
-            table=_table(rows) if rows else None,
-            overall=_overall(overall) if overall else None,
-            basis=rows[0].basis if rows else "",
-            left_out=left_out,
+            report=report,
+            groups=[
+                CardGroup(differs, [_card(card) for card in cards])
+                for differs, cards in groupby(found.cards, key=words.differs)
+            ],
+            sure=words.sure(len(found.cards)),
+            table=_table(found.rows, priced=priced) if found.rows else None,
+            best=_best(found.best) if found.best else None,
+            contrasts=_contrasts(found.contrasts) if found.contrasts else None,
+            basis=found.rows[0].basis if found.rows else "",
+            priced=priced,
+            also_different=found.also_different,
+            left_out=reasons(found.left_out),
             style=style(),
         )
     )
 
 
-def _table(rows: Sequence[EditionRow]) -> Table:
+def _card(card: EditionCard) -> ChangeCard:
+    return ChangeCard(
+        title=f"{card.benchmark}: {card.title}",
+        who=words.who(card),
+        word=words.word(card).capitalize(),
+        tone=_TONES[card.verdict],
+        change=words.change(card.ratio),
+        interval=words.interval(card.low, card.high),
+        certainty=words.certainty(card),
+        medians=words.medians(card),
+        counts=words.counts(card),
+        direction=words.direction(card),
+    )
+
+
+def _table(rows: list[EditionRow], *, priced: bool) -> Table:
+    money = (
+        Column("Price", numeric=True, hint="Cost of a month, later / earlier."),
+        Column("Per dollar", numeric=True, hint="Performance / price; the price adds no uncertainty."),
+        Column("Per dollar it is"),
+    )
     columns = (
         Column("Configuration"),
         Column("Metric"),
-        Column("Performance", numeric=True, hint="B / A, Hodges\N{EN DASH}Lehmann, with its exact interval."),
-        Column("B is"),
-        Column("Price", numeric=True, hint="Cost of a month, B / A."),
-        Column(
-            "Per dollar", numeric=True, hint="Performance / price; the price is a constant and adds no uncertainty."
-        ),
-        Column("B is, per dollar"),
-        Column("n", numeric=True, hint="A, B."),
+        Column("Performance", numeric=True, hint="Later / earlier, with an interval that holds for all rows at once."),
+        Column("It is"),
+        *(money if priced else ()),
+        Column("n", numeric=True, hint="Values of the earlier study, of the later one."),
     )
-    return Table("B compared with A", columns, tuple(_row(row) for row in rows))
+    more = len(rows) - MAX_ROWS
+    note = f"For {people.plural(more, 'more row')}, see nephoscope compare --json." if more > 0 else ""
+    body = tuple(_row(row, priced=priced) for row in rows[:MAX_ROWS])
+    return Table("Each configuration", columns, body, note=note)
 
 
-def _overall(rows: Sequence[EditionOverall]) -> Table:
+def _row(row: EditionRow, *, priced: bool) -> Row:
+    months = f"{people.dollars(row.month_before_usd)} → {people.dollars(row.month_after_usd)}"
+    sign, _, tone = SIGNS[row.verdict]
+    money = (
+        Cell(words.change(row.price_ratio), note=months if row.price_ratio else "a price is missing"),
+        Cell(words.change(row.dollar_ratio), note=words.interval(row.dollar_low, row.dollar_high)),
+        Cell(people.MISSING) if row.dollar_verdict is None else Cell(badges=(verdict_badge(row.dollar_verdict),)),
+    )
+    return Row(
+        (
+            Cell(words.who(row), tone="name", note="; ".join(row.differs)),
+            Cell(f"{row.benchmark}: {row.title}", note=words.direction(row)),
+            Cell(words.change(row.ratio), note=words.interval(row.low, row.high) or "too few values"),
+            Cell(badges=(Badge(sign, words.word(row), tone),), note=row.reason),
+            *(money if priced else ()),
+            Cell(words.counts(row)),
+        )
+    )
+
+
+def _best(rows: list[BestChange]) -> Table:
+    columns = (Column("Metric"), Column("Among"), Column("Then"), Column("Now"), Column("The answer is"))
+    body = tuple(
+        Row(
+            (
+                Cell(_title(row), tone="name"),
+                Cell(row.scope),
+                Cell(_names(row.before, row.of_before)),
+                Cell(_names(row.after, row.of_after)),
+                Cell(badges=(_outcome(row.outcome),)),
+            )
+        )
+        for row in rows[:MAX_ROWS]
+    )
+    return Table("Which configuration is the best", columns, body, compact=True)
+
+
+def _contrasts(rows: list[ContrastChange]) -> Table:
     columns = (
+        Column("Question"),
         Column("Metric"),
-        Column("Mean performance", numeric=True, hint="Geometric mean of B / A, with its bootstrap interval."),
-        Column("Configurations", numeric=True),
-        Column("Smallest n", numeric=True, hint="The smallest number of replicates of any configuration in A or B."),
+        Column("Then", numeric=True),
+        Column("It was"),
+        Column("Now", numeric=True),
+        Column("It is"),
+        Column("The answer is"),
     )
     body = tuple(
         Row(
             (
-                Cell(f"{row.benchmark} {row.metric}", note=f"{row.direction.value} is better"),
-                Cell(people.ratio(row.ratio), note=_interval(row.low, row.high) or "no interval below six replicates"),
-                Cell(str(row.configurations)),
-                Cell(str(row.least_n)),
+                Cell(f"{row.question}: {row.left} against {row.right}", tone="name"),
+                Cell(_title(row)),
+                Cell(words.change(row.ratio_before), note=words.interval(row.low_before, row.high_before)),
+                Cell(badges=(verdict_badge(row.verdict_before),)),
+                Cell(words.change(row.ratio_after), note=words.interval(row.low_after, row.high_after)),
+                Cell(badges=(verdict_badge(row.verdict_after),)),
+                Cell(badges=(_outcome(row.outcome),)),
             )
         )
-        for row in rows
+        for row in rows[:MAX_ROWS]
     )
-    return Table("B compared with A over all configurations", columns, body, compact=True)
+    return Table("What one thing changes", columns, body, compact=True)
 
 
-def _row(row: EditionRow) -> Row:
-    months = f"{people.dollars(row.month_before_usd)} → {people.dollars(row.month_after_usd)}"
-    return Row(
-        (
-            Cell(row.configuration, tone="name"),
-            Cell(f"{row.benchmark} {row.metric}", note=f"{row.direction.value} is better"),
-            Cell(people.ratio(row.ratio), note=_interval(row.low, row.high)),
-            Cell(badges=(verdict_badge(row.verdict),)),
-            Cell(_ratio(row.price_ratio), note=months if row.price_ratio else "a price is missing"),
-            Cell(_ratio(row.dollar_ratio), note=_interval(row.dollar_low, row.dollar_high)),
-            _badge(row.dollar_verdict),
-            Cell(f"{row.n_before}, {row.n_after}"),
-        )
-    )
+def _title(row: BestChange | ContrastChange) -> str:
+    view = "" if row.view == "plain" else f", {row.view}" + (f" ({row.basis})" if row.basis else "")
+    return f"{row.benchmark}: {row.title}{view}"
 
 
-def _ratio(value: float | None) -> str:
-    return people.MISSING if value is None else people.ratio(value)
+def _names(names: list[str], of: int) -> str:
+    if len(names) == of:
+        return f"any of {of}"
+    return ", ".join(names) if len(names) <= MAX_NAMED else f"one of {len(names)}"
 
 
-def _badge(verdict: ComparisonVerdict | None) -> Cell:
-    return Cell(people.MISSING) if verdict is None else Cell(badges=(verdict_badge(verdict),))
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{people.ratio(low)} \N{EN DASH} {people.ratio(high)}"
+def _outcome(outcome: str) -> Badge:
+    sign, tone = _SIGNS[outcome]
+    return Badge(sign, outcome, tone)

@@ -8,15 +8,28 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.frozen import Frozen
 from nephoscope.report.bundle_files import BUNDLE, bundle
 from nephoscope.report.page import render_pages
+from nephoscope.report.parts import Link
 
 TABLES: Mapping[str, type[Frozen]] = {name: kind for name, kind in STORED.items() if name != "trials"}
 """The data behind the pages, by file name."""
 
 
-def report_files(study: AnalysedStudy) -> dict[str, bytes]:
-    """File name -> content; equal studies give equal bytes."""
+CHANGES = "changes.html"
+"""The page that compares a study with an earlier one."""
+
+
+def report_files(study: AnalysedStudy, *, earlier: str | None = None) -> dict[str, bytes]:
+    """File name -> content; equal studies give equal bytes.
+
+    Args:
+        study: what the report is about.
+        earlier: name of the study with which `CHANGES` compares it; None: there is no such page.
+    """
     tables = {name: to_csv_and_parquet(getattr(study, name), kind) for name, kind in STORED.items()}
-    files = {str(page): html.encode() for page, html in render_pages(study).items()}
+    files = {
+        str(page): html.encode()
+        for page, html in render_pages(study, changes=Link(earlier, CHANGES) if earlier else None).items()
+    }
     for name in TABLES:
         files[f"{name}.csv"], files[f"{name}.parquet"] = tables[name]
     files[BUNDLE] = bundle(study, {name: csv for name, (csv, _) in tables.items()})

@@ -9,7 +9,15 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.price_rows import CostRow, PricePerformance
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import BenchmarkRow, Comparison, MeasurementRow, RankRow, Statistic, TrialRow
+from nephoscope.model.rows import (
+    BenchmarkRow,
+    Comparison,
+    ConfigurationRow,
+    MeasurementRow,
+    RankRow,
+    Statistic,
+    TrialRow,
+)
 from nephoscope.report.format import Scale, scale_for
 from nephoscope.report.limits import MAX_DRAWN_VALUES, MAX_TRIALS
 
@@ -106,6 +114,11 @@ class Lookup:
         for row in self.study.price_performance:
             found[row.benchmark, row.metric, row.basis].append(row)
         return dict(found)
+
+    @cached_property
+    def described(self) -> Mapping[str, ConfigurationRow]:
+        """What is known of each configuration's machine."""
+        return {row.configuration: row for row in self.study.configurations}
 
     @cached_property
     def cpus(self) -> Mapping[str, int | None]:

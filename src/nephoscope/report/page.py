@@ -13,7 +13,8 @@ from markupsafe import Markup
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import as_script, packed, unchecked
+from nephoscope.report.figures.drawn import VEGA_LITE_VERSION, svg_of
+from nephoscope.report.figures.spec import as_script, packed, unchecked, unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.chapters import chapters
 from nephoscope.report.main.doubts import doubts
@@ -21,11 +22,12 @@ from nephoscope.report.main.money import price_and_performance
 from nephoscope.report.main.names import compared
 from nephoscope.report.main.repair import repair
 from nephoscope.report.main.verdict import verdict
-from nephoscope.report.parts import Book, Page
+from nephoscope.report.parts import Book, Link, Page
 from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
 from nephoscope.report.sections.claims import claims_table
 from nephoscope.report.sections.comparisons import comparison_section
 from nephoscope.report.sections.costs import cost_section
+from nephoscope.report.sections.database_numbers import database_numbers
 from nephoscope.report.sections.explorer import explorer_data
 from nephoscope.report.sections.families import families_table, gate_table
 from nephoscope.report.sections.glossary import TERMS
@@ -41,17 +43,21 @@ from nephoscope.report.tables.html import folded_html, rows_html
 from nephoscope.report.tables.statistics import leaderboard
 
 TEMPLATES = Path(__file__).parent / "templates"
-VEGA_LITE_VERSION = "6.4"
 LIBRARY = "window.vegaEmbed = vegaEmbed;"
 EXPLORER = ("model", "address", "numbers", "table", "pinned", "download", "controls")
 """Scripts of the explorer, in the order in which they build on each other; one script element."""
 
 
-def render_pages(study: AnalysedStudy) -> dict[Page, str]:
-    """Both pages of the report. The main page comes first, so that its figures have the first numbers."""
+def render_pages(study: AnalysedStudy, *, changes: Link | None = None) -> dict[Page, str]:
+    """Both pages of the report. The main page comes first, so that its figures have the first numbers.
+
+    Args:
+        study: what the report is about.
+        changes: an earlier study, with the page that compares it with this one.
+    """
     with unchecked():
         book = Book(Lookup.of(study))
-        main = _printed(book, Page.MAIN, _main(book.turned_to(Page.MAIN)))
+        main = _printed(book, Page.MAIN, {**_main(book.turned_to(Page.MAIN)), "changes": changes})
         return {Page.MAIN: main, Page.EVIDENCE: _printed(book, Page.EVIDENCE, _evidence(book))}
 
 
@@ -78,11 +84,13 @@ def _evidence(book: Book) -> dict[str, Any]:
         "families": families_table(book),
         "gate": gate_table(book),
         "numbers": machine_numbers(book),
+        "databases": database_numbers(book),
         "benchmarks": [benchmark_section(book, row) for row in study.benchmarks],
         "best": best_table(book),
         "contrasts": contrasts_table(book),
         "comparisons": comparison_section(book),
         "order": order_figures(book),
+        "drifted": any(insight.rule == "order" for insight in study.insights),
         "draws_values": book.lookup.draws_values,
         "machines": machines_table(book),
         "looks": looks_table(book),
@@ -131,7 +139,13 @@ def environment() -> jinja2.Environment:
     )
     templates.globals["rows_html"] = rows_html
     templates.globals["folded_html"] = folded_html
+    templates.globals["drawn"] = _drawn
     return templates
+
+
+def _drawn(script: str, columns: int) -> Markup:
+    """A chart as SVG, so that it is there before the scripts have run."""
+    return Markup(svg_of(unpacked(script), columns))  # noqa: S704  # SVG by Vega, which escapes text
 
 
 @cache
@@ -142,6 +156,7 @@ def _assets() -> dict[str, Markup | str]:
     behaviour = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     exploring = "".join((TEMPLATES / f"explorer-{name}.js").read_text(encoding="utf-8") for name in EXPLORER)
     scripts = {"libraries": libraries, "early": early, "behaviour": behaviour, "exploring": exploring}
+    # The library is text until a chart needs it: a browser takes long to run it.
     sources = " ".join(f"'sha256-{_digest(text)}'" for text in scripts.values())
     policy = f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data:"
     policy += "; base-uri 'none'; form-action 'none'"

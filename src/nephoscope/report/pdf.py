@@ -5,17 +5,16 @@ from typing import Any
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import ToolMissing
-from nephoscope.report.figures import theme
+from nephoscope.report.figures.drawn import svg_of
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.packing import unpack
-from nephoscope.report.page import TEMPLATES, VEGA_LITE_VERSION, render_pages
+from nephoscope.report.page import TEMPLATES, render_pages
 from nephoscope.report.parts import Page
 
 PDF = "report.pdf"
 FILES = {Page.MAIN: PDF, Page.EVIDENCE: "evidence.pdf"}
-CHART_WIDTH = 620
 _CHART = re.compile(
-    r'<div class="drawing" id="(?P<id>[^"]+)"(?P<rest>[^>]*)></div>\s*'
+    r'<div class="drawing" id="(?P<id>[^"]+)"(?P<rest>[^>]*)>(?P<drawn>(?:<svg.*?</svg>)?)</div>\s*'
     r'<script type="application/(?:json|gzip)" data-for="(?P=id)">(?P<spec>.*?)</script>',
     re.DOTALL,
 )
@@ -62,12 +61,8 @@ def with_rows(html: str) -> str:
 
 
 def _drawn(found: re.Match[str]) -> str:
-    import vl_convert
-
-    spec = unpacked(found["spec"])
-    spec["width"] = CHART_WIDTH if "facet" not in spec else spec.get("width")
-    svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, config=theme.config())
-    return f'<div class="drawing"{found["rest"]}>{_VARIABLE.sub(_paper_colour, svg)}</div>'
+    svg = _VARIABLE.sub(_paper_colour, found["drawn"] or svg_of(unpacked(found["spec"])))
+    return f'<div class="drawing"{found["rest"]}>{svg}</div>'
 
 
 def _paper_colour(found: re.Match[str]) -> str:

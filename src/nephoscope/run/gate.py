@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import Needs
 from nephoscope.checks.thresholds import BUSY_BEFORE, CLOCK_OFFSET
+from nephoscope.machines.loudest import loudest_process
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import LOAD, Tool
 from nephoscope.model.errors import MORE_SPACE, ClockOff, NoSpaceOnMachine, ToolMissing, ToolTimedOut
@@ -93,7 +94,9 @@ async def _settle(machine: MachineHandle, world: World, within_s: float) -> Fact
         if busy <= BUSY_BEFORE.value or (tries >= SETTLE_TRIES and left_s <= 0):
             return FactsRecord(machine=machine.name, before=facts, verbatim=verbatim)
         at_most = f", for up to {left_s:.0f} s more" if left_s >= 1 else ""
-        world.listener.value(f"waiting for {machine.name} to be quiet ({busy:.0%} busy{at_most})")
+        culprit = await loudest_process(machine)
+        why = f"{culprit} on {machine.name}" if culprit else f"{machine.name} is {busy:.0%} busy"
+        world.listener.value(f"waiting for quiet: {why}{at_most}")
         if tries >= SETTLE_TRIES:
             await world.clock.sleep(min(LOOK_AGAIN_S, left_s))
 

@@ -247,6 +247,8 @@ def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, a
         connections=configuration.database.connections,
         load_program=world.load_program,
         progress=world.listener.value,
+        loading=partial(world.listener.loading, intent.id),
+        loaded=partial(world.listener.loaded, intent.id),
     )
 
 

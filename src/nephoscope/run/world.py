@@ -30,6 +30,14 @@ class Listener(Protocol):
         """The last thing seen inside the trial ('12,345 operations/s')."""
         ...
 
+    def loading(self, trial_id: str, share: float | None) -> None:
+        """A trial loads its data set, of which `share` is there; None: not known. May be repeated."""
+        ...
+
+    def loaded(self, trial_id: str) -> None:
+        """It has loaded its data set."""
+        ...
+
     def trial_again(self, trial: PlannedTrial, reasons: list[str], wait_s: float) -> None:
         """An attempt failed for `reasons` that are not the trial's fault; it is retried after `wait_s` seconds."""
         ...

@@ -11,6 +11,7 @@ conductor.sqlite                            the queue, if machines outlive the c
 scratch/                                    data of databases and files under test; deleted when the study is done
 """
 
+import os
 import re
 import secrets
 import shutil
@@ -26,6 +27,10 @@ from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 
 _TRIAL_ID = re.compile(r"^[0-9a-f]{12}$")
+_OURS = re.compile(
+    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|conductor\.sqlite.*|lost\+found"
+)
+"""What a folder without a plan may hold: what an interrupted `run` or the user wrote, and a new file system."""
 _LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `nephoscope run` makes them again"
 
 
@@ -115,6 +120,33 @@ class ResultsFolder:
                 hint="name the folder that `nephoscope run STUDY --out DIR` wrote",
             )
         return folder
+
+    @classmethod
+    def for_results(cls, path: Path) -> "ResultsFolder":
+        """A folder that `run` may write to: a new one, an empty one, or one of an earlier run. Writes nothing.
+
+        Raises:
+            InputError: it is a file, or holds something else.
+            StorageFailed: it may not be written to.
+        """
+        there = next((place for place in (path, *path.absolute().parents) if place.exists()), path)
+        if not there.is_dir():
+            raise InputError(
+                f"results cannot be stored in {path}: {there} is a file", hint="name a new folder with --out"
+            )
+        if there == path:
+            others = sorted(found.name for found in path.iterdir() if not _OURS.fullmatch(found.name))
+            if others and not (path / "plan.json").exists():
+                named = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+                raise InputError(
+                    f"{path} is not a results folder, and it is not empty: it holds {named}",
+                    hint="name a new folder with --out; nothing was changed",
+                )
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise StorageFailed(
+                f"you have no permission to write to {there}", hint="name a folder of your own with --out"
+            )
+        return cls(path)
 
     @property
     def plan_path(self) -> Path:

@@ -6,6 +6,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
@@ -175,6 +176,11 @@ def _name(key: str, left: str, right: str) -> str:
     if key == VENDOR and "Arm" in (left, right):
         return "architecture"
     return name_of(key)
+
+
+def without_followers(keys: AbstractSet[str]) -> set[str]:
+    """The keys less those that may change with another one of them: a volume's IOPS with its kind."""
+    return set(keys).difference(*(_FOLLOW.get(key, ()) for key in keys))
 
 
 def name_of(key: str) -> str:

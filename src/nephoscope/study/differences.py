@@ -1,8 +1,18 @@
-"""What the configurations of a study differ in, in one clause for the first line of its report."""
+"""What configurations differ in: those of one study in one clause, and one of them in two studies."""
 
 from collections.abc import Collection, Mapping, Sequence
 
-from nephoscope.study.contrasts import GENERATION, KIND, VCPUS, VENDOR, Facts, Value, facts_of, name_of
+from nephoscope.study.contrasts import (
+    GENERATION,
+    KIND,
+    VCPUS,
+    VENDOR,
+    Facts,
+    Value,
+    facts_of,
+    name_of,
+    without_followers,
+)
 from nephoscope.study.model import Configuration, DeclaredContrast
 
 MAX_NAMED = 4
@@ -17,6 +27,8 @@ _PLACES = ("provider", "region", "zone")
 _VOLUME = "volume "
 _SERVER = "database.dsn"
 _BY_SERVER = frozenset({_SERVER, "database.version"})
+_ADDRESSES = frozenset({_SERVER, "database_machine.hosts", "load_machine.hosts", "database.binary"})
+"""Keys whose values may hold a password or name a machine: they are not repeated."""
 _WORDS: Mapping[str, str] = {
     VCPUS: "vCPUs",
     KIND: "kind of volume",
@@ -45,7 +57,7 @@ def what_differs(configurations: Sequence[Configuration], declared: Sequence[Dec
     facts = [facts_of(one) for one in configurations]
     keys = {key for one in facts for key in one if len({other.get(key) for other in facts}) > 1}
     if not keys:
-        return "they are all the same, so that every difference is noise"
+        return "they are equal, so every difference between them is noise"
     stated = _of_servers(configurations, declared) if keys <= _BY_SERVER and _SERVER in keys else ""
     if stated:
         return stated
@@ -102,3 +114,27 @@ def _listed(values: Sequence[str]) -> str:
 
 def _shown(value: Value) -> str:
     return "not set" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def changes(before: Configuration, after: Configuration) -> tuple[str, ...]:
+    """What differs from one configuration to another: 'shared_buffers: 128MB → 1GB', 'hosts: not the same'.
+
+    Machine types are one difference, with all that their names say. What may change with a key is not told beside it.
+    """
+    old, new = facts_of(before), facts_of(after)
+    keys = without_followers({key for key in old.keys() | new.keys() if old.get(key) != new.get(key)})
+    said = []
+    if keys & _SAYS_MACHINE:
+        said.append(f"{_MACHINE}: {_type_of(before)} → {_type_of(after)}")
+    for key in sorted(keys - _SAYS_MACHINE):
+        name = _WORDS.get(key) or name_of(key)
+        if key in _ADDRESSES:
+            said.append(f"{name}: not the same")
+        else:
+            said.append(f"{name}: {_shown(old.get(key))} → {_shown(new.get(key))}")
+    return tuple(sorted(said))
+
+
+def _type_of(configuration: Configuration) -> str:
+    sold = configuration.priced_as
+    return configuration.database_machine.type or (sold.type if sold else "not known")

@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 from nephoscope.model.frozen import CONFLICT
 from nephoscope.study import wanted
 from nephoscope.study.locate import Path, show
+from nephoscope.study.nicknames import meant_by
 from nephoscope.study.suggest import as_number, meant, shown, unknown_key
 from nephoscope.study.wanted import Schema
 
@@ -86,7 +87,16 @@ def _sentence(path: Path, errors: Sequence[ErrorDetails], data: Any, schema: Sch
     given = shown(_value_at(data, path))
     if key in _SECRET_KEYS or any(sign in given.lower() for sign in _SECRET_SIGNS):
         given = "this value"
+    question = meant_by(key, str(errors[0]["input"]), _choices(rules, schema)) if kind == "literal_error" else ""
+    if question:
+        return f"{given} is not allowed; {question} Allowed: {words}"
     return f"{given} is not allowed; expected: {words}{meaning}{_advice(path, data, schema)}"
+
+
+def _choices(rules: Schema | None, schema: Schema) -> list[str]:
+    """Texts that a key may hold, where only some may."""
+    found = wanted.variants(schema, rules) if rules is not None else ()
+    return [str(value) for choice in found for value in choice.get("enum", ())]
 
 
 def _advice(path: Path, data: Any, schema: Schema) -> str:

@@ -75,6 +75,13 @@ def expanded_text(text: str, file_name: str, known: Mapping[str, KnownBenchmark]
     return toml_text(_load(text, file_name, known)[1].data)
 
 
+def lines_in(text: str) -> dict[Path, int]:
+    """The line of each path of a study that loads, also of paths that only its expanded form has."""
+    text = text.removeprefix("\ufeff")
+    lines = locate(text)
+    return expanded(tomllib.loads(text), lines).lines(lines)
+
+
 def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tuple[Study, Expanded]:
     text = text.removeprefix("\ufeff")
     data = _parse(text, file_name)

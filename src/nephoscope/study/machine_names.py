@@ -14,8 +14,7 @@ _AWS_MULTIPLE = re.compile(r"(\d+)xlarge")
 _AWS_FAMILY = re.compile(r"(?P<letters>[a-z]+)(?P<generation>\d+)(?P<options>[a-z]*)(?P<rest>-[a-z]+)?")
 _AWS_VENDORS = {"a": "AMD", "g": "Arm", "i": "Intel"}
 _GCP_FAMILY = re.compile(r"(?P<letters>[a-z])(?P<generation>\d)(?P<vendor>[ad]?)-(?P<shape>[a-z]+)")
-_GCP_CUSTOM = re.compile(r"(.+-custom-\d+)-\d+(?:-ext)?")
-"""Custom types end with their memory in MiB: n2-custom-8-32768."""
+_GCP_CUSTOM = re.compile(r"(?P<family>(?:[a-z0-9]+-)?custom)-(?P<vcpus>\d+)-(?P<mib>\d+)(?:-ext)?")
 _GCP_VENDORS = {"": "Intel", "a": "Arm", "d": "AMD"}
 _GCP_OF_ANY_VENDOR = frozenset({"e"})
 """Families whose machines have the CPU of whichever vendor is free."""
@@ -73,7 +72,9 @@ def _aws(machine_type: str) -> MachineName:
 
 def _gcp(machine_type: str) -> MachineName:
     custom = _GCP_CUSTOM.fullmatch(machine_type)
-    family, _, size = (custom[1] if custom else machine_type).rpartition("-")
+    if custom:
+        return _custom(custom["family"], int(custom["vcpus"]), int(custom["mib"]))
+    family, _, size = machine_type.rpartition("-")
     vcpus = int(size) if size.isdigit() and family else None
     found = _GCP_FAMILY.fullmatch(family)
     if found is None:
@@ -85,3 +86,10 @@ def _gcp(machine_type: str) -> MachineName:
         generation=int(found["generation"]),
         vendor=None if found["letters"] in _GCP_OF_ANY_VENDOR else _GCP_VENDORS[found["vendor"]],
     )
+
+
+def _custom(family: str, vcpus: int, mib: int) -> MachineName:
+    """A custom type says its memory, so types of one series have as much for each vCPU: 'n-custom-4gib'."""
+    said = _gcp(f"{family}-{vcpus}")
+    memory = f"{mib / 1024 / max(1, vcpus):g}gib"
+    return said.model_copy(update={"series": f"{said.series}-{memory}" if said.series else None})

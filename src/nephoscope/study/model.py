@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from nephoscope.model.frozen import Frozen, conflict
@@ -139,7 +139,9 @@ class Database(Frozen):
         "download it if the version is complete ('22.1.6')",
     )
     settings: dict[str, str] = Field(
-        default={}, description="server settings, in addition to those that nephoscope sets"
+        default={},
+        description="server settings, in addition to those that nephoscope sets; with `dsn`, of the databases of its "
+        "trials only, so none that needs a restart",
     )
     connections: int = Field(default=8, ge=1, le=100_000, description="number of connections of the load generator")
     connections_per_cpu: float | None = Field(
@@ -202,16 +204,6 @@ class Database(Frozen):
             raise PydanticCustomError(
                 "dsn_no_address",
                 "is not the address of one server reached over TCP; expected: postgresql://user@host:port/database",
-            )
-        return dsn
-
-    @field_validator("dsn")
-    @classmethod
-    def _settings_are_for_a_server_of_ours(cls, dsn: str | None, read: ValidationInfo) -> str | None:
-        if dsn is not None and read.data.get("settings"):
-            raise PydanticCustomError(
-                "dsn_with_settings",
-                "is your own server, whose settings nephoscope does not change: set them there and remove `settings`",
             )
         return dsn
 

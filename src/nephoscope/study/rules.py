@@ -11,6 +11,7 @@ from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.explain import Problem
 from nephoscope.study.known import KnownBenchmark
 from nephoscope.study.locate import Path, line_of
+from nephoscope.study.nicknames import meant_by
 from nephoscope.study.suggest import nearest, shown
 
 _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
@@ -34,8 +35,7 @@ def across_keys(
     for index, entry in _tables(data, "benchmarks"):
         uses = entry.get("uses")
         if isinstance(uses, str) and uses not in known:
-            near = nearest(uses, known)
-            hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(sorted(known))}"
+            hint = meant_by("uses", uses, known) or f"there are: {', '.join(sorted(known))}"
             yield Problem(("benchmarks", index, "uses"), f"unknown benchmark {shown(uses)}; {hint}")
     yield from _run_on(data)
     yield from _looks(data)

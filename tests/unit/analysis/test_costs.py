@@ -208,6 +208,8 @@ def test_a_book_of_ones_own_comes_first() -> None:
         ("aws", "m5.metal", "m5", None),
         ("gcp", "n2-standard-8", "n2-standard", 8),
         ("gcp", "e2-micro", "e2", None),
+        ("gcp", "n2-custom-32-131072", "n2-custom", 32),
+        ("gcp", "custom-4-8192", "custom", 4),
         ("azure", "Standard_D8s_v5", "Ds_v5", 8),
         ("azure", "Standard_E4-2ads_v5", "Eads_v5", 4),
         ("azure", "Standard_F8s_v2", "Fs_v2", 8),

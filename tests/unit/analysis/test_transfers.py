@@ -75,6 +75,14 @@ def test_machines_of_one_zone_pay_nothing_and_two_zones_would_pay_both_direction
     assert zones.price_row is not None
 
 
+def test_a_run_costs_its_own_bytes_at_the_price_of_the_first_ones() -> None:
+    found = ways(measured(sold(**LOAD)))
+    same, zones = found["same zone"], found["between zones"]
+    assert (same.run_bytes, same.run_usd) == (6e7, 0.0), "10 s of the median trial"
+    assert zones.run_usd == pytest.approx(9e7 / 1e9 * 0.01)
+    assert ways(measured(sold("nowhere-1", **LOAD)))["between zones"].run_usd is None
+
+
 def test_between_regions_each_end_pays_for_what_it_sends() -> None:
     elsewhere: dict[str, Any] = {"load_machine": {"type": "m6i.2xlarge", "region": "us-west-2"}}
     found = measured(sold(**elsewhere)).transfers

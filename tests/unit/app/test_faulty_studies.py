@@ -82,12 +82,12 @@ FAULTS = {
         ("worse",),
     ),
     "stopped in the middle": Fault(
-        {"a": [100.0, 101.0, 102.0, None, None, None], "b": [120.0, 121.0, None, None, None, None]},
+        {"a": [100.0, 101.0, 102.0, None, None, None], "b": [120.0, 121.0, 122.0, None, None, None]},
         (
-            "7 of 12 planned trials have not run, so no answer includes them. `nephoscope run` continues",
-            "All 5 trials that ran are valid.",
-            "the fake operations per second of a (95 % interval 1.19 to 1.21, n = 2 and 3, error rate 5 %).",
-            "With 2 valid replicates, the interval shown is the range",
+            "6 of 12 planned trials have not run, so no answer includes them. `nephoscope run` continues",
+            "All 6 trials that ran are valid.",
+            "the fake operations per second of a (95 % interval 1.19 to 1.20, n = 3 and 3, error rate 5 %).",
+            "With 3 valid replicates, the interval shown is the range",
         ),
         ("worse",),
     ),
@@ -119,7 +119,7 @@ def fault(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_it_is_analysed_reported_and_said(fault: tuple[Fault, ResultsFolder]) -> None:
     wanted, folder = fault
     found = evaluation.analyze(folder)
-    page = evaluation.report(folder).read_text(encoding="utf-8")
+    page = evaluation.report(folder).with_name("evidence.html").read_text(encoding="utf-8")
     said = [insight.text for insight in found.insights]
     for sentence in wanted.sentences:
         assert any(sentence in text for text in said), (sentence, said)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nephoscope.databases.base import Endpoint, HasFixtures, HasSettings
-from nephoscope.databases.postgres.binaries import Binaries, embedded_folder, find_binaries, major_version
+from nephoscope.databases.postgres.binaries import find_binaries, major_version, server_of_this_machine
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.databases.postgres.folder import ServerFolder
 from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable, ToolFailed, ToolTimedOut
@@ -26,10 +26,6 @@ Scenario = Callable[[PostgresDatabase, Cluster, Endpoint], Awaitable[None]]
 pytestmark = needs("postgres")
 
 
-def embedded() -> Binaries:
-    return find_binaries(embedded_folder())
-
-
 def cluster_in(folder: Path) -> Cluster:
     machine = this_machine(folder)
     return Cluster("study/configuration", (machine,), machine)
@@ -37,7 +33,7 @@ def cluster_in(folder: Path) -> Cluster:
 
 def with_server(folder: Path, scenario: Scenario, settings: DatabaseSettings = SETTINGS) -> None:
     async def run() -> None:
-        database, cluster = PostgresDatabase(embedded, {}), cluster_in(folder)
+        database, cluster = PostgresDatabase(server_of_this_machine, {}), cluster_in(folder)
         try:
             await scenario(database, cluster, await database.start(cluster, settings, folder / "log"))
         finally:
@@ -125,7 +121,7 @@ def test_a_busy_child_that_outlives_a_killed_server_is_ended_before_the_next_one
         await asyncio.sleep(1)
         assert folder.processes(), "no child outlived the server: this test shows nothing"
         database._running.clear()  # as the controller that is gone
-        after = PostgresDatabase(embedded, {})
+        after = PostgresDatabase(server_of_this_machine, {})
         orphans = folder.processes()
         try:
             again = await after.start(cluster, SETTINGS, tmp_path / "log-2")
@@ -205,7 +201,7 @@ def test_a_role_without_the_rights_is_refused_before_anything_is_loaded(tmp_path
     async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         password = endpoint.environment["PGPASSWORD"]
         settings = DatabaseSettings(dsn=endpoint.dsn.replace("nephoscope@", "bench@"))
-        users = PostgresDatabase(embedded, {"PGPASSWORD": password})
+        users = PostgresDatabase(server_of_this_machine, {"PGPASSWORD": password})
         await sql(database, cluster, endpoint, f"CREATE ROLE bench LOGIN PASSWORD '{password}'")
         with pytest.raises(EnvironmentProblem, match="may not create databases") as caught:
             await users.start(cluster, settings, tmp_path / "other-log")
@@ -258,19 +254,19 @@ def test_another_major_version_than_asked_for_is_refused(tmp_path: Path) -> None
     async def nothing(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         raise AssertionError("it came up")
 
-    with pytest.raises(DatabaseFailed, match=r"requires PostgreSQL 9\.6, but the embedded server is 18"):
+    with pytest.raises(DatabaseFailed, match=r"PostgreSQL 9\.6 is not installed on this machine, which has.* 18"):
         with_server(tmp_path, nothing, DatabaseSettings(version="9.6"))
 
 
 def test_a_server_of_the_users_is_reached_and_left_alone(tmp_path: Path) -> None:
     async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
-        users = PostgresDatabase(embedded, endpoint.environment)
+        users = PostgresDatabase(server_of_this_machine, endpoint.environment)
         settings = DatabaseSettings(dsn=endpoint.dsn)
         reached = await users.start(cluster, settings, tmp_path / "other-log")
         assert (reached.origin, reached.dsn) == ("user", endpoint.dsn)
         await users.stop(cluster)
         assert await sql(database, cluster, endpoint, "SELECT 1") == "1"
-        stranger = PostgresDatabase(embedded, {"PGPASSWORD": "wrong"})
+        stranger = PostgresDatabase(server_of_this_machine, {"PGPASSWORD": "wrong"})
         with pytest.raises(TargetUnreachable, match="password authentication failed"):
             await stranger.start(cluster, settings, tmp_path / "other-log")
 
@@ -289,6 +285,28 @@ def test_where_a_server_comes_from(tmp_path: Path) -> None:
     with pytest.raises(DatabaseFailed, match="no PostgreSQL server was found") as caught:
         find_binaries(None, tmp_path / "nowhere")
     assert caught.value.hint
+
+
+def test_a_version_is_found_or_the_installed_ones_are_listed(tmp_path: Path) -> None:
+    for version in ("15", "17"):
+        program = tmp_path / version / "bin" / "postgres"
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/sh\necho 'postgres (PostgreSQL) {version}.4 (Debian)'\n")
+        program.chmod(0o755)
+    assert find_binaries(None, tmp_path, version="15.2").folder == tmp_path / "15" / "bin"
+    with pytest.raises(DatabaseFailed, match=r"PostgreSQL 16 is not installed .* has PostgreSQL 17 and 15") as caught:
+        find_binaries(None, tmp_path, version="16")
+    assert "apt-get install postgresql-16" in caught.value.hint
+
+
+@pytest.mark.skipif(not Path("/usr/lib/postgresql/15/bin/postgres").exists(), reason="PostgreSQL 15 is not installed")
+def test_two_versions_run_in_one_data_folder_one_after_the_other(tmp_path: Path) -> None:
+    for version in ("15", "18"):
+
+        async def scenario(_: PostgresDatabase, __: Cluster, endpoint: Endpoint, version: str = version) -> None:
+            assert endpoint.version.startswith(f"{version}.")
+
+        with_server(tmp_path, scenario, DatabaseSettings(version=version))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.databases.postgres import remote as postgres_remote
-from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
+from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.link import SshAddress
@@ -29,7 +29,7 @@ def a_controllers_view(address: SshAddress, folder: Path) -> tuple[PostgresDatab
     """A database that knows nothing yet, and the host as the attempt t-1 sees it."""
     remote = SshRemote("db", address, folder=str(folder / "ours"), session="t-1")
     machine = MachineHandle("db", remote, "127.0.0.1", (), str(folder / "data"))
-    return PostgresDatabase(lambda: find_binaries(embedded_folder()), {}), Cluster("s/c/t-1", (machine,), machine)
+    return PostgresDatabase(server_of_this_machine, {}), Cluster("s/c/t-1", (machine,), machine)
 
 
 def test_the_next_controller_finds_the_server_with_its_data_and_stops_it(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ class Machines:
             machines.append(MachineHandle(name, remote, address, (), str(self._folder / name)))
         load = MachineHandle("load", machines[0].remote, "127.0.0.1", (), "")  # whence all of them call
         cluster = Cluster(f"s/{names}/t-{self._trials}", tuple(machines), load)
-        database = PostgresDatabase(lambda: find_binaries(embedded_folder()), {})
+        database = PostgresDatabase(server_of_this_machine, {})
         try:
             endpoint = await database.start(cluster, SMALL_LOG, self._folder / "here" / f"{self._trials}.log")
             yield lambda statement: database._sql(cluster, endpoint, statement)
@@ -152,7 +152,7 @@ def test_a_standby_that_fell_behind_is_made_anew(tmp_path: Path, monkeypatch: py
 
 
 def test_a_server_of_this_machine_is_not_found_again(tmp_path: Path) -> None:
-    database = PostgresDatabase(lambda: find_binaries(embedded_folder()), {})
+    database = PostgresDatabase(server_of_this_machine, {})
     machine = this_machine(tmp_path)
     with pytest.raises(TargetLost, match="stopped together with the nephoscope that started it"):
         asyncio.run(database.attach(Cluster("k", (machine,), machine), SETTINGS, tmp_path / "log"))

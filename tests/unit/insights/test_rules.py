@@ -549,7 +549,7 @@ def test_a_workload_is_a_database_in_every_sentence_and_no_microbenchmark(worklo
     assert predicts.text.startswith("Bogo operations of micro ranks")
     assert f"most like {TPMC.title} of {workload}: rank correlation" in predicts.text
     ranked = [figure.title for figure in machine_numbers(Book(Lookup.of(study))).cpu]
-    assert ranked == ["micro: Bogo operations, per CPU, ranked"]
+    assert {title.partition(":")[0] for title in ranked} == {"micro"}
     tables = (study.trials, study.measurements, study.statistics, study.comparisons, study.ranks, study.gate)
     for table in tables:
         assert {row.benchmark: row.subject for row in table} == {"micro": Subject.CPU, workload: Subject.DATABASE}

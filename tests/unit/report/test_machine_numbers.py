@@ -35,11 +35,23 @@ def test_every_part_has_its_figures(found: MachineNumbers) -> None:
     assert [heading for _, heading, _ in found.parts] == ["CPU", "Network", "Storage", "Small and large machines"]
     titles = [figure.title for _, _, figures in found.parts for figure in figures]
     assert titles == [
+        "stress-ng: Bogo operations (matrix), the best of each cloud",
+        "stress-ng: Bogo operations (matrix), ranked",
         "stress-ng: Bogo operations (matrix), per CPU, ranked",
+        "multi-stream: Throughput, the best of each cloud",
+        "multi-stream: Throughput, ranked",
+        "ping: Round trip, mean, the best of each cloud",
+        "ping: Round trip, mean, ranked",
+        "throughput: Throughput, the best of each cloud",
+        "throughput: Throughput, ranked",
+        "multi-stream: distribution of throughput, in seconds",
         "multi-stream: throughput, slowest to fastest second",
         "multi-stream: throughput, second by second",
         "multi-stream: effect of more streams",
+        "ping: round trips within a region",
+        "ping: round trips between regions, against the speed of light",
         "ping: distribution of round-trip times",
+        "throughput: distribution of throughput, in seconds",
         "throughput: throughput, slowest to fastest second",
         "throughput: throughput, second by second",
         "fio: I/O rate by job",
@@ -63,7 +75,7 @@ def test_every_chart_is_what_the_schema_of_vega_lite_allows(monkeypatch: pytest.
 
 
 def test_the_ranking_is_by_what_a_cpu_gives(found: MachineNumbers) -> None:
-    (spec,) = specs(found.cpu[0])
+    (spec,) = specs(found.cpu[-1])
     medians = [row["median"] for row in spec["datasets"]["rows"]]
     assert medians == sorted(medians, reverse=True)
     assert spec["datasets"]["rows"][0]["configuration"] == "n2-small"
@@ -118,7 +130,7 @@ def test_jobs_stand_with_what_they_do_and_a_mixed_one_with_both(found: MachineNu
 
 def test_physics_stands_beside_the_far_one_alone(found: MachineNumbers) -> None:
     figure = next(one for one in found.network if "round-trip times" in one.title)
-    lines = {panel.title: unpacked(panel.script)["datasets"]["floor"] for panel in figure.panels}
+    lines = {panel.title.partition(":")[0]: unpacked(panel.script)["datasets"]["floor"] for panel in figure.panels}
     assert lines.pop(FAR)[0]["floor"] == pytest.approx(34.3, rel=0.01)
     assert list(lines.values()) == [[]] * (len(MACHINES) - 1)
     assert "us-east-1 and us-west-2 are 3,503 km apart: light in fibre takes 34.3 ms" in figure.caption

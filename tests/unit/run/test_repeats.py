@@ -150,8 +150,8 @@ def test_repeats_end_within_twice_the_planned_time(tmp_path: Path) -> None:
 def test_a_repeat_waits_for_a_quiet_machine_but_not_for_ever(tmp_path: Path) -> None:
     study = disturbed(tmp_path / "r", lambda n: n in {0, 1}, replicates=6)
     conducted(study)
-    waits = [text for text in study.heard.values if text.startswith("waiting for fake-1 to be quiet")]
-    assert waits[-1] == "waiting for fake-1 to be quiet (50% busy, for up to 1 s more)"
+    waits = [text for text in study.heard.values if text.startswith("waiting for quiet: fake-1")]
+    assert waits[-1] == "waiting for quiet: fake-1 is 50% busy, for up to 1 s more"
     assert study.clock.monotonic_s() == pytest.approx(8 * 10 + 5, abs=0.5)
 
 

@@ -91,7 +91,8 @@ def test_a_missing_tool_is_not_run_and_says_so(tmp_path: Path) -> None:
     rows = evaluation.status(study.folder)
     assert {row.state for row in rows} == {"not run"}
     assert rows[0].reasons[0].startswith(f"not run: {PROGRAM} is not installed; hint:")
-    assert "is not installed" in evaluation.report(study.folder).read_text(encoding="utf-8")
+    page = evaluation.report(study.folder).with_name("evidence.html").read_text(encoding="utf-8")
+    assert "is not installed" in page
 
 
 @pytest.mark.parametrize("output", [b"", b"garbage", b"{}", b'{"rate": 0}', b'{"rate": "NaN"}', b"\xff\xfe"])

@@ -1,4 +1,5 @@
 import errno
+import hashlib
 import multiprocessing
 import os
 import resource
@@ -116,6 +117,16 @@ def test_measurements_verdicts_and_settings_survive_the_way_through_their_files(
     assert attempt.measurements() == measurements
     assert attempt.verdicts() == verdicts
     assert attempt.settings() == settings
+
+
+def test_every_raw_file_has_its_digest(tmp_path: Path) -> None:
+    attempt = Attempt(tmp_path)
+    assert attempt.raw_digests() == []
+    attempt.log_dir.mkdir(parents=True)
+    (attempt.raw_dir / "out.json").write_bytes(b"{}")
+    (attempt.log_dir / "server.log").write_bytes(b"")
+    assert [(name, size) for name, size, _ in attempt.raw_digests()] == [("logs/server.log", 0), ("out.json", 2)]
+    assert attempt.raw_digests()[1][2] == hashlib.sha256(b"{}").hexdigest()
 
 
 def test_of_several_finished_attempts_the_first_valid_one_counts_else_the_last(tmp_path: Path) -> None:

@@ -123,6 +123,8 @@ def test_scopes_are_overall_clouds_and_sizes() -> None:
         ("aws", "c7gn.xlarge", "cn", 7, "Arm"),
         ("gcp", "n2d-highmem-8", "n-highmem", 2, "AMD"),
         ("gcp", "e2-standard-4", "e-standard", 2, None),
+        ("gcp", "n2-custom-8-16384", "n-custom-2gib", 2, "Intel"),
+        ("gcp", "n2d-custom-32-131072-ext", "n-custom-4gib", 2, "AMD"),
         ("azure", "Standard_D8as_v5", "Ds", 5, "AMD"),
         ("azure", "Standard_F16s_v2", "Fs", 2, "Intel"),
     ],

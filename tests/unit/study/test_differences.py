@@ -23,7 +23,7 @@ GP3, IO2 = ({"volumes": [{"kind": kind, "size": 500, "iops": iops}]} for kind, i
     ("plain", "said"),
     [
         ([{}], ""),
-        ([{}, {"price_usd_per_hour": 2}], "they are all the same, so that every difference is noise"),
+        ([{}, {"price_usd_per_hour": 2}], "they are equal, so every difference between them is noise"),
         ([{"database_machine": {"cpus": 1}}, {}], "they differ only in CPUs: 1 and all"),
         (
             [{"database": {"settings": {"jit": "on"}}}, {}, {"database": {"settings": {"jit": "off"}}}],

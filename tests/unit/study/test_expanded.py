@@ -16,7 +16,6 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import StudyError
 from nephoscope.study.groups import NotASelection, chosen, facts_of
 from nephoscope.study.load import expanded_text, load_study
-from nephoscope.study.machine_names import machine_name
 from nephoscope.study.toml_text import toml_value
 from tests.unit.study.study_example import KNOWN, ROOT
 
@@ -316,12 +315,6 @@ def test_labels_are_not_part_of_a_trial() -> None:
     text = HEAD + '[[configurations]]\nname = "a"\n'
     plans = [plan(load_study(one, "", BENCHMARKS)) for one in (text, f'{text}labels.x = "y"')]
     assert len({tuple(row.intent.id for row in one.trials) for one in plans}) == 1
-
-
-def test_custom_machine_types_of_gcp_end_with_their_memory() -> None:
-    found = machine_name("gcp", "n2-custom-8-32768")
-    assert (found.family, found.vcpus, found.series) == ("n2-custom", 8, "n-custom")
-    assert toml_value(1e16) == "1e+16"
 
 
 TOKENS = re.findall(

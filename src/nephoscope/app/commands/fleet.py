@@ -1,18 +1,26 @@
 """`nephoscope status` and `clean`: how far a study is, and what it left at its providers."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nephoscope.app.commands.options import MEASURE, AsJson, Folder, add_command
 from nephoscope.app.console import print_json, print_table, say, talk
-from nephoscope.model.errors import CleanupFailed
-from nephoscope.model.words import dollars
+from nephoscope.model.errors import CleanupFailed, InputError
+from nephoscope.model.words import counted, dollars
 
 if TYPE_CHECKING:
     from nephoscope.model.rows import TrialRow
 
 Watch = Annotated[bool, typer.Option("--watch", help="refresh every two seconds until the study is done")]
+
+
+Dsn = Annotated[
+    str | None,
+    typer.Option("--dsn", metavar="URL", help="a PostgreSQL server of your own; its password goes into PGPASSWORD"),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="with --dsn: drop the databases; without it nothing changes")]
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +32,13 @@ def register(app: typer.Typer) -> None:
         example="status results/laptop --watch",
         then="nephoscope report results/laptop",
     )
-    add_command(app, clean, under=MEASURE, example="clean results/cluster")
+    add_command(
+        app,
+        clean,
+        under=MEASURE,
+        example="clean results/cluster",
+        more=("clean --dsn postgresql://bench@db.example.com/bench --yes",),
+    )
 
 
 def status(folder: Folder, as_json: AsJson = False, watch: Watch = False) -> None:
@@ -77,18 +91,61 @@ def _counts(rows: "list[TrialRow]") -> str:
     return f"{len(rows):,} trials: {counts}{verdicts}"
 
 
-def clean(folder: Folder) -> None:
-    """Delete every machine that a study left at its providers, found by its tags. Exit code 3 if any remain."""
+def clean(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="results folder of the study whose machines to delete")
+    ] = None,
+    dsn: Dsn = None,
+    yes: Yes = False,
+) -> None:
+    """Delete what nephoscope left: machines of a study, or databases on a server of your own.
+
+    With DIR it deletes every machine that the study left at its providers, found by its tags. With --dsn it lists the
+    databases that nephoscope made on your own server and recorded there, and drops them with --yes; it never drops
+    others. Exit code 3 if anything remains.
+    """
+    if (folder is None) == (dsn is None):
+        raise InputError(
+            "`clean` needs either a results folder or --dsn",
+            hint="nephoscope clean results/cluster, or nephoscope clean --dsn postgresql://user@host/database",
+        )
+    if dsn is not None:
+        _clean_server(dsn, yes=yes)
+    elif folder is not None:
+        _clean_machines(folder)
+
+
+def _clean_server(dsn: str, *, yes: bool) -> None:
+    """Lists the databases that nephoscope made on a server of the user's, or drops them."""
+    import asyncio
+
+    from nephoscope.app.stages import leftovers
+
+    found, left = asyncio.run(leftovers.clean_server(dsn, drop_them=yes))
+    if found:
+        print_table(leftovers.HEADERS, leftovers.rows(found, left))
+    for line in leftovers.lines(found, left, dsn, dropped=yes):
+        say(line)
+    if left:
+        raise CleanupFailed(
+            f"{counted(len(left), 'database')} could not be dropped: {', '.join(left)}",
+            hint="wait until no study uses the server, then run the same command again",
+        )
+
+
+def _clean_machines(folder: Path) -> None:
+    """Deletes the machines that a study left at its providers."""
     import asyncio
 
     from nephoscope.app.progress import LiveProgress
+    from nephoscope.app.remaining import Remaining
     from nephoscope.app.stages import tracking
     from nephoscope.app.wiring import real_world
     from nephoscope.run.clock import SystemClock
     from nephoscope.store.folder import ResultsFolder
 
     stored = ResultsFolder.existing(folder)
-    with stored.lock(), LiveProgress(talk(), SystemClock(), 0, 0.0) as progress:
+    with stored.lock(), LiveProgress(talk(), SystemClock(), Remaining([])) as progress:
         found = asyncio.run(tracking.clean_up(stored, real_world(progress)))
     for key in found.terminated:
         say(f"deleted {key}")

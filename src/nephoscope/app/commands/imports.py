@@ -28,7 +28,6 @@ def register(app: typer.Typer) -> None:
         cls=Group,
         help="Import results that others measured into a results folder.",
         epilog="Example: nephoscope import fio fio-output --out results/fio",
-        no_args_is_help=True,
         rich_markup_mode=None,
     )
     add_command(

@@ -1,11 +1,14 @@
 """Arguments and options that several commands share, and how a command joins the command line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import typer.core
+
+from nephoscope.app.console import say
+from nephoscope.model.errors import EXIT_OK
 
 MEASURE = "Measure"
 RESULTS = "Look at results"
@@ -19,7 +22,17 @@ AsJson = Annotated[bool, typer.Option("--json", help="print JSON instead of a ta
 
 
 class Group(typer.core.TyperGroup):
-    """Lists commands under the headings of their groups. Typer does that with Rich only, which takes time to load."""
+    """Lists commands under the headings of their groups. Typer does that with Rich only, which takes time to load.
+
+    Without arguments it prints its help, which is no error.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See `TyperGroup`."""
+        if not args and not ctx.resilient_parsing:
+            say(ctx.get_help())
+            ctx.exit(EXIT_OK)
+        return list(super().parse_args(ctx, args))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """See `TyperGroup`."""
@@ -49,6 +62,7 @@ def add_command(
     command: Callable[..., None],
     *,
     example: str,
+    more: Sequence[str] = (),
     then: str = "",
     name: str | None = None,
     under: str = "",
@@ -59,10 +73,12 @@ def add_command(
         app: the command line, or a group of commands.
         command: a function whose arguments say what it takes.
         example: a command line, without `nephoscope`.
+        more: further command lines.
         then: what to do next.
         name: of the command, where it is not the function's.
         under: the heading in the list of commands.
     """
     following = f"\n\nNext: {then}" if then else ""
-    epilog = f"Example: nephoscope {example}{following}"
+    examples = "\n\n".join(f"Example: nephoscope {one}" for one in (example, *more))
+    epilog = f"{examples}{following}"
     app.command(name, epilog=epilog, rich_help_panel=under or None)(command)

@@ -47,7 +47,6 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         cls=Group,
         help="Show, check and update the price book: dated prices of machines, storage and transfer.",
-        no_args_is_help=True,
         rich_markup_mode=None,
     )
     add_command(

@@ -1,4 +1,4 @@
-"""`nephoscope analyze`, `report`, `query`, `compare`, `claims` and `parse`: what a results folder says."""
+"""`nephoscope analyze`, `report`, `query`, `claims` and `parse`: what a results folder says."""
 
 import sys
 from pathlib import Path
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from nephoscope.app.commands.options import RESULTS, AsJson, Folder, add_command
-from nephoscope.app.console import print_json, print_table, say, tell
+from nephoscope.app.console import print_answer, print_json, print_table, say, tell
 from nephoscope.model.errors import EXIT_TRIALS_FAILED, ClaimsFailed
 
 if TYPE_CHECKING:
-    from nephoscope.model.editions import EditionRow
     from nephoscope.model.rows import ClaimRow
 
 
@@ -26,7 +25,6 @@ def register(app: typer.Typer) -> None:
     add_command(
         app, query, under=RESULTS, example='query results/laptop "select configuration, median from statistics"'
     )
-    add_command(app, compare, under=RESULTS, example="compare results/2025 results/2026 --html changes.html")
     add_command(app, claims, under=RESULTS, example="claims results/clouds --file claims.toml")
     add_command(app, parse, under=RESULTS, example="parse results/laptop", then="nephoscope report results/laptop")
 
@@ -81,12 +79,22 @@ def analyze(
 def report(
     folder: Folder,
     pdf: Annotated[bool, typer.Option("--pdf", help="also write a PDF; needs pip install 'nephoscope[pdf]'")] = False,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="OLD", help="an earlier results folder: also write what changed since"),
+    ] = None,
 ) -> None:
-    """Write the report (one HTML file, CSV, Parquet, a data bundle) and print its path. Needs no machine."""
+    """Write the report (HTML, CSV, Parquet, a data bundle) and print its path. Needs no machine."""
     from nephoscope.app.stages import evaluation
     from nephoscope.store.folder import ResultsFolder
 
-    say(str(evaluation.report(ResultsFolder.existing(folder), pdf=pdf)))
+    results = ResultsFolder.existing(folder)
+    earlier = None if against is None else ResultsFolder.existing(against)
+    say(str(evaluation.report(results, pdf=pdf, against=earlier)))
+    if earlier is not None:
+        from nephoscope.report.files import CHANGES
+
+        say(str(results.report_dir / CHANGES))
 
 
 def claims(
@@ -133,54 +141,8 @@ def _grounds(row: "ClaimRow") -> str:
     return f"{by}: {row.ratio:.4g} ×{interval}, {n}" + (f"; {row.reason}" if row.reason else "")
 
 
-def compare(
-    before: Annotated[Path, typer.Argument(metavar="A", help="the earlier results folder")],
-    after: Annotated[Path, typer.Argument(metavar="B", help="the later one, with the same configurations")],
-    basis: Annotated[str, typer.Option("--basis", help="basis of the prices to compare")] = "on-demand",
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="also write an HTML page")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Compare two studies like for like: change in performance, in price, and in performance per dollar."""
-    from nephoscope.app.stages import evaluation
-    from nephoscope.store.folder import ResultsFolder
-
-    found = evaluation.compare(ResultsFolder.existing(before), ResultsFolder.existing(after), basis)
-    if html is not None:
-        evaluation.write_comparison(html, found, (before.name, after.name))
-    if as_json:
-        print_json({"rows": found.rows, "overall": found.overall, "left_out": found.left_out})
-        return
-    print_table(
-        ("configuration", "metric", "performance B / A", "price B / A", "per dollar B / A", "n"),
-        map(_cells, found.rows),
-    )
-    for one in found.overall:
-        interval = f" [{one.low:.4g}, {one.high:.4g}]" if one.low is not None and one.high is not None else ""
-        what = f"{one.benchmark} {one.metric} over {one.configurations} configurations"
-        say(f"{what}: {one.ratio:.4g}{interval} times on average")
-    for line in found.left_out:
-        tell(f"left out: {line}")
-    say(f"{len(found.rows):,} like-for-like comparisons")
-
-
-def _cells(row: "EditionRow") -> tuple[str, ...]:
-    return (
-        row.configuration,
-        f"{row.benchmark} {row.metric}",
-        _change(row.ratio, row.low, row.high, row.verdict),
-        "" if row.price_ratio is None else f"{row.price_ratio:.4g}",
-        _change(row.dollar_ratio, row.dollar_low, row.dollar_high, row.dollar_verdict),
-        f"{row.n_after}, {row.n_before}",
-    )
-
-
 def _interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{low:.4g} to {high:.4g}"
-
-
-def _change(ratio: float | None, low: float | None, high: float | None, verdict: str | None) -> str:
-    interval = _interval(low, high)
-    return "" if ratio is None else f"{ratio:.4g}" + (f" ({interval})" if interval else "") + f" {verdict}"
 
 
 def query(
@@ -200,7 +162,7 @@ def query(
     elif form == "csv":
         sys.stdout.write(evaluation.csv_of(columns, rows))
     else:
-        print_table(columns, (["" if cell is None else str(cell) for cell in row] for row in rows))
+        print_answer(columns, (["" if cell is None else str(cell) for cell in row] for row in rows))
 
 
 def _plain(cell: Any) -> Any:

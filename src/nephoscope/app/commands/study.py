@@ -1,5 +1,6 @@
 """`nephoscope init`, `plan`, `run` and `demo`: from a study file to stored trials. Loads what a command uses in it."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,6 +63,22 @@ State = Annotated[
     typer.Option("--state", metavar="URL", help="PostgreSQL database through which several controllers share a study"),
 ]
 
+Dsns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dsn",
+        metavar="URL",
+        help="a PostgreSQL server of your own, postgresql://user@host:port/database; with --compare once, or once for "
+        "each value. The password goes into PGPASSWORD, never here",
+    ),
+]
+Compare = Annotated[
+    str | None,
+    typer.Option(
+        "--compare", metavar="SETTING=A,B", help="a setting of PostgreSQL, or `version`, and the values to compare"
+    ),
+]
+
 StudyOrFolder = Annotated[
     Path,
     typer.Argument(
@@ -89,7 +106,18 @@ RefusedBy = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    add_command(app, init, under=MEASURE, example="init my-study.toml", then="nephoscope plan my-study.toml")
+    add_command(
+        app,
+        init,
+        under=MEASURE,
+        example="init my-study.toml",
+        more=(
+            "init --compare shared_buffers=128MB,1GB",
+            "init --compare version=15,18 versions.toml",
+            "init --dsn postgresql://bench@db.example.com/bench",
+        ),
+        then="nephoscope plan my-study.toml",
+    )
     add_command(app, plan, under=MEASURE, example="plan studies/laptop.toml", then="nephoscope run studies/laptop.toml")
     add_command(
         app,
@@ -105,12 +133,36 @@ def register(app: typer.Typer) -> None:
 
 def init(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="the file to write")] = Path("study.toml"),
+    dsn: Dsns = None,
+    compare: Compare = None,
 ) -> None:
-    """Write a starter study that explains every key."""
+    """Write a study: an example that explains every key, or with options the study of an everyday question.
+
+    With --dsn it measures a server of your own. With --compare it compares values of a setting, or versions, on servers
+    that nephoscope starts on this machine; with both, on servers of your own. One server is enough for a setting that a
+    session may change, such as work_mem; others need one server for each value.
+    """
     from nephoscope.study.starter import starter_study
 
-    write_new(file, starter_study())
+    if dsn or compare:
+        write_new(file, _everyday(dsn or [], compare))
+    else:
+        write_new(file, starter_study())
     tell(f"wrote {file}; next: nephoscope plan {file}")
+
+
+def _everyday(dsns: list[str], compare: str | None) -> str:
+    """The text of a study, once its servers have been asked."""
+    import asyncio
+
+    from nephoscope.app.stages.beginning import require_addresses, require_comparable
+    from nephoscope.study.everyday import everyday_study, read_change
+
+    require_addresses(dsns)
+    change = None if compare is None else read_change(compare)
+    for sentence in asyncio.run(require_comparable(change, dsns)):
+        tell(f"warning: {sentence}", style="yellow")
+    return everyday_study(change, dsns)
 
 
 def plan(
@@ -124,11 +176,14 @@ def plan(
     """Show what a study would measure and could decide, for how long and for how many dollars. Starts nothing."""
     from nephoscope.app import planned as words
     from nephoscope.app.stages import planning
+    from nephoscope.app.stages.advice import warnings_with_lines
 
     if expanded:
         say(planning.expanded_study(study))
         return
-    planned = planning.plan(planning.read_study(study), scale=scale)
+    text = read_text(study)
+    loaded = planning.load(text, str(study))
+    planned = planning.plan(loaded, scale=scale)
     if as_json:
         print_json(planned)
         return
@@ -141,6 +196,8 @@ def plan(
     for line in planning.decides(planned, _analysed(like), "" if like is None else str(like)):
         say(line)
     _warn(planned)
+    for warning in warnings_with_lines(text, str(study), loaded, planned, _cpus_here()):
+        tell(f"warning: {warning}", style="yellow")
     tell(f"every trial: nephoscope plan {study} --rows", style="dim")
 
 
@@ -203,10 +260,12 @@ def demo(out: Out = None) -> None:
 def _run(text: str, name: str, out: Path | None, options: "CliOptions", *, scale: float | None, replan: bool) -> None:
     from nephoscope.app.planned import in_one_line
     from nephoscope.app.stages import planning, running
+    from nephoscope.app.stages.advice import require_cpus
     from nephoscope.store.folder import ResultsFolder
 
     study = planning.load(text, name)
-    folder = ResultsFolder(out or Path("results") / study.name)
+    require_cpus(study, _cpus_here())
+    folder = ResultsFolder.for_results(out or Path("results") / study.name)
     how = running.run_options(folder, study, options)
     planned = planning.plan(study, scale=scale)
     tell(in_one_line(planned))
@@ -234,14 +293,13 @@ def _resume(path: Path, options: "CliOptions") -> None:
 
 def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions") -> "StudyOutcome":
     from nephoscope.app.progress import LiveProgress
-    from nephoscope.app.stages import running
+    from nephoscope.app.stages import running, tracking
     from nephoscope.app.wiring import real_world
     from nephoscope.run.clock import SystemClock
     from nephoscope.run.signals import run_until_stopped
 
     folder.forget_analysis()
-    left_s, trials = running.expected_left_s(folder), len(folder.plan().trials)
-    with LiveProgress(talk(), SystemClock(), trials, left_s) as progress:
+    with LiveProgress(talk(), SystemClock(), tracking.remaining(folder)) as progress:
         return run_until_stopped(running.run(folder, study, real_world(progress), how))
 
 
@@ -273,6 +331,11 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
     )
     if outcome.failed or outcome.refused:
         raise typer.Exit(EXIT_TRIALS_FAILED)
+
+
+def _cpus_here() -> int:
+    """Number of CPUs that this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def _warn(planned: "Plan") -> None:

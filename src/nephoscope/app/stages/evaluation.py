@@ -15,7 +15,7 @@ from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.editions import EditionOverall, EditionRow
+from nephoscope.model.editions import Editions
 from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable, StorageFailed
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Disturbance, Status, TrialIntent
@@ -196,39 +196,46 @@ def analysed(folder: ResultsFolder) -> AnalysedStudy:
     """The stored analysis; analyses first when it is of other trials, of an earlier version, damaged, or not there."""
     from nephoscope.analysis import stored
 
-    try:
-        found = stored.read(folder) if folder.analysis_path.exists() else None
-    except DamagedFile:
-        found = None
-    if found is None or found.inputs_digest != digest(folder):
+    found = _stored_analysis(folder)
+    if found is None:
         analyze(folder)
         found = stored.read(folder)
     return found
 
 
-@dataclass(frozen=True)
-class Compared:
-    """Two studies like for like."""
+def analysed_now(folder: ResultsFolder) -> AnalysedStudy:
+    """As `analysed`, but stores nothing: a study may be running in the folder."""
+    from nephoscope.analysis.analyse import analyse
 
-    rows: list[EditionRow]
-    overall: list[EditionOverall]
-    left_out: list[str]
-
-
-def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Compared:
-    """Two studies like for like; see `editions_of` and `overall_of`."""
-    from nephoscope.analysis.editions import editions_of, overall_of
-
-    old, new = analysed(before), analysed(after)
-    rows, left_out = editions_of(old, new, basis=basis)
-    return Compared(rows, overall_of(old, new, rows), left_out)
+    found = _stored_analysis(folder)
+    if found is not None:
+        return found
+    return analyse(collect(folder, stored_study(folder), BENCHMARKS, CHECKS, nephoscope.__version__))
 
 
-def write_comparison(file: Path, found: Compared, names: tuple[str, str]) -> None:
-    """A comparison as a page."""
+def _stored_analysis(folder: ResultsFolder) -> AnalysedStudy | None:
+    """None: there is none of these trials by this version."""
+    from nephoscope.analysis import stored
+
+    try:
+        found = stored.read(folder) if folder.analysis_path.exists() else None
+    except DamagedFile:
+        return None
+    return found if found is not None and found.inputs_digest == digest(folder) else None
+
+
+def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Editions:
+    """What changed from one study to another; see `editions_of`."""
+    from nephoscope.analysis.editions import editions_of
+
+    return editions_of(analysed(before), analysed(after), basis=basis)
+
+
+def write_comparison(file: Path, found: Editions, names: tuple[str, str]) -> None:
+    """A comparison as a page of its own."""
     from nephoscope.report.edition_page import render_editions
 
-    write_text(file, render_editions(found.rows, found.overall, found.left_out, names))
+    write_text(file, render_editions(found, names))
 
 
 def query(folder: ResultsFolder, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -246,18 +253,41 @@ def csv_of(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
     return written(columns, rows)
 
 
-def report(folder: ResultsFolder, *, pdf: bool = False) -> Path:
+def report(
+    folder: ResultsFolder, *, pdf: bool = False, against: ResultsFolder | None = None, basis: str = "on-demand"
+) -> Path:
     """Statistics and sentences -> report; with `pdf` on paper, too, whose path it then returns.
+
+    Args:
+        folder: of the study.
+        pdf: whether to write it on paper, too.
+        against: an earlier study, with which the page `CHANGES` beside the report compares this one.
+        basis: of the prices that are compared.
 
     Raises:
         ToolMissing: what makes PDF is not installed.
     """
-    from nephoscope.report.files import report_files
+    from nephoscope.report.edition_page import render_editions
+    from nephoscope.report.files import CHANGES, report_files
     from nephoscope.report.parts import Page
     from nephoscope.report.pdf import PDF, pdf_files
 
     study = analysed(folder)
-    files = {**report_files(study), **(pdf_files(study) if pdf else {})}
+    names = None if against is None else names_of(against, folder)
+    files = {**report_files(study, earlier=names and names[0]), **(pdf_files(study) if pdf else {})}
+    if against is not None and names is not None:
+        page = render_editions(compare(against, folder, basis), names, report=Page.MAIN)
+        files[CHANGES] = page.encode()
+    else:
+        (folder.report_dir / CHANGES).unlink(missing_ok=True)
     for name, content in files.items():
         folder.write_derived(f"{folder.report_dir.name}/{name}", content)
     return folder.report_dir / (PDF if pdf else Page.MAIN)
+
+
+def names_of(before: ResultsFolder, after: ResultsFolder) -> tuple[str, str]:
+    """What two studies are called: the names of their folders, with those above where these are equal."""
+    left, right = before.path.resolve(), after.path.resolve()
+    if left.name != right.name:
+        return left.name, right.name
+    return f"{left.parent.name}/{left.name}", f"{right.parent.name}/{right.name}"

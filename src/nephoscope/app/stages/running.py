@@ -11,7 +11,7 @@ from nephoscope.plan.budget import check_budget
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
 from nephoscope.run.preflight import preflight
-from nephoscope.run.repeats import RepeatRules, due
+from nephoscope.run.repeats import RepeatRules
 from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
@@ -87,16 +87,6 @@ def adopt(folder: ResultsFolder, text: str, study: Study, planned: Plan, *, repl
     check_budget(planned, study.budget)
     adopt_plan(folder, text, planned, replan=replan)
     folder.forget_analysis()
-
-
-def expected_left_s(folder: ResultsFolder) -> float:
-    """What the plan expects of the trials that are not finished."""
-    not_needed = folder.not_needed()
-    return sum(
-        planned.expected_duration_s
-        for planned, trial in folder.planned()
-        if due(trial) and planned.intent.id not in not_needed
-    )
 
 
 async def run(folder: ResultsFolder, study: Study, world: World, options: RunOptions | None = None) -> StudyOutcome:

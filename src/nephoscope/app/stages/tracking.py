@@ -1,8 +1,12 @@
 """The progress of a study, and the clusters that it left at its providers."""
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from nephoscope.app.remaining import Remaining
+from nephoscope.benchmarks.load.benchmark import FIXTURE
 from nephoscope.checks.registry import overall
 from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.run.cleaning import CleanupResult, clean, find
@@ -40,19 +44,57 @@ class StudyProgress:
         return ", ".join([*words, f"{self.not_needed} not needed"] if self.not_needed else words)
 
 
+@dataclass(frozen=True)
+class TrialProgress:
+    """What the progress of a study needs to know of one trial."""
+
+    planned: PlannedTrial
+    state: State
+    took_s: float | None = None
+    """`None`: it has not finished, or how long it took is not known."""
+    load_s: float = 0.0
+    """How much of it was the load of its data set."""
+    began_s: float | None = None
+    """When the attempt that runs was leased, in seconds of Unix time; `None`: none runs."""
+
+
 def progress(folder: ResultsFolder, now_unix_ms: int) -> StudyProgress:
     """The progress of a study, read from its folder alone; a controller may be running it."""
-    not_needed = folder.not_needed()
-    rows = [(row, trial) for row, trial in folder.planned() if row.intent.id not in not_needed or trial.attempts()]
-    states = {planned.intent.id: state_of(trial) for planned, trial in rows}
-    active = sum(state not in STOPS and state is not State.PLANNED for state in states.values())
+    rows = _rows(folder)
     priced = any(planned.price_usd is not None for planned, _ in rows)
-    return StudyProgress(
-        states=states,
+    return together(
+        [trial_progress(planned, trial) for planned, trial in rows],
         not_needed=len(folder.plan().trials) - len(rows),
-        left_s=_left_s(rows, states) / max(1, active),
         spent_usd=spent_usd(folder, now_unix_ms) if priced else None,
+        now_unix_ms=now_unix_ms,
     )
+
+
+def together(
+    trials: Sequence[TrialProgress], *, not_needed: int, spent_usd: float | None, now_unix_ms: int
+) -> StudyProgress:
+    """The progress of a study from that of its trials, without those that are not needed."""
+    return StudyProgress(
+        states={one.planned.intent.id: one.state for one in trials},
+        not_needed=not_needed,
+        left_s=_remaining(trials).seconds(now_unix_ms / 1000),
+        spent_usd=spent_usd,
+    )
+
+
+def trial_progress(planned: PlannedTrial, trial: Trial) -> TrialProgress:
+    """The progress of one trial, read from its folder."""
+    state = state_of(trial)
+    if state in ENDS:
+        attempt = trial.decisive_attempt()
+        status = attempt.status() if attempt else None
+        if attempt is None or status is None or status.state != "finished":
+            return TrialProgress(planned, state)
+        loads_s = [one.duration_s for one in attempt.commands() if one.output == FIXTURE]
+        return TrialProgress(planned, state, took_s=status.duration_s, load_s=math.fsum(loads_s))
+    if state not in STOPS and state is not State.PLANNED:
+        return TrialProgress(planned, state, began_s=_began_s(trial))
+    return TrialProgress(planned, state)
 
 
 def state_of(trial: Trial) -> State:
@@ -66,18 +108,32 @@ def state_of(trial: Trial) -> State:
     return State.DONE if valid else State.INVALID
 
 
-def _left_s(rows: list[tuple[PlannedTrial, Trial]], states: dict[str, State]) -> float:
-    expected = took = left = 0.0
-    for planned, trial in rows:
-        if states[planned.intent.id] not in ENDS:
-            left += planned.expected_duration_s
-            continue
-        attempt = trial.decisive_attempt()
-        status = attempt.status() if attempt else None
-        if status is not None and status.duration_s is not None and status.state == "finished":
-            expected += planned.expected_duration_s
-            took += status.duration_s
-    return left * (took / expected if expected > 0 else 1.0)
+def remaining(folder: ResultsFolder) -> Remaining:
+    """What is left of a study that nobody runs, with what its finished trials teach."""
+    found = [(trial_progress(row, trial), due(trial)) for row, trial in _rows(folder)]
+    return _remaining([replace(one, state=State.PLANNED if is_due else State.DONE) for one, is_due in found])
+
+
+def _rows(folder: ResultsFolder) -> list[tuple[PlannedTrial, Trial]]:
+    """Without trials that no open question needs."""
+    not_needed = folder.not_needed()
+    return [(row, trial) for row, trial in folder.planned() if row.intent.id not in not_needed or trial.attempts()]
+
+
+def _remaining(trials: Sequence[TrialProgress]) -> Remaining:
+    found = Remaining(one.planned for one in trials if one.state not in ENDS)
+    for one in trials:
+        if one.state in ENDS and one.took_s is not None:
+            found.ended(one.planned, one.took_s, one.load_s)
+        elif one.state not in ENDS and one.state is not State.PLANNED and one.began_s is not None:
+            found.started(one.planned, one.began_s)
+    return found
+
+
+def _began_s(trial: Trial) -> float:
+    """When the attempt that runs was leased, in seconds of Unix time."""
+    leased = [one.at_unix_ms for one in trial.states() if one.state == State.LEASED]
+    return (leased[-1] if leased else trial.states()[-1].at_unix_ms) / 1000
 
 
 async def clean_up(folder: ResultsFolder, world: World) -> CleanupResult:

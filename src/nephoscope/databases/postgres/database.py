@@ -24,14 +24,26 @@ from nephoscope.databases.base import (
     Endpoint,
     HasFixtures,
     HasFootprint,
+    HasLoadedBytes,
     HasReplication,
     HasSettings,
     HasUpkeep,
     Upkeep,
 )
+from nephoscope.databases.postgres import made
 from nephoscope.databases.postgres import remote as postgres_remote
 from nephoscope.databases.postgres.binaries import Binaries, as_server_user, major_version
 from nephoscope.databases.postgres.folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
+from nephoscope.databases.postgres.psql import (
+    COPY_TIMEOUT_S,
+    STATEMENT_TIMEOUT_S,
+    argv_of,
+    environment_of,
+    psql_here,
+    session_options,
+    text,
+    with_limits,
+)
 from nephoscope.databases.postgres.settings import FOR_STANDBYS, STATEMENT, log_bytes, stored_settings
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Background, Command
@@ -44,6 +56,7 @@ from nephoscope.model.errors import (
     ToolTimedOut,
 )
 from nephoscope.providers.base import Cluster
+from nephoscope.study.address import without_password
 from nephoscope.study.model import Database as DatabaseSettings
 
 TRIAL_DATABASE = "nephoscope_trial"
@@ -54,13 +67,9 @@ OLDEST_VERSION = 15
 START_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 3600.0
 """Limit for a server that recovers from a crash: it replays up to max_wal_size, and the disk may be slow."""
-COPY_TIMEOUT_S = 7200.0
-"""Limit for statements that read or write a whole data set."""
-_STATEMENT_TIMEOUT_S = 120.0
 
 _COMING_UP = ("is starting up", "not yet accepting connections", "in recovery mode", "is not accepting connections")
 _SPARE_CONNECTIONS = 20
-_LIBPQ_VARIABLES = ("PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT")
 
 DEFAULT_SETTINGS: Mapping[str, str] = {
     # Sized for the smallest machine that can hold a study; a study sets its own. Durability is never turned off.
@@ -72,12 +81,14 @@ DEFAULT_SETTINGS: Mapping[str, str] = {
 }
 
 
-class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplication, HasFootprint, HasSettings):
+class PostgresDatabase(
+    Database, HasFixtures, CanAttach, HasUpkeep, HasReplication, HasFootprint, HasLoadedBytes, HasSettings
+):
     """See the module's text. One instance serves one study."""
 
     name = "postgres"
 
-    def __init__(self, find: Callable[[], Binaries], environment: Mapping[str, str]) -> None:
+    def __init__(self, find: Callable[[str | None], Binaries], environment: Mapping[str, str]) -> None:
         self._find = find
         self._environment = environment
         self._running: dict[str, _Server] = {}
@@ -85,6 +96,8 @@ class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicati
         """By cluster: a user's own server on which a trial's copy must be dropped."""
         self._primaries: dict[str, Endpoint] = {}
         """By cluster: a primary with standbys."""
+        self._of_sessions: dict[str, Mapping[str, str]] = {}
+        """By cluster: settings for the databases of trials on a user's own server."""
         self._clients: dict[str, str] = {}
         """By cluster: psql of a load machine that is not this one."""
 
@@ -97,8 +110,8 @@ class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicati
         machine = cluster.database[0]
         if not isinstance(machine.remote, LocalRemote):
             return await self._start_elsewhere(cluster, settings, log)
-        binaries = self._find()
-        folder = ServerFolder(machine.data_dir)
+        binaries = self._find(settings.version)
+        folder = ServerFolder(machine.data_dir, settings.version)
         await prepare(machine, binaries, folder)
         port = _free_port(machine.address)
         argv = [binaries.path("postgres"), "-D", str(folder.data), "-c", f"port={port}"]
@@ -115,9 +128,9 @@ class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicati
 
     # HasServer
 
-    def server_here(self, settings: DatabaseSettings) -> str:  # noqa: ARG002 - the study names none
+    def server_here(self, settings: DatabaseSettings) -> str:
         """See `HasServer.server_here`."""
-        return self._find().path("postgres")
+        return self._find(settings.version).path("postgres")
 
     # CanAttach
 
@@ -194,7 +207,8 @@ class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicati
     @override
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         await self._sql(cluster, endpoint, _drop(fixture), timeout_s=COPY_TIMEOUT_S)
-        await self._sql(cluster, endpoint, f"CREATE DATABASE {fixture} TEMPLATE template0")
+        create = f"CREATE DATABASE {fixture} TEMPLATE template0"
+        await self._sql(cluster, endpoint, create, made.record(fixture, made.DATA_SET))
         return _with_database(endpoint, fixture)
 
     @override
@@ -210,16 +224,26 @@ class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicati
         await self._sql(cluster, endpoint, _drop(copy), timeout_s=COPY_TIMEOUT_S)
         # FILE_COPY copies files without writing each page to the log, and ends in a checkpoint: a trial starts
         # with nothing of its set-up left to write.
-        statement = f"CREATE DATABASE {copy} TEMPLATE {fixture} STRATEGY file_copy"
-        await self._sql(cluster, endpoint, statement, timeout_s=COPY_TIMEOUT_S)
+        create = f"CREATE DATABASE {copy} TEMPLATE {fixture} STRATEGY file_copy"
+        settings = self._of_sessions.get(cluster.key, {}).items()
+        alter = [f"ALTER DATABASE {copy} SET {name} TO {text(value)}" for name, value in settings]
+        record = made.record(copy, made.COPY)
+        await self._sql(cluster, endpoint, create, record, *alter, timeout_s=COPY_TIMEOUT_S)
         return _with_database(endpoint, copy)
+
+    # HasLoadedBytes
+
+    @override
+    async def loaded_bytes(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> int:
+        return int(await self._sql(cluster, endpoint, f"SELECT pg_database_size({text(fixture)})"))
 
     # HasSettings
 
     @override
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """Everything that is neither at its default nor secret; see `stored_settings`."""
-        stored = stored_settings(await self._sql(cluster, endpoint, STATEMENT), endpoint.origin)
+        session = _with_settings(endpoint, self._of_sessions.get(cluster.key, {}))
+        stored = stored_settings(await self._sql(cluster, session, STATEMENT), endpoint.origin)
         return {**stored, **await self.replication(cluster)}
 
     # HasUpkeep
@@ -262,7 +286,7 @@ class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicati
     async def _programs(self, cluster: Cluster) -> str:
         """The folder of programs that machines may have as this one does; notes the psql of the load machine."""
         try:
-            here = str(self._find().folder)
+            here = str(self._find(None).folder)
         except DatabaseFailed:
             here = ""
         client = await postgres_remote.programs_on(cluster.load, here, "psql")
@@ -275,20 +299,33 @@ class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicati
         return endpoint
 
     async def _reach_users_server(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
-        environment = {name: self._environment[name] for name in _LIBPQ_VARIABLES if name in self._environment}
         dsn = str(settings.dsn)
-        endpoint = Endpoint(dsn, environment, "", "user")
+        endpoint = Endpoint(dsn, environment_of(self._environment), "", "user")
         try:
             version = await self._sql(cluster, endpoint, "SHOW server_version")
         except (ToolFailed, ToolTimedOut) as error:
             raise TargetUnreachable(
-                f"the database of configuration {cluster.key} at {_without_password(dsn)} does not answer: "
+                f"the database of configuration {cluster.key} at {without_password(dsn)} does not answer: "
                 f"{error.message}",
                 hint="start it, correct `dsn` in the study, or set PGPASSWORD",
             ) from error
         found = _checked(replace(endpoint, version=version), settings)
         await self._require_rights(cluster, found)
+        await self._require_settings(cluster, found, settings.settings)
+        self._of_sessions[cluster.key] = settings.settings
         return found
+
+    async def _require_settings(self, cluster: Cluster, endpoint: Endpoint, settings: Mapping[str, str]) -> None:
+        """Lets the server say whether a session may have them: not those of the whole server."""
+        try:
+            await self._sql(cluster, _with_settings(endpoint, settings), "SELECT 1")
+        except ToolFailed as error:
+            raise EnvironmentProblem(
+                f"the server of configuration {cluster.key} at {without_password(endpoint.dsn)} rejects a setting of "
+                f"the study: {error.message}",
+                hint="nephoscope sets `settings` for the databases of its trials only: set what applies to the whole "
+                "server there yourself, and give each value a server and a configuration of its own",
+            ) from error
 
     async def _require_rights(self, cluster: Cluster, endpoint: Endpoint) -> None:
         """Both are needed only after a data set was loaded, so check before loading."""
@@ -296,7 +333,7 @@ class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicati
         for held, (what, statement) in zip(rights.split("|"), _RIGHTS_IN_WORDS, strict=True):
             if held != "t":
                 raise EnvironmentProblem(
-                    f"the role of configuration {cluster.key} at {_without_password(endpoint.dsn)} may not {what}",
+                    f"the role of configuration {cluster.key} at {without_password(endpoint.dsn)} may not {what}",
                     hint=f"as a superuser: {statement}",
                 )
 
@@ -317,25 +354,18 @@ class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicati
             await asyncio.sleep(0.05)
 
     async def _sql(
-        self, cluster: Cluster, endpoint: Endpoint, statement: str, *, timeout_s: float = _STATEMENT_TIMEOUT_S
+        self, cluster: Cluster, endpoint: Endpoint, *statements: str, timeout_s: float = STATEMENT_TIMEOUT_S
     ) -> str:
-        """Runs one statement and returns the rows as text, one per line."""
-        argv = [self._psql(cluster), "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1",
-                "--no-password", "--command", statement, endpoint.dsn]  # fmt: skip
-        environment = {"PGCONNECT_TIMEOUT": "10", **endpoint.environment}
+        """Runs statements one after the other and returns the rows as text, one per line."""
+        argv = argv_of(self._psql(cluster), endpoint.dsn, *statements)
+        environment = with_limits(endpoint.environment)
         completed = await cluster.load.remote.execute(
             Command(argv, timeout_s=timeout_s, environment=environment, pinned=False)
         )
         return completed.require().stdout.decode(errors="replace").strip()
 
     def _psql(self, cluster: Cluster) -> str:
-        """The psql of the server's package; the user's own server needs no other program, so PATH is enough."""
-        if cluster.key in self._clients:
-            return self._clients[cluster.key]
-        try:
-            return self._find().path("psql")
-        except DatabaseFailed:
-            return "psql"
+        return self._clients.get(cluster.key) or psql_here()
 
 
 @dataclass(frozen=True)
@@ -394,15 +424,13 @@ def _free_port(address: str) -> int:
         return int(listener.getsockname()[1])
 
 
+def _with_settings(endpoint: Endpoint, settings: Mapping[str, str]) -> Endpoint:
+    """For sessions that have these settings."""
+    return replace(endpoint, environment={**endpoint.environment, **session_options(settings)})
+
+
 def _with_database(endpoint: Endpoint, database: str) -> Endpoint:
     return replace(endpoint, dsn=urlunsplit(urlsplit(endpoint.dsn)._replace(path=f"/{database}")))
-
-
-def _without_password(dsn: str) -> str:
-    parts = urlsplit(dsn)
-    if parts.password is None:
-        return dsn
-    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")))
 
 
 def _checked(endpoint: Endpoint, settings: DatabaseSettings) -> Endpoint:

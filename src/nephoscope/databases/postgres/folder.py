@@ -31,8 +31,15 @@ _INITDB_HINT = (
 class ServerFolder:
     """Where nephoscope's server lives on the database machine."""
 
-    def __init__(self, data_dir: str) -> None:
-        self.root = Path(data_dir).resolve() / "postgres"
+    def __init__(self, data_dir: str, version: str | None = None) -> None:
+        """It.
+
+        Args:
+            data_dir: of the machine.
+            version: that a study names: each major version has a folder of its own, as none reads another's data.
+        """
+        major = "" if version is None else f"-{version.split('.', maxsplit=1)[0]}"
+        self.root = Path(data_dir).resolve() / f"postgres{major}"
         self.data = self.root / "data"
         self.password = self.root / "password"
         self.marker = self.root / "initialised"

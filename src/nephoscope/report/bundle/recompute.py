@@ -250,7 +250,9 @@ def check_costs(costs, lines):
 def check_transfers(rows, network):
     """(configuration, benchmark) -> dollars a month where the machines stood; only where every way has a price."""
     seconds_rate, stood = defaultdict(lambda: defaultdict(float)), defaultdict(list)
+    longest = defaultdict(float)
     for row in network:
+        longest[row["trial"]] = max(longest[row["trial"]], float(row["sampled_s"]))
         for what in ("sent", "received"):
             rate = float(row[f"{what}_bytes"]) / float(row["sampled_s"])
             for billed in (what, "sent and received", f"{what} by load" if row["role"] == "load" else None):
@@ -259,17 +261,26 @@ def check_transfers(rows, network):
         rate = median(seconds_rate[trial][row["billed"]] for trial in row["trials"].split(";"))
         where = f"{row['configuration']} {row['benchmark']} {row['way']}"
         agree("transfers", f"{where} bytes_per_s", row["bytes_per_s"], rate)
+        run = median(seconds_rate[trial][row["billed"]] * longest[trial] for trial in row["trials"].split(";"))
+        agree("transfers", f"{where} run_bytes", row["run_bytes"], run)
+        if row["run_usd"]:
+            agree("transfers", f"{where} run_usd", row["run_usd"], in_tiers(run, row))
         usd = None
         if row["month_usd"]:
-            amount, usd = rate * float(row["hours"]) * 3600 / BYTES[row["unit"]], 0.0
-            for tier in row["tiers"].split(";"):
-                above, up_to, dollars = tier.split()
-                end = amount if up_to == "-" else min(amount, float(up_to))
-                usd += max(0.0, end - float(above)) * float(dollars)
+            usd = in_tiers(rate * float(row["hours"]) * 3600, row)
             agree("transfers", f"{where} month_usd", row["month_usd"], usd)
         if row["stood"] == "true":
             stood[row["configuration"], row["benchmark"]].append(usd)
     return {key: math.fsum(many) for key, many in stood.items() if None not in many}
+
+
+def in_tiers(count_bytes, row):
+    amount, usd = count_bytes / BYTES[row["unit"]], 0.0
+    for tier in row["tiers"].split(";"):
+        above, up_to, dollars = tier.split()
+        end = amount if up_to == "-" else min(amount, float(up_to))
+        usd += max(0.0, end - float(above)) * float(dollars)
+    return usd
 
 
 def priced(declared):

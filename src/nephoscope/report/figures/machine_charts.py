@@ -85,9 +85,13 @@ def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float,
     return finished(alt.layer(*layers), PLOT_HEIGHT, bins=bins, floor=floor)
 
 
-def ranges(configurations: Sequence[str], rows: Rows, axis: str, palette: Sequence[str]) -> Spec:
-    """Slowest to fastest second of a trial, with the median second as a tick: medians over replicates."""
-    values = [row[end] for row in rows for end in ("low", "high")]
+def ranges(
+    configurations: Sequence[str], rows: Rows, axis: str, palette: Sequence[str], values: Sequence[float]
+) -> Spec:
+    """Slowest to fastest second of a trial, with the median second as a tick: medians over replicates.
+
+    `values` are those of all panels, so that these share their axis.
+    """
     base = alt.Chart(data("rows")).encode(
         y=rows_axis(configurations),
         tooltip=[

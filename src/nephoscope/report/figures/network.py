@@ -10,6 +10,8 @@ from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFl
 from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts, panels, theme
 from nephoscope.report.figures.counted_metrics import curves_of
+from nephoscope.report.figures.distributions import throughput_histogram, titled, within, within_table
+from nephoscope.report.figures.round_trips import by_place, round_trips
 from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.storage import curves_figure
@@ -31,8 +33,11 @@ _ENDS = {"low": "_min_1s", "middle": "_median_1s", "high": "_max_1s"}
 def network_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """The figures of a benchmark; empty if it does not measure the network."""
     found = [
-        *(_histogram(book, row, metric) for metric in row.metrics if metric.name in _ROUND_TRIPS),
-        *(figure for metric in row.metrics for figure in _throughput(book, row, metric)),
+        *round_trips(book, row),
+        *(latency_histogram(book, row, metric) for metric in row.metrics if metric.name in _ROUND_TRIPS),
+        *(throughput_histogram(book, row, metric) for metric in row.metrics if metric.unit == _BITS),
+        *(throughput_ranges(book, row, metric) for metric in row.metrics),
+        *(throughput_by_second(book, row, metric) for metric in row.metrics),
         *(curves_figure(book, row, [curve]) for curve in curves_of(row.metrics) if curve.counted == "streams"),
     ]
     return [figure for figure in found if figure is not None]
@@ -58,55 +63,64 @@ def _ranges_of(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> Ranges:
     return {name: {key: found[key][name] for key in _ENDS} for name in names}
 
 
-def _throughput(book: Book, row: BenchmarkRow, metric: Metric) -> list[Figure]:
-    """The ranges, followed by every second."""
+def throughput_by_second(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
+    """Every second of every valid trial of the best configurations; None where no second is stored."""
     found = _ranges_of(book.lookup, row, metric)
     if not found:
-        return []
-    scale = people.scale_for(metric.unit, [one["high"].median for one in found.values()])
-    title = metric_title(metric).lower()
-    figures = [_ranges(book, row, found, title, scale)]
+        return None
+    scale = _scale(metric, found)
     drawn = _series_panels(book, row, metric, list(found), scale)
-    if drawn:
-        more = (
-            f" Only the best {MAX_PANELS} of {len(found)} configurations are drawn." if len(found) > MAX_PANELS else ""
-        )
-        figures.append(
-            book.figure(
-                f"{row.benchmark}: {title}, second by second",
-                f"{scale.unit}, higher is better",
-                "One line per valid trial. All panels have the same vertical axis, which starts at zero. Seconds "
-                f"within a trial are not replicates.{more}",
-                drawn,
-                columns=min(3, len(drawn)),
-            )
-        )
-    return figures
+    if not drawn:
+        return None
+    more = f" Only the best {MAX_PANELS} of {len(found)} configurations are drawn." if len(found) > MAX_PANELS else ""
+    return book.figure(
+        f"{row.benchmark}: {metric_title(metric).lower()}, second by second",
+        f"{scale.unit}, higher is better",
+        "One line per valid trial. All panels have the same vertical axis, which starts at zero. Seconds "
+        f"within a trial are not replicates.{more}",
+        drawn,
+        columns=min(3, len(drawn)),
+    )
 
 
-def _ranges(book: Book, row: BenchmarkRow, found: Ranges, title: str, scale: people.Scale) -> Figure:
-    names = list(found)
-    rows: list[dict[str, Any]] = [
-        {
+def throughput_ranges(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
+    """Slowest, median and fastest second of each machine: a panel for each cloud, and for each pair of regions."""
+    found = _ranges_of(book.lookup, row, metric)
+    if not found:
+        return None
+    scale, title = _scale(metric, found), metric_title(metric).lower()
+    rows: dict[str, dict[str, Any]] = {
+        name: {
             "configuration": name,
             **{key: scale.value(one.median) for key, one in ends.items()},
             **{f"{key}_text": scale.text(one.median) for key, one in ends.items()},
         }
         for name, ends in found.items()
-    ]
+    }
     axis = f"{scale.unit}   ·   higher is better →"
-    spoken = f"Ranges of {title}: slowest, median and fastest second of {', '.join(names[:6])}"
-    note = axis_note([one[end] for one in rows for end in ("low", "high")])
+    ends = [one[end] for one in rows.values() for end in ("low", "high")]
+    drawn = []
+    for panel, names in by_place(book.lookup, list(found)).items():
+        spoken = f"Ranges of {title}: slowest, median and fastest second of {', '.join(names[:6])}"
+        spec = machine_charts.ranges(names, [rows[name] for name in names], axis, book.lookup.configurations, ends)
+        drawn.append((panel, spoken, spec))
+    shared = " All panels have the same axis." if len(drawn) > 1 else ""
     return book.figure(
         f"{row.benchmark}: {title}, slowest to fastest second",
         f"{scale.unit}, higher is better",
-        f"Bars: slowest to fastest second of a trial; tick: its median second. All are medians over replicates. {note}",
-        [("", spoken, machine_charts.ranges(names, rows, axis, book.lookup.configurations))],
+        "Bars: slowest to fastest second of a trial; tick: its median second. All are medians over replicates. "
+        f"{axis_note(ends)}{shared}",
+        drawn,
         key=(KeyEntry("┃", "var(--ink)", "median second"), KeyEntry("▬", "var(--band-edge)", "slowest to fastest")),
         table=figure_table(
             book, f"{row.benchmark}: median second, {scale.unit}", [one["middle"] for one in found.values()], scale
         ),
+        columns=min(2, len(drawn)),
     )
+
+
+def _scale(metric: Metric, found: Ranges) -> people.Scale:
+    return people.scale_for(metric.unit, [one["high"].median for one in found.values()])
 
 
 def _series_panels(
@@ -129,7 +143,8 @@ def _series_panels(
     return drawn
 
 
-def _histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
+def latency_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
+    """A histogram of every reply for each configuration, with the physical minimum; None where no reply is stored."""
     series = [one for one in book.lookup.series.get((row.benchmark, metric.name), []) if one.valid and one.value > 0]
     if not series:
         return None
@@ -142,25 +157,24 @@ def _histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
     axis = f"{scale.unit}, logarithmic axis   ·   ← lower is better"
     binned = {name: _bins([one for one in series if one.configuration == name], scale) for name in names[:MAX_PANELS]}
     most = max(one["share"] for bins in binned.values() for one in bins)
+    titles = {one.configuration: titled(one, scale) for one in within(book, row, metric)}
     drawn = []
     for name, bins in binned.items():
         colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
         floor = floors.get(name)
         line = [] if floor is None else [{"floor": scale.value(floor.round_trip_s), "label": "light in fibre"}]
         spoken = f"Histogram of {metric_title(metric)} for {name}, {sum(one['count'] for one in bins)} replies."
-        drawn.append((name, spoken, machine_charts.histogram(bins, line, domain, most, colour, axis)))
+        spec = machine_charts.histogram(bins, line, domain, most, colour, axis)
+        drawn.append((titles.get(name, name), spoken, spec))
     physics = " ".join(f"{name}: {_physics(floors[name])}" for name in names[:MAX_PANELS] if name in floors)
     more = f" Only the first {MAX_PANELS} of {len(names)} configurations are drawn." if len(names) > MAX_PANELS else ""
-    statistics = book.lookup.statistics_of(row.benchmark, metric.name)
     return book.figure(
         f"{row.benchmark}: distribution of round-trip times",
         f"{scale.unit}, lower is better",
         f"Every reply in every valid trial. Replies within a trial are not replicates.{more}"
         f"{f' {physics}' if physics else ''}",
         drawn,
-        table=figure_table(book, f"{row.benchmark}: {metric_title(metric)}, {scale.unit}", statistics, scale)
-        if statistics
-        else None,
+        table=within_table(book, row, metric),
         columns=min(3, len(drawn)),
     )
 

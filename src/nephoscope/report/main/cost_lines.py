@@ -69,8 +69,7 @@ def _cheapest(
     least = min((rows[name] for name in candidates if name in rows), key=lambda row: row.usd_per_unit, default=None)
     if least is None:
         return ""
-    said = enumerated([names[name] for name in candidates], 3)
-    which = said if len(candidates) == 1 else f"one of {said}"
+    which = enumerated([names[name] for name in candidates], 3, last="or")
     return f"Least cost for the work: {which}, {'' if len(candidates) == 1 else 'from '}{_per(least, sold)}."
 
 

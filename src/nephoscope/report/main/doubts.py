@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nephoscope.model.rows import Insight
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup, unique
-from nephoscope.report.main.names import enumerated
+from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
 
 MAX_DOUBTS = 10
@@ -92,7 +92,8 @@ def _by_benchmark(rows: Sequence[Insight], name: str) -> Counter[str]:
 
 def _configurations(lookup: Lookup, rows: Sequence[Insight]) -> list[str]:
     found = {lookup.trials[trial].configuration for row in rows for trial in row.trials if trial in lookup.trials}
-    return [name for name in lookup.configurations if name in found]
+    names = names_of(lookup)
+    return [names[name] for name in lookup.configurations if name in found]
 
 
 def _benchmarks(rows: Sequence[Insight]) -> list[str]:
@@ -166,10 +167,11 @@ def _versions(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  
     )  # fmt: skip
 
 
-def _replicates(lookup: Lookup, rows: Sequence[Insight]) -> str:
+def _replicates(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
     few = [row for row in lookup.headline_statistics if row.more_replicates_needed]
-    least = min((int(row.numbers["n"]) for row in rows if "n" in row.numbers), default=0)
-    needed = max((row.n + row.more_replicates_needed for row in few), default=0)
+    if not few:
+        return ""
+    least, needed = min(row.n for row in few), max(row.n + row.more_replicates_needed for row in few)
     return (
         f"{people.plural(len(few), 'median')} {'rests' if len(few) == 1 else 'rest'} on fewer than {needed:,} "
         f"replicates, at the least {least:,}: the interval is only the range of the values."
@@ -180,10 +182,10 @@ def _steal(lookup: Lookup, rows: Sequence[Insight]) -> str:
     lost = sorted((row for row in lookup.study.steal if row.over), key=lambda row: -row.share)
     if not lost:
         return rows[0].text if rows[0].kind == "warning" and _short(rows[0].text) else ""
-    worst = lost[0]
+    worst, names = lost[0], names_of(lookup)
     return (
-        f"The hypervisor took CPU time from trials of {enumerated([row.configuration for row in lost])}; "
-        f"{'most often ' if len(lost) > 1 else ''}{people.share(worst.share)} of those of {worst.configuration}."
+        f"The hypervisor took CPU time from trials of {enumerated([names[row.configuration] for row in lost])}; "
+        f"{'most often ' if len(lost) > 1 else ''}{people.share(worst.share)} of those of {names[worst.configuration]}."
     )
 
 
@@ -207,7 +209,7 @@ def _noise(lookup: Lookup, rows: Sequence[Insight]) -> str:
     return (
         f"{len(wide):,} of {people.plural(len(own), 'median')} {'is' if len(wide) == 1 else 'are'} known less "
         f"precisely than the margin of ±{margin:g} %{where}; the worst is ±{people.percent(worst.margin_percent)}, of "
-        f"{worst.benchmark} on {worst.configuration}."
+        f"{worst.benchmark} on {names_of(lookup)[worst.configuration]}."
     )
 
 
@@ -215,7 +217,7 @@ def _outliers(lookup: Lookup, rows: Sequence[Insight]) -> str:
     values = sum(row.n for row in lookup.headline_statistics)
     flagged = _sum(rows, "flagged")
     where = _most(_by_benchmark(rows, "flagged"))
-    return f"Outliers in {flagged:,} of {people.plural(values, 'value')}{where}. All of them count."
+    return f"Outliers in {flagged:,} of {people.plural(values, 'value')}{where}. They stay in all statistics."
 
 
 def _gate(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`

@@ -39,11 +39,11 @@ def _called(what: str, value: str) -> str:
     return f"{what} {value}"
 
 
-def enumerated(names: Sequence[str], most: int = MAX_NAMED) -> str:
+def enumerated(names: Sequence[str], most: int = MAX_NAMED, last: str = "and") -> str:
     """'a', 'a and b', 'a, b and c', 'a, b and 12 more'."""
     if len(names) > most:
-        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+        return f"{', '.join(names[: most - 1])} {last} {len(names) - most + 1:,} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else ""
 
 
 def compared(lookup: Lookup) -> str:
@@ -54,6 +54,8 @@ def compared(lookup: Lookup) -> str:
         parts.append(people.plural(len(study.benchmarks), "benchmark"))
     if study.source is None:
         parts.append(f"{people.plural(study.replicates, 'replicate')} of each")
+    if study.source is not None:
+        parts.append(f"measured by others ({study.source.source})")
     if study.started_unix_ms is not None:
         parts.append(f"measured on {people.moment(study.started_unix_ms)[:10]}")
     if study.price_date and any(row.month_usd is not None for row in study.costs):
@@ -70,8 +72,9 @@ def _machines(lookup: Lookup) -> str:
         shown = sorted({_value(lookup, only.what, *pair) for pair in only.values.items()}, key=_by_size)
         said = " against ".join(shown) if len(shown) < 3 else enumerated(shown)
         return f"{count}: they differ only in {only.what} ({said})."
-    differences = f": {lookup.study.differences}" if lookup.study.differences else ""
-    return f"{count}{_of_providers(lookup)}{differences}."
+    sold, differences = _of_providers(lookup), lookup.study.differences
+    obvious = bool(sold) and "differ in" in differences  # machines of several types
+    return f"{count}{sold}{'' if obvious or not differences else f': {differences}'}."
 
 
 def _of_providers(lookup: Lookup) -> str:

@@ -12,7 +12,7 @@ _COMMAND = re.compile(r"`(nephoscope run [^`]*)`")
 
 @dataclass(frozen=True)
 class Repair:
-    """What stands above the verdict where trials cannot be used."""
+    """What is above the verdict where trials cannot be used."""
 
     text: str
     then: str
@@ -27,9 +27,8 @@ def repair(lookup: Lookup) -> Repair | None:
         return None
     said = [row.text for row in lookup.study.insights if row.rule == "usable"]
     commands = unique(command for text in said for command in _COMMAND.findall(text))
-    text = f"Usable: {usable:,} of {len(trials):,} trials."
     why = counted(trials).partition(" usable, ")[2].rstrip(".")
-    then = f"({why})." if why else ""
+    then = f"{why[:1].upper()}{why[1:]}." if why else ""
     if commands:
-        then += " Repair it, with the folder of the results as DIR:"
-    return Repair(text, then.strip(), tuple(commands[:MAX_COMMANDS]))
+        then += " To repair it, where DIR is the folder of the results:"
+    return Repair(f"Usable: {usable:,} of {len(trials):,} trials.", then.strip(), tuple(commands[:MAX_COMMANDS]))

@@ -90,8 +90,8 @@ class _Question:
     """Best median first."""
     best: BestRow | None
 
-    def called(self, names: Sequence[str]) -> str:
-        return enumerated([self.names[name] for name in names])
+    def called(self, names: Sequence[str], last: str = "and") -> str:
+        return enumerated([self.names[name] for name in names], last=last)
 
     def pair(self, first: str, second: str) -> Comparison | None:
         """The stored comparison of two, with `first` on the left."""
@@ -186,7 +186,7 @@ def _of_two(question: _Question) -> _Answer | None:
     if row.low is None:
         why = f"n = {row.n_left:,} and {row.n_right:,} is too few for any claim"
         return _Answer("open", "Not decided", "", why, caution=caution, winners=())
-    why = f"{question.names[first]} is {row.reason}." if row.reason else "Equality is inside the interval."
+    why = f"{question.names[first]} is {row.reason}." if row.reason else _undecided(row)
     told = _ratio(question, row, second, "the other")
     return _Answer("open", "Not decided", *told, sure=why, caution=caution, coverage=row.coverage, of_ratio=True)
 
@@ -207,14 +207,16 @@ def _of_many(question: _Question, best: BestRow) -> _Answer:
             sure=unknown.strip(), caution=caution,
         )  # fmt: skip
     named = len(candidates) <= MAX_WINNERS
-    which = question.called(candidates) if named else f"{len(candidates):,} configurations"
+    which = (
+        question.called(candidates, "and" if best.tied else "or") if named else f"{len(candidates):,} configurations"
+    )
     state: State = "tie" if best.tied else "decided"
-    answer = f"A tie: {which}" if best.tied else f"Best: one of {which}"
+    answer = f"A tie: {which}" if best.tied else f"Best: {'' if named else 'one of '}{which}"
     left = f"the other {best.excluded:,} {'is' if best.excluded == 1 else 'are'} worse" if best.excluded else ""
-    close = f"each two of them differ by less than {best.margin_percent:g} %" if best.tied else _detectable(best)[2:]
+    lead = f"lead, within {best.margin_percent:g} % of each other" if best.tied else "may be the best"
     return _Answer(
         state, answer, f"{len(candidates):,} of {best.of:,}",
-        "; ".join(part for part in ("may be the best" if not best.tied else "lead", left, close) if part),
+        "; ".join(part for part in (lead, left, _detectable(best)[2:]) if part),
         sure=_wrong("leave out the best", best.alpha) + unknown, caution=caution, winners=candidates,
     )  # fmt: skip
 
@@ -249,6 +251,12 @@ def _ratio(question: _Question, row: Comparison, second: str, place: str) -> tup
         interval = f"{people.ratio(row.low)} to {people.ratio(row.high)}"
     next_one = "" if place == "the other" else f", {place}"
     return people.ratio(row.ratio), f"as much as {question.names[second]}{next_one}{lower}", interval
+
+
+def _undecided(row: Comparison) -> str:
+    more = row.more_replicates_needed
+    then = f" About {people.plural(more, 'more replicate')} of each would probably decide it." if more else ""
+    return f"The interval includes 1×, so neither is shown to be better.{then}"
 
 
 def _wrong_winner(alpha: float) -> str:

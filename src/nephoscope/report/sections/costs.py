@@ -7,9 +7,13 @@ from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report import format as people
+from nephoscope.report.figures.dollars import dollars
+from nephoscope.report.figures.results import all_steps, every_step, of_databases
+from nephoscope.report.figures.storage_kinds import storage_shares
+from nephoscope.report.figures.transfer_costs import cost_per_run
 from nephoscope.report.limits import MAX_FORMULAS
 from nephoscope.report.lookup import headlines, unique
-from nephoscope.report.parts import Book, Cell, Column, Link, Row, Table, evidence_cell
+from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
 from nephoscope.report.tables.transfers import transfer_formulas, transfer_table
 from nephoscope.report.wording import ENOUGH, metric_title
@@ -23,6 +27,7 @@ class CostSection:
 
     months: Table | None
     missing: Table | None
+    figures: list[Figure]
     per_dollar: list[Table]
     transfers: Table | None
     formulas: list[tuple[str, str]]
@@ -43,6 +48,7 @@ def cost_section(book: Book) -> CostSection:
     return CostSection(
         months=_months(priced),
         missing=_missing(missing, study.transfers),
+        figures=_figures(book),
         per_dollar=[
             table
             for benchmark in study.benchmarks
@@ -56,6 +62,15 @@ def cost_section(book: Book) -> CostSection:
         method=f"{first.method}: {first.hours:g} hours, {first.counted}" if first else "",
         day=study.price_date or "the newest price list, because no trial has a date",
     )
+
+
+def _figures(book: Book) -> list[Figure]:
+    """Dollars per unit of each database metric, shares of storage, and the transfer of one run."""
+    found = [dollars(book, results) for results in of_databases(book.lookup)]
+    found += [dollars(book, every_step(book.lookup, one)) for one in all_steps(book.lookup) if one.per_cpu]
+    found.append(storage_shares(book))
+    found += [figure for row in book.lookup.study.benchmarks for figure in cost_per_run(book, row)]
+    return [figure for figure in found if figure is not None]
 
 
 def _months(rows: list[CostRow]) -> Table | None:

@@ -3,25 +3,25 @@
 It selects statistics from the analysis; it computes nothing but counts of replies in the bins of a histogram.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import Subject
-from nephoscope.report import format as people
-from nephoscope.report.figures import machine_charts, theme
+from nephoscope.report.figures import machine_charts
 from nephoscope.report.figures.network import network_figures
+from nephoscope.report.figures.results import of_databases, results_of
+from nephoscope.report.figures.small_and_large import small_and_large
 from nephoscope.report.figures.storage import storage_figures
-from nephoscope.report.lookup import Lookup, headlines
+from nephoscope.report.figures.tops import TEN, best_of_clouds, tops
+from nephoscope.report.lookup import headlines
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
 
 MAX_RANKED = 40
 """Configurations in a ranking; the leaderboard has all of them."""
-_SIZE_SIGNS = tuple(zip(theme.PERCENTILE_COLOURS[::2], ("circle", "square", "triangle-up"), strict=True))
-_SIZE_GLYPHS = ("●", "■", "▲")
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,31 @@ def machine_numbers(book: Book) -> MachineNumbers:
     """Everything that the study's microbenchmarks measured."""
     rows = book.lookup.study.benchmarks
     of_cpus = [row for row in rows if row.subject is Subject.CPU]
-    known = book.lookup.study.configurations
-    families = {one.configuration: _family(one.provider, one.family, one.cpu_model) for one in known}
+    others = [row for row in rows if row.subject is not Subject.DATABASE]
+    each = [results_of(book.lookup, row, metric) for row in others for metric in _per_cpu(row)]
     return MachineNumbers(
-        cpu=_found(_ranking(book, row, metric) for row in of_cpus for metric in _per_cpu(row)),
-        network=[figure for row in rows for figure in network_figures(book, row)],
+        cpu=[figure for row in of_cpus for figure in _cpus(book, row)],
+        network=[
+            *(figure for row in rows if row.subject is Subject.NETWORK for figure in _compared(book, row)),
+            *(figure for row in rows for figure in network_figures(book, row)),
+        ],
         storage=[figure for row in rows for figure in storage_figures(book, row)],
-        sizes=_found(_sizes(book, families, row, metric) for row in rows for metric in _per_cpu(row)),
+        sizes=_found(small_and_large(book, results) for results in [*each, *of_databases(book.lookup)]),
     )
+
+
+def _cpus(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """What all CPUs of a machine do together, and what one of them does."""
+    many = len(book.lookup.configurations) > TEN
+    each = [tops(book, results_of(book.lookup, row, metric), per_cpu=True) for metric in _per_cpu(row) if many]
+    ranked = [_ranking(book, row, metric) for metric in _per_cpu(row)]
+    return [*_compared(book, row), *_found([*each, *ranked])]
+
+
+def _compared(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """The best machine of each cloud, and the best ones overall and of each cloud."""
+    found = [results_of(book.lookup, row, metric) for metric in headlines(row)]
+    return _found(draw(book, results) for results in found for draw in (best_of_clouds, tops))
 
 
 def _found(figures: Iterable[Figure | None]) -> list[Figure]:
@@ -95,59 +112,3 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
         key=(KeyEntry("─", "var(--ink)", "interval of the median"),),
         table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=True)}", shown, scale),
     )
-
-
-def _sizes(book: Book, families: Mapping[str, str | None], row: BenchmarkRow, metric: Metric) -> Figure | None:
-    """The smallest and the largest machine of each family, per CPU; None when no family has two sizes."""
-    by_family: dict[str, list[Statistic]] = {}
-    for one in book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True):
-        family = families.get(one.configuration)
-        if family and _size(book.lookup, one):
-            by_family.setdefault(family, []).append(one)
-    several = {name: many for name, many in by_family.items() if len({_size(book.lookup, one) for one in many}) > 1}
-    if not several:
-        return None
-    scale = people.scale_for(metric.unit, [one.median for many in several.values() for one in many], metric=metric.name)
-    rows, shown = [], []
-    for family, many in several.items():
-        of = {one.configuration: _size(book.lookup, one) for one in many}
-        ends = {min(of.values()): "smallest", max(of.values()): "largest"}
-        for one in many:
-            size = ends.get(of[one.configuration], "between")
-            rows.append({**statistic_row(one, scale), "family": family, "size": size})
-            shown.append(one)
-    names = ("smallest", "largest", "between")
-    signs = dict(zip(names, _SIZE_SIGNS, strict=True))
-    title = metric_title(metric, per_cpu=True)
-    axis = f"{unit_text(scale, per_cpu=True)}, {direction_text(metric.direction)}"
-    return book.figure(
-        f"{row.benchmark}: {title}, small and large machines",
-        axis,
-        "Performance of one CPU on the smallest and on the largest machine of a family. Machines without a family name "
-        "are grouped by CPU model. The axis starts at zero.",
-        [
-            (
-                "",
-                f"{title} of the smallest and the largest machine of {', '.join(several)}",
-                machine_charts.sizes(list(several), rows, axis, signs),
-            )
-        ],
-        key=[
-            KeyEntry(_SIZE_GLYPHS[i], _SIZE_SIGNS[i][0], name)
-            for i, name in enumerate(names)
-            if any(one["size"] == name for one in rows)
-        ],
-        table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=True)}", shown, scale),
-    )
-
-
-def _family(provider: str, family: str | None, cpu_model: str | None) -> str | None:
-    """The family; machines without one (local and emulated machines) are grouped by CPU model."""
-    if family:
-        return f"{provider} {family}"
-    return cpu_model
-
-
-def _size(lookup: Lookup, one: Statistic) -> int:
-    """CPUs of one machine, not of a database cluster; imports give only the CPUs of a trial."""
-    return lookup.cpus.get(one.configuration) or one.cpus or 0

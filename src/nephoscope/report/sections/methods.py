@@ -91,7 +91,7 @@ def _versions(book: Book) -> Table | None:
 
 
 def _settings(book: Book) -> Table | None:
-    """One column per configuration; configurations with equal settings share a column."""
+    """One column per configuration, settings that differ first; configurations with equal settings share a column."""
     settings = book.lookup.study.database_settings
     alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for name, found in settings.items():
@@ -100,9 +100,10 @@ def _settings(book: Book) -> Table | None:
     if not names:
         return None
     columns = (Column("Setting"), *(Column(", ".join(group)) for group in alike.values()))
+    held = [dict(found) for found in alike]
     rows = []
-    for name in names:
-        values = [dict(found).get(name) for found in alike]
+    for name in sorted(names, key=lambda name: len({found.get(name) for found in held}) == 1):
+        values = [found.get(name) for found in held]
         tone = "warn" if len(set(values)) > 1 else ""
         cells = [Cell("not set" if value is None else value, code=value is not None, tone=tone) for value in values]
         rows.append(Row((Cell(name, code=True), *cells)))

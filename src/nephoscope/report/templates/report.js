@@ -27,6 +27,16 @@
       }
   };
 
+  // It takes a browser long to run the library, so it waits until the page can be used.
+  const idle = () => new Promise((resume) => (window.requestIdleCallback ?? setTimeout)(resume, { timeout: 300 }));
+  let library;
+  window.chartLibrary = () =>
+    (library ??= idle().then(() => {
+      const script = document.createElement("script");
+      script.textContent = document.getElementById("library").textContent;
+      document.head.append(script);
+    }));
+
   const draw = async (box) => {
     const specification = await specificationOf(document.querySelector(`script[data-for="${box.id}"]`));
     const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: sized(box.clientWidth), tooltip: { theme: "custom" } };
@@ -37,20 +47,49 @@
     });
   };
 
+  const distance = (box) => {
+    const { top, bottom } = box.getBoundingClientRect();
+    return Math.max(0, top - innerHeight, -bottom);
+  };
+
+  const drawn = async (box) => {
+    try {
+      await draw(box);
+    } catch (error) {
+      box.textContent = "This chart could not be drawn; its data is in the table below.";
+      console.error(box.id, error);
+    }
+  };
+
+  // Charts that came as pictures fit the window and answer the pointer once a reader gets there.
+  const seen = new IntersectionObserver(async (entries) => {
+    const boxes = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
+    for (const box of boxes) seen.unobserve(box);
+    if (boxes.length) await window.chartLibrary();
+    for (const box of boxes) await drawn(box);
+  }, { rootMargin: "200px" });
+  for (const box of document.querySelectorAll(".drawing:not(:empty)")) seen.observe(box);
+
+  // The nearest first: a reader may have jumped meanwhile.
   const drawAll = async () => {
-    for (const box of document.querySelectorAll(".drawing")) {
-      try {
-        await draw(box);
-      } catch (error) {
-        box.textContent = "This chart could not be drawn; its data is in the table below.";
-        console.error(box.id, error);
-      }
-      await new Promise((resume) => setTimeout(resume));
+    const waiting = new Set([...document.querySelectorAll(".drawing:empty")].filter((box) => !box.closest(".order-fold:not([open])")));
+    if (waiting.size) await window.chartLibrary();
+    while (waiting.size) {
+      const box = [...waiting].reduce((near, other) => (distance(other) < distance(near) ? other : near));
+      waiting.delete(box);
+      await drawn(box);
+      await idle();
     }
     root.dataset.charts = "drawn";
   };
+  // A chart without a width cannot be drawn, so folded ones wait.
+  for (const fold of document.querySelectorAll(".order-fold"))
+    fold.addEventListener("toggle", async () => {
+      await window.chartLibrary();
+      for (const box of fold.querySelectorAll(".drawing:empty")) await drawn(box);
+    }, { once: true });
 
-  // The record of a trial stands below its row once a reader asks for it.
+  // The record of a trial is below its row once a reader asks for it.
   let records;
   const element = (tag, text, ...inside) => {
     const made = document.createElement(tag);
@@ -120,7 +159,7 @@
   };
   addEventListener("hashchange", open);
   addEventListener("beforeprint", () => {
-    for (const fold of document.querySelectorAll("main details")) if (!fold.closest("figure")) fold.open = true;
+    for (const fold of document.querySelectorAll("main details")) if (!fold.closest("figure") && !fold.matches(".order-fold")) fold.open = true;
   });
 
   const names = { "": "Auto", light: "Light", dark: "Dark" };

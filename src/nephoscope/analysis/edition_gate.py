@@ -1,0 +1,100 @@
+"""Whether a change is acceptable: surely worse by a margin, surely not, or undecided."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nephoscope.insights.words import enumeration
+from nephoscope.model.editions import EditionCard, EditionRow, Editions, LeftOut
+from nephoscope.model.records import Direction
+
+_MAX_IN_ONE = 3
+"""More configurations of one card than this are counted."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Headline metrics by what is certain about them."""
+
+    by_percent: float
+    worse: list[EditionCard]
+    """Surely worse by at least the margin."""
+    undecided: list[EditionCard]
+    """Neither surely worse by the margin nor surely not."""
+    missing: list[LeftOut]
+    """Results of the earlier study that the later one has no counterpart for: nothing is known about them."""
+    accepted: int
+    """How many are surely not worse by the margin."""
+
+
+def judge(found: Editions, by_percent: float) -> Judged:
+    """Every card, and every configuration of a card that has several, by its interval.
+
+    The intervals of the cards hold together with a chance of 95 %, and so do those of the rows. Each end is wrong in
+    half of the other cases, so a study in which nothing is worse by the margin is called worse in at most 5 % of cases.
+
+    Args:
+        found: the comparison.
+        by_percent: the margin, from 0 up: 3 is a ratio of 0.97 where higher is better, and of 1.03 where lower is.
+    """
+    alone = {(row.benchmark, row.metric, *row.configurations) for row in found.cards if len(row.configurations) == 1}
+    rows = [row for row in found.rows if (row.benchmark, row.metric, row.configuration) not in alone]
+    judged = [*found.cards, *rows]
+    worse = [row for row in judged if _surely_worse(row, by_percent) and not row.reason]
+    undecided = [row for row in judged if row not in worse and not _surely_not_worse(row, by_percent)]
+    return Judged(
+        by_percent=by_percent,
+        worse=worse,
+        undecided=undecided,
+        missing=[row for row in found.left_out if row.in_before],
+        accepted=len(judged) - len(worse) - len(undecided),
+    )
+
+
+def _surely_worse(row: EditionCard, by_percent: float) -> bool:
+    if row.low is None or row.high is None:
+        return False
+    if row.direction is Direction.HIGHER:
+        return row.high < 1 - by_percent / 100
+    return row.low > 1 + by_percent / 100
+
+
+def _surely_not_worse(row: EditionCard, by_percent: float) -> bool:
+    if row.low is None or row.high is None or row.reason:
+        return False
+    if row.direction is Direction.HIGHER:
+        return row.low > 1 - by_percent / 100
+    return row.high < 1 + by_percent / 100
+
+
+def named(row: EditionCard) -> str:
+    """'pg18, tpcb: transactions': one result as a message names it."""
+    who = row.configuration if isinstance(row, EditionRow) else named_group(row.configurations)
+    return f"{who}, {row.benchmark}: {row.title}"
+
+
+def named_group(names: list[str]) -> str:
+    """'a', 'a, b and c', '12 configurations'."""
+    return enumeration(names) if len(names) <= _MAX_IN_ONE else f"{len(names)} configurations"
+
+
+def reasons(left_out: Iterable[LeftOut]) -> list[str]:
+    """What was left out, by reason: 'tpcc version 1 in the earlier study, ...: 4 results of a, b and 2 more'."""
+    grouped: dict[str, list[LeftOut]] = {}
+    for row in left_out:
+        grouped.setdefault(row.reason, []).append(row)
+    return [f"{_results(rows)}: {reason}" for reason, rows in sorted(grouped.items())]
+
+
+MAX_NAMED = 6
+"""More names than this are counted."""
+
+
+def _results(rows: list[LeftOut]) -> str:
+    configurations = list(dict.fromkeys(row.configuration for row in rows))
+    benchmarks = list(dict.fromkeys(f"{row.benchmark} {row.metric}" for row in rows))
+    return f"{_list(configurations)} ({_list(benchmarks)})"
+
+
+def _list(names: list[str]) -> str:
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,163 @@
+"""`nephoscope compare`: what changed from one study to another, and whether that is acceptable."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nephoscope.app.commands.options import RESULTS, AsJson, add_command
+from nephoscope.app.console import print_json, print_table, say, tell
+from nephoscope.model.errors import ComparisonFailed, InputError
+
+if TYPE_CHECKING:
+    from nephoscope.analysis.edition_gate import Judged
+    from nephoscope.model.editions import EditionRow, Editions
+
+
+class FailIf(StrEnum):
+    """What ends `compare` with code 8."""
+
+    WORSE = "worse"
+    UNDECIDED = "undecided"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    add_command(
+        app,
+        compare,
+        under=RESULTS,
+        example="compare results/main results/branch --fail-if worse --by 3% --markdown summary.md",
+        then="nephoscope report results/branch --against results/main writes it as a page",
+    )
+
+
+def compare(
+    before: Annotated[Path, typer.Argument(metavar="OLD", help="the earlier results folder")],
+    after: Annotated[Path, typer.Argument(metavar="NEW", help="the later one")],
+    basis: Annotated[str, typer.Option("--basis", help="basis of the prices to compare")] = "on-demand",
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="also write an HTML page")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="also write a Markdown summary; - prints only it")
+    ] = None,
+    fail_if: Annotated[
+        list[FailIf] | None,
+        typer.Option("--fail-if", help="exit with code 8 if NEW is surely worse, or (give it twice) if that is open"),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="PERCENT", help="worse by at least this much [default: 0%]")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two studies: what changed in performance, in price, and in performance per dollar."""
+    from nephoscope.analysis.edition_gate import judge
+    from nephoscope.app.stages import evaluation
+    from nephoscope.store.atomic import write_text
+    from nephoscope.store.folder import ResultsFolder
+
+    if by is not None and not fail_if:
+        raise InputError("--by states a limit for --fail-if, which is missing", hint="add --fail-if worse")
+    by_percent = _percent(by or "0%")
+    old, new = ResultsFolder.existing(before), ResultsFolder.existing(after)
+    found, names = evaluation.compare(old, new, basis), evaluation.names_of(old, new)
+    judged = judge(found, by_percent) if fail_if else None
+    if html is not None:
+        evaluation.write_comparison(html, found, names)
+    if markdown is not None:
+        from nephoscope.report.edition_markdown import render_markdown
+
+        summary = render_markdown(found, judged, names)
+        if str(markdown) == "-":
+            say(summary.rstrip("\n"))
+        else:
+            write_text(markdown, summary)
+    if as_json:
+        print_json(found)
+    elif str(markdown) != "-":
+        _tell_all(found)
+    if judged is not None:
+        _fail(judged, {one.value for one in fail_if or ()}, found)
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text.strip().removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 100:
+        raise InputError(f"--by {text!r} is not a percentage from 0 to 100", hint="write --by 3%")
+    return value
+
+
+def _tell_all(found: "Editions") -> None:
+    from nephoscope.analysis.edition_gate import reasons
+    from nephoscope.report import edition_words as words
+
+    if found.rows:
+        priced = any(row.price_ratio is not None for row in found.rows)
+        money = ("price", "per dollar") if priced else ()
+        heads = ("configuration", "metric", "change", "it is", *money, "n OLD", "n NEW")
+        print_table(heads, (_cells(row, priced=priced) for row in found.rows))
+    for card in found.cards:
+        if len(card.configurations) > 1:
+            interval = words.interval(card.low, card.high) or "no interval"
+            change = f"{words.change(card.ratio)} ({interval}), {words.word(card)}"
+            say(f"{card.benchmark}: {card.title} over {len(card.configurations)} configurations: {change}")
+    for line in sorted({text for card in found.cards for text in card.differs}):
+        tell(f"differs: {line}")
+    for line in found.also_different:
+        tell(f"also different: {line}")
+    for line in reasons(found.left_out):
+        tell(f"left out: {line}")
+    say(f"compared like for like: {len(found.rows):,}; left out: {len(found.left_out):,}")
+
+
+def _cells(row: "EditionRow", *, priced: bool) -> tuple[str, ...]:
+    from nephoscope.report import edition_words as words
+
+    interval = words.interval(row.low, row.high)
+    money = (
+        "" if row.price_ratio is None else words.change(row.price_ratio),
+        "" if row.dollar_ratio is None else f"{words.change(row.dollar_ratio)} {row.dollar_verdict}",
+    )
+    return (
+        words.who(row),
+        f"{row.benchmark}: {row.title}",
+        words.change(row.ratio) + (f" ({interval})" if interval else ""),
+        words.word(row),
+        *(money if priced else ()),
+        str(row.n_before),
+        str(row.n_after),
+    )
+
+
+def _fail(judged: "Judged", wanted: set[str], found: "Editions") -> None:
+    """Raises where the change is not accepted; says what is undecided where it is."""
+    from nephoscope.analysis.edition_gate import named
+    from nephoscope.report import edition_words as words
+
+    margin = f"{judged.by_percent:g} %"
+    if not found.cards:
+        raise InputError(
+            "nothing in the two studies can be compared, so --fail-if can check nothing",
+            hint="see what was left out: the same benchmarks, versions and parameters are needed on both sides",
+        )
+    if judged.worse and "worse" in wanted:
+        listed = "; ".join(
+            f"{named(row)} {words.change(row.ratio)} ({words.interval(row.low, row.high)})" for row in judged.worse
+        )
+        raise ComparisonFailed(
+            f"certainly worse by at least {margin}: {listed}",
+            hint="nephoscope report NEW --against OLD shows each configuration",
+        )
+    names = [named(row) for row in judged.undecided]
+    names += [f"{row.configuration}, {row.benchmark}: {row.metric}" for row in judged.missing]
+    if not names:
+        say(f"no headline metric is worse by {margin} or more")
+        return
+    listed = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
+    said = f"undecided whether worse by {margin}: {listed}"
+    if "undecided" in wanted:
+        raise ComparisonFailed(said, hint="measure more replicates in both studies, or allow a larger --by")
+    tell(said, style="yellow")

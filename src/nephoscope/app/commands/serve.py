@@ -1,0 +1,69 @@
+"""`nephoscope serve`: studies in a browser while they run."""
+
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nephoscope.app.commands.options import RESULTS, add_command
+from nephoscope.app.console import say, tell
+from nephoscope.model.errors import Stopped
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    add_command(
+        app,
+        serve,
+        under=RESULTS,
+        example="serve results/laptop",
+        then="open the address that it prints; Ctrl-C ends it",
+    )
+
+
+def serve(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="results folders, shown side by side")],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="port on 127.0.0.1; 0 takes a free one")] = 8765,
+    every: Annotated[
+        float | None,
+        typer.Option(
+            "--every",
+            min=1,
+            metavar="SECONDS",
+            help="draw the report at most this often [default: 30, and not while trials run on this machine]",
+        ),
+    ] = None,
+) -> None:
+    """Show studies in a browser on this machine while they run: progress, trials, provisional answers, the report."""
+    from nephoscope.app.live.server import listen, serve
+    from nephoscope.app.live.state import Studies
+    from nephoscope.run.clock import SystemClock
+    from nephoscope.store.folder import ResultsFolder
+
+    results = [ResultsFolder.existing(folder) for folder in folders]
+    with listen(port) as listening, tempfile.TemporaryDirectory(prefix="nephoscope-serve-") as out:
+        studies = Studies(results, Path(out), SystemClock(), every)
+        _clean_up_before_ending()
+        say(f"http://127.0.0.1:{listening.getsockname()[1]}/")
+        sys.stdout.flush()
+        tell("Ctrl-C ends it; the studies go on")
+        try:
+            serve(studies, listening)
+        except KeyboardInterrupt:
+            tell("ended")
+        finally:
+            studies.stop()
+
+
+def _clean_up_before_ending() -> None:
+    """SIGTERM and SIGHUP become an exception; the server itself ends before that."""
+
+    def stop(number: int, _: object) -> None:
+        raise Stopped(number)
+
+    signal.signal(signal.SIGTERM, stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` ignores it, and it stays ignored
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))

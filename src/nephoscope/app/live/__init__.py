@@ -1,0 +1,1 @@
+"""The page of `nephoscope serve`: studies while they run."""

@@ -1,0 +1,141 @@
+"""How long a study still takes, learnt from what has ended: loads of data sets and trials apart. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from nephoscope.model.records import PlannedTrial
+
+_Place = tuple[str, str]
+"""A benchmark and the server that keeps its data set."""
+
+_PLAN_KNOWS_NO_LOADS = frozenset({"local", "ssh"})
+"""Providers whose plan counts no loads: machines stay, and so do data sets, so that a load happens once."""
+
+
+@dataclass
+class _Running:
+    trial: PlannedTrial
+    began_s: float
+    load_s: float = 0.0
+    loading_since_s: float | None = None
+    load_ends_s: float = 0.0
+    """When the load will end, as far as its share tells."""
+
+    def load_left_s(self, now_s: float) -> float:
+        return 0.0 if self.loading_since_s is None else max(0.0, self.load_ends_s - now_s)
+
+
+@dataclass
+class _Learnt:
+    """What ended trials of one benchmark took."""
+
+    expected_s: float = 0.0
+    took_s: float = 0.0
+    loads_s: list[float] = field(default_factory=list)
+
+
+class Remaining:
+    """Trials that have not ended; every moment is in seconds of one monotonic clock."""
+
+    def __init__(self, left: Iterable[PlannedTrial]) -> None:
+        self._waiting = {one.intent.id: one for one in left}
+        self._running: dict[str, _Running] = {}
+        self._learnt: dict[str, _Learnt] = defaultdict(_Learnt)
+        self._loaded: set[_Place] = set()
+
+    def started(self, trial: PlannedTrial, now_s: float) -> None:
+        """A trial starts."""
+        self._waiting.pop(trial.intent.id, None)
+        self._running[trial.intent.id] = _Running(trial, now_s)
+
+    def loading(self, trial_id: str, now_s: float, share: float | None = None) -> None:
+        """A trial loads its data set, of which `share` is there; None: not known. May be repeated."""
+        running = self._running.get(trial_id)
+        if running is None:
+            return
+        if running.loading_since_s is None:
+            running.loading_since_s = now_s
+        if share:
+            running.load_ends_s = running.loading_since_s + (now_s - running.loading_since_s) / share
+
+    def loaded(self, trial_id: str, now_s: float) -> None:
+        """It has loaded it."""
+        running = self._running.get(trial_id)
+        if running is not None and running.loading_since_s is not None:
+            running.load_s += now_s - running.loading_since_s
+            running.loading_since_s, running.began_s = None, now_s
+
+    def ended(self, trial: PlannedTrial, took_s: float | None, load_s: float | None = None) -> None:
+        """A trial ended.
+
+        Args:
+            trial: of the plan.
+            took_s: its whole duration with its load; None: not known, or it failed and says nothing about the others.
+            load_s: how much of it was the load; None: what `loading` and `loaded` told.
+        """
+        self._waiting.pop(trial.intent.id, None)
+        running = self._running.pop(trial.intent.id, None)
+        if took_s is None:
+            return
+        if load_s is None:
+            load_s = running.load_s if running is not None else 0.0
+        load_s = load_s if _loads_apart(trial) else 0.0
+        learnt = self._learnt[trial.intent.benchmark.name]
+        learnt.expected_s += trial.expected_duration_s
+        learnt.took_s += max(0.0, took_s - load_s)
+        if _place(trial) not in self._loaded:
+            learnt.loads_s.append(load_s)
+        self._loaded.add(_place(trial))
+
+    def again(self, trial: PlannedTrial) -> None:
+        """A trial will be measured once more."""
+        self._running.pop(trial.intent.id, None)
+        self._waiting[trial.intent.id] = trial
+
+    def seconds(self, now_s: float) -> float:
+        """Until the last trial ends, while as many run at once as now."""
+        waiting_s = sum(self.expected_s(one) for one in self._waiting.values())
+        to_load = {_place(one): one for one in self._waiting.values() if _loads_apart(one)}
+        running = {_place(one.trial) for one in self._running.values()}
+        loads_s = sum(
+            self._load_s(one) for place, one in to_load.items() if place not in self._loaded and place not in running
+        )
+        running_s = [
+            one.load_left_s(now_s) + max(0.0, self.expected_s(one.trial) - self.spent_s(one.trial, now_s))
+            for one in self._running.values()
+        ]
+        return (waiting_s + loads_s + sum(running_s)) / max(1, len(running_s))
+
+    def spent_s(self, trial: PlannedTrial, now_s: float) -> float:
+        """By a trial since it started or, later, since its data set was there; 0 while it loads or does not run."""
+        running = self._running.get(trial.intent.id)
+        if running is None:
+            return 0.0
+        return 0.0 if running.loading_since_s is not None else now_s - running.began_s
+
+    def expected_s(self, trial: PlannedTrial) -> float:
+        """Of one trial without its load.
+
+        By its own benchmark if one has ended, else by all others: a machine that is slow is slow for all.
+        """
+        own = self._learnt.get(trial.intent.benchmark.name)
+        known = [own] if own is not None and own.expected_s else list(self._learnt.values())
+        expected_s = sum(one.expected_s for one in known)
+        scale = sum(one.took_s for one in known) / expected_s if expected_s else 1.0
+        return trial.expected_duration_s * scale
+
+    def _load_s(self, trial: PlannedTrial) -> float:
+        """The mean of the loads of its benchmark so far; 0 before the first one."""
+        learnt = self._learnt.get(trial.intent.benchmark.name)
+        return sum(learnt.loads_s) / len(learnt.loads_s) if learnt is not None and learnt.loads_s else 0.0
+
+
+def _place(trial: PlannedTrial) -> _Place:
+    """Configurations on one server of the user's share its data sets."""
+    database = trial.intent.configuration.get("database") or {}
+    return trial.intent.benchmark.name, str(database.get("dsn") or trial.intent.configuration_name)
+
+
+def _loads_apart(trial: PlannedTrial) -> bool:
+    return trial.intent.configuration.get("provider") in _PLAN_KNOWS_NO_LOADS

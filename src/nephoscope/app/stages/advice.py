@@ -1,0 +1,79 @@
+"""What a plan warns of with the line of the study: CPUs that this machine lacks, and machine types without a price."""
+
+from collections.abc import Collection, Iterator
+
+from nephoscope.model.errors import EnvironmentProblem
+from nephoscope.model.records import Plan
+from nephoscope.study.load import lines_in
+from nephoscope.study.locate import Path, line_of
+from nephoscope.study.model import Configuration, Study
+
+MAX_LINES = 10
+_NOT_FOUND = ", and no price given"
+"""End of the reason for no price if a type is named that no price book has."""
+
+
+def warnings_with_lines(text: str, name: str, study: Study, planned: Plan, cpus: int) -> list[str]:
+    """At most ten of each kind, and how many more there are.
+
+    Args:
+        text: of the study file.
+        name: of the study file.
+        study: what it says.
+        planned: its plan.
+        cpus: that this process may use.
+    """
+    lines = lines_in(text)
+
+    def at(path: Path, sentence: str) -> str:
+        return f"{name}:{line_of(path, lines)}: {sentence}"
+
+    too_many = [at(path, sentence) for path, sentence in _too_many_cpus(study, cpus)]
+    first_of_each: dict[str, str] = {}
+    for path, sentence in _unpriced(study, planned):
+        first_of_each.setdefault(sentence, at(path, sentence))
+    return [*_cut(too_many), *_cut(first_of_each.values())]
+
+
+def require_cpus(study: Study, cpus: int) -> None:
+    """Checks that this machine has the CPUs of all configurations that are to run on it.
+
+    Raises:
+        EnvironmentProblem: it has fewer.
+    """
+    sentences = [sentence for _, sentence in _too_many_cpus(study, cpus)]
+    if sentences:
+        raise EnvironmentProblem(sentences[0], hint='lower database_machine.cpus, or write "all"')
+
+
+def _too_many_cpus(study: Study, cpus: int) -> Iterator[tuple[Path, str]]:
+    for index, one in enumerate(study.configurations):
+        wanted = one.database_machine.cpus
+        if one.provider == "local" and wanted != "all" and wanted > cpus:
+            yield (
+                ("configurations", index, "database_machine", "cpus"),
+                f"configuration {one.name!r} requests {wanted} CPUs, but only {cpus} may be used on this machine",
+            )
+
+
+def _unpriced(study: Study, planned: Plan) -> Iterator[tuple[Path, str]]:
+    """Types that a price book lacks; a configuration that names none is priced by nobody's mistake."""
+    reasons = dict(one.split(": ", maxsplit=1) for one in planned.unpriced)
+    for index, one in enumerate(study.configurations):
+        reason = reasons.get(one.name, "")
+        if reason.endswith(_NOT_FOUND):
+            place = _place_of_type(one)
+            why = reason.removesuffix(_NOT_FOUND)
+            yield (
+                ("configurations", index, *place),
+                f"{why}: set price_usd_per_hour, or see `nephoscope prices show` for the types that have a price",
+            )
+
+
+def _place_of_type(configuration: Configuration) -> tuple[str, ...]:
+    return ("priced_as", "type") if configuration.priced_as is not None else ("database_machine", "type")
+
+
+def _cut(lines: Collection[str]) -> list[str]:
+    more = len(lines) - MAX_LINES
+    return [*list(lines)[:MAX_LINES], *([f"{more} more like the last one"] if more > 0 else [])]

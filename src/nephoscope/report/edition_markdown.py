@@ -1,0 +1,74 @@
+"""The comparison of two studies as Markdown, for the summary of a CI run or a comment on a pull request."""
+
+from nephoscope.analysis.edition_gate import Judged, named, reasons
+from nephoscope.model.editions import EditionCard, Editions
+from nephoscope.report import edition_words as words
+
+MAX_ROWS = 100
+_HEAD = ("| configuration | metric | change | interval | | before → after | n |", "|---|---|--:|---|---|---|--:|")
+
+
+def render_markdown(found: Editions, judged: Judged | None, names: tuple[str, str]) -> str:
+    """A heading, the verdict of the gate if there is one, a table of the headline metrics, and what was left out.
+
+    Args:
+        found: the comparison.
+        judged: what the gate says; None: no gate was asked for.
+        names: of the earlier and the later study.
+    """
+    before, after = names
+    lines = [f"## {_plain(after)} against {_plain(before)}", ""]
+    if judged is not None:
+        lines += [*_verdict(judged), ""]
+    if found.cards:
+        lines += [
+            "| configuration | metric | change | interval | | before → after | n |",
+            "|---|---|--:|---|---|---|--:|",
+        ]
+        lines += [_line(card) for card in found.cards[:MAX_ROWS]]
+        more = len(found.cards) - MAX_ROWS
+        lines += ["", f"And {more} more."] if more > 0 else []
+        lines += ["", words.sure(len(found.cards))]
+    else:
+        lines += ["Nothing in the two studies can be compared."]
+    for title, texts in (("Not compared", reasons(found.left_out)), ("Also different", found.also_different)):
+        if texts:
+            lines += ["", f"{title}:", "", *(f"- {_plain(text)}" for text in texts)]
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(judged: Judged) -> list[str]:
+    margin = f"{judged.by_percent:g} %"
+    if judged.worse:
+        listed = "; ".join(f"{_plain(named(row))} {words.change(row.ratio)}" for row in judged.worse)
+        said = [f"**Worse by at least {margin}:** {listed}."]
+    else:
+        said = [f"**Nothing is certainly worse by {margin} or more.**"]
+    open_results = len(judged.undecided) + len(judged.missing)
+    total = judged.accepted + len(judged.worse) + open_results
+    if open_results:
+        said.append(
+            f"{judged.accepted} of {total} results are certainly not worse by {margin}; {open_results} undecided."
+        )
+    return said
+
+
+def _line(card: EditionCard) -> str:
+    notes = "; ".join(filter(None, (words.word(card), words.certainty(card), words.direction(card), *card.differs)))
+    cells = (
+        words.who(card),
+        f"{card.benchmark}: {card.title}",
+        words.change(card.ratio),
+        words.interval(card.low, card.high),
+        notes,
+        words.medians(card),
+        words.counts(card),
+    )
+    return "| " + " | ".join(_plain(cell) for cell in cells) + " |"
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown does not read as marks or HTML."""
+    for mark in ("\\", "|", "<", "*", "_", "`", "["):
+        text = text.replace(mark, f"\\{mark}" if mark != "<" else "&lt;")
+    return text

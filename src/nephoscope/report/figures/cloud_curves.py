@@ -1,0 +1,119 @@
+"""Curves over threads of many machines: a panel for each cloud, and the best machine of each cloud in one panel."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.report import format as people
+from nephoscope.report.figures import groups, line_charts, row_charts
+from nephoscope.report.figures.counted_metrics import Curve
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
+from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
+from nephoscope.report.wording import direction_text, interval_text, unit_text
+
+Found = dict[str, list[tuple[int, Statistic]]]
+"""Configuration -> its statistic at each number of threads."""
+
+
+def curves_by_cloud(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | None:
+    """All machines of each cloud, the best one with its name; one panel where there is one cloud, None without data."""
+    found = _found(book, row, curve)
+    if not found:
+        return None
+    scale = _scale(curve, found)
+    panels = groups.only(groups.everywhere(book.lookup) or {"": list(found)}, _best_first(found, curve))
+    most = max(scale.value(one.high) for many in found.values() for _, one in many)
+    drawn = []
+    for title, names in panels.items():
+        rows = [_point(name, at, one, scale) for name in names for at, one in found[name]]
+        spec = line_charts.lines(rows, names[:1], _counts(found), most, curve.counted, unit_text(scale))
+        drawn.append((title, f"{title}: {_what(curve)}, best {names[0]}, {len(names)} lines", spec))
+    return book.figure(
+        f"{row.benchmark}: {_what(curve)}" + (" by cloud" if len(panels) > 1 else ""),
+        f"{unit_text(scale)}, {direction_text(curve.metrics[0][1].direction)}",
+        f"Medians over replicates. The line in black is {_chosen(curve)}; bars are its intervals. All panels have the "
+        "same axis, which starts at zero.",
+        drawn,
+        table=_table(book, row, curve, found, scale),
+        columns=min(3, len(drawn)),
+    )
+
+
+def best_curves(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | None:
+    """The best machine of each cloud; None without two clouds."""
+    found = _found(book, row, curve)
+    by_cloud = groups.only(groups.clouds(book.lookup), _best_first(found, curve))
+    if len(by_cloud) < 2:
+        return None
+    scale = _scale(curve, found)
+    labels = {names[0]: f"{cloud}: {names[0]}" for cloud, names in by_cloud.items()}
+    rows = [{**_point(name, at, one, scale), "series": labels[name]} for name in labels for at, one in found[name]]
+    most = max(row["high"] for row in rows)
+    series = row_charts.kinds(list(labels.values()))
+    spec = line_charts.told_apart(rows, series, _counts(found), most, curve.counted, unit_text(scale))
+    return book.figure(
+        f"{row.benchmark}: {_what(curve)}, the best of each cloud",
+        f"{unit_text(scale)}, {direction_text(curve.metrics[0][1].direction)}",
+        f"Of each cloud, {_chosen(curve)}. Medians over replicates with their intervals. The axis starts at zero.",
+        [("", f"{_what(curve)} of {', '.join(labels.values())}", spec)],
+        table=_table(book, row, curve, {name: found[name] for name in labels}, scale),
+    )
+
+
+def _table(book: Book, row: BenchmarkRow, curve: Curve, found: Found, scale: people.Scale) -> Table:
+    columns = (Column("Configuration"), Column(curve.counted.capitalize(), numeric=True), *STATISTIC_COLUMNS)
+    rows = tuple(
+        Row((Cell(name, tone="name"), Cell(str(at)), *statistic_cells(book, one, scale)))
+        for name in _best_first(found, curve)
+        for at, one in found[name]
+    )
+    return Table(f"{row.benchmark}: {_what(curve)}, {unit_text(scale)}", columns, rows, compact=True)
+
+
+def _found(book: Book, row: BenchmarkRow, curve: Curve) -> Found:
+    found: Found = {}
+    for at, metric in curve.metrics:
+        for one in book.lookup.statistics_of(row.benchmark, metric.name):
+            found.setdefault(one.configuration, []).append((at, one))
+    return found
+
+
+def _best_first(found: Found, curve: Curve) -> list[str]:
+    """By the highest rate at any number of threads; by the lowest latency with the most threads."""
+    if curve.metrics[0][1].direction is Direction.HIGHER:
+        return sorted(found, key=lambda name: (-max(one.median for _, one in found[name]), name))
+    return sorted(found, key=lambda name: (-found[name][-1][0], found[name][-1][1].median, name))
+
+
+def _chosen(curve: Curve) -> str:
+    if curve.metrics[0][1].direction is Direction.HIGHER:
+        return f"that with the highest median at any number of {curve.counted}"
+    return f"that with the lowest median at the most {curve.counted}"
+
+
+def _what(curve: Curve) -> str:
+    quantity = curve.quantity.replace("_", " ").replace("iops", "IOPS")
+    return f"{curve.what} {quantity} over {curve.counted}".strip()
+
+
+def _counts(found: Found) -> Sequence[int]:
+    return sorted({at for many in found.values() for at, _ in many})
+
+
+def _scale(curve: Curve, found: Found) -> people.Scale:
+    metric = curve.metrics[0][1]
+    return people.scale_for(metric.unit, [one.median for many in found.values() for _, one in many], metric=metric.name)
+
+
+def _point(name: str, at: int, one: Statistic, scale: people.Scale) -> dict[str, Any]:
+    return {
+        "series": name,
+        "configuration": name,
+        "at": at,
+        "median": scale.value(one.median),
+        "low": scale.value(one.low),
+        "high": scale.value(one.high),
+        "median_text": scale.text(one.median),
+        "interval_text": interval_text(one, scale),
+    }

@@ -1,0 +1,95 @@
+"""What a unit of performance costs a month, with every price basis side by side."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nephoscope.model.price_rows import PricePerformance
+from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
+from nephoscope.report import format as people
+from nephoscope.report.figures import groups, row_charts
+from nephoscope.report.figures.results import Results
+from nephoscope.report.figures.tops import TEN
+from nephoscope.report.lookup import unique
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
+from nephoscope.report.wording import metric_title
+
+
+def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
+    """The cheapest machines overall, and of each cloud and size, with a sign for each basis; None without prices."""
+    metric, rows = results.metric, results.prices(book.lookup)
+    if not rows:
+        return None
+    bases = unique(row.basis for row in sorted(rows, key=lambda row: row.usd_per_unit))
+    by_name: dict[str, list[PricePerformance]] = {}
+    for row in rows:
+        by_name.setdefault(row.configuration, []).append(row)
+    cheapest = {name: min(row.usd_per_unit for row in many) for name, many in by_name.items()}
+    order = sorted(cheapest, key=lambda name: (cheapest[name], name))
+    panels = {"Overall": order} | groups.only(groups.clouds_and_sizes(book.lookup), order, least=2)
+    each = "A sign for each number of warehouses" if len(rows) > len(by_name) * len(bases) else "Signs"
+    shown = {title: names[:most] for title, names in panels.items()}
+    sold = priced_quantity(metric.unit, min(cheapest.values()))
+    series = row_charts.kinds(bases)
+    kept = {name for names in shown.values() for name in names}
+    ends = [row.high * sold.size for row in rows if row.configuration in kept]
+    axis = f"$ a month per {sold.text}, lower is better"
+    drawn = []
+    for title, names in shown.items():
+        data = [_point(row, sold) for name in names for row in by_name[name]]
+        spec = row_charts.signs(names, data, (0.0, max(ends) * 1.05), axis, series, "price basis")
+        first = ", ".join(f"{name} {people.money(cheapest[name] * sold.size)}" for name in names[:6])
+        drawn.append((title, f"{title}: cheapest first: {first}", spec))
+    cut = any(len(names) > most for names in panels.values())
+    return book.figure(
+        f"{results.about}: $ per {sold.text}" + (f", the cheapest {most}" if cut else ""),
+        f"{metric_title(metric)}; $ a month per {sold.text}, lower is better",
+        f"{each}: cost of a month divided by the median; bars: its interval. Sorted by the cheapest basis. All panels "
+        "have the same axis, which starts at zero. Prices on different bases are conditions of the same machine: the "
+        "commitment costs less an hour, for all hours of its term.",
+        drawn,
+        key=[sign.entry(basis) for basis, sign in series.items()],
+        table=_table(book, results, [row for name in order if name in kept for row in by_name[name]], sold),
+        columns=min(2, len(drawn)),
+    )
+
+
+def _table(book: Book, results: Results, rows: Sequence[PricePerformance], sold: PricedQuantity) -> Table:
+    columns = (
+        Column("Configuration"),
+        Column("Benchmark"),
+        Column("Basis"),
+        Column(f"$ a month per {sold.text}", numeric=True),
+        Column("Interval", numeric=True),
+        Column("$ per month", numeric=True),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(row.configuration, tone="name"),
+                Cell(row.benchmark),
+                Cell(row.basis),
+                evidence_cell(book, people.money(row.usd_per_unit * sold.size), row.trials, results.about),
+                Cell(_interval(row, sold)),
+                Cell(people.dollars(row.month_usd)),
+            )
+        )
+        for row in rows
+    )
+    return Table(f"{results.about}: $ per {sold.text}", columns, body, compact=True)
+
+
+def _interval(row: PricePerformance, sold: PricedQuantity) -> str:
+    return " \N{EN DASH} ".join(people.money(end * sold.size) for end in (row.low, row.high))
+
+
+def _point(row: PricePerformance, sold: PricedQuantity) -> dict[str, Any]:
+    return {
+        "row": row.configuration,
+        "configuration": row.configuration,
+        "series": row.basis,
+        "median": row.usd_per_unit * sold.size,
+        "low": row.low * sold.size,
+        "high": row.high * sold.size,
+        "text": people.money(row.usd_per_unit * sold.size),
+        "interval_text": _interval(row, sold),
+    }

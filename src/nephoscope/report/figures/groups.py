@@ -1,0 +1,85 @@
+"""Configurations in groups that a reader compares: clouds, and sizes of machines."""
+
+from collections.abc import Sequence
+
+from nephoscope.report.lookup import Lookup
+
+_CLOUDS = {"aws": "AWS", "azure": "Azure", "gcp": "GCP"}
+_ONE_SIZE = 1.25
+"""Sizes up to this many times the smallest of a group are one size: reports compare 30, 32 and 36 vCPUs."""
+
+Groups = dict[str, list[str]]
+"""Title -> configurations, in the order of the study."""
+
+
+def clouds(lookup: Lookup) -> Groups:
+    """Configurations by cloud; empty if there are fewer than two clouds."""
+    found: Groups = {}
+    for name in lookup.configurations:
+        cloud = cloud_of(lookup, name)
+        if cloud:
+            found.setdefault(cloud, []).append(name)
+    return dict(sorted(found.items())) if len(found) > 1 else {}
+
+
+def everywhere(lookup: Lookup) -> Groups:
+    """The same with the machines outside of clouds, so that no configuration is missing."""
+    return _with_others(clouds(lookup), lookup)
+
+
+def sizes(lookup: Lookup) -> Groups:
+    """Configurations by size, '8 vCPUs' or '30 to 36 vCPUs'; empty if all machines have one size."""
+    known = lookup.described
+    counts = sorted({row.vcpus for row in known.values() if row.vcpus})
+    classes: list[list[int]] = []
+    for count in counts:
+        if classes and count <= _ONE_SIZE * classes[-1][0]:
+            classes[-1].append(count)
+        else:
+            classes.append([count])
+    if len(classes) < 2:
+        return {}
+    return {
+        _size(many): [name for name in lookup.configurations if name in known and known[name].vcpus in many]
+        for many in classes
+    }
+
+
+def clouds_and_sizes(lookup: Lookup) -> Groups:
+    """'AWS, 8 vCPUs' -> configurations; by only one of both where the other has one value; empty if both have.
+
+    Configurations of which one of them is not known are "Other machines".
+    """
+    by_cloud, by_size = clouds(lookup), sizes(lookup)
+    if not by_cloud or not by_size:
+        return _with_others(by_cloud or by_size, lookup)
+    both = {
+        f"{cloud}, {size}": [name for name in names if name in set(members)]
+        for cloud, names in by_cloud.items()
+        for size, members in by_size.items()
+    }
+    return _with_others({title: names for title, names in both.items() if names}, lookup)
+
+
+def only(groups: Groups, names: Sequence[str], least: int = 1) -> Groups:
+    """The groups with these configurations alone, in the order of `names`; smaller groups than `least` are left out."""
+    members = {title: set(many) for title, many in groups.items()}
+    found = {title: [name for name in names if name in members[title]] for title in groups}
+    return {title: many for title, many in found.items() if len(many) >= least}
+
+
+def cloud_of(lookup: Lookup, name: str) -> str | None:
+    """'AWS' for its machines, and for others that are priced as machines of AWS; None outside of clouds."""
+    row = lookup.described.get(name)
+    priced = next((cost.provider for cost in lookup.costs.get(name, []) if cost.provider), None)
+    return _CLOUDS.get(row.provider if row else "") or _CLOUDS.get(priced or "")
+
+
+def _with_others(groups: Groups, lookup: Lookup) -> Groups:
+    known = {name for names in groups.values() for name in names}
+    others = [name for name in lookup.configurations if name not in known]
+    return {**groups, "Other machines": others} if groups and others else groups
+
+
+def _size(counts: Sequence[int]) -> str:
+    return f"{counts[0]} vCPUs" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} vCPUs"

@@ -1,0 +1,88 @@
+"""Memory per vCPU against consistency: do machines with more memory repeat their numbers better?"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from nephoscope.model.rows import Statistic
+from nephoscope.report import format as people
+from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
+from nephoscope.report.figures.results import Results
+from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, shaped
+from nephoscope.report.parts import Book, Figure
+from nephoscope.report.tables.statistics import figure_table
+from nephoscope.report.wording import metric_title
+
+MIN_REPLICATES = 3
+"""With fewer, a coefficient of variation means next to nothing."""
+
+
+def consistency(book: Book, results: Results) -> Figure | None:
+    """A sign for each configuration: memory per vCPU, and the spread of its replicates; None for one size of memory."""
+    known, metric = book.lookup.described, results.metric
+    found = [
+        one
+        for one in results.plain
+        if one.cv_percent is not None
+        and one.n >= MIN_REPLICATES
+        and one.configuration in known
+        and known[one.configuration].memory_gib_per_vcpu is not None
+    ]
+    rows = [_point(book, one) for one in found]
+    if len({round(point["memory"], 1) for point in rows}) < 2:
+        return None
+    title = metric_title(metric)
+    scale = people.scale_for(metric.unit, [one.median for one in found], metric=metric.name)
+    return book.figure(
+        f"{results.about}: spread of {title} and memory per vCPU",
+        "coefficient of variation in %, lower is more repeatable",
+        "Each sign is one configuration: the standard deviation of its valid replicates as a percentage of their mean. "
+        "The vertical axis starts at zero. Whether both are related, the answers say with an interval.",
+        [("", f"{title}: spread of {people.plural(len(rows), 'configuration')} over memory per vCPU",
+          _chart(rows, book.lookup.configurations))],
+        key=book.configuration_key({one.configuration for one in found}),
+        table=figure_table(book, f"{results.about}: {title}", found, scale),
+    )  # fmt: skip
+
+
+def _point(book: Book, one: Statistic) -> dict[str, Any]:
+    memory = book.lookup.described[one.configuration].memory_gib_per_vcpu or 0.0
+    return {
+        "configuration": one.configuration,
+        "memory": memory,
+        "cv": one.cv_percent,
+        "memory_text": f"{memory:.2g} GiB per vCPU",
+        "cv_text": people.percent(one.cv_percent),
+        "n": one.n,
+    }
+
+
+def _chart(rows: Rows, palette: Sequence[str]) -> Spec:
+    ends = [row["memory"] for row in rows]
+    marks = [mark for mark in (0.5, 1, 2, 4, 8, 16, 32) if min(ends) * 0.7 <= mark <= max(ends) * 1.4]
+    x = alt.X(
+        "memory:Q",
+        title="GiB of memory per vCPU, logarithmic axis",
+        scale=alt.Scale(type="log", domain=[min(ends) * 0.8, max(ends) * 1.25], nice=False),
+        axis=alt.Axis(values=marks, format="~g", grid=True),
+    )
+    y = alt.Y(
+        "cv:Q",
+        title="coefficient of variation, %",
+        scale=alt.Scale(zero=True, nice=True),
+        axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+    )
+    base = alt.Chart(data("rows")).encode(
+        x=x,
+        y=y,
+        color=coloured(palette),
+        shape=shaped(palette),
+        tooltip=[
+            alt.Tooltip("configuration:N"),
+            alt.Tooltip("memory_text:N", title="memory"),
+            alt.Tooltip("cv_text:N", title="spread (CV)"),
+            alt.Tooltip("n:N", title="valid replicates"),
+        ],
+    )
+    return finished(alt.layer(base.mark_point(filled=True, size=60, opacity=0.6)), PLOT_HEIGHT + 60, rows=rows)

@@ -1,0 +1,180 @@
+"""The numbers that figures compare: one per configuration, of one benchmark or selected from the steps of TPC-C.
+
+The Cloud Report of 2022 measured TPC-C at several numbers of warehouses per vCPU, those of 2018 and 2020 at the steps
+of a search by hand. Each step is a benchmark of its own, but nobody asks for the leaderboard of one step.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from nephoscope.model.price_rows import PricePerformance
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.model.subjects import Subject
+from nephoscope.report.lookup import Lookup, headlines
+
+PER_CPU, ABSOLUTE = "active_warehouses_per_cpu", "active_warehouses"
+LEAST_STEPS = 2
+"""A single number of warehouses is no series of steps."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """One statistic for each configuration, plain and per CPU."""
+
+    about: str
+    """'stress-ng', 'tpcc at 1,200 warehouses', 'tpcc, highest step that passed'."""
+    metric: Metric
+    plain: tuple[Statistic, ...]
+    per_cpu: tuple[Statistic, ...] = ()
+
+    def view(self, *, per_cpu: bool) -> tuple[Statistic, ...]:
+        """One of the two."""
+        return self.per_cpu if per_cpu else self.plain
+
+    def prices(self, lookup: Lookup) -> list[PricePerformance]:
+        """What a unit costs, on every basis."""
+        chosen = {(one.configuration, one.benchmark) for one in self.plain}
+        return [
+            row
+            for row in lookup.study.price_performance
+            if row.metric == self.metric.name and (row.configuration, row.benchmark) in chosen
+        ]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Benchmarks that differ in their number of warehouses alone."""
+
+    per_cpu: bool
+    """The number is per vCPU, and so is the rate that is drawn."""
+    rows: tuple[tuple[float, BenchmarkRow], ...]
+    """By warehouses, fewest first."""
+
+    @property
+    def uses(self) -> str:
+        """Name of the benchmark that all of them use."""
+        return self.rows[0][1].uses
+
+    @property
+    def metric(self) -> Metric:
+        """What they are ranked by."""
+        return headlines(self.rows[0][1])[0]
+
+    @property
+    def axis(self) -> str:
+        """Title of the horizontal axis."""
+        return "active warehouses per vCPU" if self.per_cpu else "active warehouses"
+
+    def statistics(self, lookup: Lookup, *, per_cpu: bool) -> dict[str, list[tuple[float, Statistic]]]:
+        """Configuration -> its statistic at each number of warehouses; numbers without valid trials are missing."""
+        found: dict[str, list[tuple[float, Statistic]]] = {}
+        for at, row in self.rows:
+            for one in lookup.statistics_of(row.benchmark, self.metric.name, per_cpu=per_cpu):
+                found.setdefault(one.configuration, []).append((at, one))
+        return found
+
+
+def steps_of(benchmarks: Sequence[BenchmarkRow]) -> list[Steps]:
+    """Every series of at least two numbers of warehouses, in the order of the benchmarks."""
+    found: dict[tuple[str, str, str], list[tuple[float, BenchmarkRow]]] = {}
+    for row in benchmarks:
+        for key in (PER_CPU, ABSOLUTE):
+            count = _count(row, key)
+            if count is not None and headlines(row):
+                others = {name: value for name, value in row.parameters.items() if name != key}
+                same = json.dumps(others, sort_keys=True, default=str)
+                found.setdefault((row.uses, key, same), []).append((count, row))
+    return [
+        Steps(key == PER_CPU, tuple(sorted(many, key=lambda one: one[0])))
+        for (_, key, _), many in found.items()
+        if len({at for at, _ in many}) >= LEAST_STEPS
+    ]
+
+
+def results_of(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> Results:
+    """Those of one benchmark."""
+    plain, per_cpu = (lookup.statistics_of(row.benchmark, metric.name, per_cpu=view) for view in (False, True))
+    return Results(row.benchmark, metric, tuple(plain), tuple(per_cpu))
+
+
+def of_databases(lookup: Lookup) -> list[Results]:
+    """Every headline metric of every database benchmark; of steps, what they were made for and never each of them."""
+    rows = [row for row in lookup.study.benchmarks if row.subject is Subject.DATABASE]
+    series = steps_of(rows)
+    stepped = {row.benchmark for steps in series for _, row in steps.rows}
+    found: list[Results] = []
+    for row in rows:
+        if row.benchmark not in stepped and headlines(row):
+            count = _count(row, ABSOLUTE)
+            one = None if count is None else _at(lookup, row, count, series)
+            found += [one] if one else [results_of(lookup, row, metric) for metric in headlines(row)]
+    found += [maximum(lookup, steps) for steps in series if not steps.per_cpu]
+    return [one for one in found if one.plain]
+
+
+def maximum(lookup: Lookup, steps: Steps) -> Results:
+    """Of each configuration the step with the best median: its maximum, as steps that failed have no valid trial.
+
+    With wait times, the check `pass-rule` rejects what is slower than the edition allows.
+    """
+    plain = steps.statistics(lookup, per_cpu=False)
+    best = [max((one for _, one in many), key=lambda one: one.median) for many in plain.values()]
+    chosen = {(one.configuration, one.benchmark) for one in best}
+    per_cpu = [one for many in steps.statistics(lookup, per_cpu=True).values() for _, one in many]
+    matching = tuple(one for one in per_cpu if (one.configuration, one.benchmark) in chosen)
+    return Results(f"{steps.uses}, highest step that passed", steps.metric, tuple(best), matching)
+
+
+def every_step(lookup: Lookup, steps: Steps) -> Results:
+    """All numbers of warehouses together: several statistics for each configuration."""
+    plain, per_cpu = (steps.statistics(lookup, per_cpu=view) for view in (False, True))
+    return Results(
+        f"{steps.uses}, all numbers of warehouses",
+        steps.metric,
+        tuple(one for many in plain.values() for _, one in many),
+        tuple(one for many in per_cpu.values() for _, one in many),
+    )
+
+
+def _at(lookup: Lookup, row: BenchmarkRow, warehouses: float, series: Sequence[Steps]) -> Results | None:
+    """A fixed number of warehouses, joined by the steps per vCPU that are the same number on a machine.
+
+    150 per vCPU are 1,200 on a machine of 8 vCPUs, so the report of 2022 did not measure these twice. None if no step
+    adds a configuration.
+    """
+    metric = headlines(row)[0]
+    own = results_of(lookup, row, metric)
+    here = {one.configuration for one in own.plain}
+    same = [
+        (step, name)
+        for steps in series
+        if steps.per_cpu and steps.uses == row.uses
+        for per_cpu, step in steps.rows
+        for name, known in lookup.described.items()
+        if name not in here and known.vcpus and known.vcpus * per_cpu == warehouses
+    ]
+    if not same:
+        return None
+    more = {
+        view: [
+            one
+            for step, name in same
+            for one in lookup.statistics_of(step.benchmark, metric.name, per_cpu=view)
+            if one.configuration == name
+        ]
+        for view in (False, True)
+    }
+    about = f"{row.uses} at {warehouses:,g} warehouses"
+    return Results(about, metric, (*own.plain, *more[False]), (*own.per_cpu, *more[True]))
+
+
+def _count(row: BenchmarkRow, key: str) -> float | None:
+    count = row.parameters.get(key)
+    return float(count) if isinstance(count, int | float) and not isinstance(count, bool) else None
+
+
+def all_steps(lookup: Lookup) -> Iterator[Steps]:
+    """The series of steps of the study's databases."""
+    yield from steps_of([row for row in lookup.study.benchmarks if row.subject is Subject.DATABASE])

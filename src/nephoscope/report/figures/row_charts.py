@@ -1,0 +1,133 @@
+"""Charts with a row for each machine: bars, and signs for several values of one machine. Panels share their axis."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, LABEL, ROW
+from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, rows_axis
+from nephoscope.report.parts import KeyEntry
+
+BAR_ROOM = 1.25
+"""Space behind the longest bar for its value."""
+_FILLED, _HOLLOW = 66, 58
+
+
+@dataclass(frozen=True)
+class Sign:
+    """How one of several values in a row is drawn, and its line in the key."""
+
+    colour: str
+    shape: str
+    glyph: str
+    filled: bool = True
+
+    def entry(self, text: str) -> KeyEntry:
+        """For the key of a figure."""
+        return KeyEntry(self.glyph, self.colour, text)
+
+
+def kinds(names: Sequence[str]) -> dict[str, Sign]:
+    """Signs of values without an order, in ink: colour means configurations and clouds."""
+    hollow = ("○", "□", "△", "◇", "▽")
+    return {
+        name: Sign("var(--ink)", theme.SHAPES[place], theme.GLYPHS[place])
+        if place % 2 == 0
+        else Sign("var(--muted)", theme.SHAPES[place], hollow[place % len(hollow)], filled=False)
+        for place, name in enumerate(names)
+    }
+
+
+def levels(names: Sequence[str]) -> dict[str, Sign]:
+    """Signs of values with an order, from light to dark, as of percentiles."""
+    colours = theme.PERCENTILE_COLOURS
+    step = max(1, (len(colours) - 1) // max(1, len(names) - 1))
+    return {
+        name: Sign(colours[min(place * step, len(colours) - 1)], theme.SHAPES[place], theme.GLYPHS[place])
+        for place, name in enumerate(names)
+    }
+
+
+def bars(names: Sequence[str], rows: Rows, most: float, axis: str, palette: Sequence[str]) -> Spec:
+    """A bar from zero for each configuration with the interval of its median and its value.
+
+    Args:
+        names: of configurations, in row order.
+        rows: `configuration`, `median`, `low`, `high`, `number`, and texts for the tooltip.
+        most: the largest end of an interval in any panel, so that all panels have one axis.
+        axis: its title.
+        palette: all configurations, in the order that gives each its colour.
+    """
+    scale = alt.Scale(domain=[0, most * BAR_ROOM or 1], nice=True)
+    base = alt.Chart(data("rows")).encode(y=rows_axis(names))
+    layers = [
+        base.mark_bar(opacity=0.85).encode(
+            x=alt.X("median:Q", title=axis, scale=scale),
+            color=coloured(palette),
+            tooltip=[
+                alt.Tooltip("configuration:N"),
+                alt.Tooltip("median_text:N", title="median"),
+                alt.Tooltip("interval_text:N", title="interval"),
+                alt.Tooltip("n:N", title="valid replicates"),
+            ],
+        ),
+        base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
+        base.mark_text(**LABEL).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
+    ]
+    return finished(alt.layer(*layers), ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
+
+
+def signs(
+    names: Sequence[str], rows: Rows, domain: tuple[float, float], axis: str, series: Mapping[str, Sign], about: str
+) -> Spec:
+    """A row for each machine and a sign for each of its values, with a bar from low to high.
+
+    Args:
+        names: of the rows, in order.
+        rows: `row`, `series`, `median`, `low`, `high`, and `text`, `interval_text` and `configuration` for the tooltip.
+        domain: of the axis, the same in all panels; linear.
+        axis: its title.
+        series: those that are drawn, with their signs.
+        about: what a series is, for the tooltip: 'price basis'.
+    """
+    shown = {name: sign for name, sign in series.items() if any(row["series"] == name for row in rows)}
+    x = alt.X("low:Q", title=axis, scale=alt.Scale(domain=list(domain), nice=True))
+    y = alt.Y(
+        "row:N",
+        scale=alt.Scale(domain=list(names), paddingInner=0.3, paddingOuter=0.15),
+        axis=alt.Axis(title=None, grid=True, labelColor="var(--ink)", labelFontSize=12.5, labelLimit=0),
+    )
+    colour = alt.Color(
+        "series:N", legend=None, scale=alt.Scale(domain=list(shown), range=[one.colour for one in shown.values()])
+    )
+    shape = alt.Shape(
+        "series:N", legend=None, scale=alt.Scale(domain=list(shown), range=[one.shape for one in shown.values()])
+    )
+    base = alt.Chart(data("rows")).encode(
+        y=y,
+        color=colour,
+        tooltip=[
+            alt.Tooltip("configuration:N"),
+            alt.Tooltip("series:N", title=about),
+            alt.Tooltip("text:N", title="value"),
+            alt.Tooltip("interval_text:N", title="interval"),
+        ],
+    )
+    points = base.encode(x=alt.X("median:Q", title=axis), shape=shape)
+    hollow = [name for name, sign in shown.items() if not sign.filled]
+    layers: list[alt.Chart] = [base.mark_rule(strokeWidth=4, opacity=0.35).encode(x=x, x2=alt.X2("high:Q"))]
+    full: dict[str, Any] = {"filled": True, "size": _FILLED, "opacity": 0.95}
+    if len(hollow) < len(shown):
+        layers.append(points.mark_point(**full).transform_filter(_among(hollow, wanted=False)))
+    if hollow:
+        empty = points.mark_point(filled=False, size=_HOLLOW, strokeWidth=1.8)
+        layers.append(empty.transform_filter(_among(hollow, wanted=True)))
+    return finished(alt.layer(*layers), ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
+
+
+def _among(names: Sequence[str], *, wanted: bool) -> Any:
+    found = alt.FieldOneOfPredicate(field="series", oneOf=list(names))
+    return found if wanted else {"not": found}

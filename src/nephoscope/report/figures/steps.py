@@ -1,0 +1,179 @@
+"""TPC-C over its numbers of warehouses: one workload that becomes heavier, on many machines."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nephoscope.model.rows import Statistic
+from nephoscope.report import format as people
+from nephoscope.report.figures import groups, line_charts, row_charts
+from nephoscope.report.figures.groups import Groups
+from nephoscope.report.figures.results import LEAST_STEPS, Steps
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
+from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
+from nephoscope.report.wording import direction_text, interval_text, metric_title, unit_text
+
+ALL_ROWS = 10
+"""Rows of a panel, best first."""
+MAX_FAMILIES = 6
+"""Panels of machines that differ in memory, those with most sizes of it first."""
+
+
+Found = dict[str, list[tuple[float, Statistic]]]
+"""Configuration -> its statistic at each number of warehouses."""
+
+
+def over_warehouses(book: Book, steps: Steps) -> Figure | None:
+    """Lines over the number of warehouses, the best of each cloud and size with its name; None without a line."""
+    found = _found(book.lookup, steps)
+    if not found:
+        return None
+    scale = _scale(steps, [one for many in found.values() for _, one in many])
+    panels = groups.only(_groups(book.lookup), _best_first(found))
+    most = max(scale.value(one.high) for many in found.values() for _, one in many)
+    unit = unit_text(scale, per_cpu=steps.per_cpu)
+    drawn = []
+    for title, names in panels.items():
+        rows = [
+            {**_point(one, scale), "series": name, "configuration": name, "at": at}
+            for name in names
+            for at, one in found[name]
+        ]
+        spoken = f"{title or 'All'}: {unit} over {steps.axis}, best {names[0]}, {people.plural(len(names), 'line')}."
+        at = [at for at, _ in steps.rows]
+        drawn.append((title, spoken, line_charts.lines(rows, names[:1], at, most, steps.axis, unit)))
+    return book.figure(
+        f"{steps.uses}: {metric_title(steps.metric, per_cpu=steps.per_cpu)} over {steps.axis}",
+        f"{unit}, {direction_text(steps.metric.direction)}",
+        "Medians over replicates. The line in black has the best median of its panel; bars are its intervals. A line "
+        "ends where no trial is valid. All panels have the same axis, which starts at zero.",
+        drawn,
+        table=_table(book, steps, found, scale),
+        columns=min(2, len(drawn)),
+    )
+
+
+def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figure | None:
+    """Each of the best machines in a row, with a sign for each number of warehouses: how steady it stays.
+
+    None for the steps of a search: with wait times the rate follows the number of warehouses.
+    """
+    found = _found(book.lookup, steps)
+    if not found or not steps.per_cpu:
+        return None
+    scale = _scale(steps, [one for many in found.values() for _, one in many])
+    overall = groups.sizes(book.lookup) or {"": list(found)}
+    wide = {f"Overall, {title}" if title else "Overall": names for title, names in overall.items()}
+    panels = groups.only(wide | groups.clouds_and_sizes(book.lookup), _best_first(found))
+    series = row_charts.levels([f"{at:g}" for at, _ in steps.rows])
+    shown = {title: names[:most] for title, names in panels.items()}
+    values = {name: [(at, one) for at, one in found[name]] for names in shown.values() for name in names}
+    ends = [scale.value(end) for many in values.values() for _, one in many for end in (one.low, one.high)]
+    unit = unit_text(scale, per_cpu=steps.per_cpu)
+    drawn = []
+    for title, names in shown.items():
+        rows = [
+            {**_point(one, scale), "row": name, "configuration": name, "series": f"{at:g}"}
+            for name in names
+            for at, one in values[name]
+        ]
+        spec = row_charts.signs(names, rows, (0.0, max(ends) * 1.05), unit, series, steps.axis)
+        drawn.append((title, f"{title}: {', '.join(names[:6])}, a sign for each number of {steps.axis}", spec))
+    return book.figure(
+        f"{steps.uses}: the best {most}, with increasing {steps.axis}",
+        f"{unit}, {direction_text(steps.metric.direction)}",
+        "Signs: medians at each number of warehouses; bars: their intervals. Signs that lie close together mean that "
+        "the machine stays steady as the workload becomes heavier. Sorted by the best median. All panels have the same "
+        "axis, which starts at zero.",
+        drawn,
+        key=[sign.entry(f"{name} {steps.axis}") for name, sign in series.items()],
+        table=_table(book, steps, {name: found[name] for name in values}, scale),
+        columns=min(2, len(drawn)),
+    )
+
+
+def over_memory(book: Book, steps: Steps) -> Figure | None:
+    """Lines over warehouses of machines that differ in memory alone; None if there are no two of them, or for a search.
+
+    Equal in provider, CPU model, vCPUs and storage: n2-highcpu, n2-standard and n2-highmem.
+    """
+    found = _found(book.lookup, steps)
+    families = _memory_families(book.lookup, list(found))
+    if not families or not steps.per_cpu:
+        return None
+    scale = _scale(steps, [one for names in families.values() for name in names for _, one in found[name]])
+    most = max(scale.value(one.high) for names in families.values() for name in names for _, one in found[name])
+    unit = unit_text(scale, per_cpu=steps.per_cpu)
+    drawn = []
+    for title, names in families.items():
+        labels = {name: f"{book.lookup.described[name].memory_gib_per_vcpu:.2g} GiB per vCPU: {name}" for name in names}
+        series = row_charts.levels(list(labels.values()))
+        rows = [
+            {**_point(one, scale), "series": labels[name], "at": at, "row": f"{at:g}", "configuration": name}
+            for name in names
+            for at, one in found[name]
+        ]
+        spec = line_charts.told_apart(rows, series, [at for at, _ in steps.rows], most, steps.axis, unit)
+        drawn.append((title, f"{title}: {'; '.join(labels.values())}, over {steps.axis}.", spec))
+    return book.figure(
+        f"{steps.uses}: memory per vCPU over {steps.axis}",
+        f"{unit}, {direction_text(steps.metric.direction)}",
+        "Machines with the same CPU model, vCPUs and storage, which differ in memory. Darker lines have more of it. "
+        "Medians with their intervals; all panels have the same axis, which starts at zero.",
+        drawn,
+        table=_table(book, steps, {name: found[name] for names in families.values() for name in names}, scale),
+        columns=min(2, len(drawn)),
+    )
+
+
+def _memory_families(lookup: Lookup, names: Sequence[str]) -> Groups:
+    found: dict[str, dict[float, str]] = {}
+    for name in names:
+        row = lookup.described.get(name)
+        if row is None or row.memory_gib_per_vcpu is None or row.cpu_model is None:
+            continue
+        cloud = groups.cloud_of(lookup, name) or row.provider
+        title = ", ".join(filter(None, (cloud, row.cpu_design or row.cpu_model, f"{row.vcpus} vCPUs", row.storage)))
+        found.setdefault(title, {}).setdefault(round(row.memory_gib_per_vcpu, 1), name)
+    several = sorted((title for title, by in found.items() if len(by) > 1), key=lambda title: -len(found[title]))
+    return {title: [found[title][size] for size in sorted(found[title])] for title in several[:MAX_FAMILIES]}
+
+
+def _found(lookup: Lookup, steps: Steps) -> Found:
+    every = steps.statistics(lookup, per_cpu=steps.per_cpu)
+    return {name: many for name, many in every.items() if len(many) >= LEAST_STEPS}
+
+
+def _groups(lookup: Lookup) -> Groups:
+    return groups.clouds_and_sizes(lookup) or {"": lookup.configurations}
+
+
+def _best_first(found: Found) -> list[str]:
+    return sorted(found, key=lambda name: (-max(one.median for _, one in found[name]), name))
+
+
+def _scale(steps: Steps, many: Sequence[Statistic]) -> people.Scale:
+    widths = [(one.high - one.low) / 2 for one in many]
+    return people.scale_for(steps.metric.unit, [one.median for one in many], widths, metric=steps.metric.name)
+
+
+def _point(one: Statistic, scale: people.Scale) -> dict[str, Any]:
+    return {
+        "median": scale.value(one.median),
+        "low": scale.value(one.low),
+        "high": scale.value(one.high),
+        "text": scale.text(one.median),
+        "median_text": scale.text(one.median),
+        "interval_text": interval_text(one, scale),
+    }
+
+
+def _table(book: Book, steps: Steps, found: Found, scale: people.Scale) -> Table:
+    columns = (Column("Configuration"), Column(steps.axis.capitalize(), numeric=True), *STATISTIC_COLUMNS)
+    rows = tuple(
+        Row((Cell(name, tone="name"), Cell(f"{at:g}"), *statistic_cells(book, one, scale)))
+        for name in _best_first(found)
+        for at, one in found[name]
+    )
+    title = f"{steps.uses}: {metric_title(steps.metric, per_cpu=steps.per_cpu)} over {steps.axis}"
+    return Table(f"{title}, {unit_text(scale, per_cpu=steps.per_cpu)}", columns, rows, compact=True)

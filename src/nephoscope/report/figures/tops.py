@@ -1,0 +1,128 @@
+"""The best machines of a metric: overall, and of each cloud; and the best one of each cloud alone."""
+
+from collections.abc import Sequence
+
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import Statistic
+from nephoscope.report import format as people
+from nephoscope.report.figures import groups, row_charts
+from nephoscope.report.figures.groups import Groups
+from nephoscope.report.figures.results import Results
+from nephoscope.report.parts import Book, Figure, KeyEntry
+from nephoscope.report.tables.statistics import figure_table
+from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
+
+TEN = 10
+INTERVAL_KEY = KeyEntry("─", "var(--ink)", "interval of the median")
+
+
+def tops(book: Book, results: Results, *, per_cpu: bool = False, most: int = TEN) -> Figure | None:
+    """The best ones overall and of each cloud, of small and of large machines; None without two clouds or sizes.
+
+    Per CPU, and where a metric does not grow with the machine, small and large machines compete with each other. None
+    per CPU where all machines have one size, because the order is that of the plain values.
+    """
+    if per_cpu and not groups.sizes(book.lookup):
+        return None
+    metric = results.metric
+    best = _best_first(results.view(per_cpu=per_cpu), metric)
+    by_size = metric.per_cpu and not per_cpu
+    panels = groups.only(_groups(book, best, by_size=by_size), [one.configuration for one in best], least=2)
+    if len(panels) < 2:
+        return None
+    shown = {title: names[:most] for title, names in panels.items()}
+    cut = any(len(names) > most for names in panels.values())
+    title = metric_title(metric, per_cpu=per_cpu)
+    each = "Each trial's value was divided by its CPUs before taking the median. " if per_cpu else ""
+    return _bars(
+        book,
+        f"{results.about}: {title}, " + (f"the best {most}" if cut else "ranked"),
+        f"{each}All panels have the same axis, which starts at zero."
+        + (f" Each panel has at most {most} of its configurations." if cut else ""),
+        metric,
+        best,
+        shown,
+        per_cpu=per_cpu,
+    )
+
+
+def best_of_clouds(book: Book, results: Results, *, per_cpu: bool = False) -> Figure | None:
+    """One bar for each cloud: its best configuration; None if fewer than two clouds were measured."""
+    metric = results.metric
+    best = _best_first(results.view(per_cpu=per_cpu), metric)
+    by_cloud = groups.only(groups.clouds(book.lookup), [one.configuration for one in best])
+    if len(by_cloud) < 2:
+        return None
+    firsts = {names[0] for names in by_cloud.values()}
+    return _bars(
+        book,
+        f"{results.about}: {metric_title(metric, per_cpu=per_cpu)}, the best of each cloud",
+        "The configuration of each cloud with the best median. Bars start at zero. The comparisons say whether one is "
+        "certainly better than another.",
+        metric,
+        [one for one in best if one.configuration in firsts],
+        {"": [one.configuration for one in best if one.configuration in firsts]},
+        per_cpu=per_cpu,
+    )
+
+
+def _best_first(statistics: Sequence[Statistic], metric: Metric) -> list[Statistic]:
+    sign = -1 if metric.direction is Direction.HIGHER else 1
+    return sorted(statistics, key=lambda one: (sign * one.median, one.configuration))
+
+
+def _groups(book: Book, best: Sequence[Statistic], *, by_size: bool) -> Groups:
+    everyone = {"Overall": [one.configuration for one in best]}
+    if not by_size:
+        return everyone | groups.everywhere(book.lookup)
+    overall = {f"Overall, {size}": names for size, names in groups.sizes(book.lookup).items()} or everyone
+    return overall | groups.clouds_and_sizes(book.lookup)
+
+
+def _bars(
+    book: Book,
+    title: str,
+    caption: str,
+    metric: Metric,
+    best: Sequence[Statistic],
+    panels: Groups,
+    *,
+    per_cpu: bool,
+) -> Figure:
+    names = {name for many in panels.values() for name in many}
+    shown = {one.configuration: one for one in best if one.configuration in names}
+    scale = people.scale_for(
+        metric.unit,
+        [one.median for one in shown.values()],
+        [(one.high - one.low) / 2 for one in shown.values()],
+        metric=metric.name,
+    )
+    most = max(scale.value(one.high) for one in shown.values())
+    axis = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(metric.direction)}"
+    drawn = []
+    for panel, members in panels.items():
+        rows = [
+            {
+                **statistic_row(shown[name], scale),
+                "number": scale.number(shown[name].median) + _cloud(book, name, panel),
+            }
+            for name in members
+        ]
+        spoken = "; ".join(f"{name} {scale.text(shown[name].median)}" for name in members[:6])
+        spec = row_charts.bars(members, rows, most, axis, book.lookup.configurations)
+        drawn.append((panel, f"Bars, best first{f', {panel}' if panel else ''}: {spoken}", spec))
+    return book.figure(
+        title,
+        axis,
+        caption,
+        drawn,
+        key=(INTERVAL_KEY,),
+        table=figure_table(book, f"{title}, {unit_text(scale, per_cpu=per_cpu)}", list(shown.values()), scale),
+        columns=min(2, len(drawn)),
+    )
+
+
+def _cloud(book: Book, name: str, panel: str) -> str:
+    """The cloud behind the value, where the panel does not name it."""
+    cloud = None if panel else groups.cloud_of(book.lookup, name)
+    return f"  {cloud}" if cloud else ""

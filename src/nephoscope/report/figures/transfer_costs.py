@@ -1,0 +1,124 @@
+"""What the transfer of one run of a network benchmark costs, beside the throughput that it reached."""
+
+import math
+from typing import Any
+
+from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.report import format as people
+from nephoscope.report.figures import row_charts
+from nephoscope.report.lookup import headlines
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
+from nephoscope.report.wording import interval_text, unit_text
+
+_BITS = "bit/s"
+MAX_ROWS = 40
+
+
+def cost_per_run(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """A figure for each path whose bytes cost something; empty for a benchmark without a throughput or prices."""
+    metric = headlines(row)[0] if row.metrics else None
+    if metric is None or metric.unit != _BITS:
+        return []
+    legs: dict[tuple[str, bool], dict[str, list[float]]] = {}
+    for one in book.lookup.study.transfers:
+        if one.benchmark == row.benchmark and one.run_usd:
+            legs.setdefault((one.way, one.stood), {}).setdefault(one.configuration, []).append(one.run_usd)
+    reached = {one.configuration: one for one in book.lookup.statistics_of(row.benchmark, metric.name)}
+    found = []
+    for (way, stood), by_name in sorted(legs.items()):
+        costs = {name: math.fsum(many) for name, many in by_name.items() if name in reached}
+        if costs:
+            found.append(_figure(book, row, f"{way}" if stood else f"{way}, if machines stood so", costs, reached))
+    return found
+
+
+def _figure(
+    book: Book, row: BenchmarkRow, where: str, costs: dict[str, float], reached: dict[str, Statistic]
+) -> Figure:
+    names = sorted(costs, key=lambda name: (costs[name], name))[:MAX_ROWS]
+    scale = people.scale_for(_BITS, [reached[name].median for name in names])
+    dollars = [_cost(name, costs[name]) for name in names]
+    rates = [_rate(reached[name], scale) for name in names]
+    unit = unit_text(scale)
+    palette = book.lookup.configurations
+    most_usd, most_rate = max(costs[name] for name in names), max(rate["high"] for rate in rates)
+    drawn = [
+        (
+            "Transfer of one run",
+            f"$ of {', '.join(names[:6])}",
+            row_charts.bars(names, dollars, most_usd, "$ per run, lower is better", palette),
+        ),
+        (
+            "Throughput",
+            f"{unit} of {', '.join(names[:6])}",
+            row_charts.bars(names, rates, most_rate, f"{unit}, higher is better", palette),
+        ),
+    ]
+    more = f" Only the cheapest {MAX_ROWS} of {len(costs)} are drawn." if len(costs) > MAX_ROWS else ""
+    return book.figure(
+        f"{row.benchmark}: transfer cost of one run, {where}",
+        "$ per run, and the throughput of the same run",
+        "Billed bytes of one trial, its search included, at the list price of the first bytes of a month: a faster "
+        f"machine moves more bytes and costs more. Both panels have the same order, cheapest first.{more}",
+        drawn,
+        table=_table(book, row, where, names, costs, reached, scale),
+        columns=2,
+    )
+
+
+def _cost(name: str, usd: float) -> dict[str, Any]:
+    text = people.money(usd)
+    return {
+        "configuration": name,
+        "median": usd,
+        "low": usd,
+        "high": usd,
+        "number": text,
+        "median_text": text,
+        "interval_text": people.MISSING,
+        "n": people.MISSING,
+    }
+
+
+def _rate(one: Statistic, scale: people.Scale) -> dict[str, Any]:
+    return {
+        "configuration": one.configuration,
+        "median": scale.value(one.median),
+        "low": scale.value(one.low),
+        "high": scale.value(one.high),
+        "number": scale.number(one.median),
+        "median_text": scale.text(one.median),
+        "interval_text": interval_text(one, scale),
+        "n": str(one.n),
+    }
+
+
+def _table(
+    book: Book,
+    row: BenchmarkRow,
+    where: str,
+    names: list[str],
+    costs: dict[str, float],
+    reached: dict[str, Statistic],
+    scale: people.Scale,
+) -> Table:
+    columns = (
+        Column("Configuration"),
+        Column("$ per run", numeric=True),
+        Column(f"Throughput, {scale.unit}", numeric=True),
+        Column("Interval", numeric=True),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(name, tone="name"),
+                Cell(people.money(costs[name])),
+                evidence_cell(
+                    book, scale.number(reached[name].median), reached[name].trials, f"{row.benchmark}: {name}"
+                ),
+                Cell(interval_text(reached[name], scale)),
+            )
+        )
+        for name in names
+    )
+    return Table(f"{row.benchmark}: transfer cost of one run, {where}", columns, body, compact=True)

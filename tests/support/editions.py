@@ -1,0 +1,209 @@
+"""The Cloud Reports of 2018, 2020 and 2022 as simulated studies; see `edition_tables`."""
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import Metric
+from tests.support.edition_tables import Machine, Simulation, machines_of_study, study_of
+
+LOAD = {"system": "cockroachdb", "version": "22.1.6", "edition": "cr2018"}
+
+
+@cache
+def cr2018() -> AnalysedStudy:
+    """Two machines with local SSD, with and without barriers, and AWS machines with EBS."""
+    more = [
+        _aws("c5.4xlarge", "gp2"),
+        _aws("c5.4xlarge", "io1"),
+        _aws("m5.4xlarge", "gp2"),
+        _barrier_aws(),
+        _barrier_gcp(),
+    ]
+    study = study_of("cloud-report-2018", more)
+    simulation = _simulation(study, 2018)
+    _search(simulation, "cr2018", (400, 600, 800, 1000))
+    simulation.add("stress-ng", "stress-ng", {"edition": "cr2018"}, _cpu)
+    simulation.add(
+        "throughput", "throughput", {"edition": "cr2018"}, _throughput, seconds={"throughput": 0.02}, spread=0.004
+    )
+    simulation.add("ping", "ping", {"edition": "cr2018"}, _round_trip, seconds={"round_trip": 0.2})
+    simulation.add("sysbench-fileio", "sysbench-fileio", {"edition": "cr2018"}, _fileio)
+    return simulation.analysed("Cloud Report 2018, simulated", study)
+
+
+@cache
+def cr2020() -> AnalysedStudy:
+    """26 machine types of 16 vCPU on three clouds."""
+    study = study_of("cloud-report-2020")
+    simulation = _simulation(study, 2020)
+    _search(simulation, "cr2020", (500, 1000, 1500, 2000))
+    simulation.add("stress-ng", "stress-ng", {"edition": "cr2020"}, _cpu)
+    simulation.add("throughput", "throughput", {"edition": "cr2020"}, _throughput)
+    simulation.add("ping", "ping", {"edition": "cr2020"}, _round_trip)
+    simulation.add("sysbench-fileio", "sysbench-fileio", {"edition": "cr2020"}, _fileio)
+    return simulation.analysed("Cloud Report 2020, simulated", study)
+
+
+@cache
+def cr2022() -> AnalysedStudy:
+    """Every configuration of 8 and 30 to 36 vCPU on three clouds, and two more of each cloud across regions."""
+    far = [
+        _far("aws", "us-east-1", "us-west-2", "c5n.9xlarge"),
+        _far("aws", "us-east-1", "us-west-2", "m5.2xlarge"),
+        _far("gcp", "us-east4", "us-west1", "n2-standard-8"),
+        _far("gcp", "us-east4", "us-west1", "n2-standard-32"),
+        _far("azure", "eastus", "westus2", "Standard_D8s_v5"),
+        _far("azure", "eastus", "westus2", "Standard_D32s_v5"),
+    ]
+    study = study_of("cloud-report-2022", far)
+    simulation = _simulation(study, 2022)
+    for step in (50, 75, 100, 125, 150):
+        parameters: dict[str, Any] = {"edition": "cr2022", "active_warehouses_per_cpu": step}
+        simulation.add(f"tpcc-{step}", "tpcc", parameters, _heavier(step))
+    simulation.add("tpcc-1200", "tpcc", {"edition": "cr2022", "active_warehouses": 1200}, _twelve_hundred)
+    simulation.add("coremark", "coremark", {"edition": "cr2022"}, _coremark)
+    seconds = {"throughput": 0.05}
+    streams = {"edition": "cr2022", "most_streams": 5}
+    simulation.add("multi-stream", "multi-stream", streams, _throughput, seconds=seconds, moved=True)
+    simulation.add("request-response", "request-response", {"edition": "cr2022"}, _round_trip)
+    simulation.add("fio", "fio", {"edition": "cr2022"}, _jobs)
+    return simulation.analysed("Cloud Report 2022, simulated", study)
+
+
+@cache
+def small_against_large() -> AnalysedStudy:
+    """Appendix II of 2022: 16 small machines against 4 large ones."""
+    study = study_of("small-against-large")
+    simulation = _simulation(study, 16)
+    simulation.add("tpcc-3200", "tpcc", {"edition": "cr2022", "active_warehouses": 3200}, _clusters)
+    return simulation.analysed("Small against large, simulated", study)
+
+
+def _simulation(study: Any, seed: int) -> Simulation:
+    draw = np.random.default_rng(seed)
+    return Simulation(machines_of_study(study, draw), draw)
+
+
+def _search(simulation: Simulation, edition: str, steps: tuple[int, ...]) -> None:
+    """Steps of more warehouses with wait times: what is driven is done, until the machine cannot."""
+
+    def level(step: int, machine: Machine, metric: Metric) -> float | None:
+        passes = step <= 1700 * machine.speed if edition == "cr2020" else step <= 900 * machine.speed
+        if machine.far or not metric.headline or not passes or "barrier" in machine.name:
+            return None
+        return step * 12.7
+
+    for step in steps:
+        parameters: dict[str, Any] = {"edition": edition, "active_warehouses": step}
+        simulation.add(f"tpcc-{step}", "tpcc", parameters, partial(level, step))
+
+
+def _cpu(machine: Machine, metric: Metric) -> float | None:
+    return 180.0 * machine.vcpus * machine.speed if metric.headline and not _second(machine) else None
+
+
+def _coremark(machine: Machine, metric: Metric) -> float | None:
+    each = 21_000.0 * machine.speed * (1.0 if machine.vcpus <= 8 else 0.96)
+    if not metric.headline or machine.far:
+        return None
+    return each * machine.vcpus if metric.name.startswith("multi") else 1.4 * each
+
+
+def _throughput(machine: Machine, metric: Metric) -> float | None:
+    factors = {"throughput": 1.0, "throughput_min_1s": 0.7, "throughput_median_1s": 1.01, "throughput_max_1s": 1.2}
+    if metric.name not in factors or _second(machine):
+        return None
+    level = 9.6e9 * machine.speed * (1 + max(0, machine.vcpus - 16) / 20)
+    return level * factors[metric.name] * (0.5 if machine.far else 1.0)
+
+
+def _round_trip(machine: Machine, metric: Metric) -> float | None:
+    factors = {"": 1.0, "_min": 0.93, "_p99": 1.25, "_max": 1.4, "_deviation": 0.05}
+    name = metric.name.removeprefix("tcp_").removeprefix("round_trip")
+    if name not in factors or _second(machine):
+        return None
+    if machine.far:
+        return 0.06 * (1.02 if name == "_p99" else 0.99 if name == "_min" else 1.0) / machine.speed
+    return 7e-5 * factors[name] / machine.speed
+
+
+def _fileio(machine: Machine, metric: Metric) -> float | None:
+    head, _, quantity = metric.name.partition(".")
+    kind, _, threads = head.partition("-")
+    if quantity == "latency_max" or machine.far:
+        return None
+    slow = 0.4 if machine.asked.database_machine.volumes else 0.3 if "-barrier" in machine.name else 1.0
+    rate = 900.0 * slow * machine.speed * float(min(int(threads), 12) ** 0.8) * (1.3 if kind == "read" else 1.0)
+    waited = int(threads) / rate * (2.2 if "p95" in quantity else 1.0)
+    return {"iops": rate, "bandwidth": rate * 32_768}.get(quantity, waited)
+
+
+def _heavier(step: int) -> Any:
+    def level(machine: Machine, metric: Metric) -> float | None:
+        if not metric.headline or machine.far:
+            return None
+        tired = max(0.0, 3 - machine.memory_gib_per_vcpu) * (step - 50) / 1500
+        return _orders(machine) * (1 - tired)
+
+    return level
+
+
+def _twelve_hundred(machine: Machine, metric: Metric) -> float | None:
+    return _orders(machine) if metric.headline and not machine.far and machine.vcpus > 8 else None
+
+
+def _orders(machine: Machine) -> float:
+    return 440.0 * 3 * machine.vcpus * machine.speed * (1.0 if machine.vcpus <= 8 else 0.86)
+
+
+def _clusters(machine: Machine, metric: Metric) -> float | None:
+    return 440.0 * 128 * machine.speed * (1.0 if machine.vcpus <= 8 else 0.78) if metric.headline else None
+
+
+def _jobs(machine: Machine, metric: Metric) -> float | None:
+    if not metric.name.endswith("iops") or machine.far:
+        return None
+    kinds = [one.kind for one in machine.asked.database_machine.volumes or []]
+    level = 16_000.0 if any(kind in {"io2", "pd-extreme", "Ultra Disk"} for kind in kinds) else 8_000.0
+    return level * (1.2 if "rd" in metric.name else 1.0) * (0.8 if "fsync" in metric.name else 1.0)
+
+
+def _second(machine: Machine) -> bool:
+    """Another configuration of the same machine, which network and CPU were measured on once."""
+    return machine.asked.database_machine.count > 1 and any(
+        machine.name.endswith(end) for end in ("-io2", "-ultra", "-gp2", "-barrier")
+    )
+
+
+def _aws(type_: str, kind: str) -> dict[str, Any]:
+    volume = {"kind": kind, "size": 500, **({"iops": 20_000} if kind == "io1" else {})}
+    machine = {"type": type_, "count": 3, "mount_options": ["nobarrier"], "volumes": [volume]}
+    return {**_place("aws", "us-east-1"), "name": f"{type_}-{kind}", "database_machine": machine}
+
+
+def _barrier_aws() -> dict[str, Any]:
+    machine = {"type": "c5d.4xlarge", "count": 3, "local_ssds": 1, "mount_options": ["barrier"]}
+    return {**_place("aws", "us-east-1"), "name": "c5d.4xlarge-barrier", "database_machine": machine}
+
+
+def _barrier_gcp() -> dict[str, Any]:
+    machine = {"type": "n1-standard-16", "count": 3, "local_ssds": 1, "mount_options": ["barrier"]}
+    return {**_place("gcp", "us-east4"), "name": "n1-standard-16-barrier", "database_machine": machine}
+
+
+def _far(provider: str, here: str, there: str, type_: str) -> dict[str, Any]:
+    machine = {"type": type_, "count": 1}
+    name = f"{type_.lower().removeprefix('standard_').replace('_', '-')}-{there}"
+    return {
+        **_place(provider, here),
+        "name": name,
+        "database_machine": machine,
+        "load_machine": {"type": type_, "region": there},
+    }
+
+
+def _place(provider: str, region: str) -> dict[str, Any]:
+    return {"provider": provider, "region": region, "load_machine": {"type": "c5d.4xlarge"}, "database": LOAD}

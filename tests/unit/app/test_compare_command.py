@@ -1,0 +1,105 @@
+"""`nephoscope compare` and `report --against` as a person and a CI run call them: exit codes, files, streams."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nephoscope.app.cli import main
+from tests.support.made_results import made_results
+
+STEADY = [1000.0, 1001.0, 999.0, 1002.0, 998.0, 1000.5]
+
+
+def slower(percent: float) -> list[float]:
+    return [(1 - percent / 100) * value for value in STEADY]
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("results")
+    made_results(path / "main", {"pg": STEADY, "lost": STEADY})
+    made_results(path / "slow", {"pg": slower(8), "lost": ["busy"] * 6})
+    made_results(path / "same", {"pg": slower(0.1), "lost": STEADY})
+    made_results(path / "empty", {"other": STEADY, "another": slower(1)}, extra="")
+    return path
+
+
+def run(studies: Path, new: str, *options: str) -> int:
+    return main(["compare", str(studies / "main"), str(studies / new), *options])
+
+
+def test_a_change_that_is_surely_worse_fails_with_its_own_code(
+    studies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(studies, "slow", "--fail-if", "worse", "--by", "3%") == 8
+    said = capsys.readouterr()
+    assert "error: certainly worse by at least 3 %: pg, fake: " in said.err
+    assert "n OLD ┃ n NEW" in said.out
+    assert "compared like for like: 1; left out: 1" in said.out
+    assert "left out: lost (fake rate): the later study has no valid trial of it" in said.err
+
+
+def test_less_than_the_margin_or_no_gate_is_no_failure(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(studies, "same", "--fail-if", "worse", "--fail-if", "undecided", "--by", "3") == 0
+    assert "no headline metric is worse by 3 % or more" in capsys.readouterr().out
+    assert run(studies, "slow") == 0
+
+
+def test_what_is_undecided_is_said_and_fails_only_if_asked(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(studies, "slow", "--fail-if", "worse", "--by", "50%") == 0
+    assert "undecided whether worse by 50 %: lost, fake: rate" in capsys.readouterr().err
+    assert run(studies, "slow", "--fail-if", "worse", "--fail-if", "undecided", "--by", "50%") == 8
+    assert "measure more replicates" in capsys.readouterr().err
+
+
+def test_a_gate_that_can_check_nothing_is_an_error(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(studies, "empty", "--fail-if", "worse") == 2
+    assert "nothing in the two studies can be compared" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--by", "3%"), "--by states a limit for --fail-if"),
+        (("--fail-if", "worse", "--by", "much"), "'much' is not a percentage"),
+        (("--fail-if", "better"), "'better' is not one of 'worse', 'undecided'"),
+    ],
+)
+def test_mistakes_are_told(
+    studies: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
+) -> None:
+    assert run(studies, "same", *options) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_summary_goes_to_a_file_or_alone_to_standard_output(
+    studies: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page, file = tmp_path / "changes.html", tmp_path / "summary.md"
+    assert run(studies, "slow", "--fail-if", "worse", "--html", str(page), "--markdown", str(file)) == 8
+    assert file.read_text().startswith("## slow against main\n\n**Worse by at least 0 %:** pg, fake: ")
+    assert "What changed from main to slow" in page.read_text()
+    capsys.readouterr()
+    assert run(studies, "same", "--markdown", "-") == 0
+    assert capsys.readouterr().out.startswith("## same against main\n\n| configuration |")
+    assert run(studies, "same", "--json") == 0
+    assert {card["verdict"] for card in json.loads(capsys.readouterr().out)["cards"]} == {"tie"}
+
+
+def test_a_report_against_an_earlier_study_has_a_page_beside_it(
+    studies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes = studies / "same" / "report" / "changes.html"
+    assert main(["report", str(studies / "same"), "--against", str(studies / "main")]) == 0
+    assert capsys.readouterr().out.splitlines() == [str(changes.with_name("index.html")), str(changes)]
+    assert '<a href="index.html">the report of same</a>' in changes.read_text()
+    assert '<a href="changes.html">What changed since main</a>' in changes.with_name("index.html").read_text()
+    assert main(["report", str(studies / "same")]) == 0
+    assert "changes.html" not in changes.with_name("index.html").read_text()
+    assert not changes.exists(), "an earlier comparison is not left beside a newer report"

@@ -1,0 +1,115 @@
+"""What nephoscope makes on a real server of the user's: recorded, listed, dropped; and settings of trials there."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nephoscope.databases.base import Endpoint
+from nephoscope.databases.postgres.binaries import server_of_this_machine
+from nephoscope.databases.postgres.database import PostgresDatabase
+from nephoscope.databases.postgres.made import MadeDatabase, databases_made, drop
+from nephoscope.databases.postgres.psql import UsersServer
+from nephoscope.model.errors import EnvironmentProblem, TargetUnreachable
+from nephoscope.study.model import Database as DatabaseSettings
+from tests.support.real_parts import needs
+from tests.support.server import Server, server
+
+pytestmark = needs("postgres")
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with server(tmp_path_factory.mktemp("users-server")) as running:
+        yield running
+
+
+def users_database(ours: Server) -> PostgresDatabase:
+    return PostgresDatabase(server_of_this_machine, ours.endpoint.environment)
+
+
+def made_on(ours: Server) -> dict[str, MadeDatabase]:
+    users = UsersServer(ours.endpoint.dsn, ours.endpoint.environment)
+    return {one.name: one for one in ours.loop.run_until_complete(databases_made(users))}
+
+
+def test_what_was_made_is_recorded_and_dropped_and_nothing_else_is(ours: Server, tmp_path: Path) -> None:
+    database, users = users_database(ours), UsersServer(ours.endpoint.dsn, ours.endpoint.environment)
+
+    async def make() -> Endpoint:
+        reached = await database.start(ours.cluster, DatabaseSettings(dsn=ours.endpoint.dsn), tmp_path / "log")
+        await database.create_fixture(ours.cluster, reached, "nephoscope_tpcc_0123456789ab")
+        await database.seal_fixture(ours.cluster, reached, "nephoscope_tpcc_0123456789ab")
+        return await database.clone_fixture(ours.cluster, reached, "nephoscope_tpcc_0123456789ab")
+
+    copy = ours.loop.run_until_complete(make()).dsn.rpartition("/")[2]
+    ours.sql("CREATE DATABASE nephoscope_of_mine")
+    found = made_on(ours)
+    assert {name: one.what for name, one in found.items()} == {
+        "nephoscope_of_mine": "not recorded as made by nephoscope",
+        "nephoscope_tpcc_0123456789ab": "a data set, kept for later trials",
+        copy: "the copy that a trial works on",
+    }
+    assert all((one.size_bytes or 0) > 1_000_000 for one in found.values())
+    with pytest.raises(ValueError, match="did not make nephoscope_of_mine"):
+        ours.loop.run_until_complete(drop(users, found["nephoscope_of_mine"]))
+    used = found[copy].model_copy(update={"connections": 2})
+    assert ours.loop.run_until_complete(drop(users, used)) == "2 connections use it: a study may be running"
+    ours.sql(f"ALTER DATABASE {copy} IS_TEMPLATE true")  # a template is not dropped as it is
+    for name in (copy, "nephoscope_tpcc_0123456789ab"):
+        assert ours.loop.run_until_complete(drop(users, made_on(ours)[name])) == ""
+    assert list(made_on(ours)) == ["nephoscope_of_mine"]
+    ours.sql("DROP DATABASE nephoscope_of_mine")
+
+
+def test_a_template_that_cannot_be_dropped_stays_a_template(ours: Server) -> None:
+    ours.sql("CREATE DATABASE nephoscope_busy IS_TEMPLATE true")
+    ours.sql("COMMENT ON DATABASE nephoscope_busy IS 'made by nephoscope: a data set, kept for later trials'")
+    inside = UsersServer(ours.dsn("nephoscope_busy"), ours.endpoint.environment)  # a session in the database itself
+    why = ours.loop.run_until_complete(drop(inside, made_on(ours)["nephoscope_busy"]))
+    assert "cannot drop the currently open database" in why
+    assert made_on(ours)["nephoscope_busy"].template
+    ours.sql("ALTER DATABASE nephoscope_busy IS_TEMPLATE false")
+    ours.sql("DROP DATABASE nephoscope_busy")
+
+
+def test_settings_of_a_study_apply_to_the_databases_of_trials_only(ours: Server, tmp_path: Path) -> None:
+    database = users_database(ours)
+    settings = DatabaseSettings(dsn=ours.endpoint.dsn, settings={"work_mem": "77MB", "search_path": "a, b's"})
+
+    async def scenario() -> None:
+        reached = await database.start(ours.cluster, settings, tmp_path / "log")
+        assert (await database.settings(ours.cluster, reached))["work_mem"] == "77MB"
+        await database.create_fixture(ours.cluster, reached, "nephoscope_a")
+        copy = await database.clone_fixture(ours.cluster, reached, "nephoscope_a")
+        assert await database._sql(ours.cluster, copy, "SHOW work_mem") == "77MB"
+        assert await database._sql(ours.cluster, reached, "SHOW work_mem") == "4MB"
+        await database.stop(ours.cluster)
+        await database._sql(ours.cluster, reached, "DROP DATABASE nephoscope_a")
+
+    ours.loop.run_until_complete(scenario())
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("shared_buffers", "cannot be changed without restarting the server"),
+        ("checkpoint_timeout", "cannot be changed now"),
+        ("shared_bufers", "unrecognized configuration parameter"),
+    ],
+)
+def test_a_setting_of_the_whole_server_is_refused_before_anything_is_made(
+    ours: Server, tmp_path: Path, setting: str, said: str
+) -> None:
+    settings = DatabaseSettings(dsn=ours.endpoint.dsn, settings={setting: "64"})
+    with pytest.raises(EnvironmentProblem, match=said) as caught:
+        ours.loop.run_until_complete(users_database(ours).start(ours.cluster, settings, tmp_path / "log"))
+    assert "give each value a server" in caught.value.hint
+
+
+def test_a_server_that_does_not_answer_is_told_without_a_password() -> None:
+    nobody = UsersServer("postgresql://me:secret@127.0.0.1:9/db", {})
+    with pytest.raises(TargetUnreachable, match=r"the server at postgresql://me:\*\*\*@127\.0\.0\.1:9/db") as caught:
+        asyncio.run(nobody.reached())
+    assert "secret" not in str(caught.value)

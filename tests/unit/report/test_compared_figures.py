@@ -1,0 +1,237 @@
+"""Figures over many machines: what they select from simulated Cloud Reports, and when they are left out."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.subjects import Subject
+from nephoscope.report.figures import groups
+from nephoscope.report.figures.cloud_curves import curves_by_cloud
+from nephoscope.report.figures.counted_metrics import curves_of
+from nephoscope.report.figures.distributions import BINS, throughput_histogram
+from nephoscope.report.figures.dollars import dollars
+from nephoscope.report.figures.memory import consistency
+from nephoscope.report.figures.network import throughput_ranges
+from nephoscope.report.figures.results import all_steps, maximum, of_databases, results_of
+from nephoscope.report.figures.round_trips import round_trips
+from nephoscope.report.figures.spec import Spec, unchecked, unpacked
+from nephoscope.report.figures.steps import best_over_warehouses, over_memory, over_warehouses
+from nephoscope.report.figures.storage_kinds import by_storage, storage_shares
+from nephoscope.report.figures.tops import TEN, best_of_clouds, tops
+from nephoscope.report.figures.transfer_costs import cost_per_run
+from nephoscope.report.lookup import Lookup, headlines
+from nephoscope.report.parts import Book, Figure
+from nephoscope.report.sections.database_numbers import database_numbers
+from tests.support import editions
+from tests.unit.report import report_example
+
+
+def book(study: AnalysedStudy) -> Book:
+    return Book(Lookup.of(study))
+
+
+def specs(figure: Figure | None) -> dict[str, Spec]:
+    assert figure is not None
+    return {panel.title: unpacked(panel.script) for panel in figure.panels}
+
+
+def rows(figure: Figure | None, panel: str = "") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = specs(figure)[panel]["datasets"]["rows"]
+    return found
+
+
+def benchmark(of: Book, name: str) -> Any:
+    return next(row for row in of.lookup.study.benchmarks if row.benchmark == name)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unvalidated() -> Any:
+    with unchecked():
+        yield
+
+
+def test_sizes_that_differ_little_are_one_size() -> None:
+    found = groups.sizes(Lookup.of(editions.cr2022()))
+    assert list(found) == ["8 vCPUs", "30 to 36 vCPUs"]
+    assert list(groups.clouds(Lookup.of(editions.cr2022()))) == ["AWS", "Azure", "GCP"]
+    assert groups.sizes(Lookup.of(editions.cr2020())) == {}, "all have 16 vCPUs"
+
+
+def test_machines_outside_of_clouds_are_not_lost() -> None:
+    study = editions.cr2020()
+    first = study.configurations[0].configuration
+    own = [row.model_copy(update={"provider": "ssh"}) if row.configuration == first else row
+           for row in study.configurations]  # fmt: skip
+    costs = [row for row in study.costs if row.configuration != first]
+    lookup = Lookup.of(study.model_copy(update={"configurations": own, "costs": costs}))
+    assert groups.everywhere(lookup)["Other machines"] == [first]
+    assert groups.clouds_and_sizes(lookup)["Other machines"] == [first]
+
+
+def test_the_best_of_a_cloud_is_its_largest_median() -> None:
+    of = book(editions.cr2020())
+    row = benchmark(of, "stress-ng")
+    results = results_of(of.lookup, row, headlines(row)[0])
+    medians = {one.configuration: one.median for one in results.plain}
+    wanted = {max(names, key=medians.__getitem__) for names in groups.clouds(of.lookup).values()}
+    found = rows(best_of_clouds(of, results))
+    assert {one["configuration"] for one in found} == wanted
+    tens = tops(of, results)
+    assert [len(rows(tens, panel)) for panel in ("Overall", "AWS", "Azure", "GCP")] == [TEN, TEN, 6, 7]
+    best = [one["median"] for one in rows(tens, "AWS")]
+    assert best == sorted(best, reverse=True)
+
+
+def test_lower_is_better_puts_the_shortest_round_trip_first() -> None:
+    of = book(editions.cr2020())
+    row = benchmark(of, "ping")
+    first = rows(tops(of, results_of(of.lookup, row, headlines(row)[0])), "Overall")
+    assert [one["median"] for one in first] == sorted(one["median"] for one in first)
+
+
+def test_the_maximum_is_the_highest_step_with_a_valid_trial() -> None:
+    lookup = Lookup.of(editions.cr2020())
+    (steps,) = all_steps(lookup)
+    found = {one.configuration: one.benchmark for one in maximum(lookup, steps).plain}
+    assert set(found.values()) == {"tpcc-1000", "tpcc-1500"}, "no machine of the simulation passes 2,000 warehouses"
+    assert [one.about for one in of_databases(lookup)] == ["tpcc, highest step that passed"]
+
+
+def test_150_warehouses_per_vcpu_are_1200_on_a_small_machine() -> None:
+    lookup = Lookup.of(editions.cr2022())
+    (found,) = of_databases(lookup)
+    assert found.about == "tpcc at 1,200 warehouses"
+    small, large = groups.sizes(lookup).values()
+    by_name = {one.configuration: one.benchmark for one in found.plain}
+    assert {by_name[name] for name in small if name in by_name} == {"tpcc-150"}
+    assert {by_name[name] for name in large if name in by_name} == {"tpcc-1200"}
+    assert len(found.per_cpu) == len(found.plain) == len(by_name)
+
+
+def test_prices_are_those_of_the_selected_steps_on_every_basis() -> None:
+    of = book(editions.cr2022())
+    (results,) = of_databases(of.lookup)
+    figure = dollars(of, results)
+    assert figure is not None
+    overall = rows(figure, "Overall")
+    assert {one["series"] for one in overall} >= {"on-demand", "reserved-1y"}
+    assert len({one["row"] for one in overall}) == TEN
+    chosen = {(one.configuration, one.benchmark) for one in results.plain}
+    cheapest = min(
+        (one for one in of.lookup.study.price_performance if (one.configuration, one.benchmark) in chosen),
+        key=lambda one: one.usd_per_unit,
+    )
+    assert overall[0]["row"] == cheapest.configuration
+
+
+def test_lines_name_the_best_machine_and_show_every_other_one() -> None:
+    of = book(editions.cr2022())
+    (steps,) = all_steps(of.lookup)
+    figure = over_warehouses(of, steps)
+    small = groups.clouds_and_sizes(of.lookup)["AWS, 8 vCPUs"]
+    drawn = rows(figure, "AWS, 8 vCPUs")
+    assert {one["series"] for one in drawn} <= set(small)
+    (named,) = specs(figure)["AWS, 8 vCPUs"]["datasets"]["names"]
+    assert named["series"] == max(drawn, key=lambda one: one["median"])["series"]
+    assert {one["at"] for one in drawn} == {50, 75, 100, 125, 150}
+    wide = best_over_warehouses(of, steps)
+    assert len({one["row"] for one in rows(wide, "Overall, 8 vCPUs")}) == TEN
+
+
+def test_steps_of_a_search_are_no_leaderboards() -> None:
+    of = book(editions.cr2020())
+    (steps,) = all_steps(of.lookup)
+    assert (best_over_warehouses(of, steps), over_memory(of, steps)) == (None, None)
+    assert not [figure for _, _, figures in database_numbers(of).parts for figure in figures if "tpcc-" in figure.title]
+
+
+def test_a_step_without_a_valid_trial_ends_its_line() -> None:
+    of = book(editions.cr2018())
+    (steps,) = all_steps(of.lookup)
+    assert max(one["at"] for one in rows(over_warehouses(of, steps), "GCP")) < 1000
+
+
+def test_machines_that_differ_in_memory_alone_share_a_panel() -> None:
+    of = book(editions.cr2022())
+    (steps,) = all_steps(of.lookup)
+    found = rows(over_memory(of, steps), "GCP, simulated n2, 8 vCPUs, pd-ssd")
+    assert [one["series"].partition(" GiB")[0] for one in found[::5]] == ["1", "2", "4", "8"]
+    (results,) = of_databases(of.lookup)
+    spread = {one["configuration"]: one["cv"] for one in rows(consistency(of, results))}
+    assert spread == {one.configuration: one.cv_percent for one in results.plain}
+
+
+def test_kinds_of_storage_have_a_row_for_each_machine_type() -> None:
+    of = book(editions.cr2022())
+    (results,) = of_databases(of.lookup)
+    found = rows(by_storage(of, results, per_cpu=True), "AWS")
+    assert {one["series"] for one in found if one["row"] == "m6i.8xlarge"} == {"gp3", "io2"}
+    shares = storage_shares(of)
+    general, high = rows(shares, "General purpose"), rows(shares, "High performance")
+    assert min(one["median"] for one in high) > max(one["median"] for one in general if "gp3" in one["row"]) / 2
+    assert {one["series"] for one in general} >= {"on-demand", "reserved-1y"}
+
+
+def test_a_histogram_holds_every_second_and_its_table_the_deviation() -> None:
+    of = book(editions.cr2018())
+    row = benchmark(of, "throughput")
+    figure = throughput_histogram(of, row, headlines(row)[0])
+    seconds = [one.value for one in of.lookup.series["throughput", "throughput"] if one.configuration == "c5d.4xlarge"]
+    title = next(title for title in specs(figure) if title.startswith("c5d.4xlarge"))
+    bins = specs(figure)[title]["datasets"]["bins"]
+    assert sum(one["count"] for one in bins) == len(seconds)
+    assert len(bins) <= BINS
+    assert title == f"c5d.4xlarge: standard deviation {np.std(seconds, ddof=1) / 1e9:.2g} Gbit/s"
+    assert figure is not None
+    assert figure.table is not None
+    cells = next(one for one in figure.table.rows if one.cells[0].text == "c5d.4xlarge").cells
+    assert cells[1].text == f"{np.mean(seconds) / 1e9:.4g}"
+
+
+def test_pairs_of_regions_stand_beside_the_speed_of_light() -> None:
+    of = book(editions.cr2022())
+    near, far = round_trips(of, benchmark(of, "request-response"))
+    assert set(specs(near)) == {"AWS", "Azure", "GCP"}
+    assert all(not spec["datasets"]["light"] for spec in specs(near).values())
+    for spec in specs(far).values():
+        (light,) = spec["datasets"]["light"]
+        assert all(light["floor"] < one["shortest"] <= one["median"] for one in spec["datasets"]["rows"])
+    ranges = throughput_ranges(of, benchmark(of, "multi-stream"), headlines(benchmark(of, "multi-stream"))[0])
+    assert len(specs(ranges)) == 6
+    assert sum(len(one["datasets"]["rows"]) for one in specs(ranges).values()) == 64
+
+
+def test_a_run_between_regions_costs_what_both_directions_cost() -> None:
+    of = book(editions.cr2022())
+    figure = cost_per_run(of, benchmark(of, "multi-stream"))[0]
+    legs = [one for one in of.lookup.study.transfers if one.way == "between regions" and one.run_usd]
+    name = legs[0].configuration
+    (drawn,) = [one["median"] for one in rows(figure, "Transfer of one run") if one["configuration"] == name]
+    assert drawn == pytest.approx(sum(one.run_usd or 0 for one in legs if one.configuration == name))
+
+
+def test_curves_of_latency_name_the_lowest_at_the_most_threads() -> None:
+    of = book(editions.cr2020())
+    row = benchmark(of, "sysbench-fileio")
+    curve = next(one for one in curves_of(row.metrics) if (one.what, one.quantity) == ("write", "latency_p95"))
+    figure = curves_by_cloud(of, row, curve)
+    drawn = [one for one in rows(figure, "GCP") if one["at"] == 64]
+    (named,) = specs(figure)["GCP"]["datasets"]["names"]
+    assert named["series"] == min(drawn, key=lambda one: one["median"])["series"]
+
+
+def test_a_study_of_one_machine_has_none_of_these() -> None:
+    of = book(report_example.laptop())
+    assert database_numbers(of).parts == []
+    assert storage_shares(of) is None
+    assert [
+        figure for row in of.lookup.study.benchmarks for figure in (*round_trips(of, row), *cost_per_run(of, row))
+    ] == []
+    for row in of.lookup.study.benchmarks:
+        for metric in headlines(row):
+            results = results_of(of.lookup, row, metric)
+            drawn = (tops(of, results), best_of_clouds(of, results), by_storage(of, results), dollars(of, results))
+            assert drawn == (None, None, None, None)
+    assert {row.subject for row in of.lookup.study.benchmarks} >= {Subject.DATABASE, Subject.CPU}

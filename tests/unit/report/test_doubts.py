@@ -1,0 +1,87 @@
+"""What to doubt: few points, the worst first, summed up instead of listed."""
+
+import re
+
+from nephoscope.insights.registry import RULES
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.rows import Insight
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.main.doubts import MAX_DOUBTS, SAID, Doubt, doubts
+from nephoscope.report.main.names import MAX_NAMED
+from nephoscope.report.parts import Book, Page
+from tests.unit.report import priced_example
+from tests.unit.report import report_example as example
+
+
+def doubts_of(study: AnalysedStudy) -> list[Doubt]:
+    return doubts(Book(Lookup.of(study)).turned_to(Page.MAIN))
+
+
+def many_outliers(study: AnalysedStudy) -> AnalysedStudy:
+    rows = [row for row in study.statistics if not row.per_cpu]
+    notes = [
+        Insight(
+            rule="outliers",
+            kind="note",
+            text=f"{row.metric} in {row.benchmark} on {row.configuration}: 2 of {row.n} values are outliers.",
+            benchmark=row.benchmark,
+            trials=row.trials[:2],
+            numbers={"flagged": 2 if row.benchmark == "tpcc" else 1, "n": row.n},
+        )
+        for row in rows
+    ]
+    return study.model_copy(update={"insights": notes})
+
+
+def test_outliers_are_one_point_however_many_there_are() -> None:
+    study = many_outliers(example.many(20))
+    (found,) = doubts_of(study)
+    match = re.fullmatch(r"Outliers in ([\d,]+) of ([\d,]+) values, (.*)\. They stay in all statistics\.", found.text)
+    assert match
+    flagged = sum(int(row.numbers["flagged"]) for row in study.insights)
+    assert match[1] == f"{flagged:,}"
+    assert match[2] == f"{sum(row.n for row in Lookup.of(study).headline_statistics):,}"
+    assert match[3] == "most of them in tpcc"
+    assert found.href == "evidence.html#notes"
+
+
+def test_no_sentence_names_more_than_six_configurations() -> None:
+    study = priced_example.priced(3, {f"m-{i}": ("aws", "us-east-1", "m6i.2xlarge", 8, 1 + i / 50) for i in range(20)})
+    names = set(Lookup.of(study).configurations)
+    found = doubts_of(study)
+    assert found
+    for doubt in found:
+        assert len(names & set(re.findall(r"[\w-]+", doubt.text))) <= MAX_NAMED, doubt.text
+        assert len(doubt.text.split()) < 60
+
+
+def test_every_rule_that_warns_is_summed_up_or_left_to_the_evidence() -> None:
+    """A new rule must say whether readers should doubt what it finds."""
+    nothing_to_doubt = {"answer", "leaders", "price_leaders", "contrasts", "storage", "families", "per_cpu", "growth"}
+    nothing_to_doubt |= {"predictors", "consistency", "precision", "claims", "usable"}
+    assert SAID.keys() | nothing_to_doubt == RULES.keys()
+    assert not SAID.keys() & nothing_to_doubt
+
+
+def test_there_are_at_most_ten_and_the_worst_is_first() -> None:
+    study = example.laptop()
+    numbers = {"excluded": 40.0, "total": 48.0, "restless": 3.0, "n": 3.0, "flagged": 2.0, "median": 20.0, "most": 9.0}
+    numbers |= {"rows": 5.0, "moved": 2.0, "notable": 5.0, "count": 3.0, "least": 5.0, "trials": 3.0}
+    every = [
+        Insight(
+            rule=rule, kind="answer" if rule == "gate" else "warning", text="It is so.", benchmark="tpcc",
+            trials=[study.trials[0].trial], numbers=numbers,
+        )
+        for rule in reversed(list(SAID))
+    ]  # fmt: skip
+    found = doubts_of(study.model_copy(update={"insights": every}))
+    assert len(found) == MAX_DOUBTS
+    assert found[0].text.startswith(study.trials[0].configuration)
+    assert found[1].text == "40 of 48 trials are not valid, all in tpcc. No number uses them."
+
+
+def test_a_plan_that_warned_is_mentioned() -> None:
+    study = example.laptop()
+    plan = study.plan.model_copy(update={"warnings": ["Trials may disturb each other.", "Another."]})
+    found = doubts_of(study.model_copy(update={"insights": [], "plan": plan}))
+    assert [one.text for one in found] == ["Trials may disturb each other. The plan had 1 more warning."]

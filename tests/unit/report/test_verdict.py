@@ -1,0 +1,164 @@
+"""Cards of the main page: each says what the stored answer says, in words that a person needs no handbook for."""
+
+from dataclasses import replace
+
+import pytest
+
+from nephoscope.analysis.analyse import analyse
+from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
+from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.main.names import MAX_NAMED, compared, enumerated, names_of
+from nephoscope.report.main.repair import repair
+from nephoscope.report.main.verdict import MAX_CARDS, Card, Verdict, verdict
+from nephoscope.report.parts import Book, Page
+from tests.unit.report import priced_example
+from tests.unit.report import report_example as example
+
+WRONG_WINNER = "Studies done this way name a wrong winner at most 5 times in 100."
+
+
+def verdict_on(study: AnalysedStudy) -> Verdict:
+    return verdict(Book(Lookup.of(study)).turned_to(Page.MAIN))
+
+
+def card(study: AnalysedStudy, question: str) -> Card:
+    return next(one for one in verdict_on(study).shown if one.question == question)
+
+
+def test_the_winner_of_many_is_told_against_the_next_with_its_costs() -> None:
+    study = priced_example.priced()
+    found = card(study, "Operations")
+    assert (found.state, found.answer, found.sure) == ("decided", "Best: aws-c5a", WRONG_WINNER)
+    (row,) = [
+        row
+        for row in study.comparisons
+        if (row.benchmark, row.left, row.right, row.per_cpu) == ("reads", "aws-c5a", "unsold", False)
+    ]
+    assert (found.number, found.about) == (f"{row.ratio:.2f}×", "as much as unsold, the next of 6")
+    assert found.interval == f"{row.low:.2f}× to {row.high:.2f}×"
+    assert found.costs == (
+        "Costs $2,863.08 a month, $73.25 a month per 1,000 operation/s (on-demand).",
+        "Least cost for the work: azure-d8s, $57.38 a month per 1,000 operation/s.",
+    )
+    assert [bar.name for bar in found.bars] == ["aws-c5a", "unsold", "gcp-n2", "gcp-n2-twin"]
+    assert found.more == 2
+    assert all(0 < bar.low <= bar.median <= bar.high <= 100 for bar in found.bars)
+    assert found.evidence is not None
+    assert found.evidence.startswith("evidence.html#evidence-")
+
+
+def test_lower_is_better_is_said_and_the_interval_is_explained_once() -> None:
+    found = verdict_on(priced_example.priced())
+    wait = next(one for one in found.shown if one.question == "Wait")
+    assert wait.answer == "Best: azure-d8s"
+    assert float(wait.number.removesuffix("×")) < 1
+    assert wait.about.endswith("; lower is better")
+    assert found.about_intervals == "Intervals made this way contain the true ratio 95 times in 100."
+
+
+def test_a_card_names_no_winner_where_the_stored_answer_has_none() -> None:
+    """The verdict on the page follows the stored rows, whatever the medians are."""
+    study = priced_example.priced()
+    open_rows = [
+        row.model_copy(update={"best": ["aws-c5a", "unsold"], "excluded": 0}) if row.benchmark == "reads" else row
+        for row in study.best
+    ]
+    found = card(study.model_copy(update={"best": open_rows}), "Operations")
+    assert (found.state, found.answer, found.number) == ("open", "Not decided", "6")
+    group = [row.model_copy(update={"best": ["aws-c5a", "unsold"], "excluded": 4}) for row in study.best]
+    found = card(study.model_copy(update={"best": group}), "Operations")
+    assert (found.state, found.answer, found.number) == ("decided", "Best: aws-c5a or unsold", "2 of 6")
+    assert "the other 4 are worse" in found.about
+    assert found.sure == "Studies done this way leave out the best at most 5 times in 100."
+
+
+def test_an_undecided_comparison_gives_a_winner_no_ratio() -> None:
+    study = priced_example.priced()
+    rows = [row.model_copy(update={"verdict": ComparisonVerdict.UNRESOLVED}) for row in study.comparisons]
+    found = card(study.model_copy(update={"comparisons": rows}), "Operations")
+    assert (found.answer, found.about) == ("Best: aws-c5a", "median; the best of 6")
+
+
+def test_what_steal_leaves_open_is_on_the_card() -> None:
+    study = priced_example.priced()
+    rows = [row.model_copy(update={"reason": "as delivered a, in quiet trials b"}) for row in study.best]
+    found = card(study.model_copy(update={"best": rows}), "Operations")
+    assert found.caution == "As delivered a, in quiet trials b."
+
+
+@pytest.mark.parametrize(
+    ("verdict_of_two", "state", "answer"),
+    [
+        (ComparisonVerdict.BETTER, "decided", "Best: local-all"),
+        (ComparisonVerdict.TIE, "tie", "A tie: local-all and local-1cpu"),
+        (ComparisonVerdict.UNRESOLVED, "open", "Not decided"),
+    ],
+)
+def test_two_are_told_by_their_comparison(verdict_of_two: ComparisonVerdict, state: str, answer: str) -> None:
+    study = example.laptop()
+    rows = [
+        row.model_copy(update={"left": "local-all", "right": "local-1cpu", "verdict": verdict_of_two})
+        for row in study.comparisons
+    ]
+    found = card(study.model_copy(update={"comparisons": rows}), "Point selects")
+    assert (found.state, found.answer) == (state, answer)
+
+
+def test_one_configuration_has_its_median_and_single_runs_no_answer() -> None:
+    alone = card(example.not_run(), "Point selects")
+    assert (alone.answer, alone.about) == ("local-1cpu", "median, n = 4")
+    assert alone.interval
+    assert {one.answer for one in verdict_on(priced_example.priced(1)).shown} == {"Not decided"}
+
+
+def test_few_cards_cover_every_subject_and_the_rest_is_folded() -> None:
+    found = verdict_on(example.full_edition(3))
+    subjects = {row.benchmark: row.subject for row in example.full_edition(3).benchmarks}
+    assert len(found.shown) == MAX_CARDS
+    assert {subjects[one.benchmark] for one in found.shown} == set(subjects.values())
+    assert len(found.shown + found.folded) == 10
+
+
+def test_local_configurations_are_named_by_the_one_thing_that_differs() -> None:
+    study = example.laptop()
+    only = OnlyDifference(what="CPUs", values={"local-1cpu": "1", "local-all": "all"})
+    lookup = Lookup.of(study.model_copy(update={"only_difference": only}))
+    assert names_of(lookup) == {"local-1cpu": "1 CPU", "local-all": "2 CPUs"}
+    assert compared(lookup).startswith("2 configurations: they differ only in CPUs (1 against 2). ")
+    setting = OnlyDifference(what="shared_buffers", values={"local-1cpu": "128MB", "local-all": "1GB"})
+    lookup = Lookup.of(study.model_copy(update={"only_difference": setting}))
+    assert names_of(lookup) == {"local-1cpu": "shared_buffers 128MB", "local-all": "shared_buffers 1GB"}
+    assert names_of(Lookup.of(study)) == {"local-1cpu": "local-1cpu", "local-all": "local-all"}
+
+
+def test_machines_that_are_sold_are_counted_by_provider() -> None:
+    found = compared(Lookup.of(priced_example.priced()))
+    assert found.startswith("6 configurations on AWS (3), Google Cloud (2) and Azure (1). 3 benchmarks, ")
+
+
+def test_a_sentence_names_no_more_than_six() -> None:
+    assert enumerated([f"m{place}" for place in range(94)]) == "m0, m1, m2, m3, m4 and 89 more"
+    assert enumerated(["a", "b", "c"], last="or") == "a, b or c"
+    assert MAX_NAMED == 6
+
+
+def test_trials_that_cannot_be_used_come_with_their_repair() -> None:
+    found = repair(Lookup.of(priced_example.everything()))
+    assert found is not None
+    assert found.text == "Usable: 180 of 200 trials."
+    assert found.commands == ("nephoscope run DIR --retry-refused",)
+    assert repair(Lookup.of(priced_example.priced())) is None
+
+
+def test_the_analysis_stores_the_only_difference() -> None:
+    made = priced_example.priced_inputs(2, {name: priced_example.MACHINES[name] for name in ("aws-m6i", "gcp-n2")})
+    plain = made.study.configurations[0].model_copy(update={"priced_as": None})
+    machines = [plain.database_machine.model_copy(update={"cpus": cpus}) for cpus in (1, 4)]
+    configurations = [
+        plain.model_copy(update={"name": name, "database_machine": machine})
+        for name, machine in zip(("aws-m6i", "gcp-n2"), machines, strict=True)
+    ]
+    study = analyse(replace(made, study=made.study.model_copy(update={"configurations": configurations})))
+    assert study.only_difference == OnlyDifference(what="CPUs", values={"aws-m6i": "1", "gcp-n2": "4"})
+    assert priced_example.priced().only_difference is None
