@@ -18,6 +18,9 @@ SIMULATE ?=
 # More arguments of pytest: `make test PYTEST="-k fio -x"`.
 PYTEST ?=
 
+# The example reports of `make docs`; their names are in website/examples.py.
+EXAMPLES ?= laptop three-clouds-cpu cloud-report-2022
+
 # Prints the folder of the embedded PostgreSQL, for the tests of the load generator.
 EMBEDDED := $(BIN)/python -c 'from nephoscope.databases.postgres.binaries import embedded_folder; print(embedded_folder())'
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
@@ -40,7 +43,7 @@ awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " 
 [ $$pytest = 0 ] && [ $$rust = 0 ]
 endef
 
-.PHONY: help report test test-all lint lint-python lint-rust bench simulate static setup setup-dev tools browser server lock clean
+.PHONY: help report test test-all lint lint-python lint-rust bench docs examples pictures simulate static setup setup-dev tools browser server lock clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -75,6 +78,15 @@ lint-rust:
 bench: tools setup-dev ## the tool's own speed, against its peers where they are installed
 	@for program in bench/*.py; do \
 		echo "== $$program"; PYTHONPATH=src:. $(BIN)/python -m "bench.$$(basename "$$program" .py)" $(BENCH); done
+
+docs: examples build/docs-venv/done ## build a site from docs/ with example reports, in build/site, and check its links
+	@NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --config-file website/mkdocs.yml
+	@echo "build/site/index.html; for the search, a server: python3 -m http.server --directory build/site"
+
+examples: $(EXAMPLES:%=build/examples/%/done)
+
+pictures: browser build/examples/laptop/done ## take the pictures of README and tutorial from the stored study
+	@$(BIN)/python website/pictures.py build/examples/laptop/report
 
 simulate: setup-dev ## error rates of leaderboards, up to 4,000 studies per cell, added to those of earlier runs
 	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=src:. nice $(BIN)/python -m bench.simulations $(SIMULATE)
@@ -112,6 +124,18 @@ $(DONE)/locked: requirements.lock requirements-build.lock $(DONE)/venv
 $(DONE)/dev: requirements-dev.lock $(DONE)/locked
 	@echo "installing requirements-dev.lock into $(VENV)"
 	@$(PIP) install --require-hashes --no-deps -r requirements-dev.lock
+	@touch $@
+
+# With the tools of tests, whose simulated editions are an example; without the wheel, as nothing is measured.
+build/examples/%/done: $(SOURCES) website/examples.py docs/examples/laptop/results.tar.xz $(DONE)/dev
+	@PYTHONPATH=src:. $(BIN)/python website/examples.py build/examples $*
+	@mkdir -p $(@D) && touch $@
+
+# Apart from .venv, as MkDocs shares libraries with nephoscope. Not compiled, as one command runs once.
+build/docs-venv/done: requirements-docs.lock $(DONE)/venv
+	@echo "installing requirements-docs.lock into $(@D)"
+	@$(BIN)/python -m venv --clear --without-pip $(@D)
+	@$(PIP) --python $(@D) install --require-hashes --no-deps --no-compile -r requirements-docs.lock
 	@touch $@
 
 $(DONE)/wheel: $(SOURCES) $(DONE)/locked

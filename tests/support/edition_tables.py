@@ -6,15 +6,17 @@ figures do not need, because pairs of a hundred machines take a minute.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import nephoscope
 from nephoscope.analysis.boards import boards_of
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of
+from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine, machines_of
 from nephoscope.analysis.price_performance import price_performance_of, priced_boards
 from nephoscope.analysis.statistics import statistics_of_cells
@@ -150,6 +152,31 @@ class Simulation:
                 )
             )
 
+    def inputs(self, title: str, description: str, study: Study) -> StudyInputs:
+        """What a whole analysis reads, as if a trial had begun every ten minutes from `DAY` on."""
+        begun = int(datetime.combine(DAY, time(), UTC).timestamp()) * 1000
+        trials = [
+            row.model_copy(update={"started_unix_ms": begun + 600_000 * row.position, "duration_s": 300.0})
+            for row in self.trials
+        ]
+        facts = {machine.name: _seen(machine) for machine in self.machines}
+        words = {"title": title, "description": description, "replicates": REPLICATES}
+        return StudyInputs(
+            study=study.model_copy(update=words),
+            study_toml="",
+            plan=_plan(study),
+            nephoscope_version=nephoscope.__version__,
+            benchmarks=self.benchmarks,
+            trials=trials,
+            measurements=self.measurements,
+            machines=[
+                facts[row.configuration].model_copy(update={"trial": row.trial, "role": role, "machine": f"{role}-1"})
+                for row in trials
+                for role in ("database", "load")
+            ],
+            network=self.network,
+        )
+
     def analysed(self, title: str, study: Study) -> AnalysedStudy:
         """The tables that figures read."""
         metrics = {row.benchmark: row.metrics for row in self.benchmarks}
@@ -173,9 +200,7 @@ class Simulation:
             tool_versions={},
             started_unix_ms=None,
             ended_unix_ms=None,
-            plan=Plan(
-                study=study.name, seed=7, trials=[], expected_duration_s=0, price_usd=None, unpriced=[], warnings=[]
-            ),
+            plan=_plan(study),
             benchmarks=self.benchmarks,
             trials=self.trials,
             measurements=self.measurements,
@@ -195,6 +220,10 @@ class Simulation:
             wan_floors=wan_floors_of(study, names),
             within=within_of(self.measurements),
         )
+
+
+def _plan(study: Study) -> Plan:
+    return Plan(study=study.name, seed=7, trials=[], expected_duration_s=0, price_usd=None, unpriced=[], warnings=[])
 
 
 def _seen(machine: Machine) -> ObservedMachine:

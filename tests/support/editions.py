@@ -7,6 +7,7 @@ import numpy as np
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Metric
+from nephoscope.study.model import Study
 from tests.support.edition_tables import Machine, Simulation, machines_of_study, study_of
 
 LOAD = {"system": "cockroachdb", "version": "22.1.6", "edition": "cr2018"}
@@ -49,6 +50,12 @@ def cr2020() -> AnalysedStudy:
 
 @cache
 def cr2022() -> AnalysedStudy:
+    """What figures read of `drawn_2022`."""
+    study, simulation = drawn_2022()
+    return simulation.analysed("Cloud Report 2022, simulated", study)
+
+
+def drawn_2022() -> tuple[Study, Simulation]:
     """Every configuration of 8 and 30 to 36 vCPU on three clouds, and two more of each cloud across regions."""
     far = [
         _far("aws", "us-east-1", "us-west-2", "c5n.9xlarge"),
@@ -70,7 +77,7 @@ def cr2022() -> AnalysedStudy:
     simulation.add("multi-stream", "multi-stream", streams, _throughput, seconds=seconds, moved=True)
     simulation.add("request-response", "request-response", {"edition": "cr2022"}, _round_trip)
     simulation.add("fio", "fio", {"edition": "cr2022"}, _jobs)
-    return simulation.analysed("Cloud Report 2022, simulated", study)
+    return study, simulation
 
 
 @cache

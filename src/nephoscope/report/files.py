@@ -18,17 +18,18 @@ CHANGES = "changes.html"
 """The page that compares a study with an earlier one."""
 
 
-def report_files(study: AnalysedStudy, *, earlier: str | None = None) -> dict[str, bytes]:
+def report_files(study: AnalysedStudy, *, earlier: str | None = None, mark: str = "") -> dict[str, bytes]:
     """File name -> content; equal studies give equal bytes.
 
     Args:
         study: what the report is about.
         earlier: name of the study with which `CHANGES` compares it; None: there is no such page.
+        mark: what every figure says before its subtitle, such as that its data is simulated.
     """
     tables = {name: to_csv_and_parquet(getattr(study, name), kind) for name, kind in STORED.items()}
     files = {
         str(page): html.encode()
-        for page, html in render_pages(study, changes=Link(earlier, CHANGES) if earlier else None).items()
+        for page, html in render_pages(study, changes=Link(earlier, CHANGES) if earlier else None, mark=mark).items()
     }
     for name in TABLES:
         files[f"{name}.csv"], files[f"{name}.parquet"] = tables[name]

@@ -48,15 +48,16 @@ EXPLORER = ("model", "address", "numbers", "table", "pinned", "download", "contr
 """Scripts of the explorer, in the order in which they build on each other; one script element."""
 
 
-def render_pages(study: AnalysedStudy, *, changes: Link | None = None) -> dict[Page, str]:
+def render_pages(study: AnalysedStudy, *, changes: Link | None = None, mark: str = "") -> dict[Page, str]:
     """Both pages of the report. The main page comes first, so that its figures have the first numbers.
 
     Args:
         study: what the report is about.
         changes: an earlier study, with the page that compares it with this one.
+        mark: what every figure says before its subtitle, such as that its data is simulated.
     """
     with unchecked():
-        book = Book(Lookup.of(study))
+        book = Book(Lookup.of(study), mark=mark)
         main = _printed(book, Page.MAIN, {**_main(book.turned_to(Page.MAIN)), "changes": changes})
         return {Page.MAIN: main, Page.EVIDENCE: _printed(book, Page.EVIDENCE, _evidence(book))}
 

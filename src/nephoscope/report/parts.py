@@ -163,6 +163,8 @@ class Book:
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     page: Page = Page.EVIDENCE
     """The page that is being built."""
+    mark: str = ""
+    """What every figure says before its subtitle, such as that its data is simulated."""
 
     def turned_to(self, page: Page) -> "Book":
         """The same book, with the same evidence and figure numbers, for the sections of another page."""
@@ -196,7 +198,8 @@ class Book:
             Panel(f"{anchor}-{index}", one.title, one.alt, packed(one.spec))
             for index, one in enumerate(settled(panels, apart=apart), 1)
         )
-        return Figure(number, anchor, title, subtitle, caption, drawn, tuple(key), table, table_link, columns)
+        below = " · ".join(filter(None, (self.mark, subtitle)))
+        return Figure(number, anchor, title, below, caption, drawn, tuple(key), table, table_link, columns)
 
     def configuration_key(self, drawn: Collection[str]) -> tuple[KeyEntry, ...]:
         """Colour and sign of each configuration that is drawn, if there are few enough to tell apart by colour."""

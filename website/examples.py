@@ -1,0 +1,74 @@
+"""Writes the example reports of the site: `python website/examples.py FOLDER NAME...`.
+
+Nothing is measured: the laptop study is stored in docs/examples, the public data of three clouds are read where they
+are, and the study of the 2022 report's size is simulated and says so.
+"""
+
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from nephoscope.analysis.analyse import analyse
+from nephoscope.app.stages import evaluation, imports
+from nephoscope.report.files import report_files
+from nephoscope.store.folder import ResultsFolder
+from tests.support.editions import drawn_2022
+
+ROOT = Path(__file__).resolve().parents[1]
+LAPTOP = ROOT / "docs" / "examples" / "laptop" / "results.tar.xz"
+THREE_CLOUDS = ROOT.parent / "shared" / "data" / "inspector"
+SIMULATED = "Simulated, not measured"
+"""What every figure of a simulated study says."""
+NOBODY = "Nobody measured this: a program drew every number. It shows what a report of this size looks like."
+Files = Mapping[str, bytes]
+
+
+def laptop() -> Files:
+    """The report of the stored study."""
+    with tempfile.TemporaryDirectory() as temporary:
+        with tarfile.open(LAPTOP) as archive:
+            archive.extractall(temporary, filter="data")
+        return report_files(evaluation.analysed(ResultsFolder(Path(temporary))))
+
+
+def three_clouds() -> Files | None:
+    """The report of Spare Cores' data; None where they are not."""
+    if not THREE_CLOUDS.exists():
+        return None
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = ResultsFolder(Path(temporary) / "results")
+        imports.import_results("spare-cores", THREE_CLOUDS, folder)
+        return report_files(evaluation.analysed(folder))
+
+
+def cloud_report_2022() -> Files:
+    """A report of the size of the 2022 edition, with drawn values."""
+    study, simulation = drawn_2022()
+    inputs = simulation.inputs("A study of the 2022 report's size, simulated", NOBODY, study)
+    return report_files(analyse(inputs), mark=SIMULATED)
+
+
+EXAMPLES: Mapping[str, Callable[[], Files | None]] = {
+    "laptop": laptop,
+    "three-clouds-cpu": three_clouds,
+    "cloud-report-2022": cloud_report_2022,
+}
+
+
+def main(folder: Path, *names: str) -> None:
+    """Writes `folder`/<name>/report for each name, or says why not."""
+    for name in names:
+        files = EXAMPLES[name]()
+        if files is None:
+            sys.stdout.write(f"{name}: left out, its data is not in {THREE_CLOUDS.relative_to(ROOT.parent)}\n")
+            continue
+        report = folder / name / "report"
+        report.mkdir(parents=True, exist_ok=True)
+        for file, content in files.items():
+            (report / file).write_bytes(content)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])
