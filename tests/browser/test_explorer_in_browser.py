@@ -23,7 +23,9 @@ START = f"#explore?board={SETS}"
 
 @pytest.fixture(scope="module")
 def study() -> AnalysedStudy:
-    return shop({**machines(), "odd": ODD})
+    made = shop({**machines(), "odd": ODD})
+    labelled = [row.model_copy(update={"labels": {"tier": row.configuration[:3]}}) for row in made.configurations]
+    return made.model_copy(update={"configurations": labelled})
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +92,21 @@ def test_a_budget_question_is_answered_by_fields_that_are_visible_at_once(page: 
     page.click("#explore-reset")
     assert page.inner_text("#explore-answer").startswith("34 configurations.")
     assert page.url.endswith("#explore"), "nothing is left to say"
+
+
+def test_a_label_of_the_study_is_a_filter_a_fact_and_a_column(page: Any, study: AnalysedStudy) -> None:
+    assert page.inner_text("label:has(#explore-label-tier)").startswith("tier")
+    page.select_option("#explore-label-tier", "m6i")
+    found = shown(page)
+    assert found
+    assert all(name.startswith("m6i") for name in found)
+    assert "label-tier=m6i" in page.url
+    with page.expect_download() as download:
+        page.click("#explore-download")
+    rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
+    assert {row["label_tier"] for row in rows} == {"m6i"}
+    page.click("#explore-reset")
+    assert len(study.configurations) > len(found)
 
 
 def test_ranks_are_the_stored_ones_and_with_a_filter_count_only_the_rows_shown(page: Any, study: AnalysedStudy) -> None:

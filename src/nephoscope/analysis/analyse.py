@@ -198,6 +198,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         claims=claims_as_delivered(claims(cells), claims, cells, disturbed),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
+        named=[one.name for one in inputs.study.configurations],
         only_difference=_only_difference(inputs.study, asked),
         family_comparisons=findings.family_comparisons,
         gate=findings.gate,

@@ -48,6 +48,7 @@ def _row(name: str, asked: Configuration, seen: MachineRow | None) -> Configurat
         cpu_model=facts.cpu_model if facts else None,
         threads_per_core=facts.threads_per_core if facts else None,
         numa_nodes=facts.numa_nodes if facts else None,
+        labels=asked.labels,
         storage=_storage(asked),
     )
 

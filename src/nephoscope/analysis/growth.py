@@ -14,6 +14,7 @@ from nephoscope.study.model import Configuration, Study
 _RATES = ("/s", "/min")
 _PER_MACHINE: Mapping[str, bool | set[str]] = {
     "name": True,
+    "labels": True,
     "price_usd_per_hour": True,
     "price_basis": True,
     "priced_as": True,

@@ -17,12 +17,12 @@ from nephoscope.importers.cloud_report_2019.logs import ImportRecord
 from nephoscope.model import control, records
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
-from nephoscope.study.model import Study
+from nephoscope.study.file import StudyFile
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _MODELS: dict[str, Any] = {
-    "study-1": Study,
+    "study-1": StudyFile,
     "plan-1": records.Plan,
     "trial-1": records.TrialIntent,
     "started-1": records.StartedRecord,

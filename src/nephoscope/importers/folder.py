@@ -25,6 +25,7 @@ from nephoscope.store.atomic import write_bytes
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.model import Configuration
+from nephoscope.study.toml_text import quoted, toml_value
 
 IMPORTED = "imported"
 """Stated condition: measured by others."""
@@ -169,9 +170,9 @@ def _study_toml(study: ImportedStudy) -> str:
     unknown = f"Not known: {'; '.join(study.unknown)}."
     lines = [
         "# Written by `nephoscope import`: nobody ran this study in this form.",
-        f"name = {_quoted(study.name)}",
-        f"title = {_quoted(study.title)}",
-        f"description = {_quoted(chr(10).join((study.description, '', unknown)))}",
+        f"name = {quoted(study.name)}",
+        f"title = {quoted(study.title)}",
+        f"description = {quoted(chr(10).join((study.description, '', unknown)))}",
         f"seed = {SEED}",
         f"replicates = {min(1000, replicates)}",
     ]
@@ -179,10 +180,10 @@ def _study_toml(study: ImportedStudy) -> str:
         lines += [
             "",
             "[[configurations]]",
-            *(f"{key} = {_toml(value)}" for key, value in _keys(machines[name]).items()),
+            *(f"{key} = {toml_value(value)}" for key, value in _keys(machines[name]).items()),
         ]
     for benchmark in study.benchmarks:
-        lines += ["", "[[benchmarks]]", f"uses = {_quoted(benchmark.name)}"]
+        lines += ["", "[[benchmarks]]", f"uses = {quoted(benchmark.name)}"]
     return "\n".join(lines) + "\n"
 
 
@@ -191,13 +192,3 @@ def _counts(trials: Sequence[ImportedTrial]) -> list[int]:
     for trial in trials:
         seen[trial.machine.name, trial.benchmark] += 1
     return list(seen.values())
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_quoted(inner)}" for key, inner in value.items()) + " }"
-    return _quoted(value)
-
-
-def _quoted(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -98,6 +98,7 @@ class AnalysedStudy(Frozen):
     claims: list[ClaimRow] = []
     price_date: str | None = Field(default=None, description="the day whose prices the costs use")
     configurations: list[ConfigurationRow] = []
+    named: list[str] = Field(default=[], description="configurations in the order of the study file")
     only_difference: OnlyDifference | None = Field(
         default=None, description="what tells the configurations apart, if it is one thing"
     )

@@ -53,6 +53,7 @@ class ConfigurationRow(Frozen):
     cpu_model: str | None
     threads_per_core: int | None
     numa_nodes: int | None
+    labels: dict[str, str] = Field(default={}, description="as the study gives them")
     storage: str | None = Field(
         default=None,
         description="kind of its volumes without their size, or 'local SSD': 'gp3', 'Premium SSD'; None: not stated",

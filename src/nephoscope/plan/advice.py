@@ -61,4 +61,4 @@ def _equal_configurations(study: Study) -> list[str]:
 
 
 def _what_is_measured(configuration: Configuration) -> str:
-    return configuration.model_dump_json(exclude={"name", "price_usd_per_hour", "price_basis"})
+    return configuration.model_dump_json(exclude={"name", "labels", "price_usd_per_hour", "price_basis"})

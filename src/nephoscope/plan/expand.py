@@ -131,11 +131,11 @@ def _fitting(
 
 
 _NOT_MEASURED: dict[str, Any] = {
-    **dict.fromkeys(("price_usd_per_hour", "price_basis", "priced_as", "rented"), True),
+    **dict.fromkeys(("price_usd_per_hour", "price_basis", "priced_as", "rented", "labels"), True),
     "ssh": {"key_file": True, "jump": True, "host_keys": True, "inventory": True},
     "cloud": dict.fromkeys(("identity", "ingress", "reach", "user"), True),
 }
-"""Keys that do not change what is measured: prices, who owns a machine, how to log in to it, and what it may access."""
+"""Keys that do not change what is measured: prices, labels, who owns a machine, how to log in, what it may access."""
 
 
 def _measured(configuration: Configuration) -> str:

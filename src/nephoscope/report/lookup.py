@@ -1,6 +1,5 @@
 """Finds the rows of an `AnalysedStudy` that a section needs; selects and sorts, computes nothing."""
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -171,7 +170,7 @@ def headlines(benchmark: BenchmarkRow) -> list[Metric]:
 def configurations_of(study: AnalysedStudy) -> list[str]:
     """Names in the order of the study file, then any others that trials, machines or statistics have."""
     named = [
-        *_named_in_study_file(study.study_toml),
+        *study.named,
         *sorted(row.intent.configuration_name for row in study.plan.trials),
     ]
     named += [row.configuration for row in study.machines]
@@ -179,14 +178,6 @@ def configurations_of(study: AnalysedStudy) -> list[str]:
     present = {row.configuration for row in study.trials} | {row.configuration for row in study.statistics}
     present |= {row.configuration for row in study.machines}
     return [name for name in unique(named) if name in present]
-
-
-def _named_in_study_file(text: str) -> list[str]:
-    try:
-        found = tomllib.loads(text).get("configurations", [])
-        return [str(entry["name"]) for entry in found]
-    except (tomllib.TOMLDecodeError, TypeError, KeyError, AttributeError):
-        return []
 
 
 def unique(names: Iterable[str]) -> list[str]:

@@ -44,6 +44,7 @@ _NO_QUESTION = frozenset(
 """Keys that say which machine it is, not what about it: configurations are only compared where these are equal."""
 _NOT_COMPARED: dict[str, Any] = {
     "name": True,
+    "labels": True,
     "price_usd_per_hour": True,
     "price_basis": True,
     "priced_as": True,

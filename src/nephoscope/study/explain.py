@@ -29,6 +29,8 @@ class Problem:
 
     path: Path
     text: str
+    of_key: bool = False
+    """It is about the key itself, whatever its value."""
 
 
 def explain(errors: Sequence[ErrorDetails], data: Any, schema: Schema) -> list[Problem]:
@@ -40,7 +42,7 @@ def explain(errors: Sequence[ErrorDetails], data: Any, schema: Schema) -> list[P
     unknown = {path for path, found in places.items() if found[0]["type"] == "extra_forbidden"}
     expected = {place for path in unknown for place in _meant(path, schema)}
     return [
-        Problem(path, _sentence(path, found, data, schema))
+        Problem(path, _sentence(path, found, data, schema), of_key=path in unknown)
         for path, found in places.items()
         if not (found[0]["type"] == "missing" and path in expected)
         and not (found[0]["type"] == "too_short" and _wrong_inside(path, places))
@@ -123,4 +125,4 @@ def _value_at(data: Any, path: Path) -> Any:
 
 def below(prefix: Path, problems: Iterable[Problem]) -> Iterator[Problem]:
     """The same problems, with paths from further up."""
-    return (Problem((*prefix, *problem.path), problem.text) for problem in problems)
+    return (Problem((*prefix, *problem.path), problem.text, problem.of_key) for problem in problems)

@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -14,10 +14,14 @@ from nephoscope.model.errors import StudyError
 from nephoscope.model.frozen import Frozen
 from nephoscope.study import rules
 from nephoscope.study.contrasts import without_pairs
+from nephoscope.study.expanded import SHORTHANDS, Expanded, expanded
 from nephoscope.study.explain import Problem, below, explain
+from nephoscope.study.file import Shorthands, StudyFile
 from nephoscope.study.known import KnownBenchmark
 from nephoscope.study.locate import Path, line_of, locate, show
 from nephoscope.study.model import Configuration, Machine, Study
+from nephoscope.study.suggest import shown
+from nephoscope.study.toml_text import toml_text
 from nephoscope.study.wanted import Schema
 
 _SYNTAX_HINTS = (
@@ -52,16 +56,41 @@ def load_study(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -
     """Reads a study file's text; pure.
 
     `known` maps the values of `uses` to benchmarks. The study returned holds all parameters with their defaults filled
-    in, as plain JSON values, and the specification of each emulated machine.
+    in, as plain JSON values, and the specification of each emulated machine. Its configurations are plain: what the
+    file says by `[defaults]`, `[[matrix]]` and `for` is expanded first.
 
     Raises:
-        StudyError: with one line `file:line: key: what is wrong and what to try` for each problem.
+        StudyError: with one line `file:line: key: what is wrong and what to try` for each problem. Problems of
+            shorthands come alone, because without them nothing is known of what they stand for.
     """
+    return _load(text, file_name, known)[0]
+
+
+def expanded_text(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> str:
+    """The same study as TOML without `[defaults]`, `[[matrix]]` and `for`; comments are lost.
+
+    Raises:
+        StudyError: as `load_study`.
+    """
+    return toml_text(_load(text, file_name, known)[1].data)
+
+
+def lines_in(text: str) -> dict[Path, int]:
+    """The line of each path of a study that loads, also of paths that only its expanded form has."""
+    text = text.removeprefix("\ufeff")
+    lines = locate(text)
+    return expanded(tomllib.loads(text), lines).lines(lines)
+
+
+def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tuple[Study, Expanded]:
     text = text.removeprefix("\ufeff")
     data = _parse(text, file_name)
     lines = locate(text)
-    study, problems = _validate(data, known)
-    across = list(rules.across_keys(data, lines, known))
+    whole = _expanded(data, lines)
+    if whole.problems:
+        raise StudyError("\n".join(_in_order(whole.problems, file_name, lines)))
+    study, problems = _validate(whole.data, known)
+    across = list(rules.across_keys(whole.data, whole.lines(lines), known))
     told = {problem.path for problem in across}
     problems = across + [problem for problem in problems if problem.path not in told]
     if not problems and study is not None:
@@ -75,8 +104,30 @@ def load_study(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -
             for place in without_pairs(study)
         ]
     if problems or study is None:
-        raise StudyError("\n".join(_in_order(problems, file_name, lines)))
-    return study
+        raise StudyError("\n".join(_in_order(list(_as_written(problems, whole)), file_name, lines)))
+    return study, whole
+
+
+def _expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
+    shorthands, problems = _value(Shorthands, {key: data[key] for key in SHORTHANDS if key in data})
+    return Expanded(data, problems=tuple(problems)) if shorthands is None else expanded(data, lines)
+
+
+def _as_written(problems: Sequence[Problem], whole: Expanded) -> Iterator[Problem]:
+    """Problems of what a shorthand made, at the shorthand: one for all configurations that have it."""
+    found: dict[Problem, list[Path]] = {}
+    for problem in problems:
+        at = whole.written_at(problem.path, of_key=problem.of_key)
+        found.setdefault(Problem(at, problem.text), []).append(problem.path)
+    for problem, paths in found.items():
+        if paths == [problem.path]:
+            yield problem
+            continue
+        kind = str(paths[0][0])
+        names = list(dict.fromkeys(shown(whole.data[kind][int(path[1])].get("name")) for path in paths))
+        where = f"{kind.removesuffix('s')} {names[0]}"
+        many = f"{where}, as in {len(names)} {kind}" if len(names) > 1 else where
+        yield Problem(problem.path, f"{problem.text} ({many})")
 
 
 def _parse(text: str, file_name: str) -> dict[str, Any]:
@@ -112,7 +163,7 @@ def _syntax(message: str, text: str, file_name: str) -> str:
 
 def _validate(data: dict[str, Any], known: Mapping[str, KnownBenchmark]) -> tuple[Study | None, list[Problem]]:
     """The study, if it and all parameters of its benchmarks are valid, and every problem."""
-    study, problems = _value(Study, data)
+    study, problems = _value(Study, data, StudyFile)
     filled = []
     entries = data.get("benchmarks")
     for index, entry in enumerate(entries if isinstance(entries, list) else []):
@@ -130,12 +181,17 @@ def _validate(data: dict[str, Any], known: Mapping[str, KnownBenchmark]) -> tupl
     return study.model_copy(update={"benchmarks": filled}), problems
 
 
-def _value(model: type[Model], data: dict[str, Any]) -> tuple[Model | None, list[Problem]]:
-    """Strict, as JSON is: "8" is not a number and 1 is not text; but a list may become a tuple and 3 may become 3.0."""
+def _value(
+    model: type[Model], data: dict[str, Any], described_by: type[Frozen] | None = None
+) -> tuple[Model | None, list[Problem]]:
+    """Strict, as JSON is: "8" is not a number and 1 is not text; but a list may become a tuple and 3 may become 3.0.
+
+    `described_by` has the words for problems; default: the model itself.
+    """
     try:
         return model.model_validate_json(_as_json(data), strict=True), []
     except ValidationError as error:
-        return None, explain(error.errors(include_url=False), data, _schema(model))
+        return None, explain(error.errors(include_url=False), data, _schema(described_by or model))
 
 
 @cache
@@ -143,7 +199,7 @@ def _schema(model: type[Frozen]) -> Schema:
     return model.model_json_schema()
 
 
-def _in_order(problems: list[Problem], file_name: str, lines: dict[Path, int]) -> list[str]:
+def _in_order(problems: Sequence[Problem], file_name: str, lines: Mapping[Path, int]) -> list[str]:
     places = [(line_of(problem.path, lines), problem) for problem in problems]
     return [
         f"{file_name}:{line}: {show(problem.path) or 'the file'}: {problem.text}"

@@ -44,12 +44,13 @@ def line_of(path: Path, lines: Mapping[Path, int]) -> int:
 
 def show(path: Path) -> str:
     """A path as people write it: `benchmarks[1].parameters.rows`."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{_as_key(part)}" for part in path)
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{as_key(part)}" for part in path)
     return text.removeprefix(".")
 
 
-def _as_key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+def as_key(name: str) -> str:
+    """A key as TOML writes it: bare if it may be, else quoted."""
+    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _table(node: Node, lines: dict[Path, int], lengths: Counter[Path]) -> None:

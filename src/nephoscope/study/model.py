@@ -10,7 +10,7 @@ from nephoscope.model.records import Disturbance
 from nephoscope.study.address import names_one_server
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.cloud import Cloud
-from nephoscope.study.names import Name
+from nephoscope.study.names import LabelName, Name
 from nephoscope.study.places import Link, MachineType, Ssh
 from nephoscope.study.secrets import holds_cloud_secret, holds_password
 
@@ -221,6 +221,11 @@ class Configuration(Frozen):
     """What is ranked and priced."""
 
     name: Name = Field(description="the name in charts and tables; unique in the study")
+    labels: dict[LabelName, Annotated[str, Field(min_length=1, max_length=60)]] = Field(
+        default={},
+        description="what else to select and filter by, as { storage = 'fast' }: columns and filters of the report, "
+        "words of `for`; nothing that is measured depends on them",
+    )
     provider: Literal["local", "emulated", "ssh", "fake", "aws", "azure", "gcp", "other"] = Field(
         default="local",
         description="where machines come from; local: this machine; emulated: this machine split into several (needs "

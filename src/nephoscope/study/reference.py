@@ -12,7 +12,7 @@ from typing import Any
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.study import wanted
-from nephoscope.study.model import Study
+from nephoscope.study.file import StudyFile
 from nephoscope.study.wanted import Schema
 
 _HEAD = """\
@@ -28,7 +28,7 @@ their unit: `duration_s` is in seconds, `file_size_mib` in MiB. Each benchmark d
 
 def study_reference() -> str:
     """Markdown: one table of keys for each table of the study file."""
-    return "\n".join([_HEAD, *sections(Study)])
+    return "\n".join([_HEAD, *sections(StudyFile)])
 
 
 def sections(model: type[Frozen], heading: str = "The top of the file") -> list[str]:

@@ -53,6 +53,7 @@ max_hours = 2
 name = "one-cpu"                   # lower-case letters, digits, dots and dashes
 provider = "local"                 # local: this machine; emulated: this machine split into several (root); ssh: yours;
                                    # fake: no machine at all, for a rehearsal
+# labels = { storage = "fast" }    # columns and filters of the report, and words of `for` below
 # rented = true                    # only local and ssh: it is a cloud's machine, see `nephoscope doctor`
 # region, zone, other_zones: where a cloud creates machines; "local" has none.
 # price_usd_per_hour = 0.34        # for the whole cluster; without it, no cost is computed (missing is never 0)
@@ -118,12 +119,28 @@ name = "all-cpus"
 database_machine = { cpus = "all" }
 database = { connections = 8 }
 
+# Many configurations: [defaults] holds keys of all of them, and [[matrix]] makes one for each combination of its axes.
+# {axis} in its other keys stands for the combination's value, `by` gives values that depend on an axis, include and
+# exclude add and drop combinations, makes = "benchmarks" makes benchmarks. `nephoscope plan --expanded` prints what
+# comes of it; docs/how-to/study-of-many-machines.md explains it.
+#
+#     [[matrix]]
+#     name = "{cpus}-cpus-{buffers:slug}"
+#     axes = { cpus = [1, 2, 4], buffers = ["128MB", "1GB"] }
+#     by.cpus = { 1 = { connections = 4 }, "*" = { connections = 16 } }
+#     exclude = [{ cpus = 1, buffers = "1GB" }]
+#     include = [{ cpus = 8, buffers = "4GB" }]
+#     database_machine.cpus = "{cpus}"
+#     database = { connections = "{connections}", settings = { shared_buffers = "{buffers}" } }
+
 
 # ---- How to measure it: one [[benchmarks]] for each ----
 
 [[benchmarks]]
 uses = "stress-ng"                 # which benchmark
 name = "cpu"                       # its name in this study; default: as in `uses`
+# configurations = ["all-cpus"]    # where to run it; default: everywhere. Or by what they are:
+#     for = "local and not fast"   # a provider, family, volume kind or label; key:value; and, or, not, parentheses
 parameters = { stressor = "matrix", duration_s = 10 }
 
 [[benchmarks]]

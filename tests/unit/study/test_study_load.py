@@ -113,7 +113,10 @@ def test_missing_keys_are_reported_at_their_table() -> None:
     ]
     assert problems("") == [
         f"s.toml:1: name: missing; {NAME_WANTED}",
-        "s.toml:1: configurations: missing; expected: a list of at least 1, each a table (what to compare)",
+        (
+            "s.toml:1: configurations: missing; expected: a list of at least 1, each a table (what to compare; or use "
+            "[[matrix]])"
+        ),
         "s.toml:1: benchmarks: missing; expected: a list of at least 1, each a table (how to measure it)",
     ]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.study.file import StudyFile
 from nephoscope.study.load import load_study
-from nephoscope.study.model import Study
 from nephoscope.study.reference import main, study_reference
 from nephoscope.study.starter import starter_study
 from nephoscope.study.wanted import Schema
@@ -17,7 +17,7 @@ from tests.unit.study.study_example import KNOWN, ROOT
 
 
 def keys_of_a_study() -> Iterator[str]:
-    schema: Schema = Study.model_json_schema()
+    schema: Schema = StudyFile.model_json_schema()
     for table in (schema, *schema["$defs"].values()):
         yield from table["properties"]
 

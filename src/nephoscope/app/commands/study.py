@@ -35,6 +35,10 @@ Like = Annotated[
     Path | None,
     typer.Option("--like", metavar="RESULTS", help="a results folder: its spread says what the study could decide"),
 ]
+Expand = Annotated[
+    bool,
+    typer.Option("--expanded", help="print the study without [defaults], [[matrix]] and `for`, as a study file"),
+]
 Rows = Annotated[bool, typer.Option("--rows", help="print every trial, in a pager on a terminal")]
 Replan = Annotated[bool, typer.Option("--replan", help="replace the stored plan, even if that drops trials")]
 MaxClusters = Annotated[
@@ -161,12 +165,22 @@ def _everyday(dsns: list[str], compare: str | None) -> str:
     return everyday_study(change, dsns)
 
 
-def plan(study: StudyFile, scale: Scale = None, like: Like = None, rows: Rows = False, as_json: AsJson = False) -> None:
+def plan(
+    study: StudyFile,
+    scale: Scale = None,
+    like: Like = None,
+    rows: Rows = False,
+    expanded: Expand = False,
+    as_json: AsJson = False,
+) -> None:
     """Show what a study would measure and could decide, for how long and for how many dollars. Starts nothing."""
     from nephoscope.app import planned as words
     from nephoscope.app.stages import planning
     from nephoscope.app.stages.advice import warnings_with_lines
 
+    if expanded:
+        say(planning.expanded_study(study))
+        return
     text = read_text(study)
     loaded = planning.load(text, str(study))
     planned = planning.plan(loaded, scale=scale)

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterator
 
 from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.model.records import Plan
-from nephoscope.study.locate import Path, line_of, locate
+from nephoscope.study.load import lines_in
+from nephoscope.study.locate import Path, line_of
 from nephoscope.study.model import Configuration, Study
 
 MAX_LINES = 10
@@ -22,7 +23,7 @@ def warnings_with_lines(text: str, name: str, study: Study, planned: Plan, cpus:
         planned: its plan.
         cpus: that this process may use.
     """
-    lines = locate(text)
+    lines = lines_in(text)
 
     def at(path: Path, sentence: str) -> str:
         return f"{name}:{line_of(path, lines)}: {sentence}"

@@ -13,7 +13,7 @@ from nephoscope.model.records import Plan
 from nephoscope.plan.expand import expand
 from nephoscope.plan.space import Footprint, check_space
 from nephoscope.providers.cloud.check import require_possible
-from nephoscope.study.load import load_study
+from nephoscope.study.load import expanded_text, load_study
 from nephoscope.study.model import Study
 from nephoscope.study.scopes import OVERALL
 
@@ -29,6 +29,11 @@ def load(text: str, name: str) -> Study:
 def read_study(file: Path) -> Study:
     """A study from its file."""
     return load(read_text(file), str(file))
+
+
+def expanded_study(file: Path) -> str:
+    """A study file with plain configurations alone; see `expanded_text`."""
+    return expanded_text(read_text(file), str(file), BENCHMARKS).rstrip()
 
 
 def plan(study: Study, *, scale: float | None = None) -> Plan:

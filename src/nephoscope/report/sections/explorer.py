@@ -15,7 +15,7 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, RankRow, Statistic
 from nephoscope.report.lookup import Lookup, headlines, unique
 from nephoscope.report.parts import Book
-from nephoscope.report.sections.explorer_machines import machines_of
+from nephoscope.report.sections.explorer_machines import labels_of, machines_of
 from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import metric_title
 
@@ -37,6 +37,7 @@ def explorer_data(book: Book) -> dict[str, Any] | None:
         "bases": _bases(lookup),
         "costs": book.href("costs"),
         "scopes": lookup.study.scopes,
+        "labels": labels_of(lookup),
         "configurations": [machines[name] for name in lookup.configurations if name in ranked],
         "boards": boards,
     }

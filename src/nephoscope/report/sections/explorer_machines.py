@@ -5,10 +5,12 @@ from typing import Any
 
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.rows import ConfigurationRow
-from nephoscope.report.lookup import Lookup
+from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main.names import names_of
 
 ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "Arm", "arm64": "Arm"}
+LABEL = "label-"
+"""Start of the key under which the page finds a label."""
 SIZE = " size"
 """End of the name of a cost line for a volume's capacity."""
 
@@ -25,9 +27,15 @@ def machines_of(lookup: Lookup) -> dict[str, dict[str, Any]]:
             "called": called[name],
             **_machine(lookup, name, known.get(name), ordered.get(name, {}), architectures.get(name)),
             "storage": _storage(ordered.get(name, {}).get("database_machine") or {}) or volumes.get(name),
+            **{f"{LABEL}{label}": value for label, value in (known[name].labels if name in known else {}).items()},
         }
         for name in lookup.configurations
     }
+
+
+def labels_of(lookup: Lookup) -> list[str]:
+    """Names of all labels, in the order of the study."""
+    return unique(label for row in lookup.study.configurations for label in row.labels)
 
 
 def _machine(

@@ -11,6 +11,8 @@ explorer.start = async () => {
   const model = explorer.model(data);
   const { element, DASH, written, dollars, heading, unitText } = explorer.numbers;
   const find = (name) => document.getElementById(`explore-${name}`);
+  for (const { label, key } of model.LABELS)
+    find("view").closest("label").before(element("label", {}, `${label} `, element("select", { id: `explore-${key}` })));
   const FILTERS = { search: "", ...Object.fromEntries(model.CHOICES.map((key) => [key, ""])), vcpus: "", gib: 0, month: 0, least: 0 };
   const start = {
     board: data.boards[0].name, view: "plain", scale: "absolute", basis: data.bases[0] ?? "", discount: 0,
@@ -123,7 +125,7 @@ explorer.start = async () => {
   for (const key of NUMBERS) find(key).addEventListener("input", () => change({ [key]: Math.max(0, Number(find(key).value)) || 0 }, true));
   find("previous").addEventListener("click", () => change({ page: state.page - 1 }));
   find("next").addEventListener("click", () => change({ page: state.page + 1 }));
-  find("download").addEventListener("click", () => explorer.download(seen));
+  find("download").addEventListener("click", () => explorer.download(seen, model.LABELS));
   find("reset").addEventListener("click", () => {
     change({ ...FILTERS, discount: 0, prices: {} }, true);
     find("board").focus();

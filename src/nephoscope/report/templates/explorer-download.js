@@ -8,7 +8,7 @@ explorer.csv = (() => {
   };
   const cell = (value) => (value === null || value === undefined ? "" : typeof value === "number" ? (Number.isFinite(value) ? String(value) : "") : text(String(value)));
 
-  return ({ board, rows, state }) => {
+  return ({ board, rows, state }, labels) => {
     const ranked = rows.filter((row) => row.value !== null).length;
     const unit = { plain: board.stored_unit, cpu: `${board.stored_unit} per CPU`, dollar: `USD a month per ${board.stored_unit}` }[state.view];
     const columns = {
@@ -21,6 +21,7 @@ explorer.csv = (() => {
       vcpus: (row) => row.one.vcpus,
       memory_gib: (row) => row.one.gib,
       storage: (row) => row.one.storage,
+      ...Object.fromEntries(labels.map(({ key }) => [key.replace("-", "_"), (row) => row.one[key]])),
       benchmark: () => board.benchmark,
       metric: () => board.title,
       unit: () => unit,
@@ -41,9 +42,9 @@ explorer.csv = (() => {
   };
 })();
 
-explorer.download = (seen) => {
+explorer.download = (seen, labels) => {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([explorer.csv(seen)], { type: "text/csv;charset=utf-8" }));
+  link.href = URL.createObjectURL(new Blob([explorer.csv(seen, labels)], { type: "text/csv;charset=utf-8" }));
   link.download = `${seen.board.name.replace(/[^A-Za-z0-9._-]+/g, "-")}.csv`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -15,6 +15,7 @@ explorer.pinned = (model, find, change) => {
     ["vCPUs", (one) => one.vcpus],
     ["Memory", (one) => one.gib && `${significant(one.gib)} GiB`],
     ["Storage", (one) => one.storage],
+    ...model.LABELS.map(({ label, key }) => [label, (one) => one[key]]),
     ...(model.data.bases.length ? [[`A month, ${state.basis}`, (one) => month(one, state)]] : []),
   ];
 

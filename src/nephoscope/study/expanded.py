@@ -1,0 +1,181 @@
+"""A study file as a person writes it -> the same study in plain configurations, before anything else reads it.
+
+`[defaults]` is merged below each configuration, each `[[matrix]]` becomes configurations or benchmarks, and `for` of a
+benchmark becomes the names it chooses. The place of each value in the file is kept, so that problems name its line.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from nephoscope.study.explain import Problem
+from nephoscope.study.groups import Facts, NotASelection, chosen, facts_of
+from nephoscope.study.locate import Path, line_of
+from nephoscope.study.matrix import Made, made_by
+from nephoscope.study.nodes import Node, merged, node, places, plain
+from nephoscope.study.placeholders import Unfilled, escaped, filled
+from nephoscope.study.suggest import shown
+
+Kind = Literal["configurations", "benchmarks"]
+SHORTHANDS = ("defaults", "matrix")
+FOR = "for"
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A study without shorthands."""
+
+    data: dict[str, Any]
+    origins: Mapping[Path, Path] = field(default_factory=dict)
+    """Path in `data` -> path in the file, of everything that a shorthand made."""
+    keys: Mapping[Path, Path] = field(default_factory=dict)
+    """The same for keys whose value comes from elsewhere."""
+    problems: tuple[Problem, ...] = ()
+    """With paths in the file; if there are any, `data` is not complete."""
+
+    def written_at(self, path: Path, *, of_key: bool = False) -> Path:
+        """Where the file says what is at a path of `data`: the value, or with `of_key` the key that holds it."""
+        if of_key and path[:-1]:
+            return self.keys.get(path) or (*self.written_at(path[:-1]), path[-1])
+        for end in range(len(path), 0, -1):
+            if path[:end] in self.origins:
+                return (*self.origins[path[:end]], *path[end:])
+        return path
+
+    def lines(self, lines: Mapping[Path, int]) -> dict[Path, int]:
+        """The line of each path, also of those that only `data` has."""
+        return {**lines, **{path: line_of(at, lines) for path, at in self.origins.items()}}
+
+
+@dataclass(frozen=True)
+class _Entry:
+    held: Node
+    made: Made | None = None
+    """Set if a matrix made it."""
+
+
+def expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
+    """Replaces the shorthands of a file; pure. A file without any comes back as it is.
+
+    Args:
+        data: the file; its matrices fit `Matrix`, and `defaults` is a table.
+        lines: line of each path, for problems that name two lines.
+    """
+    raw_benchmarks = data.get("benchmarks")
+    uses_for = any(isinstance(one, Mapping) and FOR in one for one in _list(raw_benchmarks))
+    if not uses_for and not any(key in data for key in SHORTHANDS):
+        return Expanded(data)
+    problems: list[Problem] = []
+    entries: dict[Kind, list[_Entry]] = {
+        "configurations": list(_with_defaults(data, problems)),
+        "benchmarks": [
+            _Entry(node(one, ("benchmarks", place))) for place, one in enumerate(_list(data.get("benchmarks")))
+        ],
+    }
+    defaults = node(data.get("defaults", {}), ("defaults",))
+    for place, raw in enumerate(_list(data.get("matrix"))):
+        kind: Kind = raw.get("makes", "configurations")
+        below = defaults if kind == "configurations" else Node({}, ())
+        made, wrong = made_by(raw, ("matrix", place), below)
+        problems += wrong
+        entries[kind] += [_Entry(one.entry, one) for one in made]
+    for kind, found in entries.items():
+        problems += _equal_names(kind, found, lines)
+    if not problems:
+        entries["benchmarks"] = _with_names(entries, problems)
+    rest = {key: value for key, value in data.items() if key not in SHORTHANDS}
+    lists: dict[str, list[Any]] = {
+        kind: [plain(one.held) for one in found]
+        for kind, found in entries.items()
+        if found and (kind not in data or isinstance(data[kind], list))
+    }
+    held = [
+        (path, inner)
+        for kind, found in entries.items()
+        for place, one in enumerate(found)
+        for path, inner in places(one.held, (kind, place))
+    ]
+    return Expanded(
+        data={**rest, **lists},
+        origins={path: inner.at for path, inner in held if path != inner.at},
+        keys={path: inner.key_at for path, inner in held if inner.key_at is not None},
+        problems=tuple(dict.fromkeys(problems)),
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _with_defaults(data: Mapping[str, Any], problems: list[Problem]) -> Iterator[_Entry]:
+    """The configurations written one by one. Placeholders in the defaults that they take over have no value here."""
+    defaults = node(data.get("defaults", {}), ("defaults",))
+    for place, raw in enumerate(_list(data.get("configurations"))):
+        own = node(raw, ("configurations", place))
+        if not isinstance(raw, Mapping):
+            yield _Entry(own)
+            continue
+        try:
+            held = filled(merged(defaults, escaped(own)), {})
+        except Unfilled as unfilled:
+            name = shown(raw.get("name"))
+            text = f"{unfilled.problem.text}; configuration {name} has no matrix: write the key there, or use a matrix"
+            problems.append(Problem(unfilled.problem.path, text))
+            held = own
+        yield _Entry(held or own)
+
+
+def _equal_names(kind: Kind, entries: list[_Entry], lines: Mapping[Path, int]) -> Iterator[Problem]:
+    """Names that a matrix makes and that something else has, too. Two that are written out are found by `rules`."""
+    first: dict[str, _Entry] = {}
+    for one in entries:
+        table = one.held.value if isinstance(one.held.value, dict) else {}
+        name = table.get("name", table.get("uses") if kind == "benchmarks" else None)
+        if name is None or not isinstance(name.value, str):
+            continue
+        other = first.setdefault(name.value, one)
+        if other is one or one.made is None:
+            continue
+        at, said = (*one.held.at, "name"), shown(name.value)
+        if other.made is not None and other.held.at == one.held.at:
+            text = f"{said} is made twice, by {other.made.of} and by {one.made.of}; use every axis in the name"
+        else:
+            line = line_of((*other.held.at, "name"), lines)
+            text = f"{said} is made for {one.made.of}, but line {line} has this name, too; names must be unique"
+        yield Problem(at, text)
+
+
+def _with_names(entries: Mapping[Kind, list[_Entry]], problems: list[Problem]) -> list[_Entry]:
+    """The benchmarks with the names of the configurations that their `for` chooses."""
+    plains = [plain(one.held) for one in entries["configurations"]]
+    tables = [one if isinstance(one, Mapping) else {} for one in plains]
+    facts = [facts_of(one) for one in tables]
+    found = []
+    for one in entries["benchmarks"]:
+        table = one.held.value
+        if not isinstance(table, dict) or FOR not in table:
+            found.append(one)
+            continue
+        at = table[FOR].at
+        try:
+            names = [tables[place].get("name") for place in _chosen(table, facts)]
+        except NotASelection as error:
+            problems.append(Problem(at, str(error)))
+            names = []
+        rest = {key: value for key, value in table.items() if key != FOR}
+        rest["configurations"] = Node([Node(name, at) for name in names], at)
+        found.append(_Entry(Node(rest, one.held.at), one.made))
+    return found
+
+
+def _chosen(benchmark: Mapping[str, Node], facts: Sequence[Facts]) -> list[int]:
+    selection = plain(benchmark[FOR])
+    if "configurations" in benchmark:
+        raise NotASelection("a benchmark has `for` or `configurations`, not both; remove one")
+    if not isinstance(selection, str):
+        expected = 'expected: a selection in quotes, as "aws and not vcpus:8"'
+        raise NotASelection(f"{shown(selection)} is not allowed; {expected}")
+    try:
+        return chosen(selection, facts)
+    except NotASelection as error:
+        raise NotASelection(f"{shown(selection)}: {error}") from error

@@ -1,0 +1,139 @@
+"""Placeholders: `{type}` in the text of a matrix or of [defaults] stands for a value that differs by configuration.
+
+A text that is one placeholder and nothing else takes the value with its type, so that `size = "{size}"` may become a
+number or a table. `{size?}` may lack a value: then its key is left out. `{type:slug}` is written as names are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from string import Formatter
+from typing import Any
+
+from nephoscope.study.explain import Problem
+from nephoscope.study.locate import Path
+from nephoscope.study.nodes import Node, plain
+from nephoscope.study.suggest import nearest, shown
+
+VARIABLE = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+_SLUG = "slug"
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9.]+")
+_EXPECTED = "expected: `{name}`, `{name?}` or `{name:slug}`, with lower-case letters, digits and _; write a brace as {{"
+
+
+class Unfilled(Exception):
+    """A placeholder that cannot be filled in."""
+
+    def __init__(self, path: Path, text: str, lacking: str | None = None) -> None:
+        super().__init__(text)
+        self.problem = Problem(path, text)
+        self.lacking = lacking
+        """Name of the placeholder that has no value."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Literal text, then a placeholder; `name` is None at the end of a text."""
+
+    literal: str
+    name: str | None = None
+    optional: bool = False
+    slug: bool = False
+
+
+def names_in(held: Node) -> set[str]:
+    """Names of all placeholders inside a value.
+
+    Raises:
+        Unfilled: a text has braces that are no placeholder.
+    """
+    if isinstance(held.value, dict):
+        return {name for inner in held.value.values() for name in names_in(inner)}
+    if isinstance(held.value, list):
+        return {name for inner in held.value for name in names_in(inner)}
+    return {part.name for part in _parts(held) if part.name} if isinstance(held.value, str) else set()
+
+
+def filled(held: Node, values: Mapping[str, Node], waiting: tuple[str, ...] = ()) -> Node | None:
+    """The value with its placeholders filled in; None: an optional one has no value, so leave the key out.
+
+    Args:
+        held: tables, lists and texts.
+        values: by name of the placeholder; they may hold placeholders themselves.
+        waiting: names whose values are being filled in.
+
+    Raises:
+        Unfilled: a placeholder has no value or contains itself, or a table stands inside a text.
+    """
+    if isinstance(held.value, dict):
+        table = {key: filled(inner, values, waiting) for key, inner in held.value.items()}
+        return Node({key: inner for key, inner in table.items() if inner is not None}, held.at)
+    if isinstance(held.value, list):
+        elements = [filled(inner, values, waiting) for inner in held.value]
+        return Node([inner for inner in elements if inner is not None], held.at)
+    return _filled_text(held, values, waiting) if isinstance(held.value, str) else held
+
+
+def _filled_text(held: Node, values: Mapping[str, Node], waiting: tuple[str, ...]) -> Node | None:
+    parts = list(_parts(held))
+    if len(parts) == 1 and parts[0].name and not parts[0].literal and not parts[0].slug:
+        value = _value(parts[0], held, values, waiting)
+        return value and replace(value, key_at=held.at)
+    found = [(part, _value(part, held, values, waiting) if part.name else None) for part in parts]
+    text = "".join(part.literal + (_as_text(part, value, held) if value else "") for part, value in found)
+    first = next((value.at for _, value in found if value), held.at)
+    return Node(text, first, key_at=held.at)
+
+
+def _value(part: _Part, held: Node, values: Mapping[str, Node], waiting: tuple[str, ...]) -> Node | None:
+    name = part.name or ""
+    if name in waiting:
+        chain = " -> ".join(f"{{{one}}}" for one in (*waiting[waiting.index(name) :], name))
+        raise Unfilled(held.at, f"the values of placeholders contain each other: {chain}")
+    if name in values:
+        return filled(values[name], values, (*waiting, name))
+    if part.optional:
+        return None
+    near = nearest(name, values)
+    there = f"there are: {', '.join(values)}" if values else "only a [[matrix]] gives values to placeholders"
+    hint = f"did you mean `{{{near}}}`?" if near else there
+    raise Unfilled(held.at, f"nothing gives a value to `{{{name}}}`; {hint}", lacking=name)
+
+
+def _as_text(part: _Part, value: Node, held: Node) -> str:
+    if isinstance(value.value, dict | list):
+        text = f"the value of `{{{part.name}}}` is {shown(plain(value))}, which cannot be part of a text"
+        raise Unfilled(held.at, text)
+    text = written(value.value)
+    return _NOT_IN_NAMES.sub("-", text.lower()) if part.slug else text
+
+
+def escaped(held: Node) -> Node:
+    """The value with its braces written so that they stay braces when it is filled in."""
+    if isinstance(held.value, dict):
+        return Node({key: escaped(inner) for key, inner in held.value.items()}, held.at)
+    if isinstance(held.value, list):
+        return Node([escaped(inner) for inner in held.value], held.at)
+    text = held.value
+    return Node(text.replace("{", "{{").replace("}", "}}"), held.at) if isinstance(text, str) else held
+
+
+def written(value: Any) -> str:
+    """A scalar as a name or a key of `by` shows it: 8, 1.5, true, gp3."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _parts(held: Node) -> Iterator[_Part]:
+    text: str = held.value
+    try:
+        pieces = list(Formatter().parse(text))
+    except ValueError as error:
+        raise Unfilled(held.at, f"{shown(text)} has a brace that belongs to no placeholder; {_EXPECTED}") from error
+    for literal, field, spec, conversion in pieces:
+        if field is None:
+            yield _Part(literal)
+            continue
+        name = field.removesuffix("?")
+        if not VARIABLE.fullmatch(name) or conversion or spec not in ("", _SLUG):
+            raise Unfilled(held.at, f"`{{{field}{f':{spec}' if spec else ''}}}` is not a placeholder; {_EXPECTED}")
+        yield _Part(literal, name, optional=field.endswith("?"), slug=spec == _SLUG)
