@@ -15,7 +15,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -102,8 +102,14 @@ class Trial:
 class ResultsFolder:
     """`results/<study>/`. Nothing else in nephoscope knows a file name in it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, only: frozenset[str] | None = None) -> None:
         self.path = path
+        self._only = only
+        """Ids of the trials that `planned` yields; None: all of the plan."""
+
+    def only(self, trials: Collection[str]) -> "ResultsFolder":
+        """The same folder for somebody who works on these trials of its plan alone."""
+        return ResultsFolder(self.path, frozenset(trials))
 
     @classmethod
     def existing(cls, path: Path) -> "ResultsFolder":
@@ -257,9 +263,10 @@ class ResultsFolder:
         return Trial(self.path / "trials" / trial_id)
 
     def planned(self) -> Iterator[tuple[PlannedTrial, Trial]]:
-        """Every planned trial with its folder, in the plan's order."""
+        """Every planned trial with its folder, in the plan's order; see `only`."""
         for planned in self.plan().trials:
-            yield planned, self.trial(planned.intent.id)
+            if self._only is None or planned.intent.id in self._only:
+                yield planned, self.trial(planned.intent.id)
 
     def looks(self) -> list[Look]:
         """In the order of their blocks; empty: the study takes none, or has not come that far."""
