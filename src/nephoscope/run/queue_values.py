@@ -35,7 +35,7 @@ class PlainValues(Serializer):
     def serialize(self, data: Any) -> str:
         """Raises TypeError for any other object."""
         if isinstance(data, BaseException):
-            data = {_ERROR: [type(data).__name__, str(data)[: MAX_CHARACTERS // 10]]}
+            data = {_ERROR: f"{type(data).__name__}: {str(data)[: MAX_CHARACTERS // 10]}"}
         return json.dumps(data, allow_nan=False)
 
     @override
@@ -48,8 +48,7 @@ class PlainValues(Serializer):
         except (ValueError, RecursionError) as error:
             raise ForeignQueue("a value that is not JSON") from error
         if isinstance(value, dict) and value.keys() == {_ERROR}:
-            kind, text = value[_ERROR]
-            return StoredError(f"{kind}: {text}")
+            return StoredError(value[_ERROR])
         return value
 
 
