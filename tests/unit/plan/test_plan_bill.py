@@ -18,7 +18,7 @@ replicates = 4
 PLACEMENT
 clouds.aws = { image = "ami-1", ingress = "203.0.113.7/32", identity = "profile" }
 clouds.azure = { image = "a:b:c:1", ingress = "203.0.113.7/32", reach = "private", subnet = "/subscriptions/s/subnet" }
-clouds.gcp = { image = "projects/p/global/images/i", ingress = "203.0.113.7/32" }
+clouds.gcp = { image = "projects/p/global/images/i", ingress = "203.0.113.7/32", identity = "a@p" }
 
 [defaults]
 database = { system = "cockroachdb", version = "22.1.6" }
@@ -144,10 +144,10 @@ def test_it_fits_a_terminal(found: Bill) -> None:
     needs = quotas(study(), planned, 24)
     lines = [*bill_lines(found), *stop_lines(planned, found), *quota_lines(needs, 24)]
     assert max(map(len, lines)) <= WIDTH
-    text = "\n".join(lines)
+    text = " ".join(line.strip() for line in lines)
     assert "dollars: on-demand prices of machines and their volumes in us-east-1, eastus, us-east4" in text
     assert "loading data takes most" in text
-    assert "16 trials need data, which 6 trials must load" in text.replace("\n  ", " ")
+    assert "16 trials need data, which 6 trials must load" in text
     assert "vCPUs of DSv5" in text
     assert f"${found.total.total.usd:,.0f}" in text
 
