@@ -95,7 +95,7 @@ def expand(
                 continue
             entry, place = entries[label], ((block - 1) * len(fitting) + position, position)
             intent = _intent(study, subjects[name], entry, block, place)
-            duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes)
+            duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes).total_s
             per_hour_usd = quotes[name].price_usd
             cost_usd = None if per_hour_usd is None else per_hour_usd * (duration_s / SECONDS_PER_HOUR)
             trials.append(PlannedTrial(intent=intent, expected_duration_s=duration_s, price_usd=cost_usd))

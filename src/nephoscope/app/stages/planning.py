@@ -10,8 +10,10 @@ from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
 from nephoscope.model.records import Plan
+from nephoscope.plan.bill import Bill, bill_of
 from nephoscope.plan.cut import Cut, part_of
 from nephoscope.plan.expand import expand
+from nephoscope.plan.quotas import RegionNeeds, needs_of
 from nephoscope.plan.space import Footprint, check_space
 from nephoscope.providers.cloud.check import require_possible
 from nephoscope.study.load import expanded_text, load_study
@@ -54,6 +56,16 @@ def plan(study: Study, *, scale: float | None = None, part: Study | None = None)
 def cut_out(study: Study, cut: Cut) -> Study | None:
     """What is cut out of a study; None: all of it. See `part_of`."""
     return part_of(study, BENCHMARKS, cut) if cut else None
+
+
+def bill(study: Study, planned: Plan) -> Bill:
+    """What the hours and dollars of a plan go into."""
+    return bill_of(study, planned, BENCHMARKS)
+
+
+def quotas(study: Study, planned: Plan, clusters: int) -> list[RegionNeeds]:
+    """What it needs in each region of each cloud, with so many clusters at once."""
+    return needs_of(study, planned, clusters)
 
 
 ASSUMED_CV = 0.02
