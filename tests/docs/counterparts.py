@@ -47,8 +47,13 @@ class Ours:
     section: str
     draw: "partial[Any]"
     """Takes a `Book`, gives a figure, a table or None. Rows with equal arguments show panels of one figure."""
-    panel: str = ""
-    """Start of the title of the panel that shows it; empty: the figure as a whole."""
+    named: str = ""
+    """Start of the title of the panel that shows it, with the sources' name of a cloud; empty: the whole figure."""
+
+    @property
+    def panel(self) -> str:
+        """The same as our figures write it."""
+        return self.named.replace("GCP", "Google Cloud")
 
     @property
     def path(self) -> str:

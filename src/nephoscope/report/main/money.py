@@ -212,7 +212,7 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
         [
             (
                 "",
-                ranking_text(shown, scale),
+                ranking_text(shown, scale, palette),
                 bars(shown, scale, axis, palette),
             )
         ],
@@ -235,7 +235,7 @@ def bars(statistics: Sequence[Statistic], scale: people.Scale, axis: str, palett
     return charts.bars([palette.called[one.configuration] for one in statistics], rows, axis, palette)
 
 
-def ranking_text(statistics: Sequence[Statistic], scale: people.Scale) -> str:
+def ranking_text(statistics: Sequence[Statistic], scale: people.Scale, palette: Palette) -> str:
     """A ranking as a sentence."""
-    named = ", ".join(f"{one.configuration} {scale.text(one.median)}" for one in statistics[:6])
+    named = ", ".join(f"{palette.called[one.configuration]} {scale.text(one.median)}" for one in statistics[:6])
     return f"Bars, best first: {named}" + (f"; and {len(statistics) - 6} more." if len(statistics) > 6 else ".")
