@@ -13,7 +13,7 @@ from nephoscope.report.figures.counted_metrics import curves_of
 from nephoscope.report.figures.distributions import BINS, throughput_histogram
 from nephoscope.report.figures.dollars import dollars
 from nephoscope.report.figures.memory import consistency
-from nephoscope.report.figures.network import throughput_ranges
+from nephoscope.report.figures.network import ranges_of, throughput_ranges
 from nephoscope.report.figures.results import all_steps, maximum, of_databases, results_of
 from nephoscope.report.figures.round_trips import round_trips
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
@@ -198,7 +198,9 @@ def test_pairs_of_regions_stand_beside_the_speed_of_light() -> None:
     for spec in specs(far).values():
         (light,) = spec["datasets"]["light"]
         assert all(light["floor"] < one["shortest"] <= one["median"] for one in spec["datasets"]["rows"])
-    ranges = throughput_ranges(of, benchmark(of, "multi-stream"), headlines(benchmark(of, "multi-stream"))[0])
+    streams = benchmark(of, "multi-stream")
+    throughput = headlines(streams)[0]
+    ranges = throughput_ranges(of, streams, throughput, ranges_of(of.lookup, streams, throughput))
     assert len(specs(ranges)) == 6
     assert sum(len(one["datasets"]["rows"]) for one in specs(ranges).values()) == 64
 

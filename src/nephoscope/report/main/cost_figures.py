@@ -7,7 +7,7 @@ import altair as alt
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.report import format as people
-from nephoscope.report.figures import theme
+from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.dollars import money_interval
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
 from nephoscope.report.main import charts
@@ -52,7 +52,13 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
             (
                 "",
                 f"Bars of {axis}: {spoken}.",
-                charts.bars([palette.called[name] for name in names], rows, axis, palette),
+                row_charts.bars(
+                    [palette.called[name] for name in names],
+                    rows,
+                    axis,
+                    palette.encoding,
+                    height=charts.height(len(names)),
+                ),
             )
         ],
         key=palette.key(names),

@@ -9,7 +9,7 @@ from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
-from nephoscope.report.figures import theme
+from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.spec import Spec
 from nephoscope.report.figures.ticks import linear_ticks, log_ticks
 from nephoscope.report.lookup import Lookup, unique
@@ -232,7 +232,8 @@ def bars(statistics: Sequence[Statistic], scale: people.Scale, axis: str, palett
         }
         for one in statistics
     ]
-    return charts.bars([palette.called[one.configuration] for one in statistics], rows, axis, palette)
+    names = [palette.called[one.configuration] for one in statistics]
+    return row_charts.bars(names, rows, axis, palette.encoding, height=charts.height(len(names)))
 
 
 def ranking_text(statistics: Sequence[Statistic], scale: people.Scale, palette: Palette) -> str:
