@@ -58,11 +58,8 @@ def _unpriced(study: Study) -> Iterator[tuple[Path, str]]:
     for index, one in enumerate(study.configurations):
         missing = quote(one, 1).missing
         if missing is not None and missing.kind == "not in the price book":
-            yield (
-                ("configurations", index, *_place_of_type(one)),
-                f"{missing.what}: set price_usd_per_hour, or see `nephoscope prices show` for the types that have a "
-                "price",
-            )
+            then = "set price_usd_per_hour, or see `nephoscope prices show` for the types that have a price"
+            yield ("configurations", index, *_place_of_type(one)), f"{missing.what}: {then}"
 
 
 def _place_of_type(configuration: Configuration) -> tuple[str, ...]:

@@ -32,13 +32,13 @@ _ENDS = {"low": "_min_1s", "middle": "_median_1s", "high": "_max_1s"}
 
 def network_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """The figures of a benchmark; empty if it does not measure the network."""
-    ranged = [(metric, found) for metric in row.metrics if (found := ranges_of(book.lookup, row, metric))]
+    ranged = [(metric, ranges) for metric in row.metrics if (ranges := ranges_of(book.lookup, row, metric))]
     found = [
         *round_trips(book, row),
         *(latency_histogram(book, row, metric) for metric in row.metrics if metric.name in _ROUND_TRIPS),
         *(throughput_histogram(book, row, metric) for metric in row.metrics if metric.unit == _BITS),
-        *(throughput_ranges(book, row, metric, found) for metric, found in ranged),
-        *(throughput_by_second(book, row, metric, found) for metric, found in ranged),
+        *(throughput_ranges(book, row, metric, ranges) for metric, ranges in ranged),
+        *(throughput_by_second(book, row, metric, ranges) for metric, ranges in ranged),
         *(curves_figure(book, row, [curve]) for curve in curves_of(row.metrics) if curve.counted == "streams"),
     ]
     return present(found)
