@@ -202,7 +202,7 @@ def test_pairs_of_regions_stand_beside_the_speed_of_light() -> None:
     throughput = headlines(streams)[0]
     ranges = throughput_ranges(of, streams, throughput, ranges_of(of.lookup, streams, throughput))
     assert len(specs(ranges)) == 6
-    assert sum(len(one["datasets"]["rows"]) for one in specs(ranges).values()) == 64
+    assert sum(len(one["datasets"]["rows"]) for one in specs(ranges).values()) == 66
 
 
 def test_a_run_between_regions_costs_what_both_directions_cost() -> None:
