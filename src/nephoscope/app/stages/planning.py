@@ -11,6 +11,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
 from nephoscope.model.records import Plan
 from nephoscope.plan.expand import expand
+from nephoscope.plan.raw import check_raw
 from nephoscope.plan.space import Footprint, check_space
 from nephoscope.providers.cloud.check import require_possible
 from nephoscope.study.load import expanded_text, load_study
@@ -40,13 +41,15 @@ def plan(study: Study, *, scale: float | None = None) -> Plan:
     """study -> plan; `scale` of sizes and run times, see `expand`.
 
     Raises:
-        InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, or data do not
-            fit on its disks.
+        InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, data do not fit
+            on its disks, or a raw disk is needed that it does not have.
     """
     for configuration in study.configurations:
         require_possible(configuration)
     planned = expand(study, BENCHMARKS, scale=scale)
-    check_space(planned, BENCHMARKS, _footprints(study))
+    footprints = _footprints(study)
+    check_raw(planned, BENCHMARKS, footprints, study.placement)
+    check_space(planned, BENCHMARKS, footprints)
     return planned
 
 
