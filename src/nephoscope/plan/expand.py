@@ -95,7 +95,7 @@ def expand(
                 continue
             entry, place = entries[label], ((block - 1) * len(fitting) + position, position)
             intent = _intent(study, subjects[name], entry, block, place)
-            duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes)
+            duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes).total_s
             per_hour_usd = quotes[name].price_usd
             cost_usd = None if per_hour_usd is None else per_hour_usd * (duration_s / SECONDS_PER_HOUR)
             trials.append(PlannedTrial(intent=intent, expected_duration_s=duration_s, price_usd=cost_usd))
@@ -107,7 +107,7 @@ def expand(
         stop=study.stop,
         expected_duration_s=math.fsum(trial.expected_duration_s for trial in trials),
         price_usd=math.fsum(prices_usd) if len(prices_usd) == len(trials) else None,
-        unpriced=[f"{name}: {found.reason_missing}" for name, found in quotes.items() if found.reason_missing],
+        unpriced=[f"{name}: {found.missing}" for name, found in quotes.items() if found.missing],
         warnings=[
             *_scaled(entries.values()),
             *before.notes(),

@@ -189,11 +189,17 @@ def plan(
     only: Only = None,
     types: Types = None,
     like: Like = None,
+    max_clusters: MaxClusters = 1,
     rows: Rows = False,
     expanded: Expand = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a study would measure and could decide, for how long and for how many dollars. Starts nothing."""
+    """Show what a study would measure and could decide, for how long and for how many dollars. Starts nothing.
+
+    For clouds it also shows what the hours and dollars go into, and the quotas that the machines need. --json has all
+    of it.
+    """
+    from nephoscope.app import bill as bills
     from nephoscope.app import planned as words
     from nephoscope.app.stages import planning
     from nephoscope.app.stages.advice import warnings_with_lines
@@ -204,19 +210,24 @@ def plan(
     text = read_text(study)
     loaded = planning.load(text, str(study))
     planned = planning.plan(loaded, scale=scale, part=planning.cut_out(loaded, _cut(only, types)))
-    if as_json:
-        print_json(planned)
-        return
     if rows:
         print_rows(words.ROW_HEADERS, words.rows(planned))
         return
+    bill, needs = planning.bill(loaded, planned), planning.quotas(loaded, planned, max_clusters)
+    if as_json:
+        print_json({**planned.model_dump(mode="json", by_alias=True), "bill": bill, "quotas": needs})
+        return
     for line in words.summary(planned):
         say(line)
-    print_table(words.HEADERS, words.groups(planned))
+    details = [*bills.bill_lines(bill)]
+    for line in (*details, *bills.stop_lines(planned, bill), *bills.quota_lines(needs, max_clusters)):
+        say(line)
+    if not details:
+        print_table(words.HEADERS, words.groups(planned))
     for line in planning.decides(planned, _analysed(like), "" if like is None else str(like)):
         say(line)
     _warn(planned)
-    for warning in warnings_with_lines(text, str(study), loaded, planned, _cpus_here()):
+    for warning in warnings_with_lines(text, str(study), loaded, _cpus_here()):
         tell(f"warning: {warning}", style="yellow")
     tell(f"every trial: nephoscope plan {study} --rows", style="dim")
 
