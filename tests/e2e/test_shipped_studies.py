@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "studies").glob("*.toml"))
 ON_CLOUDS = {
     "cloud-report-2018": 102,
-    "cloud-report-2020": 726,
+    "cloud-report-2020": 756,
     "cloud-report-2022": 5562,
     "small-against-large": 72,
 }
