@@ -18,7 +18,7 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
-from nephoscope.report.format import Scale, scale_for
+from nephoscope.report.format import FEW_DIGITS, MAX_DIGITS, Scale, scale_for
 from nephoscope.report.limits import MAX_DRAWN_VALUES, MAX_TRIALS
 
 WITHOUT_COMMITMENT = ("on-demand", "stated")
@@ -168,13 +168,19 @@ class Lookup:
         best = best_first(self.statistics_of(benchmark, metric.name), metric)
         return [one.configuration for one in best] + missing
 
-    def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
+    def brief_scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
+        """`scale` for the main page, with fewer digits."""
+        return self.scale(benchmark, metric, per_cpu=per_cpu, digits=FEW_DIGITS)
+
+    def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False, digits: int = MAX_DIGITS) -> Scale:
         """How to write the values of this metric, the same for every configuration."""
         rows = self.statistics_of(benchmark, metric.name, per_cpu=per_cpu)
         values: list[float] = [row.median for row in rows]
         if not values:
             values = [row.value for row in self.values.get((benchmark, metric.name), [])]
-        return scale_for(metric.unit, values, [(row.high - row.low) / 2 for row in rows], metric=metric.name)
+        return scale_for(
+            metric.unit, values, [(row.high - row.low) / 2 for row in rows], metric=metric.name, digits=digits
+        )
 
 
 def best_first(statistics: Iterable[Statistic], metric: Metric) -> list[Statistic]:

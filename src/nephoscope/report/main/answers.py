@@ -17,7 +17,9 @@ from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
 
 MAX_WINNERS = 3
-"""More configurations than this are counted, not named."""
+"""Up to so many configurations of which one is the best answer the question, whatever their number."""
+MAX_LEADERS, MAX_SHARE = 6, 1 / 3
+"""More than so many, or a larger share of all, are no answer."""
 MACHINES_ALONE: frozenset[Scope] = frozenset({"this machine", "these machines"})
 """Scopes of answers that hold for the machines that were measured, and perhaps not for others of their types."""
 State = Literal["decided", "tie", "open"]
@@ -108,13 +110,32 @@ def _undecided_of(count: int, why: str, caution: str = "") -> Answer:
     return Answer("open", "Not decided", clause, f"{count:,}", f"configurations; {why}", caution=caution)
 
 
+def _single_runs(question: Question, of: int, caution: str) -> Answer:
+    """The configuration that leads, where each was measured once."""
+    first = question.rows[0]
+    name, extreme = question.names[first.configuration], _extreme(question.metric)
+    value = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric).text(first.median)
+    why = "each was measured once, so nothing is decided"
+    clause = f"the {extreme} single run of {of:,} is {value}, of {name}; {why}"
+    return Answer(
+        "open", name, clause, value, f"the {extreme} single run of {of:,}; {why}", caution=caution,
+        winners=(first.configuration,),
+    )  # fmt: skip
+
+
+def _extreme(metric: Metric) -> str:
+    return "highest" if metric.direction is Direction.HIGHER else "lowest"
+
+
 def _alone(question: Question) -> Answer:
     (row,) = question.rows
-    scale = question.book.lookup.scale(question.benchmark.benchmark, question.metric)
+    scale = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric)
     name, value = question.names[row.configuration], scale.text(row.median)
+    lost = _without_value(question)
     if row.n == 1:
         about = "a single run, so nothing says how far to trust it"
-        return Answer("open", name, f"{name} has {value}: {about}", value, about, winners=(row.configuration,))
+        clause = f"{name} has {value}: {about}"
+        return Answer("open", name, clause, value, about, sure=lost, winners=(row.configuration,))
     interval = f"{scale.number(row.low)} to {scale.text(row.high)}"
     return Answer(
         "open",
@@ -123,9 +144,22 @@ def _alone(question: Question) -> Answer:
         value,
         f"median, n = {row.n:,}",
         interval=interval,
+        sure=lost,
         coverage=row.coverage,
         winners=(row.configuration,),
     )
+
+
+def _without_value(question: Question) -> str:
+    """What became of the others: '1 CPU: none of 6 trials usable.'."""
+    lookup, found = question.book.lookup, {row.configuration for row in question.rows}
+    tried = {name: lookup.trials_of(question.benchmark.benchmark, name) for name in lookup.configurations}
+    said = [
+        f"{question.names[name]}: none of {people.plural(len(rows), 'trial')} usable"
+        for name, rows in tried.items()
+        if rows and name not in found
+    ]
+    return f"{enumerated(said)}." if said else ""
 
 
 def _of_two(question: Question) -> Answer | None:
@@ -138,7 +172,7 @@ def _of_two(question: Question) -> Answer | None:
     caution, alpha = _sentence(row.note), question.book.lookup.study.levels.alpha
     one, other = question.names[first], question.names[second]
     if row.low is None:
-        why = f"n = {row.n_left:,} and {row.n_right:,} is too few for any claim"
+        why = f"{row.n_left:,} and {row.n_right:,} usable trials are too few to decide"
         return Answer("open", "Not decided", f"not decided between {one} and {other}: {why}", "", why, caution=caution)
     told = _Ratio.of(row, other)
     if row.verdict is ComparisonVerdict.BETTER:
@@ -162,9 +196,9 @@ def _of_two(question: Question) -> Answer | None:
 def _of_many(question: Question, best: BestRow) -> Answer:
     caution = " ".join(text for text in (_sentence(best.reason), _sentence(best.note)) if text)
     if best.method == "none":
-        once = best.n_most == 1
-        why = "each was measured once" if once else "too few of them were measured more than once"
-        return _undecided_of(best.of, why, caution)
+        if best.n_most == 1:
+            return _single_runs(question, best.of, caution)
+        return _undecided_of(best.of, "too few of them were measured more than once", caution)
     unknown = f" Of {question.called(best.open)}, too little is known." if best.open else ""
     candidates = (*best.best, *best.open)
     if len(candidates) == 1 and best.excluded:
@@ -180,22 +214,34 @@ def _of_many(question: Question, best: BestRow) -> Answer:
 
 def _group(question: Question, best: BestRow, candidates: Sequence[str], unknown: str, caution: str) -> Answer:
     """Several configurations that lead, or one of which is the best."""
-    count, named = len(candidates), len(candidates) <= MAX_WINNERS
-    counted = f"{count:,} configurations"
-    which = question.called(candidates, "and" if best.tied else "or") if named else counted
-    left = f"the other {best.excluded:,} {'is' if best.excluded == 1 else 'are'} worse" if best.excluded else ""
+    count = len(candidates)
+    named = count <= MAX_WINNERS or (count <= MAX_LEADERS and count <= MAX_SHARE * best.of)
+    left = _others_are_worse(best.excluded)
     worse = f"; {left}" if left else ""
+    if not named and not best.tied:
+        clause = f"{count:,} of {best.of:,} configurations may be the best"
+        return Answer(
+            "open", f"No winner: {count:,} of {best.of:,} may be the best", clause + worse, "",
+            "; ".join(part for part in (left, _detectable(best)[2:]) if part),
+            sure=_wrong("leave out the best", best.alpha) + unknown, caution=caution,
+        )  # fmt: skip
+    which = question.called(candidates, "and" if best.tied else "or") if named else f"{count:,} configurations"
     if best.tied:
         close = f"lead, within {best.margin_percent:g} % of each other"
         answer, clause, lead = f"A tie: {which}", f"{which} {close}{worse}", close
     else:
-        answer = f"Best: {'' if named else 'one of '}{which}"
-        clause, lead = f"the best of {best.of:,} is {'' if named else 'one of '}{which}{worse}", "may be the best"
+        answer, clause, lead = f"Best: {which}", f"the best of {best.of:,} is {which}{worse}", "may be the best"
     return Answer(
         "tie" if best.tied else "decided", answer, clause, f"{count:,} of {best.of:,}",
         "; ".join(part for part in (lead, left, _detectable(best)[2:]) if part),
         sure=_wrong("leave out the best", best.alpha) + unknown, caution=caution, winners=tuple(candidates),
     )  # fmt: skip
+
+
+def _others_are_worse(count: int) -> str:
+    if count < 2:
+        return "the other one is worse" if count else ""
+    return f"the other {count:,} are worse"
 
 
 def _winner(question: Question, best: BestRow, caution: str) -> Answer:
@@ -207,7 +253,7 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
     pair = question.pair(name, following) if following else None
     if pair is None or following is None or pair.verdict not in {ComparisonVerdict.BETTER, ComparisonVerdict.TIE}:
         row = next(row for row in question.rows if row.configuration == name)
-        scale = question.book.lookup.scale(question.benchmark.benchmark, question.metric)
+        scale = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric)
         interval, value = f"{scale.number(row.low)} to {scale.text(row.high)}", scale.text(row.median)
         about = f"median; the best of {best.of:,}"
         return Answer(
@@ -236,7 +282,7 @@ class _Ratio:
         """`second` is the name for a reader of the right side."""
         lower = "; lower is better" if row.direction is Direction.LOWER else ""
         known = row.low is not None and row.high is not None
-        interval = f"{people.ratio(row.low)} to {people.ratio(row.high)}" if known else ""
+        interval = people.ratio_interval(row.low, row.high) if known else ""
         return cls(row, f"as much as {second}{place}", lower, interval)
 
     @property

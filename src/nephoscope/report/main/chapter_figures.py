@@ -34,7 +34,7 @@ def ranking(
         return None
     drawn, most = [], max(len(found) for _, found in ranked)
     for board, found in ranked[:MAX_PANELS]:
-        scale = book.lookup.scale(board.row.benchmark, board.metric, per_cpu=per_cpu)
+        scale = book.lookup.brief_scale(board.row.benchmark, board.metric, per_cpu=per_cpu)
         shown = found[:top]
         axis = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(board.metric.direction)}"
         spec = bars(shown, scale, axis, palette)
@@ -76,7 +76,7 @@ def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
     clouds = {name: many[:TOP_OF_CLOUD] for name, many in by_cloud.items() if name != UNKNOWN}
     if len(clouds) < 2 or len(found) <= FEW:
         return None
-    scale = book.lookup.scale(board.row.benchmark, board.metric)
+    scale = book.lookup.brief_scale(board.row.benchmark, board.metric)
     axis = f"{unit_text(scale)}, {direction_text(board.metric.direction)}"
     most = max(len(many) for many in clouds.values())
     drawn = [

@@ -71,7 +71,7 @@ def _in_turn(questions: Sequence[Question]) -> list[Question]:
 
 def _card(question: Question, answer: Answer) -> Card:
     book, benchmark, metric = question.book, question.benchmark, question.metric
-    scale = book.lookup.scale(benchmark.benchmark, metric)
+    scale = book.lookup.brief_scale(benchmark.benchmark, metric)
     first = [row for row in question.rows if row.configuration in answer.winners]
     ordered = first[:MAX_BARS] + [row for row in question.rows if row.configuration not in answer.winners]
     drawn = bars(book.lookup, ordered, scale, dict(question.names))

@@ -51,7 +51,7 @@ def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | No
     if not plain:
         return None
     per_cpu = lookup.statistics.get((row.benchmark, metric.name, True), {})
-    scale, of_cpu = lookup.scale(row.benchmark, metric), lookup.scale(row.benchmark, metric, per_cpu=True)
+    scale, of_cpu = lookup.brief_scale(row.benchmark, metric), lookup.brief_scale(row.benchmark, metric, per_cpu=True)
     return {
         "name": f"{row.benchmark}/{metric.name}",
         "benchmark": row.benchmark,
