@@ -8,6 +8,7 @@ from functools import cached_property
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.price_rows import CostRow, PricePerformance
+from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import (
     BenchmarkRow,
@@ -135,6 +136,17 @@ class Lookup:
     def prices_of(self, benchmark: str, metric: str) -> list[PricePerformance]:
         """What a unit of the metric costs on that basis; empty without prices, or where less is better."""
         return self.price_boards.get((benchmark, metric, self.basis or ""), [])
+
+    def sold(self, unit: str) -> PricedQuantity:
+        """How much of a metric with this unit a price is quoted for, the same over the whole report."""
+        return priced_quantity(unit, self._least_usd.get(unit, 0.0))
+
+    @cached_property
+    def _least_usd(self) -> Mapping[str, float]:
+        found: dict[str, float] = {}
+        for row in self.study.price_performance:
+            found[row.unit] = min(row.usd_per_unit, found.get(row.unit, row.usd_per_unit))
+        return found
 
     @cached_property
     def described(self) -> Mapping[str, ConfigurationRow]:

@@ -3,6 +3,7 @@
 Every claim is a stored answer: `best` for three or more configurations, `comparisons` for two, `statistics` for one.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic
 from nephoscope.report import format as people
 from nephoscope.report.lookup import best_first, headlines
+from nephoscope.report.main.boards import in_order
 from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
 
@@ -77,7 +79,7 @@ class Question:
 
 
 def questions_of(book: Book) -> list[Question]:
-    """Every headline metric with values, in the order of the benchmarks."""
+    """Every headline metric with values, in the order of cards."""
     names = names_of(book.lookup)
     overall = {
         (row.benchmark, row.metric): row
@@ -85,7 +87,7 @@ def questions_of(book: Book) -> list[Question]:
         if row.view == "plain" and row.scope == "overall"
     }
     found = []
-    for benchmark in book.lookup.study.benchmarks:
+    for benchmark in in_order(book.lookup):
         for metric in headlines(benchmark):
             rows = best_first(book.lookup.statistics_of(benchmark.benchmark, metric.name), metric)
             best = overall.get((benchmark.benchmark, metric.name))
@@ -250,8 +252,8 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
     called, sure = question.names[name], _wrong_winner(best.alpha)
     first = f"the best of {best.of:,} is {called}, with"
     following = next((row.configuration for row in question.rows if row.configuration != name), None)
-    pair = question.pair(name, following) if following else None
-    if pair is None or following is None or pair.verdict not in {ComparisonVerdict.BETTER, ComparisonVerdict.TIE}:
+    told = _lead(question, name, following, f", the next of {best.of:,}") if following else None
+    if told is None:
         row = next(row for row in question.rows if row.configuration == name)
         scale = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric)
         interval, value = f"{scale.number(row.low)} to {scale.text(row.high)}", scale.text(row.median)
@@ -260,7 +262,6 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
             "decided", f"Best: {called}", f"{first} a median of {value} ({interval})", value, about, interval, sure,
             caution, row.coverage, winners=(name,),
         )  # fmt: skip
-    told = _Ratio.of(pair, question.names[following], f", the next of {best.of:,}")
     if best.close:
         sure = f"Within {best.margin_percent:g} % of it: {question.called(best.close)}. {sure}"
     return told.answer(
@@ -268,28 +269,52 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
     )
 
 
+def _lead(question: Question, first: str, second: str, place: str) -> "_Ratio | None":
+    """The first as a multiple of the second, if that is decided; of large studies only the ranks' intervals are stored.
+
+    These hold for all pairs at once, so they are wider.
+    """
+    pair, called = question.pair(first, second), question.names[second]
+    if pair is not None:
+        decided = pair.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.TIE}
+        return _Ratio.of(pair, called, place) if decided else None
+    wanted = (question.benchmark.benchmark, question.metric.name)
+    rows = (row for row in question.book.lookup.study.rank_intervals if (row.benchmark, row.metric) == wanted)
+    stored = next(rows, None)
+    gap = None if stored is None or stored.signs_only else stored.gap(first, second)
+    if gap is None or gap[0] <= gap[1]:
+        return None
+    lower = question.metric.direction is Direction.LOWER
+    middle, half = (-gap[0] if lower else gap[0]), gap[1]
+    return _Ratio(
+        math.exp(middle), f"as much as {called}{place}", "; lower is better" if lower else "",
+        people.ratio_interval(math.exp(middle - half), math.exp(middle + half)),
+        1 - question.book.lookup.study.levels.alpha,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class _Ratio:
-    """A comparison in words, as a multiple of the second configuration."""
+    """A configuration as a multiple of the second one, in words."""
 
-    row: Comparison
+    ratio: float
     about: str
     lower: str
     interval: str
+    coverage: float | None
 
     @classmethod
     def of(cls, row: Comparison, second: str, place: str = "") -> "_Ratio":
         """`second` is the name for a reader of the right side."""
         lower = "; lower is better" if row.direction is Direction.LOWER else ""
-        known = row.low is not None and row.high is not None
-        interval = people.ratio_interval(row.low, row.high) if known else ""
-        return cls(row, f"as much as {second}{place}", lower, interval)
+        interval = "" if row.low is None or row.high is None else people.ratio_interval(row.low, row.high)
+        return cls(row.ratio, f"as much as {second}{place}", lower, interval, row.coverage)
 
     @property
     def words(self) -> str:
         """'1.91× as much as 1 CPU (1.77× to 2.05×; lower is better)'."""
         said = self.interval + self.lower if self.interval else self.lower.removeprefix("; ")
-        return f"{people.ratio(self.row.ratio)} {self.about}" + (f" ({said})" if said else "")
+        return f"{people.ratio(self.ratio)} {self.about}" + (f" ({said})" if said else "")
 
     def answer(
         self, state: State, answer: str, clause: str, *, sure: str, caution: str, about: str = "",
@@ -297,8 +322,8 @@ class _Ratio:
     ) -> Answer:  # fmt: skip
         """An answer whose number is this ratio."""
         return Answer(
-            state, answer, clause, people.ratio(self.row.ratio), (about or self.about) + self.lower, self.interval,
-            sure, caution, self.row.coverage, of_ratio=True, winners=winners,
+            state, answer, clause, people.ratio(self.ratio), (about or self.about) + self.lower, self.interval,
+            sure, caution, self.coverage, of_ratio=True, winners=winners,
         )  # fmt: skip
 
 

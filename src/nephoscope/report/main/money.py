@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from nephoscope.model.price_rows import PricePerformance
-from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures import row_charts, theme
@@ -47,7 +46,7 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
     scale = lookup.brief_scale(board.row.benchmark, metric)
     processors = {row.configuration: processor_of(lookup, row.configuration) for row in priced}
     statistics = {one.configuration: one for one in lookup.statistics_of(board.row.benchmark, metric.name)}
-    sold = priced_quantity(metric.unit, min(row.usd_per_unit for row in priced))
+    sold = lookup.sold(metric.unit)
     types = {row.configuration: row.machine_type for row in lookup.study.configurations}
     rows: list[dict[str, Any]] = [
         {
