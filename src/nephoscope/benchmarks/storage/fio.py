@@ -6,6 +6,7 @@ the disk. Sizes are passed to fio in plain bytes, because by default fio interpr
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 from typing_extensions import override
@@ -60,9 +61,7 @@ class Fio(Benchmark):
         Ranked by the I/O rate; large sequential I/Os by the bandwidth.
         """
         told = Counter(job.title for job in parameters.jobs)
-        titles = {
-            job.name: job.title if told[job.title] == 1 else f"{job.title} ({job.name})" for job in parameters.jobs
-        }
+        titles = {job.name: job.title + (f" ({job.name})" if told[job.title] > 1 else "") for job in parameters.jobs}
         return tuple(metric for job in parameters.jobs for metric in _metrics_of(job, titles[job.name]))
 
     @override
@@ -148,7 +147,7 @@ class Fio(Benchmark):
             values = values_of(output, job)
             measurements += [
                 Measurement(metric=metric.name, unit=metric.unit, value=values[key], role="database")
-                for metric in _metrics_of(job)
+                for metric in _metrics_of(job, job.title)
                 if (key := metric.name.removeprefix(f"{job.name}.")) in values
             ]
             measurements += _each_second(raw.get(_log_name(job)), job)
