@@ -7,6 +7,7 @@ trials/<trial id>/attempts/<n>/...          see attempt.py
 prices.csv  claims.toml                     written by the user, if there are any
 looks/<NN>.json                             what was known after a block, if the study stops when all is decided
 fleet-id                                    marks the machines that belong to this folder
+rehearsal.log                               clusters that a rehearsal created and deleted; only there
 conductor.sqlite                            the queue, if machines outlive the controller; may be deleted
 scratch/                                    data of databases and files under test; deleted when the study is done
 """
@@ -179,6 +180,11 @@ class ResultsFolder:
     def conductor_path(self) -> Path:
         """Database of the queue: who works on what. Deleting it loses nothing."""
         return self.path / "conductor.sqlite"
+
+    @property
+    def rehearsal_path(self) -> Path:
+        """rehearsal.log: the simulated clusters that a rehearsal created and deleted."""
+        return self.path / "rehearsal.log"
 
     def forget_queue(self) -> None:
         """Deletes the queue, which belongs to trials no longer planned, with SQLite's own files next to it."""

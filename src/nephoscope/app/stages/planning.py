@@ -39,8 +39,8 @@ def expanded_study(file: Path) -> str:
     return expanded_text(read_text(file), str(file), BENCHMARKS).rstrip()
 
 
-def plan(study: Study, *, scale: float | None = None, part: Study | None = None) -> Plan:
-    """study -> plan; `scale` of sizes and run times, and a part of the study, see `expand`.
+def plan(study: Study, *, scale: float | None = None, part: Study | None = None, simulated: bool = False) -> Plan:
+    """study -> plan; `scale` of sizes and run times, a part of the study, a rehearsal: see `expand`.
 
     Raises:
         InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, or data do not
@@ -48,7 +48,7 @@ def plan(study: Study, *, scale: float | None = None, part: Study | None = None)
     """
     for configuration in (part or study).configurations:
         require_possible(configuration)
-    planned = expand(study, BENCHMARKS, scale=scale, part=part)
+    planned = expand(study, BENCHMARKS, scale=scale, part=part, simulated=simulated)
     check_space(planned, BENCHMARKS, _footprints(part or study))
     return planned
 
