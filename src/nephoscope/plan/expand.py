@@ -19,7 +19,7 @@ from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.advice import warnings_for
 from nephoscope.plan.before import Before, HasDataSet
 from nephoscope.plan.order import Cell, shuffled
-from nephoscope.prices.quote import quote
+from nephoscope.prices.quote import Quote, quote
 from nephoscope.study.disturbance import disturbance_of
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
@@ -119,9 +119,16 @@ def expand(
             *_scaled(entries.values()),
             *before.notes(),
             *warnings_for(part),
+            *_priced_elsewhere(quotes.values()),
             *(sentence for cell, sentence in left_out.items() if _is_in(cell, part)),
         ],
     )
+
+
+def _priced_elsewhere(quotes: Collection[Quote]) -> list[str]:
+    """One sentence for all prices that are another region's."""
+    found = sorted({one for quote_ in quotes for one in quote_.elsewhere})
+    return [f"prices of another region, as the book has none of its own: {'; '.join(found)}"] if found else []
 
 
 def _fitting(

@@ -19,6 +19,8 @@ class Quote(Frozen):
     price_usd: float | None
     basis: str | None
     reason_missing: str | None
+    elsewhere: tuple[str, ...] = ()
+    """What has no price in its own region, and whose price was taken: 'us-east4: pd-extreme IOPS as in us-central1'."""
 
 
 def quote(configuration: Configuration, hours: float, *, book: PriceBook | None = None, on: date = date.max) -> Quote:
@@ -49,11 +51,20 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     if missing:
         return Quote(price_usd=None, basis=None, reason_missing=f"{missing[0]}, and no price given")
     sources = "; ".join(sorted({f"{one.price.source}, {one.price.date}" for _, bill in bills for one in bill.lines}))
+    elsewhere = sorted(
+        {
+            f"{offer.region}: {one.what} as in {one.elsewhere}"
+            for _, bill in bills
+            for one in bill.lines
+            if one.elsewhere
+        }
+    )
     storage = "and volumes" if offer.volumes or offer.load_volumes else "without storage"
     return Quote(
         price_usd=math.fsum(count * (bill.machine_usd or 0) for count, bill in bills) * hours / _MONTH.hours,
-        basis=f"on-demand, {offer.region}, machines {storage} ({sources})",
+        basis="; ".join([f"on-demand, {offer.region}, machines {storage} ({sources})", *elsewhere]),
         reason_missing=None,
+        elsewhere=tuple(elsewhere),
     )
 
 

@@ -162,9 +162,7 @@ def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: Run
     ]
     if absent:
         anew = (
-            "use another study name, or another database with --state"
-            if shared
-            else f"delete {folder.conductor_path.name}"
+            "use another study name, or another database with --state" if shared else f"delete {folder.queue_path.name}"
         )
         raise InputError(
             f"{len(absent)} trials of this study ended elsewhere, but {folder.path} does not hold their results",
@@ -233,7 +231,7 @@ def _queue(
         ends = sum(record.state in STOPS for record in folder.trial(trial_id).states())
         return f"{study}/{trial_id}/{ends}"
 
-    url = conduct.state_url or sqlite_url(folder.conductor_path)
+    url = conduct.state_url or sqlite_url(folder.queue_path)
     return DurableQueue(url, study, folder.fleet_id(), at_once, workflow_id=workflow_id, knows=planned.__contains__)
 
 

@@ -7,8 +7,8 @@ trials/<trial id>/attempts/<n>/...          see attempt.py
 prices.csv  claims.toml                     written by the user, if there are any
 looks/<NN>.json                             what was known after a block, if the study stops when all is decided
 fleet-id                                    marks the machines that belong to this folder
-rehearsal.log                               clusters that a rehearsal created and deleted; only there
-conductor.sqlite                            the queue, if machines outlive the controller; may be deleted
+rehearsal.log                               simulated clusters that a rehearsal created and deleted; only there
+queue.sqlite                                the queue, if machines outlive the controller; may be deleted
 scratch/                                    data of databases and files under test; deleted when the study is done
 """
 
@@ -29,7 +29,7 @@ from nephoscope.store.attempt import Attempt
 
 _TRIAL_ID = re.compile(r"^[0-9a-f]{12}$")
 _OURS = re.compile(
-    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|conductor\.sqlite.*|lost\+found"
+    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:queue|conductor)\.sqlite.*|lost\+found"
 )
 """What a folder without a plan may hold: what an interrupted `run` or the user wrote, and a new file system."""
 _LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `nephoscope run` makes them again"
@@ -177,9 +177,9 @@ class ResultsFolder:
         return self.path / "scratch"
 
     @property
-    def conductor_path(self) -> Path:
+    def queue_path(self) -> Path:
         """Database of the queue: who works on what. Deleting it loses nothing."""
-        return self.path / "conductor.sqlite"
+        return self.path / "queue.sqlite"
 
     @property
     def rehearsal_path(self) -> Path:
@@ -188,8 +188,29 @@ class ResultsFolder:
 
     def forget_queue(self) -> None:
         """Deletes the queue, which belongs to trials no longer planned, with SQLite's own files next to it."""
-        for path in self.path.glob(f"{self.conductor_path.name}*"):
+        for path in self.path.glob(f"{self.queue_path.name}*"):
             path.unlink(missing_ok=True)
+
+    def set_old_queue_aside(self) -> Path | None:
+        """Renames the queue of nephoscope 0.1, which held pickled objects and is never opened.
+
+        Returns:
+            Its new name; None: there is none. The states of the trials say what is left to do, so nothing is lost.
+
+        Raises:
+            StorageFailed: it cannot be renamed.
+        """
+        old = self.path / "conductor.sqlite"
+        if not old.exists():
+            return None
+        aside = self.path / "conductor.sqlite.not-used"
+        try:
+            for path in self.path.glob(f"{old.name}*"):
+                if not path.name.startswith(aside.name):
+                    path.rename(self.path / path.name.replace(old.name, aside.name, 1))
+        except OSError as error:
+            raise StorageFailed.of(old, error) from error
+        return aside
 
     @property
     def analysis_path(self) -> Path:

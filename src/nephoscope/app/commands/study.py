@@ -371,6 +371,9 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions") -> "Stu
     from nephoscope.run.signals import run_until_stopped
 
     folder.forget_analysis()
+    aside = folder.set_old_queue_aside()
+    if aside is not None:
+        tell(f"the queue of an earlier nephoscope is not used any more; it is kept as {aside.name}, and can be deleted")
     with LiveProgress(talk(), SystemClock(), tracking.remaining(folder)) as progress:
         return run_until_stopped(running.run(folder, study, world_of(folder, study, progress), how))
 
