@@ -107,6 +107,8 @@ class ResultsFolder:
         self.path = path
         self._only = only
         """Ids of the trials that `planned` yields; None: all of the plan."""
+        self._read: tuple[tuple[int, int, int], Plan] | None = None
+        """The plan, and what its file looked like when it was read."""
 
     def only(self, trials: Collection[str]) -> "ResultsFolder":
         """The same folder for somebody who works on these trials of its plan alone."""
@@ -250,8 +252,12 @@ class ResultsFolder:
         return (self.path / "study.toml").read_text(encoding="utf-8")
 
     def plan(self) -> Plan:
-        """plan.json."""
-        return files.read(self.plan_path, Plan)
+        """plan.json: read again only when the file was replaced, as that of a large study takes a second."""
+        found = self.plan_path.stat()
+        stamp = found.st_ino, found.st_mtime_ns, found.st_size
+        if self._read is None or self._read[0] != stamp:
+            self._read = stamp, files.read(self.plan_path, Plan)
+        return self._read[1]
 
     def write_source(self, source: SourceRecord) -> None:
         """Marks the folder as an import."""
