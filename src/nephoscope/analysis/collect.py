@@ -44,7 +44,7 @@ from nephoscope.study.model import Study
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
 """Failures that mean that a benchmark could not even start on this machine."""
 
-TABLES_VERSION = 12
+TABLES_VERSION = 13
 """Rises when an analysis of the same trials would hold other tables."""
 
 Metrics = Mapping[str, Mapping[str, Metric]]

@@ -139,10 +139,10 @@ def _cockroachdb() -> "Database":
 
 
 def _aerospike() -> "Database":
-    from nephoscope.benchmarks.storage.raw_device import require_unused
+    from nephoscope.benchmarks.storage.raw_device import raw_device_of
     from nephoscope.databases.aerospike.database import AerospikeDatabase
 
-    return AerospikeDatabase(require_unused)
+    return AerospikeDatabase(raw_device_of)
 
 
 def _fake_database() -> "Database":

@@ -1,4 +1,4 @@
-"""Which configuration gives most per dollar on each price basis, and whether that is certain."""
+"""Which configuration costs least for what it does on each price basis, and whether that is certain."""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import told
@@ -12,7 +12,7 @@ NAME = "price_leaders"
 
 
 def price_leaders(findings: Findings) -> list[Insight]:
-    """One sentence for each leaderboard per dollar with at least two configurations."""
+    """One sentence for each leaderboard of costs with at least two configurations."""
     boards: dict[tuple[str, str, str], list[PricePerformance]] = {}
     for row in findings.price_performance:
         boards.setdefault((row.benchmark, row.metric, row.basis), []).append(row)
@@ -34,7 +34,7 @@ def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
     }
     certainty, words, delivered = "", {}, ""
     if row is not None:
-        answer = told(row, title="{title} per dollar")
+        answer = told(row, best="lowest cost of {title}")
         certainty, words = f" {answer.template[0].upper()}{answer.template[1:]}", answer.words
         numbers |= answer.numbers
         delivered = "as delivered " if row.reason else ""

@@ -90,6 +90,12 @@ class ContrastRow(Frozen):
     )
     note: str = Field(default="", description="what steal rejected, if that is over 10 % of a side's trials")
 
+    def as_costs(self) -> "ContrastRow":
+        """An answer of the view per dollar with ratios of what a unit costs, left / right; the verdict stays."""
+        ends = {"low": self.high, "high": self.low}
+        inverse = {name: None if end is None else 1 / end for name, end in ends.items()}
+        return self.model_copy(update={"ratio": 1 / self.ratio, **inverse})
+
 
 class RankIntervals(Frozen):
     """The simultaneous intervals behind the ranks of one headline metric, for every pair of its configurations.

@@ -114,7 +114,7 @@ def expand(
         simulated=simulated,
         expected_duration_s=math.fsum(trial.expected_duration_s for trial in trials),
         price_usd=math.fsum(prices_usd) if len(prices_usd) == len(trials) else None,
-        unpriced=[f"{name}: {found.reason_missing}" for name, found in quotes.items() if found.reason_missing],
+        unpriced=[f"{name}: {found.missing}" for name, found in quotes.items() if found.missing],
         warnings=[
             *_scaled(entries.values()),
             *before.notes(),

@@ -21,6 +21,8 @@ from nephoscope.model.rows import (
 from nephoscope.report.format import Scale, scale_for
 from nephoscope.report.limits import MAX_DRAWN_VALUES, MAX_TRIALS
 
+WITHOUT_COMMITMENT = ("on-demand", "stated")
+"""Price bases that commit nobody to a term."""
 MetricKey = tuple[str, str]
 """Benchmark, metric."""
 
@@ -109,11 +111,30 @@ class Lookup:
 
     @cached_property
     def price_boards(self) -> Mapping[tuple[str, str, str], list[PricePerformance]]:
-        """Performance per dollar by benchmark, metric and price basis."""
+        """What a unit of each metric costs a month, by benchmark, metric and price basis."""
         found: dict[tuple[str, str, str], list[PricePerformance]] = defaultdict(list)
         for row in self.study.price_performance:
             found[row.benchmark, row.metric, row.basis].append(row)
         return dict(found)
+
+    @cached_property
+    def bases(self) -> list[str]:
+        """Price bases on which something has a price. The first is the one that pages use where they show only one.
+
+        It has prices of most configurations; of several such, it is one that commits nobody.
+        """
+        priced = [row.basis for row in self.study.costs if row.month_usd is not None]
+        rank = {basis: place for place, basis in enumerate(WITHOUT_COMMITMENT)}
+        return sorted(unique(priced), key=lambda basis: (-priced.count(basis), rank.get(basis, len(rank))))
+
+    @property
+    def basis(self) -> str | None:
+        """The price basis of everything that shows only one; None without prices."""
+        return next(iter(self.bases), None)
+
+    def prices_of(self, benchmark: str, metric: str) -> list[PricePerformance]:
+        """What a unit of the metric costs on that basis; empty without prices, or where less is better."""
+        return self.price_boards.get((benchmark, metric, self.basis or ""), [])
 
     @cached_property
     def described(self) -> Mapping[str, ConfigurationRow]:

@@ -2,6 +2,7 @@
 
 import re
 
+from nephoscope.model.questions import View
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Statistic
 from nephoscope.report.format import Scale, coverage
@@ -26,6 +27,13 @@ def unit_text(scale: Scale, *, per_cpu: bool = False) -> str:
     """The unit in words, or 'no unit'; optionally per CPU."""
     unit = _UNITS_IN_WORDS.get(scale.unit, scale.unit)
     return f"{unit} per CPU" if per_cpu else unit
+
+
+def view_text(view: View, basis: str | None) -> str:
+    """What is added to a metric's title: '', ', per CPU' or ', $ per unit (on-demand)'."""
+    if view == "plain":
+        return ""
+    return f", {'$ per unit' if view == 'per dollar' else view}" + (f" ({basis})" if basis else "")
 
 
 def axis_title(metric: Metric, scale: Scale, *, per_cpu: bool = False) -> str:

@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
-from nephoscope.app.commands.prices import BasisName
 from nephoscope.app.bill import stop_lines
+from nephoscope.app.commands.prices import BasisName
 from nephoscope.app.planned import groups, in_one_line, summary
 from nephoscope.app.stages.planning import bill, load, plan
 from nephoscope.model.words import counted, dollars, duration

@@ -236,7 +236,7 @@ def plan(
     for line in planning.decides(planned, _analysed(like), "" if like is None else str(like)):
         say(line)
     _warn(planned)
-    for warning in warnings_with_lines(text, str(study), loaded, planned, _cpus_here()):
+    for warning in warnings_with_lines(text, str(study), loaded, _cpus_here()):
         tell(f"warning: {warning}", style="yellow")
     tell(f"every trial: nephoscope plan {study} --rows", style="dim")
 

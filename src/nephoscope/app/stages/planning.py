@@ -14,6 +14,7 @@ from nephoscope.plan.bill import Bill, bill_of
 from nephoscope.plan.cut import Cut, part_of
 from nephoscope.plan.expand import expand
 from nephoscope.plan.quotas import RegionNeeds, needs_of
+from nephoscope.plan.raw import check_raw
 from nephoscope.plan.space import Footprint, check_space
 from nephoscope.providers.cloud.check import require_possible
 from nephoscope.study.load import expanded_text, load_study
@@ -43,13 +44,15 @@ def plan(study: Study, *, scale: float | None = None, part: Study | None = None,
     """study -> plan; `scale` of sizes and run times, a part of the study, a rehearsal: see `expand`.
 
     Raises:
-        InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, or data do not
-            fit on its disks.
+        InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, data do not fit
+            on its disks, or a raw disk is needed that it does not have.
     """
     for configuration in (part or study).configurations:
         require_possible(configuration)
     planned = expand(study, BENCHMARKS, scale=scale, part=part, simulated=simulated)
-    check_space(planned, BENCHMARKS, _footprints(part or study))
+    footprints = _footprints(part or study)
+    check_raw(planned, BENCHMARKS, footprints, study.placement)
+    check_space(planned, BENCHMARKS, footprints)
     return planned
 
 

@@ -7,7 +7,7 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.figures.counted_metrics import curves_of
-from nephoscope.report.lookup import Lookup, best_first, headlines, unique
+from nephoscope.report.lookup import Lookup, best_first, headlines
 
 TOP = 20
 """Rows of a ranking on the main page."""
@@ -25,10 +25,8 @@ class Board:
         return best_first(lookup.statistics_of(self.row.benchmark, self.metric.name, per_cpu=per_cpu), self.metric)
 
     def prices(self, lookup: Lookup) -> list[PricePerformance]:
-        """What its units cost on the first price basis that has any; empty without prices."""
-        bases = unique(row.basis for row in lookup.study.costs)
-        found = (lookup.price_boards.get((self.row.benchmark, self.metric.name, basis), []) for basis in bases)
-        return next((rows for rows in found if rows), [])
+        """What its units cost on the page's price basis; empty without prices."""
+        return lookup.prices_of(self.row.benchmark, self.metric.name)
 
 
 def boards_of(lookup: Lookup, row: BenchmarkRow) -> list[Board]:

@@ -38,7 +38,7 @@ def ranking(
         shown = found[:top]
         axis = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(board.metric.direction)}"
         spec = bars(shown, scale, axis, palette)
-        drawn.append((_named(board, ranked), ranking_text(shown, scale), spec))
+        drawn.append((_named(board, ranked), ranking_text(shown, scale, palette), spec))
     cut = f"Medians of the best {top} of {most}" if most > top else "Medians, best first"
     left_out = f" {_more(len(ranked) - MAX_PANELS)}" if len(ranked) > MAX_PANELS else ""
     about = metric_title(ranked[0][0].metric, per_cpu=per_cpu) if len(ranked) == 1 else "Headline metrics"
@@ -82,7 +82,7 @@ def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
     drawn = [
         (
             name,
-            ranking_text(many, scale),
+            ranking_text(many, scale, palette),
             bars(many, scale, axis, palette),
         )
         for name, many in clouds.items()

@@ -9,7 +9,7 @@ from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
-from nephoscope.report.figures import theme
+from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.spec import Spec
 from nephoscope.report.figures.ticks import linear_ticks, log_ticks
 from nephoscope.report.lookup import Lookup, unique
@@ -212,7 +212,7 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
         [
             (
                 "",
-                ranking_text(shown, scale),
+                ranking_text(shown, scale, palette),
                 bars(shown, scale, axis, palette),
             )
         ],
@@ -232,10 +232,11 @@ def bars(statistics: Sequence[Statistic], scale: people.Scale, axis: str, palett
         }
         for one in statistics
     ]
-    return charts.bars([palette.called[one.configuration] for one in statistics], rows, axis, palette)
+    names = [palette.called[one.configuration] for one in statistics]
+    return row_charts.bars(names, rows, axis, palette.encoding, height=charts.height(len(names)))
 
 
-def ranking_text(statistics: Sequence[Statistic], scale: people.Scale) -> str:
+def ranking_text(statistics: Sequence[Statistic], scale: people.Scale, palette: Palette) -> str:
     """A ranking as a sentence."""
-    named = ", ".join(f"{one.configuration} {scale.text(one.median)}" for one in statistics[:6])
+    named = ", ".join(f"{palette.called[one.configuration]} {scale.text(one.median)}" for one in statistics[:6])
     return f"Bars, best first: {named}" + (f"; and {len(statistics) - 6} more." if len(statistics) > 6 else ".")

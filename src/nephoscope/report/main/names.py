@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from nephoscope.model.words import provider_name
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup
 
 MAX_NAMED = 6
 """A sentence never names more; it counts the others."""
 CPUS = "CPUs"
-PROVIDERS = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "local": "this machine", "ssh": "own machines"}
 
 
 def names_of(lookup: Lookup) -> Mapping[str, str]:
@@ -83,8 +83,8 @@ def _of_providers(lookup: Lookup) -> str:
     sold |= {row.configuration: row.provider for row in lookup.study.configurations if row.machine_type}
     counted = Counter(provider for name in lookup.configurations if (provider := sold.get(name)))
     if len(counted) < 2:
-        return f" on {PROVIDERS.get(name, name)}" if (name := next(iter(counted), "")) else ""
-    return f" on {enumerated([f'{PROVIDERS.get(name, name)} ({count:,})' for name, count in counted.items()])}"
+        return f" on {provider_name(name)}" if (name := next(iter(counted), "")) else ""
+    return f" on {enumerated([f'{provider_name(name)} ({count:,})' for name, count in counted.items()])}"
 
 
 def _by_size(value: str) -> tuple[bool, float, str]:

@@ -1,5 +1,6 @@
-"""What configurations cost: a month of each with its formula, and headline metrics per dollar, as stored."""
+"""What configurations cost: a month of each with its formula, and a unit of each headline metric, as stored."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
@@ -28,7 +29,7 @@ class CostSection:
     months: Table | None
     missing: Table | None
     figures: list[Figure]
-    per_dollar: list[Table]
+    per_unit: list[Table]
     transfers: Table | None
     formulas: list[tuple[str, str]]
     """Configuration with price basis, and the formula."""
@@ -38,23 +39,24 @@ class CostSection:
 
 
 def cost_section(book: Book) -> CostSection:
-    """Monthly costs, what has no price, leaderboards per dollar, and every formula."""
+    """Monthly costs, what has no price, what a unit of each headline metric costs, and every formula."""
     study = book.lookup.study
     priced = [row for row in study.costs if row.month_usd is not None]
     missing = [row for row in study.costs if row.month_usd is None]
     formulas = [(f"{row.configuration}, {row.basis}", row.formula) for row in priced]
     formulas += transfer_formulas(study.transfers)
     first = study.costs[0] if study.costs else None
+    own = {name: name for name in book.lookup.configurations}
     return CostSection(
         months=_months(priced),
         missing=_missing(missing, study.transfers),
         figures=_figures(book),
-        per_dollar=[
+        per_unit=[
             table
             for benchmark in study.benchmarks
             for metric in headlines(benchmark)
             for basis in unique(row.basis for row in priced)
-            if (table := per_dollar(book, benchmark, metric, basis))
+            if (table := per_unit(book, benchmark, metric, basis, own))
         ],
         transfers=transfer_table(book),
         formulas=formulas[:MAX_FORMULAS],
@@ -129,8 +131,13 @@ def _missing(rows: list[CostRow], transfers: list[TransferRow]) -> Table | None:
     return Table("Without a price", columns, body, compact=True)
 
 
-def per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str) -> Table | None:
-    """The leaderboard of a metric per dollar under one price basis; None without prices."""
+def per_unit(
+    book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str, called: Mapping[str, str]
+) -> Table | None:
+    """What a unit of a metric costs a month under one price basis, cheapest first; None without prices.
+
+    `called` has the names of the configurations for a reader.
+    """
     found = book.lookup.price_boards.get((benchmark.benchmark, metric.name, basis), [])
     if not found:
         return None
@@ -138,7 +145,7 @@ def per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str) 
     moved = any(row.usd_per_unit_with_transfer is not None for row in found)
     columns = (
         Column("Configuration"),
-        Column("Rank", numeric=True, hint="By performance per dollar; a range if it is not certain; = marks a tie."),
+        Column("Rank", numeric=True, hint="By this cost, lowest first; a range if it is not certain; = marks a tie."),
         Column(f"$ a month per {sold.text}", numeric=True),
         Column("Interval", numeric=True, hint="From the interval of the median; the cost itself is a constant."),
         *([Column("With transfer", numeric=True, hint="With a month of the measured data transfer.")] if moved else []),
@@ -153,13 +160,13 @@ def per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str) 
     )
     title = f"{benchmark.benchmark}: {metric_title(metric)}, {basis}"
     rows = [
-        _priced(book, row, sold.size, moved=moved)
+        _priced(book, row, called[row.configuration], sold.size, moved=moved)
         for row in sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))
     ]
     return Table(title, columns, (Row(group=Link(title, "")), *rows))
 
 
-def _priced(book: Book, row: PricePerformance, size: float, *, moved: bool) -> Row:
+def _priced(book: Book, row: PricePerformance, name: str, size: float, *, moved: bool) -> Row:
     with_transfer = row.usd_per_unit_with_transfer
     ends = f"{people.money(row.low * size)} \N{EN DASH} {people.money(row.high * size)}"
     lead = row.discount_to_lead_percent
@@ -167,7 +174,7 @@ def _priced(book: Book, row: PricePerformance, size: float, *, moved: bool) -> R
     rank = book.lookup.ranks.get((row.benchmark, row.metric, "per dollar", row.basis), {}).get(row.configuration)
     return Row(
         (
-            Cell(row.configuration, tone="name"),
+            Cell(name, tone="name"),
             rank_cell(rank),
             evidence_cell(
                 book,

@@ -13,6 +13,7 @@ from typing import Any
 from nephoscope.model.questions import RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, RankRow, Statistic
+from nephoscope.model.words import PROVIDERS
 from nephoscope.report.lookup import Lookup, headlines, unique
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer_machines import labels_of, machines_of
@@ -34,19 +35,14 @@ def explorer_data(book: Book) -> dict[str, Any] | None:
     return {
         "margin": math.log1p(lookup.study.equivalence_margin_percent / 100),
         "step": STEP,
-        "bases": _bases(lookup),
+        "bases": lookup.bases,
+        "providers": PROVIDERS,
         "costs": book.href("costs"),
         "scopes": lookup.study.scopes,
         "labels": labels_of(lookup),
         "configurations": [machines[name] for name in lookup.configurations if name in ranked],
         "boards": boards,
     }
-
-
-def _bases(lookup: Lookup) -> list[str]:
-    """Price bases on which a configuration has a price: the one with most prices first."""
-    priced = [row.basis for row in lookup.study.costs if row.month_usd]
-    return sorted(unique(priced), key=lambda basis: -priced.count(basis))
 
 
 def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | None:

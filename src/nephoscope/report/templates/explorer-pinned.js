@@ -8,7 +8,7 @@ explorer.pinned = (model, find, change) => {
     return usd === null ? "no price" : dollars(usd);
   };
   const facts = (state) => [
-    ["Provider", (one) => one.provider],
+    ["Provider", (one) => model.sellerOf(one.provider)],
     ["Region", (one) => one.region],
     ["Machine type", (one) => one.type],
     ["Architecture", (one) => one.cpu],

@@ -63,7 +63,7 @@ explorer.table = (model, find, change) => {
     const type = one.type && !bare(one.name).includes(bare(one.type.replace(/^Standard_/, ""))) ? one.type : null;
     const of = (key) => (varied.has(key) ? one[key] : null);
     const name = one.name === one.called ? null : one.name;
-    return [name, of("provider"), severalPlaces ? one.region : null, type, of("cpu"), of("storage")].filter(Boolean).join(" \u00b7 ");
+    return [name, model.sellerOf(of("provider")), severalPlaces ? one.region : null, type, of("cpu"), of("storage")].filter(Boolean).join(" \u00b7 ");
   };
 
   const valueCell = (row, scale, board) => {
