@@ -101,9 +101,10 @@ def test_values_that_are_all_equal_have_no_variance() -> None:
 
 def test_without_dropped_configurations_nothing_is_completed() -> None:
     squares, freedom = squares_of(np.geomspace(0.5, 2, 40), 5, seed=5), np.full(40, 5.0)
-    assert completed(squares, freedom, paired=False).variances.tolist() == moderated(
-        squares, freedom, paired=False
-    ).variances.tolist()
+    assert (
+        completed(squares, freedom, paired=False).variances.tolist()
+        == moderated(squares, freedom, paired=False).variances.tolist()
+    )
     few, uneven = np.array([3.0, 5.0]), np.array([5.0, 2.0])
     assert completed(few, uneven, paired=True).variances.tolist() == [8 / 7] * 2
 
