@@ -40,8 +40,8 @@ def expanded_study(file: Path) -> str:
     return expanded_text(read_text(file), str(file), BENCHMARKS).rstrip()
 
 
-def plan(study: Study, *, scale: float | None = None, part: Study | None = None) -> Plan:
-    """study -> plan; `scale` of sizes and run times, and a part of the study, see `expand`.
+def plan(study: Study, *, scale: float | None = None, part: Study | None = None, simulated: bool = False) -> Plan:
+    """study -> plan; `scale` of sizes and run times, a part of the study, a rehearsal: see `expand`.
 
     Raises:
         InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, data do not fit
@@ -49,7 +49,7 @@ def plan(study: Study, *, scale: float | None = None, part: Study | None = None)
     """
     for configuration in (part or study).configurations:
         require_possible(configuration)
-    planned = expand(study, BENCHMARKS, scale=scale, part=part)
+    planned = expand(study, BENCHMARKS, scale=scale, part=part, simulated=simulated)
     footprints = _footprints(part or study)
     check_raw(planned, BENCHMARKS, footprints, study.placement)
     check_space(planned, BENCHMARKS, footprints)
