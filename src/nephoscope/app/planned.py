@@ -13,7 +13,7 @@ _MAX_REASONS = 3
 """Names, and reasons for no price, that one line holds."""
 FULL_BLOCKS = 3
 """Blocks that are always measured in full."""
-LATER_SHARE = 0.17
+LATER_SHARE = 0.25
 """Of the trials of later blocks: what simulated studies needed, see docs/concepts/statistics.md."""
 
 

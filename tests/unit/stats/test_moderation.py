@@ -101,15 +101,16 @@ def test_values_that_are_all_equal_have_no_variance() -> None:
 
 def test_without_dropped_configurations_nothing_is_completed() -> None:
     squares, freedom = squares_of(np.geomspace(0.5, 2, 40), 5, seed=5), np.full(40, 5.0)
-    assert completed(squares, freedom, paired=False).variances.tolist() == moderated(
-        squares, freedom, paired=False
-    ).variances.tolist()
+    assert (
+        completed(squares, freedom, paired=False).variances.tolist()
+        == moderated(squares, freedom, paired=False).variances.tolist()
+    )
     few, uneven = np.array([3.0, 5.0]), np.array([5.0, 2.0])
     assert completed(few, uneven, paired=True).variances.tolist() == [8 / 7] * 2
 
 
 def test_a_study_that_dropped_most_configurations_borrows_nearly_as_much_as_one_in_full() -> None:
-    """94 configurations with ten values each, or 74 of them with three: how often is an interval 5 % wider at the end?"""
+    """94 configurations with ten values each, or 74 of them with three: how often is a limit 5 % wider?"""
     generator = np.random.default_rng(6)
     freedom = np.where(np.arange(94) < 20, 9.0, 2.0)
     wider = {"moderated": 0, "completed": 0}
