@@ -54,7 +54,9 @@ class Look(Frozen):
 
     schema_: Literal["nephoscope/look/1"] = Field(default="nephoscope/look/1", alias="schema")
     rule: int = Field(
-        default=1, ge=1, description="of the rule that took it: a look of an earlier rule stands and is not checked"
+        default=1,
+        ge=1,
+        description="number of the rule that took it: a look of an earlier rule stands, and is not checked",
     )
     block: int = Field(ge=1, description="the last block that it saw")
     last: int = Field(ge=1, description="the last block of the plan")
