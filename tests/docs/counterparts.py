@@ -135,7 +135,7 @@ def _2020() -> Iterator[Source]:
     def row(number: int, title: str, shows: str, ours: Ours) -> Source:
         return Source("2020", f"FIG {number}. {title}", shows, ours, editions.cr2020)
 
-    most, cpu = "maximum", "stress-ng"
+    most, cpu = "most-tpmc/tpmc", "stress-ng"
     rate, ping = "throughput", "ping"
     yield row(1, "Maximum tpmC Throughput per Cloud", "tpmC, a bar for each cloud", _best(most, BEST))
     facts = "a table: cloud, type, CPU, frequency, vCPUs, memory, disk"

@@ -4,6 +4,13 @@ from collections.abc import Mapping
 
 from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
+SIMULATED = "Simulated, not measured"
+"""What the title and every figure of a rehearsal say."""
+NOBODY_MEASURED = (
+    "Nobody measured this: no machine exists, and a program drew every number. It shows what a report of this study "
+    "would look like, and nothing about real machines."
+)
+"""The first paragraph of its report."""
 PROVIDERS: Mapping[str, str] = {
     "aws": "AWS",
     "azure": "Azure",

@@ -75,11 +75,11 @@ def test_the_best_of_a_cloud_is_its_largest_median() -> None:
     row = benchmark(of, "stress-ng")
     results = results_of(of.lookup, row, headlines(row)[0])
     medians = {one.configuration: one.median for one in results.plain}
-    wanted = {max(names, key=medians.__getitem__) for names in groups.clouds(of.lookup).values()}
+    wanted = {max(set(names) & set(medians), key=medians.__getitem__) for names in groups.clouds(of.lookup).values()}
     found = rows(best_of_clouds(of, results))
     assert {one["configuration"] for one in found} == wanted
     tens = tops(of, results)
-    assert [len(rows(tens, panel)) for panel in ("Overall", "AWS", "Azure", "Google Cloud")] == [TEN, TEN, 6, 7]
+    assert [len(rows(tens, panel)) for panel in ("Overall", "AWS", "Azure", "Google Cloud")] == [TEN, TEN, 7, 7]
     best = [one["median"] for one in rows(tens, "AWS")]
     assert best == sorted(best, reverse=True)
 
@@ -92,10 +92,10 @@ def test_lower_is_better_puts_the_shortest_round_trip_first() -> None:
 
 
 def test_the_maximum_is_the_highest_step_with_a_valid_trial() -> None:
-    lookup = Lookup.of(editions.cr2020())
+    lookup = Lookup.of(editions.cr2018())
     (steps,) = all_steps(lookup)
     found = {one.configuration: one.benchmark for one in maximum(lookup, steps).plain}
-    assert set(found.values()) == {"tpcc-1000", "tpcc-1500"}, "no machine of the simulation passes 2,000 warehouses"
+    assert set(found.values()) == {"tpcc-600", "tpcc-800"}, "no machine of the simulation passes 1,000 warehouses"
     assert [one.about for one in of_databases(lookup)] == ["tpcc, highest step that passed"]
 
 
@@ -141,7 +141,7 @@ def test_lines_name_the_best_machine_and_show_every_other_one() -> None:
 
 
 def test_steps_of_a_search_are_no_leaderboards() -> None:
-    of = book(editions.cr2020())
+    of = book(editions.cr2018())
     (steps,) = all_steps(of.lookup)
     assert (best_over_warehouses(of, steps), over_memory(of, steps)) == (None, None)
     assert not [figure for _, _, figures in database_numbers(of).parts for figure in figures if "tpcc-" in figure.title]

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
+from nephoscope.benchmarks.base import VOLUME, Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.presets import preset_notes
 from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
 from nephoscope.benchmarks.storage.fio_output import FURTHER_PERCENTILES, PERCENTILES, sides_of, the_job, values_of
-from nephoscope.benchmarks.storage.raw_device import require_unused
+from nephoscope.benchmarks.storage.raw_device import raw_device_of
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.tools import LSBLK, Tool
@@ -68,7 +68,7 @@ class Fio(Benchmark):
     def needs(self, parameters: FioParameters) -> Needs:
         """fio, and room for the file."""
         if parameters.raw_device:
-            return Needs(tools=(_FIO, LSBLK))
+            return Needs(tools=(_FIO, LSBLK), raw_device=parameters.raw_device)
         return Needs(tools=(_FIO,), disk_bytes=parameters.file_bytes)
 
     @override
@@ -166,8 +166,12 @@ class Fio(Benchmark):
     def notes(self, parameters: FioParameters) -> list[str]:
         device = parameters.raw_device
         return preset_notes(parameters) + (
-            [f"Measured on the raw device {device}, which was filled first."] if device else []
+            [f"Measured on the raw {_told(device)}, which was filled first."] if device else []
         )
+
+
+def _told(device: str) -> str:
+    return "volume" if device == VOLUME else f"device {device}"
 
 
 def _reads(raw: RawOutput, job: FioJob) -> Reads:
@@ -211,8 +215,8 @@ def _raw_name(job: FioJob) -> str:
 async def _target(machine: MachineHandle, parameters: FioParameters) -> _Target:
     """The file, or the device once nothing is found to use it."""
     if parameters.raw_device:
-        size = await require_unused(machine, parameters.raw_device)
-        return _Target(parameters.raw_device, parameters.device_bytes(size))
+        device, size = await raw_device_of(machine, parameters.raw_device)
+        return _Target(device, parameters.device_bytes(size))
     size = parameters.file_bytes
     return _Target(f"{machine.data_dir}/nephoscope-fio-{size // MIB}-mib", size)
 

@@ -189,9 +189,11 @@ class FioParameters(EditionParameters):
         default=None, description="a published method, see the table of editions"
     )
     file_size_mib: int = Field(default=512, ge=1, le=16 * 1024 * 1024)
-    raw_device: _Device | None = Field(
+    raw_device: _Device | Literal["volume"] | None = Field(
         default=None,
-        description="measured instead of a file; all its data is lost, so `destroys_data_on` must name it again",
+        description="measured instead of a file. 'volume', only on clouds: the machine's raw volume or local SSD, the "
+        "first if there are several; if none is raw, its disks get no filesystem for this trial. A device of your own: "
+        "all its data is lost, so `destroys_data_on` must name it again",
     )
     destroys_data_on: _Device | None = Field(default=None, description="the same device again, as confirmation")
     generator: Literal["tausworthe", "lfsr", "tausworthe64"] = Field(
@@ -217,6 +219,8 @@ class FioParameters(EditionParameters):
 
     @model_validator(mode="after")
     def _a_device_is_named_twice(self) -> "FioParameters":
+        if self.raw_device == "volume" and self.destroys_data_on is None:
+            return self
         if self.raw_device != self.destroys_data_on:
             text = (
                 "`raw_device` and `destroys_data_on` must name the same device: fio overwrites everything on it, so "
