@@ -372,6 +372,14 @@ class Study(Frozen):
         description="how often `run` repeats a trial that was rejected for something outside it, such as the load of "
         "other programs; 0: never. See docs/how-to/resume-and-repeat.md",
     )
+    equal_machines: int | None = Field(
+        default=None,
+        ge=2,
+        le=1000,
+        description="how many trials of each configuration and benchmark must be on machines of the same kind (CPU, "
+        "caches, NUMA nodes, kernel): a trial on another kind than most is rejected, and repeated on new machines "
+        "until so many are; needs new machines for each trial. Default: machines may differ",
+    )
     equivalence_margin_percent: float = Field(
         default=1.5, gt=0, lt=50, description="two configurations closer than this are a tie"
     )

@@ -17,6 +17,8 @@ from nephoscope.study.suggest import nearest, shown
 _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
 _NEWEST = 1
 _MIN_REPLICATES_TO_STOP = 4
+_OWN = frozenset({"local", "emulated", "ssh"})
+"""Providers whose machines are there before a study and after it."""
 _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 _ONLY_CLOUDS = f"only providers {', '.join(sorted(CLOUDS))} support this"
 _TYPE_DECIDES = 'only provider "gcp" supports this (elsewhere the machine type decides it); remove it'
@@ -42,6 +44,7 @@ def across_keys(
             hint = meant_by("uses", uses, known) or f"there are: {', '.join(sorted(known))}"
             yield Problem(("benchmarks", index, "uses"), f"unknown benchmark {shown(uses)}; {hint}")
     yield from _run_on(data)
+    yield from _equal_machines(data)
     yield from _looks(data)
     entries = [entry for _, entry in _tables(data, "benchmarks")]
     for index, configuration in _tables(data, "configurations"):
@@ -66,6 +69,28 @@ def _looks(data: Mapping[str, Any]) -> Iterator[Problem]:
             f'stop = "decided" needs at least {_MIN_REPLICATES_TO_STOP} replicates: the first three blocks are always '
             "measured in full; add replicates, or remove `stop`",
         )
+
+
+def _equal_machines(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """An unusual machine can be exchanged only where each trial gets a new one."""
+    wanted, replicates = data.get("equal_machines"), data.get("replicates", 6)
+    if wanted is None:
+        return
+    if data.get("placement") == "per-configuration":
+        text = 'needs new machines for each trial; remove it, or use `placement = "fresh"`'
+        yield Problem(("equal_machines",), text)
+    for _, configuration in _tables(data, "configurations"):
+        provider = configuration.get("provider", "local")
+        if provider in _OWN:
+            yield Problem(
+                ("equal_machines",),
+                f"{shown(str(configuration.get('name')))} has no new machines for each trial, as its provider is "
+                f'"{provider}"; remove it, and set `expect_cpu_model` or another expectation',
+            )
+            return
+    if isinstance(wanted, int) and isinstance(replicates, int) and wanted > replicates:
+        text = f"{shown(wanted)} is more than `replicates`, which is {replicates}; raise that, or lower this"
+        yield Problem(("equal_machines",), text)
 
 
 def _run_on(data: Mapping[str, Any]) -> Iterator[Problem]:

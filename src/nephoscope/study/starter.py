@@ -19,6 +19,7 @@ replicates = 6
 stop = "never"
 # A trial that was rejected for something outside it, such as the load of other programs, is repeated up to this often.
 repeat_refused = 2
+# equal_machines: only with new machines for each trial; how many must be of one kind, so that others are exchanged.
 
 # fresh: new machines for each trial; per-configuration: the same machines for all trials of a configuration. "local"
 # has one machine.
