@@ -18,7 +18,7 @@ Observe = Callable[[MachineHandle], Awaitable[tuple[Facts, dict[str, str]]]]
 
 
 def rehearsed_world(listener: Listener, folder: ResultsFolder, study: Study, now_unix_ms: int) -> World:
-    """A world whose time goes on where an earlier controller of the folder stopped, and passes at once."""
+    """A world whose time continues after what an earlier controller of the folder stored, and passes at once."""
     clock = FakeClock(max(now_unix_ms, _last_unix_ms(folder) + 1))
     clusters = Clusters(folder.rehearsal_path)
     configurations = study.configurations
