@@ -67,7 +67,7 @@ def small_against_large() -> AnalysedStudy:
     """Appendix II of 2022: 16 small machines against 4 large ones."""
     study = study_of("small-against-large")
     simulation = _simulation(study, 16)
-    simulation.add("tpcc-3200", "tpcc", {"edition": "cr2022", "active_warehouses": 3200}, _clusters)
+    simulation.add("tpcc-1200", "tpcc", {"edition": "cr2022", "active_warehouses": 1200}, _clusters)
     return simulation.analysed("Small against large, simulated", study)
 
 

@@ -22,7 +22,9 @@ def price_leaders(findings: Findings) -> list[Insight]:
 def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
     best = min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
     row = findings.best_of(best.benchmark, best.metric, view="per dollar", basis=best.basis)
-    sold = priced_quantity(best.unit, best.usd_per_unit)
+    sold = priced_quantity(
+        best.unit, min(row.usd_per_unit for row in findings.price_performance if row.unit == best.unit)
+    )
     numbers: dict[str, float] = {
         "usd": sold.size * best.usd_per_unit,
         "quantity": sold.count,

@@ -8,6 +8,7 @@ from functools import cached_property
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.price_rows import CostRow, PricePerformance
+from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import (
     BenchmarkRow,
@@ -18,7 +19,7 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
-from nephoscope.report.format import Scale, scale_for
+from nephoscope.report.format import FEW_DIGITS, MAX_DIGITS, Scale, scale_for
 from nephoscope.report.limits import MAX_DRAWN_VALUES, MAX_TRIALS
 
 WITHOUT_COMMITMENT = ("on-demand", "stated")
@@ -136,6 +137,17 @@ class Lookup:
         """What a unit of the metric costs on that basis; empty without prices, or where less is better."""
         return self.price_boards.get((benchmark, metric, self.basis or ""), [])
 
+    def sold(self, unit: str) -> PricedQuantity:
+        """How much of a metric with this unit a price is quoted for, the same over the whole report."""
+        return priced_quantity(unit, self._least_usd.get(unit, 0.0))
+
+    @cached_property
+    def _least_usd(self) -> Mapping[str, float]:
+        found: dict[str, float] = {}
+        for row in self.study.price_performance:
+            found[row.unit] = min(row.usd_per_unit, found.get(row.unit, row.usd_per_unit))
+        return found
+
     @cached_property
     def described(self) -> Mapping[str, ConfigurationRow]:
         """What is known of each configuration's machine."""
@@ -168,13 +180,19 @@ class Lookup:
         best = best_first(self.statistics_of(benchmark, metric.name), metric)
         return [one.configuration for one in best] + missing
 
-    def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
+    def brief_scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
+        """`scale` for the main page, with fewer digits."""
+        return self.scale(benchmark, metric, per_cpu=per_cpu, digits=FEW_DIGITS)
+
+    def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False, digits: int = MAX_DIGITS) -> Scale:
         """How to write the values of this metric, the same for every configuration."""
         rows = self.statistics_of(benchmark, metric.name, per_cpu=per_cpu)
         values: list[float] = [row.median for row in rows]
         if not values:
             values = [row.value for row in self.values.get((benchmark, metric.name), [])]
-        return scale_for(metric.unit, values, [(row.high - row.low) / 2 for row in rows], metric=metric.name)
+        return scale_for(
+            metric.unit, values, [(row.high - row.low) / 2 for row in rows], metric=metric.name, digits=digits
+        )
 
 
 def best_first(statistics: Iterable[Statistic], metric: Metric) -> list[Statistic]:

@@ -45,7 +45,9 @@ def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
     """The title for people."""
     title = metric.title or metric.name
     title = title[:1].upper() + title[1:] if title[1:2].islower() and metric.title else title
-    return f"{title}, per CPU" if per_cpu else title
+    if not per_cpu:
+        return title
+    return f"{title}, divided by its CPUs" if "per CPU" in title else f"{title}, per CPU"
 
 
 def interval_text(row: Statistic, scale: Scale) -> str:

@@ -6,6 +6,7 @@ the disk. Sizes are passed to fio in plain bytes, because by default fio interpr
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 from typing_extensions import override
@@ -55,8 +56,13 @@ class Fio(Benchmark):
 
     @override
     def metrics(self, parameters: FioParameters) -> tuple[Metric, ...]:
-        """Of every job: I/O rate (headline), bandwidth, latency; fsync latency where it syncs."""
-        return tuple(metric for job in parameters.jobs for metric in _metrics_of(job))
+        """Of every job: I/O rate, bandwidth, latency; fsync latency where it syncs.
+
+        Ranked by the I/O rate; large sequential I/Os by the bandwidth.
+        """
+        told = Counter(job.title for job in parameters.jobs)
+        titles = {job.name: job.title + (f" ({job.name})" if told[job.title] > 1 else "") for job in parameters.jobs}
+        return tuple(metric for job in parameters.jobs for metric in _metrics_of(job, titles[job.name]))
 
     @override
     def needs(self, parameters: FioParameters) -> Needs:
@@ -141,7 +147,7 @@ class Fio(Benchmark):
             values = values_of(output, job)
             measurements += [
                 Measurement(metric=metric.name, unit=metric.unit, value=values[key], role="database")
-                for metric in _metrics_of(job)
+                for metric in _metrics_of(job, job.title)
                 if (key := metric.name.removeprefix(f"{job.name}.")) in values
             ]
             measurements += _each_second(raw.get(_log_name(job)), job)
@@ -215,47 +221,49 @@ async def _target(machine: MachineHandle, parameters: FioParameters) -> _Target:
     return _Target(f"{machine.data_dir}/nephoscope-fio-{size // MIB}-mib", size)
 
 
-def _metrics_of(job: FioJob) -> list[Metric]:
-    made = [_rate(job, "", headline=True), _bandwidth(job, "")]
+def _metrics_of(job: FioJob, name: str) -> list[Metric]:
+    """`name` is the job's for a reader."""
+    made = [_rate(job, name, "", headline=not job.is_stream), _bandwidth(job, name, "", headline=job.is_stream)]
     sides = sides_of(job)
     for side in sides:
         prefix, title = (f"{side}_", f"{side} ") if len(sides) > 1 else ("", "")
-        made += [_rate(job, f"{side}_", headline=False), _bandwidth(job, f"{side}_")] if prefix else []
-        made += _latencies_of(
-            job, f"{prefix}latency", f"{title}latency", "from submitting the I/O until it completes (fio lat_ns)"
-        )
+        if prefix:
+            made += [_rate(job, name, prefix, headline=False), _bandwidth(job, name, prefix, headline=False)]
+        clock = "from submitting the I/O until it completes (fio lat_ns)"
+        made += _latencies_of(job, f"{prefix}latency", f"{name}: {title}latency", clock)
     if job.fsync_every:
-        made += _latencies_of(job, "fsync_latency", "fsync latency", "only the fsync call")
+        made += _latencies_of(job, "fsync_latency", f"{name}: fsync latency", "only the fsync call")
     if job.latency_target:
         made.append(
             Metric(
                 name=f"{job.name}.queue_depth",
                 unit="I/Os",
                 direction=Direction.HIGHER,
-                title=f"{job.name}: I/Os in flight that meet the latency target",
+                title=f"{name}: I/Os in flight that meet the latency target",
             )
         )
     return made
 
 
-def _rate(job: FioJob, side: str, *, headline: bool) -> Metric:
+def _rate(job: FioJob, name: str, side: str, *, headline: bool) -> Metric:
     return Metric(
         name=f"{job.name}.{side}iops",
         unit="IO/s",
         direction=Direction.HIGHER,
-        title=f"{job.name}: {side.replace('_', ' ')}I/O rate",
+        title=f"{name}: {side.replace('_', ' ')}I/O rate",
         clock="completed I/Os / running time measured by fio",
         headline=headline,
     )
 
 
-def _bandwidth(job: FioJob, side: str) -> Metric:
+def _bandwidth(job: FioJob, name: str, side: str, *, headline: bool) -> Metric:
     return Metric(
         name=f"{job.name}.{side}bandwidth",
         unit="B/s",
         direction=Direction.HIGHER,
-        title=f"{job.name}: {side.replace('_', ' ')}bandwidth",
+        title=f"{name}: {side.replace('_', ' ')}throughput",
         clock="bytes of completed I/Os / running time measured by fio",
+        headline=headline,
     )
 
 
@@ -265,7 +273,7 @@ def _latencies_of(job: FioJob, kind: str, title: str, clock: str) -> list[Metric
             name=f"{job.name}.{kind}_{which}",
             unit="s",
             direction=Direction.LOWER,
-            title=f"{job.name}: {title}, {which}",
+            title=f"{title}, {which}",
             clock=clock,
         )
         for which in _LATENCIES

@@ -13,6 +13,20 @@ _Split = Annotated[str, StringConstraints(pattern=r"^[0-9]+k/[0-9]+([:,][0-9]+k/
 _Device = Annotated[str, StringConstraints(pattern=r"^/dev/[A-Za-z0-9][A-Za-z0-9/_.:-]*$")]
 
 
+_LARGE_KIB = 256
+_MODES = {
+    "read": "Sequential reads",
+    "write": "Sequential writes",
+    "randread": "Random reads",
+    "randwrite": "Random writes",
+    "randrw": "Random reads and writes",
+}
+
+
+def _size(kib: int) -> str:
+    return f"{kib} KiB" if kib % 1024 else f"{kib // 1024} MiB"
+
+
 class LatencyTarget(Frozen):
     """fio looks for the queue depth at which so many I/Os keep to a latency."""
 
@@ -54,6 +68,23 @@ class FioJob(Frozen):
     def reads(self) -> bool:
         """Also where it writes, too."""
         return self.mode in {"read", "randread", "randrw"}
+
+    @property
+    def title(self) -> str:
+        """'Random reads of 4 KiB, queue depth 16', '..., 8 threads', '..., fsync after every 128'."""
+        size = "mixed sizes" if self.block_split else f"{_size(self.block_size_kib)}"
+        parts = [f"{_MODES[self.mode]} of {size}"]
+        parts += [f"queue depth {self.queue_depth}"] if self.queue_depth > 1 else []
+        parts += [f"{self.threads} threads"] if self.threads > 1 else []
+        if self.fsync_every:
+            parts.append("fsync after each" if self.fsync_every == 1 else f"fsync after every {self.fsync_every}")
+        parts += [str(self.latency_target)] if self.latency_target else []
+        return ", ".join(parts)
+
+    @property
+    def is_stream(self) -> bool:
+        """Large sequential I/Os: bytes count, not operations."""
+        return self.mode in {"read", "write"} and self.block_split is None and self.block_size_kib >= _LARGE_KIB
 
     @property
     def asked(self) -> dict[str, str]:

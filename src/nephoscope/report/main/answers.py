@@ -3,6 +3,7 @@
 Every claim is a stored answer: `best` for three or more configurations, `comparisons` for two, `statistics` for one.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +14,14 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic
 from nephoscope.report import format as people
 from nephoscope.report.lookup import best_first, headlines
+from nephoscope.report.main.boards import in_order
 from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
 
 MAX_WINNERS = 3
-"""More configurations than this are counted, not named."""
+"""Up to so many configurations of which one is the best answer the question, whatever their number."""
+MAX_LEADERS, MAX_SHARE = 6, 1 / 3
+"""More than so many, or a larger share of all, are no answer."""
 MACHINES_ALONE: frozenset[Scope] = frozenset({"this machine", "these machines"})
 """Scopes of answers that hold for the machines that were measured, and perhaps not for others of their types."""
 State = Literal["decided", "tie", "open"]
@@ -75,7 +79,7 @@ class Question:
 
 
 def questions_of(book: Book) -> list[Question]:
-    """Every headline metric with values, in the order of the benchmarks."""
+    """Every headline metric with values, in the order of cards."""
     names = names_of(book.lookup)
     overall = {
         (row.benchmark, row.metric): row
@@ -83,7 +87,7 @@ def questions_of(book: Book) -> list[Question]:
         if row.view == "plain" and row.scope == "overall"
     }
     found = []
-    for benchmark in book.lookup.study.benchmarks:
+    for benchmark in in_order(book.lookup):
         for metric in headlines(benchmark):
             rows = best_first(book.lookup.statistics_of(benchmark.benchmark, metric.name), metric)
             best = overall.get((benchmark.benchmark, metric.name))
@@ -108,13 +112,32 @@ def _undecided_of(count: int, why: str, caution: str = "") -> Answer:
     return Answer("open", "Not decided", clause, f"{count:,}", f"configurations; {why}", caution=caution)
 
 
+def _single_runs(question: Question, of: int, caution: str) -> Answer:
+    """The configuration that leads, where each was measured once."""
+    first = question.rows[0]
+    name, extreme = question.names[first.configuration], _extreme(question.metric)
+    value = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric).text(first.median)
+    why = "each was measured once, so nothing is decided"
+    clause = f"the {extreme} single run of {of:,} is {value}, of {name}; {why}"
+    return Answer(
+        "open", name, clause, value, f"the {extreme} single run of {of:,}; {why}", caution=caution,
+        winners=(first.configuration,),
+    )  # fmt: skip
+
+
+def _extreme(metric: Metric) -> str:
+    return "highest" if metric.direction is Direction.HIGHER else "lowest"
+
+
 def _alone(question: Question) -> Answer:
     (row,) = question.rows
-    scale = question.book.lookup.scale(question.benchmark.benchmark, question.metric)
+    scale = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric)
     name, value = question.names[row.configuration], scale.text(row.median)
+    lost = _without_value(question)
     if row.n == 1:
         about = "a single run, so nothing says how far to trust it"
-        return Answer("open", name, f"{name} has {value}: {about}", value, about, winners=(row.configuration,))
+        clause = f"{name} has {value}: {about}"
+        return Answer("open", name, clause, value, about, sure=lost, winners=(row.configuration,))
     interval = f"{scale.number(row.low)} to {scale.text(row.high)}"
     return Answer(
         "open",
@@ -123,9 +146,22 @@ def _alone(question: Question) -> Answer:
         value,
         f"median, n = {row.n:,}",
         interval=interval,
+        sure=lost,
         coverage=row.coverage,
         winners=(row.configuration,),
     )
+
+
+def _without_value(question: Question) -> str:
+    """What became of the others: '1 CPU: none of 6 trials usable.'."""
+    lookup, found = question.book.lookup, {row.configuration for row in question.rows}
+    tried = {name: lookup.trials_of(question.benchmark.benchmark, name) for name in lookup.configurations}
+    said = [
+        f"{question.names[name]}: none of {people.plural(len(rows), 'trial')} usable"
+        for name, rows in tried.items()
+        if rows and name not in found
+    ]
+    return f"{enumerated(said)}." if said else ""
 
 
 def _of_two(question: Question) -> Answer | None:
@@ -138,7 +174,7 @@ def _of_two(question: Question) -> Answer | None:
     caution, alpha = _sentence(row.note), question.book.lookup.study.levels.alpha
     one, other = question.names[first], question.names[second]
     if row.low is None:
-        why = f"n = {row.n_left:,} and {row.n_right:,} is too few for any claim"
+        why = f"{row.n_left:,} and {row.n_right:,} usable trials are too few to decide"
         return Answer("open", "Not decided", f"not decided between {one} and {other}: {why}", "", why, caution=caution)
     told = _Ratio.of(row, other)
     if row.verdict is ComparisonVerdict.BETTER:
@@ -162,9 +198,9 @@ def _of_two(question: Question) -> Answer | None:
 def _of_many(question: Question, best: BestRow) -> Answer:
     caution = " ".join(text for text in (_sentence(best.reason), _sentence(best.note)) if text)
     if best.method == "none":
-        once = best.n_most == 1
-        why = "each was measured once" if once else "too few of them were measured more than once"
-        return _undecided_of(best.of, why, caution)
+        if best.n_most == 1:
+            return _single_runs(question, best.of, caution)
+        return _undecided_of(best.of, "too few of them were measured more than once", caution)
     unknown = f" Of {question.called(best.open)}, too little is known." if best.open else ""
     candidates = (*best.best, *best.open)
     if len(candidates) == 1 and best.excluded:
@@ -180,22 +216,34 @@ def _of_many(question: Question, best: BestRow) -> Answer:
 
 def _group(question: Question, best: BestRow, candidates: Sequence[str], unknown: str, caution: str) -> Answer:
     """Several configurations that lead, or one of which is the best."""
-    count, named = len(candidates), len(candidates) <= MAX_WINNERS
-    counted = f"{count:,} configurations"
-    which = question.called(candidates, "and" if best.tied else "or") if named else counted
-    left = f"the other {best.excluded:,} {'is' if best.excluded == 1 else 'are'} worse" if best.excluded else ""
+    count = len(candidates)
+    named = count <= MAX_WINNERS or (count <= MAX_LEADERS and count <= MAX_SHARE * best.of)
+    left = _others_are_worse(best.excluded)
     worse = f"; {left}" if left else ""
+    if not named and not best.tied:
+        clause = f"{count:,} of {best.of:,} configurations may be the best"
+        return Answer(
+            "open", f"No winner: {count:,} of {best.of:,} may be the best", clause + worse, "",
+            "; ".join(part for part in (left, _detectable(best)[2:]) if part),
+            sure=_wrong("leave out the best", best.alpha) + unknown, caution=caution,
+        )  # fmt: skip
+    which = question.called(candidates, "and" if best.tied else "or") if named else f"{count:,} configurations"
     if best.tied:
         close = f"lead, within {best.margin_percent:g} % of each other"
         answer, clause, lead = f"A tie: {which}", f"{which} {close}{worse}", close
     else:
-        answer = f"Best: {'' if named else 'one of '}{which}"
-        clause, lead = f"the best of {best.of:,} is {'' if named else 'one of '}{which}{worse}", "may be the best"
+        answer, clause, lead = f"Best: {which}", f"the best of {best.of:,} is {which}{worse}", "may be the best"
     return Answer(
         "tie" if best.tied else "decided", answer, clause, f"{count:,} of {best.of:,}",
         "; ".join(part for part in (lead, left, _detectable(best)[2:]) if part),
         sure=_wrong("leave out the best", best.alpha) + unknown, caution=caution, winners=tuple(candidates),
     )  # fmt: skip
+
+
+def _others_are_worse(count: int) -> str:
+    if count < 2:
+        return "the other one is worse" if count else ""
+    return f"the other {count:,} are worse"
 
 
 def _winner(question: Question, best: BestRow, caution: str) -> Answer:
@@ -204,17 +252,16 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
     called, sure = question.names[name], _wrong_winner(best.alpha)
     first = f"the best of {best.of:,} is {called}, with"
     following = next((row.configuration for row in question.rows if row.configuration != name), None)
-    pair = question.pair(name, following) if following else None
-    if pair is None or following is None or pair.verdict not in {ComparisonVerdict.BETTER, ComparisonVerdict.TIE}:
+    told = _lead(question, name, following, f", the next of {best.of:,}") if following else None
+    if told is None:
         row = next(row for row in question.rows if row.configuration == name)
-        scale = question.book.lookup.scale(question.benchmark.benchmark, question.metric)
+        scale = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric)
         interval, value = f"{scale.number(row.low)} to {scale.text(row.high)}", scale.text(row.median)
         about = f"median; the best of {best.of:,}"
         return Answer(
             "decided", f"Best: {called}", f"{first} a median of {value} ({interval})", value, about, interval, sure,
             caution, row.coverage, winners=(name,),
         )  # fmt: skip
-    told = _Ratio.of(pair, question.names[following], f", the next of {best.of:,}")
     if best.close:
         sure = f"Within {best.margin_percent:g} % of it: {question.called(best.close)}. {sure}"
     return told.answer(
@@ -222,28 +269,52 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
     )
 
 
+def _lead(question: Question, first: str, second: str, place: str) -> "_Ratio | None":
+    """The first as a multiple of the second, if that is decided; of large studies only the ranks' intervals are stored.
+
+    These hold for all pairs at once, so they are wider.
+    """
+    pair, called = question.pair(first, second), question.names[second]
+    if pair is not None:
+        decided = pair.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.TIE}
+        return _Ratio.of(pair, called, place) if decided else None
+    wanted = (question.benchmark.benchmark, question.metric.name)
+    rows = (row for row in question.book.lookup.study.rank_intervals if (row.benchmark, row.metric) == wanted)
+    stored = next(rows, None)
+    gap = None if stored is None or stored.signs_only else stored.gap(first, second)
+    if gap is None or gap[0] <= gap[1]:
+        return None
+    lower = question.metric.direction is Direction.LOWER
+    middle, half = (-gap[0] if lower else gap[0]), gap[1]
+    return _Ratio(
+        math.exp(middle), f"as much as {called}{place}", "; lower is better" if lower else "",
+        people.ratio_interval(math.exp(middle - half), math.exp(middle + half)),
+        1 - question.book.lookup.study.levels.alpha,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class _Ratio:
-    """A comparison in words, as a multiple of the second configuration."""
+    """A configuration as a multiple of the second one, in words."""
 
-    row: Comparison
+    ratio: float
     about: str
     lower: str
     interval: str
+    coverage: float | None
 
     @classmethod
     def of(cls, row: Comparison, second: str, place: str = "") -> "_Ratio":
         """`second` is the name for a reader of the right side."""
         lower = "; lower is better" if row.direction is Direction.LOWER else ""
-        known = row.low is not None and row.high is not None
-        interval = f"{people.ratio(row.low)} to {people.ratio(row.high)}" if known else ""
-        return cls(row, f"as much as {second}{place}", lower, interval)
+        interval = "" if row.low is None or row.high is None else people.ratio_interval(row.low, row.high)
+        return cls(row.ratio, f"as much as {second}{place}", lower, interval, row.coverage)
 
     @property
     def words(self) -> str:
         """'1.91× as much as 1 CPU (1.77× to 2.05×; lower is better)'."""
         said = self.interval + self.lower if self.interval else self.lower.removeprefix("; ")
-        return f"{people.ratio(self.row.ratio)} {self.about}" + (f" ({said})" if said else "")
+        return f"{people.ratio(self.ratio)} {self.about}" + (f" ({said})" if said else "")
 
     def answer(
         self, state: State, answer: str, clause: str, *, sure: str, caution: str, about: str = "",
@@ -251,8 +322,8 @@ class _Ratio:
     ) -> Answer:  # fmt: skip
         """An answer whose number is this ratio."""
         return Answer(
-            state, answer, clause, people.ratio(self.row.ratio), (about or self.about) + self.lower, self.interval,
-            sure, caution, self.row.coverage, of_ratio=True, winners=winners,
+            state, answer, clause, people.ratio(self.ratio), (about or self.about) + self.lower, self.interval,
+            sure, caution, self.coverage, of_ratio=True, winners=winners,
         )  # fmt: skip
 
 

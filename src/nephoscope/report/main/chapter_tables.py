@@ -27,7 +27,7 @@ def _medians(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
     """A row for each configuration, a column for each headline metric, in the order of the first one."""
     columns = [Column("Configuration"), Column("Rank", numeric=True, hint="By the first metric; a range if uncertain.")]
     for board in boards:
-        scale = book.lookup.scale(board.row.benchmark, board.metric)
+        scale = book.lookup.brief_scale(board.row.benchmark, board.metric)
         columns.append(
             Column(f"{metric_title(board.metric)}, {unit_text(scale)}", numeric=True, hint=board.row.benchmark)
         )
@@ -50,7 +50,7 @@ def _median(book: Book, board: Board, configuration: str) -> Cell:
     found = book.lookup.of_configuration(board.row.benchmark, board.metric.name, configuration)
     if not found:
         return Cell("no valid trial", tone="warn")
-    one, scale = found[0], book.lookup.scale(board.row.benchmark, board.metric)
+    one, scale = found[0], book.lookup.brief_scale(board.row.benchmark, board.metric)
     note = interval_text(one, scale) if one.n > 1 else "measured once"
     return evidence_cell(book, scale.number(one.median), one.trials, f"{one.benchmark} on {configuration}", note)
 
@@ -71,13 +71,13 @@ def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
         Column("Metric"),
         Column("Among"),
         Column("The best"),
-        Column("Certainly worse", numeric=True, hint="Configurations that are certainly not the best."),
+        Column("Worse", numeric=True, hint="Configurations that were shown not to be the best."),
     )
     body = tuple(
         Row(
             (
                 Cell(_title(wanted[one.benchmark, one.metric], boards), tone="name"),
-                Cell(f"{scope_name(one.scope)}: {one.of}"),
+                Cell(f"{scope_name(one.scope)}, {people.plural(one.of, 'configuration')}"),
                 evidence_cell(book, _named(one, called), one.trials, f"{one.benchmark}: {one.metric}, {one.scope}"),
                 Cell(str(one.excluded)),
             )

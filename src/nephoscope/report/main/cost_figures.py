@@ -5,7 +5,6 @@ from typing import Any
 import altair as alt
 
 from nephoscope.model.price_rows import CostRow
-from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.report import format as people
 from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.dollars import money_interval
@@ -25,7 +24,7 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     """What one unit of the main metric costs a month, cheapest first."""
     every = sorted(board.prices(book.lookup), key=lambda row: (row.usd_per_unit, row.configuration))
     found = every[:TOP]
-    sold = priced_quantity(board.metric.unit, found[0].usd_per_unit)
+    sold = book.lookup.sold(board.metric.unit)
     rows: list[dict[str, Any]] = [
         {
             "configuration": palette.called[row.configuration],
@@ -149,4 +148,4 @@ def transfer(book: Book, palette: Palette) -> Figure | None:
 def table(book: Book, board: Board, palette: Palette) -> Table | None:
     """What a unit of the metric costs on each configuration."""
     basis = book.lookup.basis
-    return costs.per_unit(book, board.row, board.metric, basis, palette.called) if basis else None
+    return costs.per_unit(book, board.row, board.metric, basis, palette.called, brief=True) if basis else None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nephoscope.model.price_rows import PricePerformance
-from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
+from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.records import Metric
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup
@@ -18,7 +18,7 @@ def cost_lines(book: Book, benchmark: str, metric: Metric, winners: Sequence[str
     if basis is None:
         return ()
     rows = {row.configuration: row for row in book.lookup.prices_of(benchmark, metric.name)}
-    sold = priced_quantity(metric.unit, min(row.usd_per_unit for row in rows.values())) if rows else None
+    sold = book.lookup.sold(metric.unit) if rows else None
     lines = []
     if len(winners) == 1:
         lines.append(_winner(book.lookup, winners[0], basis, rows.get(winners[0]), sold))
@@ -85,7 +85,7 @@ def cheapest(lookup: Lookup, benchmark: str, metric: Metric) -> Cheapest | None:
         return None
     by_price = sorted(candidates, key=lambda name: rows[name].usd_per_unit)
     least, names = rows[by_price[0]], names_of(lookup)
-    sold = priced_quantity(metric.unit, min(row.usd_per_unit for row in rows.values()))
+    sold = lookup.sold(metric.unit)
     return Cheapest(
         names=[names[name] for name in (candidates if decided else by_price)],
         of=len(rows),

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from nephoscope.model.price_rows import PricePerformance
-from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures import row_charts, theme
@@ -44,10 +43,10 @@ def price_and_performance(book: Book) -> Figure | None:
 
 def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palette: Palette) -> Figure:
     lookup, metric = book.lookup, board.metric
-    scale = lookup.scale(board.row.benchmark, metric)
+    scale = lookup.brief_scale(board.row.benchmark, metric)
     processors = {row.configuration: processor_of(lookup, row.configuration) for row in priced}
     statistics = {one.configuration: one for one in lookup.statistics_of(board.row.benchmark, metric.name)}
-    sold = priced_quantity(metric.unit, min(row.usd_per_unit for row in priced))
+    sold = lookup.sold(metric.unit)
     types = {row.configuration: row.machine_type for row in lookup.study.configurations}
     rows: list[dict[str, Any]] = [
         {
@@ -202,7 +201,7 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
     """Bars with intervals, best first."""
     found = board.ranked(book.lookup)
     shown, metric = found[:TOP], board.metric
-    scale = book.lookup.scale(board.row.benchmark, metric)
+    scale = book.lookup.brief_scale(board.row.benchmark, metric)
     axis = f"{unit_text(scale)}, {direction_text(metric.direction)}"
     more = f" The best {TOP} of {len(found)} are drawn." if len(found) > TOP else ""
     return book.figure(

@@ -54,12 +54,12 @@ def compared(lookup: Lookup) -> str:
         parts.append(people.plural(len(study.benchmarks), "benchmark"))
     if study.source is None:
         parts.append(f"{people.plural(study.replicates, 'replicate')} of each")
-    if study.source is not None:
-        parts.append(f"measured by others ({study.source.source})")
-    if study.started_unix_ms is not None:
-        parts.append(f"measured on {people.moment(study.started_unix_ms)[:10]}")
+    day = people.moment(study.started_unix_ms)[:10] if study.started_unix_ms is not None else None
+    others = "" if study.source is None else f" by others ({study.source.source})"
+    if others or day:
+        parts.append(f"measured{others}{f' on {day}' if day else ''}")
     if study.price_date and any(row.month_usd is not None for row in study.costs):
-        parts.append(f"prices of {study.price_date}")
+        parts.append(f"prices of {'the same day' if study.price_date == day else study.price_date}")
     return f"{parts[0]} {', '.join(parts[1:])}." if len(parts) > 1 else parts[0]
 
 

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from nephoscope.model.subjects import Subject
 from nephoscope.report.main.answers import MACHINES_ALONE, Answer, Question, State, answered, questions_of
 from nephoscope.report.main.bars import MAX_BARS, Bar, bars
+from nephoscope.report.main.boards import SUBJECTS
 from nephoscope.report.main.cost_lines import cost_lines
 from nephoscope.report.parts import Book
 from nephoscope.report.tables.statistics import section_anchor
@@ -15,7 +16,6 @@ from nephoscope.report.wording import metric_title
 
 MAX_CARDS = 6
 """Further questions are in a table that a reader unfolds."""
-ORDER = (Subject.DATABASE, Subject.CPU, Subject.STORAGE, Subject.NETWORK, Subject.MEMORY)
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ def _in_turn(questions: Sequence[Question]) -> list[Question]:
     of: dict[Subject, list[Question]] = defaultdict(list)
     for question in questions:
         of[question.benchmark.subject].append(question)
-    turns = zip_longest(*(of[subject] for subject in ORDER if subject in of))
+    turns = zip_longest(*(of[subject] for subject in SUBJECTS if subject in of))
     return [question for turn in turns for question in turn if question is not None]
 
 
 def _card(question: Question, answer: Answer) -> Card:
     book, benchmark, metric = question.book, question.benchmark, question.metric
-    scale = book.lookup.scale(benchmark.benchmark, metric)
+    scale = book.lookup.brief_scale(benchmark.benchmark, metric)
     first = [row for row in question.rows if row.configuration in answer.winners]
     ordered = first[:MAX_BARS] + [row for row in question.rows if row.configuration not in answer.winners]
     drawn = bars(book.lookup, ordered, scale, dict(question.names))

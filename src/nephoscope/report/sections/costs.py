@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
-from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report import format as people
@@ -20,6 +19,16 @@ from nephoscope.report.tables.transfers import transfer_formulas, transfer_table
 from nephoscope.report.wording import ENOUGH, metric_title
 
 OLD_DAYS = 365
+_MORE_COLUMNS = (
+    Column(
+        "$ per million operations", numeric=True, hint="On machines that are busy all month; of rates of operations."
+    ),
+    Column(
+        "Discount to lead",
+        numeric=True,
+        hint="Discount on its machines that would make it cost as little as the first.",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -132,16 +141,16 @@ def _missing(rows: list[CostRow], transfers: list[TransferRow]) -> Table | None:
 
 
 def per_unit(
-    book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str, called: Mapping[str, str]
+    book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str, called: Mapping[str, str], *, brief: bool = False
 ) -> Table | None:
     """What a unit of a metric costs a month under one price basis, cheapest first; None without prices.
 
-    `called` has the names of the configurations for a reader.
+    `called` has the names of the configurations for a reader; `brief` leaves out what the page of evidence has besides.
     """
     found = book.lookup.price_boards.get((benchmark.benchmark, metric.name, basis), [])
     if not found:
         return None
-    sold = priced_quantity(metric.unit, min(row.usd_per_unit for row in found))
+    sold = book.lookup.sold(metric.unit)
     moved = any(row.usd_per_unit_with_transfer is not None for row in found)
     columns = (
         Column("Configuration"),
@@ -149,28 +158,24 @@ def per_unit(
         Column(f"$ a month per {sold.text}", numeric=True),
         Column("Interval", numeric=True, hint="From the interval of the median; the cost itself is a constant."),
         *([Column("With transfer", numeric=True, hint="With a month of the measured data transfer.")] if moved else []),
-        Column("$ per million", numeric=True, hint="Cost of a million operations on machines that are busy all month."),
-        Column("Pareto front", hint="Of cost and median; open: behind by the medians, but not with certainty."),
-        Column(
-            "Discount to lead",
-            numeric=True,
-            hint="Discount on its machines that would make it cost as little as the first.",
-        ),
-        Column("n", numeric=True),
+        Column("Pareto front", hint="On it: nothing is both cheaper and better. Open: behind, but not with certainty."),
+        *(() if brief else _MORE_COLUMNS),
+        Column("n", numeric=True, hint="Valid replicates."),
     )
     title = f"{benchmark.benchmark}: {metric_title(metric)}, {basis}"
     rows = [
-        _priced(book, row, called[row.configuration], sold.size, moved=moved)
+        _priced(book, row, called[row.configuration], sold.size, moved=moved, brief=brief)
         for row in sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))
     ]
     return Table(title, columns, (Row(group=Link(title, "")), *rows))
 
 
-def _priced(book: Book, row: PricePerformance, name: str, size: float, *, moved: bool) -> Row:
+def _priced(book: Book, row: PricePerformance, name: str, size: float, *, moved: bool, brief: bool) -> Row:
     with_transfer = row.usd_per_unit_with_transfer
     ends = f"{people.money(row.low * size)} \N{EN DASH} {people.money(row.high * size)}"
     lead = row.discount_to_lead_percent
     discount = "not possible" if lead is None else "leads" if lead == 0 else people.percent(lead)
+    million = Cell(people.MISSING if row.usd_per_million is None else people.money(row.usd_per_million))
     rank = book.lookup.ranks.get((row.benchmark, row.metric, "per dollar", row.basis), {}).get(row.configuration)
     return Row(
         (
@@ -187,9 +192,8 @@ def _priced(book: Book, row: PricePerformance, name: str, size: float, *, moved:
             if row.n == 1
             else Cell(ends, note="" if row.coverage >= ENOUGH else f"range, {people.coverage(row.coverage)}"),
             *([Cell(people.MISSING if with_transfer is None else people.money(with_transfer * size))] if moved else []),
-            Cell(people.MISSING if row.usd_per_million is None else people.money(row.usd_per_million)),
             Cell(row.front),
-            Cell(discount),
+            *(() if brief else (million, Cell(discount))),
             Cell(str(row.n)),
         )
     )

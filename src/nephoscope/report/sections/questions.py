@@ -22,7 +22,7 @@ def best_table(book: Book) -> Table | None:
     columns = (
         Column("Among"),
         Column("The best"),
-        Column("Certainly worse", numeric=True, hint="Configurations that are certainly not the best."),
+        Column("Worse", numeric=True, hint="Configurations that were shown not to be the best."),
         Column("Error rate", numeric=True, hint="Chance of excluding one that is the best or equal to the best."),
         Column("Could show", numeric=True, hint="Difference from the best that is found with a chance of 80 %."),
         Column("Spread", numeric=True, hint="Of single values, as pooled; with its degrees of freedom."),
@@ -57,7 +57,10 @@ def _best(book: Book, row: BestRow) -> Row:
     freedom = row.degrees_of_freedom
     return Row(
         (
-            Cell(f"{scope_name(row.scope)}: {row.of}", note=f"{len(row.left_out)} left out" if row.left_out else ""),
+            Cell(
+                f"{scope_name(row.scope)}, {people.plural(row.of, 'configuration')}",
+                note=f"{len(row.left_out)} left out" if row.left_out else "",
+            ),
             evidence_cell(book, text, row.trials, f"{_title(book, row)}, {row.scope}"),
             Cell(str(row.excluded), note=note),
             Cell(people.percent(100 * row.alpha)),
