@@ -9,6 +9,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.records import Facts
+from nephoscope.providers.base import Provider
 from nephoscope.run.clock import Clock, FakeClock
 from nephoscope.run.world import Listener, World
 from nephoscope.store.folder import ResultsFolder
@@ -22,7 +23,9 @@ def rehearsed_world(listener: Listener, folder: ResultsFolder, study: Study, now
     clock = FakeClock(max(now_unix_ms, _last_unix_ms(folder) + 1))
     clusters = Clusters(folder.rehearsal_path)
     configurations = study.configurations
-    providers = {one.provider: SimulatedProvider(one.provider, clusters, clock) for one in configurations}
+    providers: dict[str, Provider] = {
+        name: SimulatedProvider(name, clusters, clock) for name in {one.provider for one in configurations}
+    }
     return World(
         providers=providers,
         databases={one.database.system: FakeDatabase(name=one.database.system) for one in configurations},
