@@ -130,3 +130,6 @@ class MachineHandle:
     """With several separate disks: one folder on each of the others."""
     group: str = ""
     """If it is a part of a machine: the folder of the control group of all parts."""
+    region: str = ""
+    zone: str = ""
+    """Where it is, if that is known; databases place their copies by it."""

@@ -10,12 +10,13 @@ import pytest
 from nephoscope.model.errors import CapacityLacking, InputError, MachineLost, QuotaReached
 from nephoscope.providers.aws.plan import (
     Left,
+    Site,
     ending_calls,
     group_call,
     ingress_call,
     left_of,
     machine_of,
-    machines_call,
+    machines_calls,
     placement_call,
 )
 from nephoscope.providers.cloud.order import ClusterOrder, order_of
@@ -31,7 +32,8 @@ def order(**more: Any) -> ClusterOrder:
 
 
 def run_instances(asked: ClusterOrder, role: int = 0, cores: int | None = None) -> dict[str, Any]:
-    return dict(machines_call(asked, asked.roles[role], "sg-1", cores).arguments)
+    (call,) = machines_calls(asked, asked.roles[role], Site("sg-1"), cores)
+    return dict(call.arguments)
 
 
 def test_machines_of_a_role_are_made_all_or_none_in_one_zone() -> None:
@@ -218,7 +220,9 @@ def test_what_is_terminated_or_being_deleted_is_not_left() -> None:
 
 
 def test_the_policy_in_the_manual_allows_what_is_asked_and_nothing_else() -> None:
-    sources = "".join((ROOT / "src/nephoscope/providers/aws" / name).read_text() for name in ("cloud.py", "plan.py"))
+    sources = "".join(
+        (ROOT / "src/nephoscope/providers/aws" / name).read_text() for name in ("cloud.py", "plan.py", "network.py")
+    )
     asked = set(re.findall(r'(?:Call\(\s*|_pages\(region, )"([a-z_]+)"', sources))
     page = (ROOT / "docs/how-to/run-on-aws.md").read_text()
     policy = json.loads(page.partition("<!-- the policy of run-on-aws -->\n```json\n")[2].partition("```")[0])

@@ -83,7 +83,14 @@ class SshConnect:
         remote.cpus = tuple(range(look.cpus if asked.cpus == "all" else asked.cpus))
         inside = machine.private_address or host
         return MachineHandle(
-            machine.name, remote, inside, remote.cpus, f"{self._folder}/data", more_data_dirs=_more_data_dirs(asked)
+            machine.name,
+            remote,
+            inside,
+            remote.cpus,
+            f"{self._folder}/data",
+            more_data_dirs=_more_data_dirs(asked),
+            region=asked.region or request.configuration.region or "",
+            zone=machine.zone,
         )
 
     async def _booted(self, name: str, address: SshAddress, log_dir: Path | None) -> str | None:
