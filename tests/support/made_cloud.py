@@ -86,7 +86,9 @@ class AtOnce:
         if self.failure is not None:
             raise self.failure
         self.entered.append(machine.id)
-        return MachineHandle(machine.name, FakeRemote(idle_answers(8), _NoTime()), "10.0.0.1", tuple(range(8)), "/fake")
+        remote, region = FakeRemote(idle_answers(8), _NoTime()), asked.region or request.configuration.region or ""
+        cpus = tuple(range(8))
+        return MachineHandle(machine.name, remote, "10.0.0.1", cpus, "/fake", region=region, zone=machine.zone)
 
 
 class _NoTime:

@@ -6,7 +6,7 @@ from datetime import date
 from nephoscope.model.frozen import Frozen
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.cost import METHODS, Bill, MachineWithVolumes, Volume, month
-from nephoscope.prices.offers import Offer, offer_of
+from nephoscope.prices.offers import offer_of
 from nephoscope.study.model import Configuration
 
 _MONTH = METHODS["everything"]
@@ -40,11 +40,16 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     offer, book = offer_of(configuration), book or shipped()
     if offer is None or offer.provider not in book.providers or _load_is_unknown(configuration):
         return Quote(price_usd=None, basis=None, reason_missing=f"{what}: no price given")
+    load_region = offer.load_region or offer.region
     machines = (
-        (offer.type, offer.volumes, offer.database_machines),
-        (offer.load_type or offer.type, offer.load_volumes or (), offer.load_machines),
+        (offer.region, offer.type, offer.volumes, offer.database_machines),
+        (load_region, offer.load_type or offer.type, offer.load_volumes or (), offer.load_machines),
     )
-    bills = [(count, _month(offer, kind, volumes, book, on)) for kind, volumes, count in machines if count]
+    bills = [
+        (count, _month(offer.provider, region, kind, volumes, book, on))
+        for region, kind, volumes, count in machines
+        if count
+    ]
     missing = [reason for _, bill in bills for reason in bill.reasons_missing]
     if missing:
         return Quote(price_usd=None, basis=None, reason_missing=f"{missing[0]}, and no price given")
@@ -52,13 +57,13 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     storage = "and volumes" if offer.volumes or offer.load_volumes else "without storage"
     return Quote(
         price_usd=math.fsum(count * (bill.machine_usd or 0) for count, bill in bills) * hours / _MONTH.hours,
-        basis=f"on-demand, {offer.region}, machines {storage} ({sources})",
+        basis=f"on-demand, {' and '.join(dict.fromkeys((offer.region, load_region)))}, machines {storage} ({sources})",
         reason_missing=None,
     )
 
 
-def _month(offer: Offer, kind: str, volumes: tuple[Volume, ...], book: PriceBook, on: date) -> Bill:
-    machine = MachineWithVolumes(provider=offer.provider, region=offer.region, type=kind, volumes=volumes)
+def _month(provider: str, region: str, kind: str, volumes: tuple[Volume, ...], book: PriceBook, on: date) -> Bill:
+    machine = MachineWithVolumes(provider=provider, region=region, type=kind, volumes=volumes)
     return month(book, on, machine, _MONTH)
 
 

@@ -29,6 +29,7 @@ GONE = frozenset(
         "InvalidRouteTableID.NotFound",
         "InvalidInternetGatewayID.NotFound",
         "InvalidVpcPeeringConnectionID.NotFound",
+        "InvalidAssociationID.NotFound",
         "Gateway.NotAttached",
     }
 )

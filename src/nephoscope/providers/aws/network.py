@@ -28,8 +28,8 @@ class OwnNetwork:
 
     vpcs: tuple[str, ...] = ()
     subnets: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ()
-    """Of routes."""
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """Table of routes -> ids by which subnets use it."""
     gateways: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """Internet gateway -> networks that it is attached to."""
     peerings: tuple[str, ...] = ()
@@ -136,7 +136,10 @@ def network_of(
     return OwnNetwork(
         tuple(one["VpcId"] for one in vpcs),
         tuple(one["SubnetId"] for one in subnets),
-        tuple(one["RouteTableId"] for one in tables),
+        {
+            one["RouteTableId"]: tuple(use["RouteTableAssociationId"] for use in one.get("Associations", ()))
+            for one in tables
+        },
         {one["InternetGatewayId"]: tuple(at["VpcId"] for at in one.get("Attachments", ())) for one in gateways},
         tuple(
             one["VpcPeeringConnectionId"]
@@ -152,8 +155,10 @@ def network_ending_calls(network: OwnNetwork) -> list[Call]:
     The network itself goes when all else is gone, because the rest is only looked for beside it.
     """
     calls = [Call("delete_vpc_peering_connection", {"VpcPeeringConnectionId": one}) for one in network.peerings]
+    for table, uses in network.tables.items():
+        calls += [Call("disassociate_route_table", {"AssociationId": one}) for one in uses]
+        calls.append(Call("delete_route_table", {"RouteTableId": table}))
     calls += [Call("delete_subnet", {"SubnetId": one}) for one in network.subnets]
-    calls += [Call("delete_route_table", {"RouteTableId": one}) for one in network.tables]
     for gateway, attached in network.gateways.items():
         calls += [Call("detach_internet_gateway", {"InternetGatewayId": gateway, "VpcId": one}) for one in attached]
         calls.append(Call("delete_internet_gateway", {"InternetGatewayId": gateway}))
