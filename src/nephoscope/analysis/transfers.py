@@ -24,8 +24,8 @@ from nephoscope.prices.cost import METHODS, Method
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import Price
 from nephoscope.prices.transfer import Way, price_of_way, transfer_lines, transfer_month
+from nephoscope.study.machine_places import database_places, load_places, two_regions, zone_count
 from nephoscope.study.model import Configuration, Study
-from nephoscope.study.standing import database_places, load_places, two_regions, zone_count
 
 NO_WAY = "none"
 LOAD = "load"
@@ -218,7 +218,7 @@ def _legs(configuration: Configuration, rates: Sequence[_Rates], book: PriceBook
 
 @dataclass(frozen=True)
 class _Shares:
-    """Shares of the pairs of machines that stand in different zones of the database's region."""
+    """Shares of the pairs of machines in different zones of the database's region."""
 
     load: float | None
     """Of a load machine and a database machine; None: no load machine is in that region."""
@@ -232,7 +232,7 @@ class _Shares:
 
 
 def _shares(configuration: Configuration) -> _Shares | None:
-    """None: all machines of the database's region stand in one zone, or the study does not say where."""
+    """None: all machines of the database's region are in one zone, or the study does not say where."""
     if zone_count(configuration) < 2:
         return None
     database = [one.zone for one in database_places(configuration)]

@@ -12,8 +12,8 @@ from importlib import resources
 
 from nephoscope.model.rows import WanFloor
 from nephoscope.stats.great_circle import Location, fibre_round_trip_s, great_circle_m
+from nephoscope.study.machine_places import two_regions
 from nephoscope.study.model import Configuration, Study
-from nephoscope.study.standing import two_regions
 
 
 def wan_floors_of(study: Study, names: Mapping[str, str]) -> list[WanFloor]:

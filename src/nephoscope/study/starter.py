@@ -89,7 +89,7 @@ cpus = 1                           # CPU affinity of everything measured: a numb
 # hosts: only with "ssh", names from ~/.ssh/config or the inventory, or user@host:port.
 # emulated: only with "emulated", the machine's specification; default: the entry of machine_types for its type.
 # zones: only with a cloud or "emulated", zones assigned to the machines in turn, as ["us-east-1a", "us-east-1b"].
-# region: only in load_machine: it is in another region than the database, and names its `zones` there.
+# region: only in load_machine: a region other than the database's; it then names its `zones` there.
 # image, volumes (kind, size, iops, throughput, count, cache, interface), local_ssds, local_ssd_interface,
 # disks (striped or apart), threads_per_core, cpu_platform: only with a cloud.
 # filesystem, mount_options: of the data folder: created by "emulated" and clouds, required on all others.

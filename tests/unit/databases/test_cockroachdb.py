@@ -34,8 +34,8 @@ def cluster_in(folder: Path, count: int = 3, zones: str = "aaa") -> Cluster:
     def machine(name: str, number: int) -> Any:
         data = folder / name
         data.mkdir(exist_ok=True)
-        place = {"region": "us-east-1", "zone": f"us-east-1{zones[number - 1]}"} if number <= count else {}
-        return replace(this_machine(data), name=name, address=f"127.0.0.{number}", **place)
+        zone = f"us-east-1{zones[number - 1]}" if number <= count else ""
+        return replace(this_machine(data), name=name, address=f"127.0.0.{number}", region="us-east-1", zone=zone)
 
     database = tuple(machine(f"database-{number}", number) for number in range(1, count + 1))
     return Cluster("study/three", database, machine("load", 9) if count > 1 else database[0])

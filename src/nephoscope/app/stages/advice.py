@@ -10,8 +10,8 @@ from nephoscope.prices.offers import offer_of
 from nephoscope.prices.transfer import Way, price_of_way
 from nephoscope.study.load import lines_in
 from nephoscope.study.locate import Path, line_of
+from nephoscope.study.machine_places import two_regions, zone_count
 from nephoscope.study.model import Configuration, Study
-from nephoscope.study.standing import two_regions, zone_count
 
 MAX_LINES = 10
 _NOT_FOUND = ", and no price given"

@@ -10,8 +10,8 @@ from nephoscope.model.errors import InputError
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import BootPlan, boot_script
 from nephoscope.study.cloud import Cloud
+from nephoscope.study.machine_places import zones_in_turn
 from nephoscope.study.model import Machine
-from nephoscope.study.standing import zones_in_turn
 
 PREFIX = "nephoscope-"
 STUDY, CLUSTER, ROLE = f"{PREFIX}study", f"{PREFIX}cluster", f"{PREFIX}role"

@@ -1,4 +1,4 @@
-"""Where the machines of a configuration stand: the region and zone of each, as the study says. Pure."""
+"""Where the machines of a configuration are: the region and zone of each, as the study says. Pure."""
 
 from dataclasses import dataclass
 
@@ -6,19 +6,19 @@ from nephoscope.study.model import Configuration, Machine
 
 
 @dataclass(frozen=True)
-class Standing:
+class Place:
     """The place of one machine. None: the study does not say."""
 
     region: str | None
     zone: str | None
 
 
-def database_places(configuration: Configuration) -> tuple[Standing, ...]:
+def database_places(configuration: Configuration) -> tuple[Place, ...]:
     """Of each database machine, in order."""
     return _places(configuration, configuration.database_machine)
 
 
-def load_places(configuration: Configuration) -> tuple[Standing, ...]:
+def load_places(configuration: Configuration) -> tuple[Place, ...]:
     """Of each load machine, in order; none where client and server share a machine."""
     load = configuration.load_machine
     return () if load is None else _places(configuration, load)
@@ -40,11 +40,11 @@ def two_regions(configuration: Configuration) -> tuple[str, str] | None:
 
 
 def zone_count(configuration: Configuration) -> int:
-    """Number of zones in the database's region where machines stand."""
+    """Number of zones in the database's region with machines."""
     places = (*database_places(configuration), *load_places(configuration))
     return len({one.zone for one in places if one.region == configuration.region and one.zone is not None})
 
 
-def _places(configuration: Configuration, machine: Machine) -> tuple[Standing, ...]:
+def _places(configuration: Configuration, machine: Machine) -> tuple[Place, ...]:
     region, zones = machine.region or configuration.region, zones_in_turn(configuration, machine)
-    return tuple(Standing(region, zones[index % len(zones)]) for index in range(machine.count))
+    return tuple(Place(region, zones[index % len(zones)]) for index in range(machine.count))
