@@ -181,7 +181,7 @@ def _jobs(machine: Machine, metric: Metric) -> float | None:
 def _second(machine: Machine) -> bool:
     """Another configuration of the same machine, which network and CPU were measured on once."""
     return machine.asked.database_machine.count > 1 and any(
-        machine.name.endswith(end) for end in ("-io2", "-ultra", "-gp2", "-barrier")
+        machine.name.endswith(end) for end in ("-io2", "-pd-extreme", "-ultra", "-gp2", "-barrier")
     )
 
 

@@ -390,6 +390,8 @@ class Expected(Frozen):
     """What a trial's configuration demands, as far as a check can compare it with facts."""
 
     cpus: int | Literal["all"] = "all"
+    cores: int | None = Field(default=None, description="that the machine has; None: as many as its type")
+    threads_per_core: int | None = Field(default=None, description="None: as many as its type has")
     memory_bytes: int | None = None
     cpu_model_contains: str | None = None
     sockets: int | None = None

@@ -19,6 +19,8 @@ class Quote(Frozen):
     price_usd: float | None
     basis: str | None
     reason_missing: str | None
+    elsewhere: tuple[str, ...] = ()
+    """What has no price in its own region, and whose price was taken: 'us-east4: pd-extreme IOPS as in us-central1'."""
 
 
 def quote(configuration: Configuration, hours: float, *, book: PriceBook | None = None, on: date = date.max) -> Quote:
@@ -40,10 +42,10 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     offer, book = offer_of(configuration), book or shipped()
     if offer is None or offer.provider not in book.providers or _load_is_unknown(configuration):
         return Quote(price_usd=None, basis=None, reason_missing=f"{what}: no price given")
-    load_region = offer.load_region or offer.region
+    regions = (offer.region, offer.load_region or offer.region)
     machines = (
-        (offer.region, offer.type, offer.volumes, offer.database_machines),
-        (load_region, offer.load_type or offer.type, offer.load_volumes or (), offer.load_machines),
+        (regions[0], offer.type, offer.volumes, offer.database_machines),
+        (regions[1], offer.load_type or offer.type, offer.load_volumes or (), offer.load_machines),
     )
     bills = [
         (count, _month(offer.provider, region, kind, volumes, book, on))
@@ -54,11 +56,21 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     if missing:
         return Quote(price_usd=None, basis=None, reason_missing=f"{missing[0]}, and no price given")
     sources = "; ".join(sorted({f"{one.price.source}, {one.price.date}" for _, bill in bills for one in bill.lines}))
+    elsewhere = sorted(
+        {
+            f"{region}: {one.what} as in {one.elsewhere}"
+            for region, (_, bill) in zip(regions, bills, strict=False)
+            for one in bill.lines
+            if one.elsewhere
+        }
+    )
+    where = " and ".join(dict.fromkeys(regions))
     storage = "and volumes" if offer.volumes or offer.load_volumes else "without storage"
     return Quote(
         price_usd=math.fsum(count * (bill.machine_usd or 0) for count, bill in bills) * hours / _MONTH.hours,
-        basis=f"on-demand, {' and '.join(dict.fromkeys((offer.region, load_region)))}, machines {storage} ({sources})",
+        basis="; ".join([f"on-demand, {where}, machines {storage} ({sources})", *elsewhere]),
         reason_missing=None,
+        elsewhere=tuple(elsewhere),
     )
 
 

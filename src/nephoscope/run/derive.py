@@ -166,6 +166,8 @@ def _burstable(
 def _expected(machine: Machine, *, co_located: bool) -> Expected:
     return Expected(
         cpus=machine.cpus,
+        cores=machine.cores,
+        threads_per_core=machine.threads_per_core,
         memory_bytes=_bytes(machine.expect_memory_gib, GIB),
         cpu_model_contains=machine.expect_cpu_model,
         sockets=machine.expect_sockets,

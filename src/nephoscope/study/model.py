@@ -46,13 +46,13 @@ class Machine(Frozen):
     count: int = Field(
         default=1,
         ge=1,
-        le=128,
+        le=1024,
         description="number of machines of this type; 1 for local; for ssh, the number of `hosts`",
     )
     hosts: list[str] | None = Field(
         default=None,
         min_length=1,
-        max_length=128,
+        max_length=1024,
         description="only ssh: names from ~/.ssh/config or the inventory, or `user@host:port`",
     )
     zones: list[Name] | None = Field(
@@ -86,6 +86,13 @@ class Machine(Frozen):
         default=None,
         description="only clouds: several volumes or local SSDs form one filesystem (striped, the default) or one "
         "each (apart; only cockroachdb, which then has a store on each)",
+    )
+    cores: int | None = Field(
+        default=None,
+        ge=1,
+        le=1024,
+        description="only aws and gcp: how many cores of the machine type the machine has; default: all. With "
+        "`threads_per_core` it gives the number of CPUs",
     )
     threads_per_core: Literal[1, 2] | None = Field(
         default=None, description="only clouds; default: the machine type's own"
@@ -145,7 +152,7 @@ class Database(Frozen):
         description="server settings, in addition to those that nephoscope sets; with `dsn`, of the databases of its "
         "trials only, so none that needs a restart",
     )
-    connections: int = Field(default=8, ge=1, le=100_000, description="number of connections of the load generator")
+    connections: int = Field(default=8, ge=1, le=1_000_000, description="number of connections of the load generator")
     connections_per_cpu: float | None = Field(
         default=None, gt=0, description="instead of `connections`: a multiple of the CPUs of all database machines"
     )

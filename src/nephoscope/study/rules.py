@@ -21,6 +21,10 @@ _MIN_REPLICATES_TO_STOP = 4
 _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 _ONLY_CLOUDS = f"only providers {', '.join(sorted(CLOUDS))} support this"
 _TYPE_DECIDES = 'only provider "gcp" supports this (elsewhere the machine type decides it); remove it'
+_CORES_OF_AZURE = (
+    "azure cannot switch off cores of a type; choose a type with fewer vCPUs, such as Standard_E8-4s_v5, which is an "
+    "E8s_v5 with 4 vCPUs"
+)
 _ROLES = ("database_machine", "load_machine")
 
 
@@ -193,9 +197,11 @@ def _list(value: Any) -> list[Any]:
 
 def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Problem]:
     """Keys that only make sense where machines are created."""
-    for key in ("image", "volumes", "local_ssds", "disks", "threads_per_core"):
+    for key in ("image", "volumes", "local_ssds", "disks", "cores", "threads_per_core"):
         if key in machine and provider not in CLOUDS:
             yield Problem((*path, key), f"{_ONLY_CLOUDS}; remove it")
+    if "cores" in machine and provider == "azure":
+        yield Problem((*path, "cores"), _CORES_OF_AZURE)
     for index, volume in enumerate(_list(machine.get("volumes"))):
         if isinstance(volume, Mapping) and "cache" in volume and provider != "azure":
             yield Problem((*path, "volumes", index, "cache"), 'only provider "azure" supports this; remove it')

@@ -118,6 +118,18 @@ def test_the_price_of_the_study_comes_first() -> None:
     assert quote(in_the_cloud(price_usd_per_hour=9.0), 1).price_usd == 9
 
 
+def test_a_price_of_another_region_is_marked() -> None:
+    volume = {"kind": "pd-extreme", "size": 1000, "iops": 10_000}
+    machine = Machine.model_validate({"type": "n2-standard-8", "volumes": [volume]})
+    here = {"provider": "gcp", "region": "us-east4", "database_machine": machine, "load_machine": None}
+    found = quote(in_the_cloud(**here), 730)
+    assert found.elsewhere == ("us-east4: pd-extreme IOPS as in us-central1",)
+    assert found.basis is not None
+    assert found.basis.endswith("; us-east4: pd-extreme IOPS as in us-central1")
+    assert found.price_usd == pytest.approx(730 * 0.437512 + 1000 * 0.138 + 10_000 * 0.065, rel=1e-3)
+    assert quote(in_the_cloud(), 1).elsewhere == ()
+
+
 def test_the_book_is_asked_for_the_day() -> None:
     found = quote(in_the_cloud(), 1, on=date(2022, 7, 1))
     assert found.basis is not None

@@ -200,7 +200,7 @@ def test_pairs_of_regions_stand_beside_the_speed_of_light() -> None:
         assert all(light["floor"] < one["shortest"] <= one["median"] for one in spec["datasets"]["rows"])
     ranges = throughput_ranges(of, benchmark(of, "multi-stream"), headlines(benchmark(of, "multi-stream"))[0])
     assert len(specs(ranges)) == 6
-    assert sum(len(one["datasets"]["rows"]) for one in specs(ranges).values()) == 64
+    assert sum(len(one["datasets"]["rows"]) for one in specs(ranges).values()) == 66
 
 
 def test_a_run_between_regions_costs_what_both_directions_cost() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.model.analysed import AnalysedStudy
     from nephoscope.model.records import Plan
+    from nephoscope.plan.cut import Cut
     from nephoscope.run.study import RunOptions, StudyOutcome
     from nephoscope.store.folder import ResultsFolder
     from nephoscope.study.model import Study
@@ -38,6 +39,23 @@ Like = Annotated[
 Expand = Annotated[
     bool,
     typer.Option("--expanded", help="print the study without [defaults], [[matrix]] and `for`, as a study file"),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="CHAPTER",
+        help="plan or run this chapter alone: cpu, memory, storage, network, database, or of the last oltp or "
+        "key-value; may be given several times",
+    ),
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--types",
+        metavar="PATTERN",
+        help="only configurations whose machine type looks like this, as 'm6i.*'; may be given several times",
+    ),
 ]
 Rows = Annotated[bool, typer.Option("--rows", help="print every trial, in a pager on a terminal")]
 Replan = Annotated[bool, typer.Option("--replan", help="replace the stored plan, even if that drops trials")]
@@ -168,6 +186,8 @@ def _everyday(dsns: list[str], compare: str | None) -> str:
 def plan(
     study: StudyFile,
     scale: Scale = None,
+    only: Only = None,
+    types: Types = None,
     like: Like = None,
     rows: Rows = False,
     expanded: Expand = False,
@@ -183,7 +203,7 @@ def plan(
         return
     text = read_text(study)
     loaded = planning.load(text, str(study))
-    planned = planning.plan(loaded, scale=scale)
+    planned = planning.plan(loaded, scale=scale, part=planning.cut_out(loaded, _cut(only, types)))
     if as_json:
         print_json(planned)
         return
@@ -214,6 +234,8 @@ def run(
     study: StudyOrFolder,
     out: Out = None,
     scale: Scale = None,
+    only: Only = None,
+    types: Types = None,
     replan: Replan = False,
     max_clusters: MaxClusters = 1,
     max_usd: MaxUsd = None,
@@ -227,29 +249,34 @@ def run(
     A trial that was rejected for something outside it, such as the load of other programs, is repeated after its block
     and after the study, at most `repeat_refused` times. Every attempt is kept; the first valid one is used.
     --retry-refused repeats more of them, later.
+
+    --only and --types run a part of the study. The rest may follow in the same folder: a trial is the same in every
+    part.
     """
     from nephoscope.app.stages.running import CliOptions
 
     options = CliOptions(max_clusters, max_usd, state, until, retry_refused, tuple(check or ()))
+    cut = _cut(only, types)
     if study.is_dir():
-        if out is not None or scale is not None or replan:
+        if out is not None or scale is not None or replan or cut:
             raise InputError(
                 f"{study} is a results folder, which has its own study and plan",
-                hint="drop --out, --scale and --replan, or name a study file instead of the folder",
+                hint="drop --out, --scale, --only, --types and --replan, or name a study file instead of the folder",
             )
         _resume(study, options)
     else:
-        _run(read_text(study), str(study), out, options, scale=scale, replan=replan)
+        _run(read_text(study), str(study), out, options, cut, scale=scale, replan=replan)
 
 
 def demo(out: Out = None) -> None:
     """Measure this machine with the laptop study and write its report: plan, run and report in one command."""
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.app.wiring import shipped_study
+    from nephoscope.plan.cut import Cut
 
     folder = out or Path("results/laptop")
     try:
-        _run(shipped_study("laptop"), "laptop.toml", folder, CliOptions(), scale=None, replan=False)
+        _run(shipped_study("laptop"), "laptop.toml", folder, CliOptions(), Cut(), scale=None, replan=False)
     except typer.Exit as ended:
         if ended.exit_code != EXIT_TRIALS_FAILED:
             raise
@@ -257,22 +284,34 @@ def demo(out: Out = None) -> None:
     results.report(folder)
 
 
-def _run(text: str, name: str, out: Path | None, options: "CliOptions", *, scale: float | None, replan: bool) -> None:
+def _cut(only: list[str] | None, types: list[str] | None) -> "Cut":
+    from nephoscope.plan.cut import Cut
+
+    return Cut(tuple(only or ()), tuple(types or ()))
+
+
+def _run(
+    text: str, name: str, out: Path | None, options: "CliOptions", cut: "Cut", *, scale: float | None, replan: bool
+) -> None:
     from nephoscope.app.planned import in_one_line
     from nephoscope.app.stages import planning, running
     from nephoscope.app.stages.advice import require_cpus
     from nephoscope.store.folder import ResultsFolder
 
     study = planning.load(text, name)
-    require_cpus(study, _cpus_here())
+    part = planning.cut_out(study, cut)
+    require_cpus(part or study, _cpus_here())
+    planned = planning.plan(study, scale=scale, part=part)
     folder = ResultsFolder.for_results(out or Path("results") / study.name)
-    how = running.run_options(folder, study, options)
-    planned = planning.plan(study, scale=scale)
+    if part is not None:
+        folder = folder.only([row.intent.id for row in planned.trials])
+    how = running.run_options(folder, part or study, options)
     tell(in_one_line(planned))
     _warn(planned)
     with folder.lock():
-        running.adopt(folder, text, study, planned, replan=replan)
-        outcome = _conduct(folder, study, how)
+        whole = None if part is None else planning.plan(study, scale=scale)
+        running.adopt(folder, text, study, planned, replan=replan, whole=whole)
+        outcome = _conduct(folder, part or study, how)
     _tell_outcome(outcome, folder)
 
 
@@ -299,6 +338,9 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions") -> "Stu
     from nephoscope.run.signals import run_until_stopped
 
     folder.forget_analysis()
+    aside = folder.set_old_queue_aside()
+    if aside is not None:
+        tell(f"the queue of an earlier nephoscope is not used any more; it is kept as {aside.name}, and can be deleted")
     with LiveProgress(talk(), SystemClock(), tracking.remaining(folder)) as progress:
         return run_until_stopped(running.run(folder, study, real_world(progress), how))
 

@@ -10,6 +10,7 @@ from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
 from nephoscope.model.records import Plan
+from nephoscope.plan.cut import Cut, part_of
 from nephoscope.plan.expand import expand
 from nephoscope.plan.space import Footprint, check_space
 from nephoscope.providers.cloud.check import require_possible
@@ -36,18 +37,23 @@ def expanded_study(file: Path) -> str:
     return expanded_text(read_text(file), str(file), BENCHMARKS).rstrip()
 
 
-def plan(study: Study, *, scale: float | None = None) -> Plan:
-    """study -> plan; `scale` of sizes and run times, see `expand`.
+def plan(study: Study, *, scale: float | None = None, part: Study | None = None) -> Plan:
+    """study -> plan; `scale` of sizes and run times, and a part of the study, see `expand`.
 
     Raises:
         InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, or data do not
             fit on its disks.
     """
-    for configuration in study.configurations:
+    for configuration in (part or study).configurations:
         require_possible(configuration)
-    planned = expand(study, BENCHMARKS, scale=scale)
-    check_space(planned, BENCHMARKS, _footprints(study))
+    planned = expand(study, BENCHMARKS, scale=scale, part=part)
+    check_space(planned, BENCHMARKS, _footprints(part or study))
     return planned
+
+
+def cut_out(study: Study, cut: Cut) -> Study | None:
+    """What is cut out of a study; None: all of it. See `part_of`."""
+    return part_of(study, BENCHMARKS, cut) if cut else None
 
 
 ASSUMED_CV = 0.02

@@ -16,6 +16,7 @@ from nephoscope.providers.aws.call import Call
 from nephoscope.providers.aws.errors import GONE, IN_USE, THERE, NotAllowed, of_code
 from nephoscope.providers.aws.network import OwnNetwork
 from nephoscope.providers.aws.plan import (
+    Cpus,
     Left,
     Site,
     ending_calls,
@@ -87,7 +88,7 @@ class AwsCloud(Cloud):
             own = await self._joined_networks(order)
         sites = {region: await self._site(order, region, own.get(region)) for region in order.regions}
         for role in order.roles:
-            for call in machines_calls(order, role, sites[role.region], await self._cores(role)):
+            for call in machines_calls(order, role, sites[role.region], await self._cpus(role)):
                 await self._send(role.region, call)
 
     @override
@@ -212,12 +213,13 @@ class AwsCloud(Cloud):
         said = await self._send(order.regions[0], Call("describe_subnets", {"SubnetIds": [order.cloud.subnet]}))
         return str(said["Subnets"][0]["VpcId"])
 
-    async def _cores(self, role: RoleOrder) -> int | None:
-        """Of the type: EC2 takes threads per core with the cores alone."""
-        if role.machine.threads_per_core is None:
+    async def _cpus(self, role: RoleOrder) -> Cpus | None:
+        """Of the type; None: the study does not ask for others."""
+        if role.machine.cores is None and role.machine.threads_per_core is None:
             return None
         said = await self._send(role.region, Call("describe_instance_types", {"InstanceTypes": [role.type]}))
-        return int(said["InstanceTypes"][0]["VCpuInfo"]["DefaultCores"])
+        found = said["InstanceTypes"][0]["VCpuInfo"]
+        return Cpus(int(found["DefaultCores"]), int(found["DefaultThreadsPerCore"]))
 
     async def _instances(
         self, region: str, tag: str, value: str, more: Mapping[str, list[str]] | None = None

@@ -117,22 +117,30 @@ def placement_call(order: ClusterOrder) -> Call | None:
     )
 
 
-def machines_calls(order: ClusterOrder, role: RoleOrder, site: Site, cores: int | None) -> list[Call]:
+@dataclass(frozen=True)
+class Cpus:
+    """The CPUs of a machine type: EC2 takes the number of cores only together with the threads of each."""
+
+    cores: int
+    threads_per_core: int
+
+
+def machines_calls(order: ClusterOrder, role: RoleOrder, site: Site, of_type: Cpus | None) -> list[Call]:
     """All machines of a role with their volumes: one call for each of the zones that take turns.
 
     Args:
         order: the cluster's.
         role: whose machines.
         site: of the role's region.
-        cores: of the type, if threads per core are requested.
+        of_type: known if the study asks for other CPUs than the type's.
 
     Raises:
         InputError: more volumes than there are device names.
     """
-    return [_machines_call(order, role, turn, site, cores) for turn in range(len(role.zones))]
+    return [_machines_call(order, role, turn, site, of_type) for turn in range(len(role.zones))]
 
 
-def _machines_call(order: ClusterOrder, role: RoleOrder, turn: int, site: Site, cores: int | None) -> Call:
+def _machines_call(order: ClusterOrder, role: RoleOrder, turn: int, site: Site, of_type: Cpus | None) -> Call:
     turns, zone = len(role.zones), role.zones[turn]
     count = len(range(turn, role.machine.count, turns))
     placement: dict[str, Any] = {"AvailabilityZone": zone}
@@ -167,8 +175,11 @@ def _machines_call(order: ClusterOrder, role: RoleOrder, turn: int, site: Site, 
         arguments["NetworkInterfaces"] = [{**network, "AssociatePublicIpAddress": order.cloud.reach == "public"}]
     if role.identity is not None:
         arguments["IamInstanceProfile"] = {"Arn" if role.identity.startswith("arn:") else "Name": role.identity}
-    if cores is not None:
-        arguments["CpuOptions"] = {"CoreCount": cores, "ThreadsPerCore": role.machine.threads_per_core}
+    if of_type is not None:
+        arguments["CpuOptions"] = {
+            "CoreCount": role.machine.cores or of_type.cores,
+            "ThreadsPerCore": role.machine.threads_per_core or of_type.threads_per_core,
+        }
     if order.cloud.spot:
         once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
         arguments["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once}

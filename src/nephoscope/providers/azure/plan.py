@@ -95,6 +95,11 @@ def _require_possible(order: ClusterOrder) -> None:
             f"Azure has no identity {order.cloud.identity!r}",
             hint="'/subscriptions/…/providers/Microsoft.ManagedIdentity/userAssignedIdentities/…'",
         )
+    if any(role.machine.cores is not None for role in order.roles):
+        raise InputError(
+            "Azure cannot switch off cores of a machine type",
+            hint="remove `cores`, and choose a type with fewer vCPUs: Standard_E8-4s_v5 is an E8s_v5 with 4 vCPUs",
+        )
     if order.cloud.reach == "private" and order.cloud.subnet is None:
         raise InputError(
             '`reach = "private"` needs a subnet: a network created for a cluster is only reachable from outside',

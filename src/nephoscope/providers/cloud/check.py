@@ -17,7 +17,7 @@ def _aws(order: ClusterOrder) -> None:
 
     aws_plan.require_possible(order)
     for role in order.roles:
-        aws_plan.machines_calls(order, role, aws_plan.Site("group"), cores=None)
+        aws_plan.machines_calls(order, role, aws_plan.Site("group"), of_type=None)
 
 
 def _azure(order: ClusterOrder) -> None:
