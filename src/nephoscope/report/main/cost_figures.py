@@ -116,7 +116,8 @@ def transfer(book: Book) -> Figure | None:
     best: dict[str, dict[str, Any]] = {}
     for row in every:
         month = row.month_usd or 0.0
-        label = f"{row.configuration}, {row.benchmark}, {row.way}"
+        route = f", {row.here} to {row.there}" if row.there and row.here != row.there else ""
+        label = f"{row.configuration}, {row.benchmark}, {row.way}{route}"
         best.setdefault(
             label,
             {
