@@ -34,7 +34,7 @@ def place_problems(path: Path, configuration: Mapping[str, Any]) -> Iterator[Pro
 
 
 def region_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
-    """Coordinates must be those of a region that a configuration names."""
+    """A region that no configuration names, but almost, is a slip; others may be there for later."""
     configurations = data.get("configurations")
     there = {
         str(place.get("region"))
@@ -48,8 +48,9 @@ def region_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
         name = region.get("name") if isinstance(region, Mapping) else None
         if isinstance(name, str) and name not in there:
             near = nearest(name, sorted(there))
-            hint = f'did you mean "{near}"?' if near else "name it in `region`, or remove it"
-            yield Problem(("regions", index, "name"), f"no configuration is in region {shown(name)}; {hint}")
+            if near:
+                text = f'no configuration is in region {shown(name)}; did you mean "{near}"?'
+                yield Problem(("regions", index, "name"), text)
 
 
 def _of_machine(
