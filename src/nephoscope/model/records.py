@@ -544,6 +544,7 @@ class Plan(Frozen):
     stop: Literal["never", "decided"] = Field(
         default="never", description="decided: trials that no open question needs are left out, see looks/"
     )
+    simulated: bool = Field(default=False, description="a rehearsal: no machine exists, a program draws every number")
 
 
 class ImportedBenchmark(Frozen):

@@ -59,7 +59,12 @@ class Plannable(Protocol):
 
 
 def expand(
-    study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | None = None, part: Study | None = None
+    study: Study,
+    benchmarks: Mapping[str, Plannable],
+    *,
+    scale: float | None = None,
+    part: Study | None = None,
+    simulated: bool = False,
 ) -> Plan:
     """The plan of a study; pure: equal study and benchmarks, equal bytes.
 
@@ -75,6 +80,7 @@ def expand(
         they are.
         part: the same study with fewer configurations and benchmarks: only their trials are planned, with the ids and
             places that they have in the plan of the whole; None: all of it.
+        simulated: a rehearsal, whose trials have ids of their own: they never pass for measured ones.
 
     Raises:
         InputError: the study uses a benchmark that is not in `benchmarks`, its parameters do not fit, it has no
@@ -94,8 +100,8 @@ def expand(
             if (name, label) not in chosen:
                 continue
             entry, place = entries[label], ((block - 1) * len(fitting) + position, position)
-            intent = _intent(study, subjects[name], entry, block, place)
-            duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes)
+            intent = _intent(study, subjects[name], entry, block, place, simulated=simulated)
+            duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes).total_s
             per_hour_usd = quotes[name].price_usd
             cost_usd = None if per_hour_usd is None else per_hour_usd * (duration_s / SECONDS_PER_HOUR)
             trials.append(PlannedTrial(intent=intent, expected_duration_s=duration_s, price_usd=cost_usd))
@@ -105,9 +111,10 @@ def expand(
         seed=study.seed,
         trials=trials,
         stop=study.stop,
+        simulated=simulated,
         expected_duration_s=math.fsum(trial.expected_duration_s for trial in trials),
         price_usd=math.fsum(prices_usd) if len(prices_usd) == len(trials) else None,
-        unpriced=[f"{name}: {found.reason_missing}" for name, found in quotes.items() if found.reason_missing],
+        unpriced=[f"{name}: {found.missing}" for name, found in quotes.items() if found.missing],
         warnings=[
             *_scaled(entries.values()),
             *before.notes(),
@@ -193,7 +200,7 @@ def _canonical(plain: object) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def _trial_id(configuration: str, benchmark: str, *, replicate: int, seed: int) -> str:
+def _trial_id(configuration: str, benchmark: str, *, replicate: int, seed: int, simulated: bool) -> str:
     """12 hexadecimal digits of the SHA-256 of everything a trial depends on, and of nothing else.
 
     The hash is over one JSON object with sorted keys. `configuration` and `benchmark` are canonical JSON already, built
@@ -201,6 +208,7 @@ def _trial_id(configuration: str, benchmark: str, *, replicate: int, seed: int) 
     configurations does not change existing ids.
     """
     whole = f'{{"benchmark":{benchmark},"configuration":{configuration},"replicate":{replicate},"seed":{seed}}}'
+    whole = f'{{"rehearsal":{whole}}}' if simulated else whole
     return hashlib.sha256(whole.encode("ascii")).hexdigest()[:12]
 
 
@@ -285,14 +293,16 @@ def _subject(study: Study, configuration: Configuration) -> _Subject:
     return _Subject(plain, _measured(configuration), disturbance_of(study, configuration))
 
 
-def _intent(study: Study, subject: _Subject, entry: _Resolved, block: int, place: tuple[int, int]) -> TrialIntent:
+def _intent(
+    study: Study, subject: _Subject, entry: _Resolved, block: int, place: tuple[int, int], *, simulated: bool
+) -> TrialIntent:
     """One trial, at its place in the plan and in its block.
 
     The replicate is the block. Every trial has the study's seed, so that all of them do the same work on the same data.
     """
     position, position_in_block = place
     return TrialIntent(
-        id=_trial_id(subject.canonical, entry.canonical, replicate=block, seed=study.seed),
+        id=_trial_id(subject.canonical, entry.canonical, replicate=block, seed=study.seed, simulated=simulated),
         study=study.name,
         configuration=subject.plain,
         benchmark=entry.use,

@@ -7,6 +7,7 @@ trials/<trial id>/attempts/<n>/...          see attempt.py
 prices.csv  claims.toml                     written by the user, if there are any
 looks/<NN>.json                             what was known after a block, if the study stops when all is decided
 fleet-id                                    marks the machines that belong to this folder
+rehearsal.log                               simulated clusters that a rehearsal created and deleted; only there
 queue.sqlite                                the queue, if machines outlive the controller; may be deleted
 scratch/                                    data of databases and files under test; deleted when the study is done
 """
@@ -106,6 +107,8 @@ class ResultsFolder:
         self.path = path
         self._only = only
         """Ids of the trials that `planned` yields; None: all of the plan."""
+        self._read: tuple[tuple[int, int, int], Plan] | None = None
+        """The plan, and what its file looked like when it was read."""
 
     def only(self, trials: Collection[str]) -> "ResultsFolder":
         """The same folder for somebody who works on these trials of its plan alone."""
@@ -180,6 +183,11 @@ class ResultsFolder:
         """Database of the queue: who works on what. Deleting it loses nothing."""
         return self.path / "queue.sqlite"
 
+    @property
+    def rehearsal_path(self) -> Path:
+        """rehearsal.log: the simulated clusters that a rehearsal created and deleted."""
+        return self.path / "rehearsal.log"
+
     def forget_queue(self) -> None:
         """Deletes the queue, which belongs to trials no longer planned, with SQLite's own files next to it."""
         for path in self.path.glob(f"{self.queue_path.name}*"):
@@ -244,8 +252,12 @@ class ResultsFolder:
         return (self.path / "study.toml").read_text(encoding="utf-8")
 
     def plan(self) -> Plan:
-        """plan.json."""
-        return files.read(self.plan_path, Plan)
+        """plan.json: read again only when the file was replaced, as that of a large study takes a second."""
+        found = self.plan_path.stat()
+        stamp = found.st_ino, found.st_mtime_ns, found.st_size
+        if self._read is None or self._read[0] != stamp:
+            self._read = stamp, files.read(self.plan_path, Plan)
+        return self._read[1]
 
     def write_source(self, source: SourceRecord) -> None:
         """Marks the folder as an import."""

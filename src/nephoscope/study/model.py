@@ -27,6 +27,11 @@ class Volume(Frozen):
         description="all provisioned MiB/s or MB/s, whichever the provider uses, including what the price includes",
     )
     count: int = Field(default=1, ge=1, le=128, description="number of equal volumes")
+    use: Literal["data", "raw"] | None = Field(
+        default=None,
+        description="data (the default): it gets a filesystem, and the data folder is on it; raw: it gets none, and "
+        '`raw_device = "volume"` of fio or `device = "volume"` of aerospike uses it',
+    )
     cache: Literal["none", "read-only", "read-write"] | None = Field(
         default=None, description="only azure: cache on the machine's host; default: none"
     )
@@ -69,8 +74,8 @@ class Machine(Frozen):
     volumes: list[Volume] | None = Field(
         default=None,
         min_length=1,
-        description="only clouds: created with the machine to hold its data folder, striped if there are several; "
-        "default: the data folder is on the image's disk",
+        description="only clouds: created with the machine to hold its data folder, striped if there are several, or "
+        "left raw; default: the data folder is on the image's disk",
     )
     local_ssds: int | None = Field(
         default=None,
@@ -81,6 +86,9 @@ class Machine(Frozen):
     )
     local_ssd_interface: Literal["nvme", "scsi"] | None = Field(
         default=None, description="only gcp: how local SSDs are attached; default: nvme"
+    )
+    local_ssd_use: Literal["data", "raw"] | None = Field(
+        default=None, description="only clouds: what local SSDs are for, as `use` of a volume; default: data"
     )
     disks: Literal["striped", "apart"] | None = Field(
         default=None,

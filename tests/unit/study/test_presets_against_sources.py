@@ -22,7 +22,7 @@ WORDS = {
     "gp3": "ebs-gp3",
     "io2": "ebs-io2",
     "Ultra Disk": "ultra-disk",
-    **dict.fromkeys(("Premium SSD P30 LRS", "Premium SSD P50 LRS"), "premium-disk"),
+    **dict.fromkeys((f"Premium SSD {tier} LRS" for tier in ("P20", "P30", "P50")), "premium-disk"),
 }
 """Our kind of volume -> the word of the sources, where it is another one."""
 Row = Mapping[str, str]

@@ -10,6 +10,7 @@ from nephoscope.model.errors import InputError
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import BootPlan, boot_script
 from nephoscope.study.cloud import Cloud
+from nephoscope.study.disks import local_ssds_of, volumes_of
 from nephoscope.study.machine_places import zones_in_turn
 from nephoscope.study.model import Machine
 
@@ -133,13 +134,16 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
                 f"configuration {name!r} needs a `region` and a `zone`, because prices and results depend on them",
                 hint=f"its {role} machine has none: set `zone`, or `zones` of {role}_machine",
             )
+        _require_distinct(name, machine)
         plan = BootPlan(
             user=cloud.user,
             public_key=public_key,
             expires_unix_ms=request.expires_unix_ms,
             packages=tuple(cloud.packages or ()),
-            volumes=sum(volume.count for volume in machine.volumes or ()),
-            local_ssds=machine.local_ssds or 0,
+            volumes=len(list(volumes_of(machine, raw=False))),
+            local_ssds=local_ssds_of(machine, raw=False),
+            raw_volumes_gib=tuple(int(volume.size) for volume in volumes_of(machine, raw=True)),
+            raw_local_ssds=local_ssds_of(machine, raw=True),
             apart=machine.disks == "apart",
             filesystem=machine.filesystem or "ext4",
             mount_options=tuple(machine.mount_options or ()),
@@ -161,6 +165,17 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
             hint="machines are close together in one zone only: remove `placement_group`, or use one zone",
         )
     return found
+
+
+def _require_distinct(name: str, machine: Machine) -> None:
+    """At boot a machine tells raw volumes from the others by their size alone."""
+    raw, data = ({int(one.size) for one in volumes_of(machine, raw=raw)} for raw in (True, False))
+    if raw & data:
+        raise InputError(
+            f"configuration {name!r} has a raw volume and one with a filesystem that are both {min(raw & data)} GiB, "
+            "but a machine tells them apart by their size",
+            hint="make one of them 1 GiB larger",
+        )
 
 
 def tags_of(request: ClusterRequest, owner: str) -> Mapping[str, str]:

@@ -13,7 +13,9 @@ from typing import Any
 from nephoscope.model.questions import RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, RankRow, Statistic
+from nephoscope.model.words import PROVIDERS
 from nephoscope.report.lookup import Lookup, headlines, unique
+from nephoscope.report.main.boards import in_order
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer_machines import labels_of, machines_of
 from nephoscope.report.tables.statistics import section_anchor
@@ -26,7 +28,7 @@ STEP = 1.01
 def explorer_data(book: Book) -> dict[str, Any] | None:
     """None when no trial is valid: then there is nothing to rank."""
     lookup = book.lookup
-    boards = [board for row in lookup.study.benchmarks for m in headlines(row) if (board := _board(book, row, m))]
+    boards = [board for row in in_order(lookup) for m in headlines(row) if (board := _board(book, row, m))]
     if not boards:
         return None
     ranked = unique(name for board in boards for name in board["plain"])
@@ -34,7 +36,8 @@ def explorer_data(book: Book) -> dict[str, Any] | None:
     return {
         "margin": math.log1p(lookup.study.equivalence_margin_percent / 100),
         "step": STEP,
-        "bases": _bases(lookup),
+        "bases": lookup.bases,
+        "providers": PROVIDERS,
         "costs": book.href("costs"),
         "scopes": lookup.study.scopes,
         "labels": labels_of(lookup),
@@ -43,19 +46,13 @@ def explorer_data(book: Book) -> dict[str, Any] | None:
     }
 
 
-def _bases(lookup: Lookup) -> list[str]:
-    """Price bases on which a configuration has a price: the one with most prices first."""
-    priced = [row.basis for row in lookup.study.costs if row.month_usd]
-    return sorted(unique(priced), key=lambda basis: -priced.count(basis))
-
-
 def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | None:
     lookup = book.lookup
     plain = lookup.statistics.get((row.benchmark, metric.name, False), {})
     if not plain:
         return None
     per_cpu = lookup.statistics.get((row.benchmark, metric.name, True), {})
-    scale, of_cpu = lookup.scale(row.benchmark, metric), lookup.scale(row.benchmark, metric, per_cpu=True)
+    scale, of_cpu = lookup.brief_scale(row.benchmark, metric), lookup.brief_scale(row.benchmark, metric, per_cpu=True)
     return {
         "name": f"{row.benchmark}/{metric.name}",
         "benchmark": row.benchmark,
