@@ -17,6 +17,13 @@ from tests.support import fake_arm, gcplocal_compute, moto_ec2
 from tests.support.fake_cloud import FakeCloud
 from tests.support.made_cloud import AtOnce, request_of
 from tests.support.orders import request_to_azure, request_to_gcp
+from tests.support.permissions import (
+    granted_on_aws,
+    granted_on_azure,
+    granted_on_google,
+    needed_on_azure,
+    needed_on_google,
+)
 
 LAST_MACHINE = "load"
 ERRORS: dict[str, type[NephoscopeError]] = {
@@ -38,6 +45,10 @@ class Rehearsed:
     """Everything that there is, also what costs nothing."""
     refuse: Callable[[str | None], None]
     """From now on the load machine, which comes last, is refused so ('capacity'); None: it is not."""
+    needed: Callable[[], set[str]] = set
+    """Permissions of all requests so far."""
+    granted: Callable[[], set[str]] = set
+    """Permissions that its page in the manual tells a user to grant."""
 
 
 @contextmanager
@@ -65,7 +76,10 @@ def aws(folder: Path) -> Iterator[Rehearsed]:
         "unsupported": "Unsupported",
     }
 
+    called: set[str] = set()
+
     def refuse(operation: str, arguments: dict[str, Any]) -> str | None:
+        called.add(f"ec2:{operation}")
         last = operation == "RunInstances" and moto_ec2.tag_in(arguments, "nephoscope-role") == LAST_MACHINE
         return codes[wanted[-1]] if last and wanted else None
 
@@ -86,7 +100,7 @@ def aws(folder: Path) -> Iterator[Rehearsed]:
                 *(one["GroupId"] for one in client.describe_security_groups(Filters=tagged)["SecurityGroups"]),
             ]
 
-        yield Rehearsed(controller, request_of, left, _switch(wanted))
+        yield Rehearsed(controller, request_of, left, _switch(wanted), lambda: called, granted_on_aws)
 
 
 @contextmanager
@@ -108,7 +122,12 @@ def gcp(folder: Path) -> Iterator[Rehearsed]:
         server.refuse = refuse
         api = gcplocal_compute.api_of(server)
         yield Rehearsed(
-            lambda: _provider(GcpCloud(FakeClock(), lambda: api)), request_to_gcp, lambda: server.left, _switch(wanted)
+            lambda: _provider(GcpCloud(FakeClock(), lambda: api)),
+            request_to_gcp,
+            lambda: server.left,
+            _switch(wanted),
+            lambda: needed_on_google(server.asked),
+            granted_on_google,
         )
 
 
@@ -134,6 +153,8 @@ def azure(folder: Path) -> Iterator[Rehearsed]:
             request_to_azure,
             lambda: list(arm.resources),
             _switch(wanted),
+            lambda: needed_on_azure(arm.asked),
+            granted_on_azure,
         )
 
 
