@@ -1,7 +1,7 @@
 """Writes the example reports of the site: `python website/examples.py FOLDER NAME...`.
 
 Nothing is measured: the laptop study is stored in docs/examples, the public data of three clouds are read where they
-are, and the study of the 2022 report's size is simulated and says so.
+are, and that of the 2022 edition is a rehearsal and says so.
 """
 
 import sys
@@ -12,16 +12,15 @@ from pathlib import Path
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.app.stages import evaluation, imports
+from nephoscope.model.words import NOBODY_MEASURED, SIMULATED
 from nephoscope.report.files import report_files
 from nephoscope.store.folder import ResultsFolder
-from tests.support.editions import drawn_2022
+from tests.support.editions import study_2022
+from tests.support.rehearsed import rehearsed
 
 ROOT = Path(__file__).resolve().parents[1]
 LAPTOP = ROOT / "docs" / "examples" / "laptop" / "results.tar.xz"
 THREE_CLOUDS = ROOT.parent / "shared" / "data" / "inspector"
-SIMULATED = "Simulated, not measured"
-"""What every figure of a simulated study says."""
-NOBODY = "Nobody measured this: a program drew every number. It shows what a report of this size looks like."
 Files = Mapping[str, bytes]
 
 
@@ -44,9 +43,9 @@ def three_clouds() -> Files | None:
 
 
 def cloud_report_2022() -> Files:
-    """A report of the size of the 2022 edition, with drawn values."""
-    study, simulation = drawn_2022()
-    inputs = simulation.inputs("A study of the 2022 report's size, simulated", NOBODY, study)
+    """The report of `run --rehearse` of the 2022 edition, without the half hour that its controller takes."""
+    study = study_2022()
+    inputs = rehearsed(study, study.replicates).inputs(f"{SIMULATED}: {study.title}", NOBODY_MEASURED, study)
     return report_files(analyse(inputs), mark=SIMULATED)
 
 

@@ -4,6 +4,7 @@ The machines are those of the shipped studies. Tables are made by the functions 
 figures do not need, because pairs of a hundred machines take a minute.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
@@ -70,6 +71,7 @@ class Simulation:
 
     machines: Sequence[Machine]
     draw: np.random.Generator
+    replicates: int = REPLICATES
     trials: list[TrialRow] = field(default_factory=list)
     measurements: list[MeasurementRow] = field(default_factory=list)
     benchmarks: list[BenchmarkRow] = field(default_factory=list)
@@ -93,7 +95,7 @@ class Simulation:
         for place, machine in enumerate(self.machines, 1):
             levels = {metric: found for metric in declared if (found := level(machine, metric)) is not None}
             metrics |= {metric.name: metric for metric in levels}
-            for replicate in range(1, REPLICATES + 1) if levels else ():
+            for replicate in range(1, self.replicates + 1) if levels else ():
                 row = trial(
                     f"{name}-{machine.name}-{replicate}",
                     machine.name,
@@ -160,7 +162,7 @@ class Simulation:
             for row in self.trials
         ]
         facts = {machine.name: _seen(machine) for machine in self.machines}
-        words = {"title": title, "description": description, "replicates": REPLICATES}
+        words = {"title": title, "description": description, "replicates": self.replicates}
         return StudyInputs(
             study=study.model_copy(update=words),
             study_toml="",
@@ -187,13 +189,13 @@ class Simulation:
         costs = costs_of(study, names, book, DAY)
         sold = [cell for cell in cells if cell.headline and not cell.per_cpu and cell.subject is Subject.DATABASE]
         boards = boards_of(sold, blocked=True)
-        ends = {row.trial: 2 for row in self.network}
+        ends = Counter(row.trial for row in self.network)
         return AnalysedStudy(
             study=study.name,
             title=title,
             description="",
             seed=study.seed,
-            replicates=REPLICATES,
+            replicates=self.replicates,
             equivalence_margin_percent=1.5,
             study_toml="",
             nephoscope_version="0",
@@ -247,7 +249,8 @@ def machines_of_study(study: Study, draw: np.random.Generator) -> list[Machine]:
     for asked in study.configurations:
         name = machine_name(asked.provider, asked.database_machine.type or "")
         family = (name.family or "").lower()
-        vcpus = asked.database_machine.cpus if asked.database_machine.cpus != "all" else name.vcpus or 16
+        machine = asked.database_machine
+        vcpus = machine.cores * (machine.threads_per_core or 1) if machine.cores else name.vcpus or 16
         base = family.partition("-")[0]
         memory = next((gib for start, gib in _MEMORY.items() if family.startswith(start)), 4)
         speed = _SPEED.get(base, 0.95) * float(draw.lognormal(0, 0.02))

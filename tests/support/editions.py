@@ -9,6 +9,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Metric
 from nephoscope.study.model import Study
 from tests.support.edition_tables import Machine, Simulation, machines_of_study, study_of
+from tests.support.rehearsed import rehearsed, with_regions
 
 LOAD = {"system": "cockroachdb", "version": "22.1.6", "edition": "cr2018"}
 
@@ -43,13 +44,13 @@ def cr2020() -> AnalysedStudy:
 
 @cache
 def cr2022() -> AnalysedStudy:
-    """What figures read of `drawn_2022`."""
-    study, simulation = drawn_2022()
-    return simulation.analysed("Cloud Report 2022, simulated", study)
+    """What figures read of two blocks of a rehearsal."""
+    study = study_2022()
+    return rehearsed(study, 2).analysed("Cloud Report 2022, simulated", study)
 
 
-def drawn_2022() -> tuple[Study, Simulation]:
-    """Every configuration of 8 and 30 to 36 vCPU on three clouds, and two more of each cloud across regions."""
+def study_2022() -> Study:
+    """The shipped study, and two more configurations of each cloud whose load machine is in another region."""
     far = [
         _far("aws", "us-east-1", "us-west-2", "c5n.9xlarge"),
         _far("aws", "us-east-1", "us-west-2", "m5.2xlarge"),
@@ -58,19 +59,7 @@ def drawn_2022() -> tuple[Study, Simulation]:
         _far("azure", "eastus", "westus2", "Standard_D8s_v5"),
         _far("azure", "eastus", "westus2", "Standard_D32s_v5"),
     ]
-    study = study_of("cloud-report-2022", far)
-    simulation = _simulation(study, 2022)
-    for step in (50, 75, 100, 125, 150):
-        parameters: dict[str, Any] = {"edition": "cr2022", "active_warehouses_per_cpu": step}
-        simulation.add(f"tpcc-{step}", "tpcc", parameters, _heavier(step))
-    simulation.add("tpcc-1200", "tpcc", {"edition": "cr2022", "active_warehouses": 1200}, _twelve_hundred)
-    simulation.add("coremark", "coremark", {"edition": "cr2022"}, _coremark)
-    seconds = {"throughput": 0.05}
-    streams = {"edition": "cr2022", "most_streams": 5}
-    simulation.add("multi-stream", "multi-stream", streams, _throughput, seconds=seconds, moved=True)
-    simulation.add("request-response", "request-response", {"edition": "cr2022"}, _round_trip)
-    simulation.add("fio", "fio", {"edition": "cr2022"}, _jobs)
-    return study, simulation
+    return with_regions(study_of("cloud-report-2022"), far)
 
 
 @cache
@@ -113,13 +102,6 @@ def _cpu(machine: Machine, metric: Metric) -> float | None:
     return 180.0 * machine.vcpus * machine.speed if metric.headline and here else None
 
 
-def _coremark(machine: Machine, metric: Metric) -> float | None:
-    each = 21_000.0 * machine.speed * (1.0 if machine.vcpus <= 8 else 0.96)
-    if not metric.headline or machine.far:
-        return None
-    return each * machine.vcpus if metric.name.startswith("multi") else 1.4 * each
-
-
 def _throughput(machine: Machine, metric: Metric) -> float | None:
     factors = {"throughput": 1.0, "throughput_min_1s": 0.7, "throughput_median_1s": 1.01, "throughput_max_1s": 1.2}
     if metric.name not in factors or _second(machine):
@@ -149,34 +131,8 @@ def _fileio(machine: Machine, metric: Metric) -> float | None:
     return {"iops": rate, "bandwidth": rate * 32_768}.get(quantity, waited)
 
 
-def _heavier(step: int) -> Any:
-    def level(machine: Machine, metric: Metric) -> float | None:
-        if not metric.headline or machine.far:
-            return None
-        tired = max(0.0, 3 - machine.memory_gib_per_vcpu) * (step - 50) / 1500
-        return _orders(machine) * (1 - tired)
-
-    return level
-
-
-def _twelve_hundred(machine: Machine, metric: Metric) -> float | None:
-    return _orders(machine) if metric.headline and not machine.far and machine.vcpus > 8 else None
-
-
-def _orders(machine: Machine) -> float:
-    return 440.0 * 3 * machine.vcpus * machine.speed * (1.0 if machine.vcpus <= 8 else 0.86)
-
-
 def _clusters(machine: Machine, metric: Metric) -> float | None:
     return 440.0 * 128 * machine.speed * (1.0 if machine.vcpus <= 8 else 0.78) if metric.headline else None
-
-
-def _jobs(machine: Machine, metric: Metric) -> float | None:
-    if not metric.name.endswith("iops") or machine.far:
-        return None
-    kinds = [one.kind for one in machine.asked.database_machine.volumes or []]
-    level = 16_000.0 if any(kind in {"io2", "pd-extreme", "Ultra Disk"} for kind in kinds) else 8_000.0
-    return level * (1.2 if "rd" in metric.name else 1.0) * (0.8 if "fsync" in metric.name else 1.0)
 
 
 def _second(machine: Machine) -> bool:

@@ -12,6 +12,7 @@ from nephoscope.study.explain import Problem
 from nephoscope.study.known import KnownBenchmark
 from nephoscope.study.locate import Path, line_of
 from nephoscope.study.nicknames import meant_by
+from nephoscope.study.place_rules import place_problems, region_problems
 from nephoscope.study.suggest import nearest, shown
 
 _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
@@ -38,6 +39,8 @@ def across_keys(
     yield from _twice("configurations", data, lines)
     yield from _twice("benchmarks", data, lines)
     yield from _twice("contrasts", data, lines)
+    yield from _twice("regions", data, lines)
+    yield from region_problems(data)
     for index, entry in _tables(data, "benchmarks"):
         uses = entry.get("uses")
         if isinstance(uses, str) and uses not in known:
@@ -54,7 +57,7 @@ def across_keys(
         yield from _placed(("configurations", index), configuration, _type_names(data))
         yield from _rented(("configurations", index), configuration)
         yield from _links(("configurations", index), configuration)
-        yield from _azure_zones(("configurations", index), configuration)
+        yield from place_problems(("configurations", index), configuration)
         yield from _mounted(("configurations", index), configuration)
         if configuration.get("provider") == "fake":
             yield from _fake(("configurations", index), configuration, needed=_drives_a_database(data, known))
@@ -123,7 +126,7 @@ def _twice(key: str, data: Mapping[str, Any], lines: Mapping[Path, int]) -> Iter
     """Names that two entries share. A benchmark without a name takes that of the benchmark it uses."""
     first: dict[str, Path] = {}
     for index, entry in _tables(data, key):
-        own = "name" if "name" in entry or key == "configurations" else "uses"
+        own = "uses" if "name" not in entry and key == "benchmarks" else "name"
         name, path = entry.get(own), (key, index, own)
         if not isinstance(name, str):
             continue
@@ -176,7 +179,7 @@ def _placed(path: Path, configuration: Mapping[str, Any], types: set[str]) -> It
             yield Problem(place, f'provider "ssh" needs `hosts` for `{role}`: hosts = ["user@host"]')
         if provider == "ssh" and "count" in machine:
             yield Problem((*path, role, "count"), "`hosts` gives the number of machines; remove it")
-        for key, where in (("hosts", "ssh"), ("emulated", "emulated"), ("cpu_platform", "gcp"), ("zones", "emulated")):
+        for key, where in (("hosts", "ssh"), ("emulated", "emulated"), ("cpu_platform", "gcp")):
             if key in machine and provider != where:
                 yield Problem((*path, role, key), f'only provider "{where}" supports this; remove it')
         yield from _ordered((*path, role), machine, provider)
@@ -215,16 +218,6 @@ def _links(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _azure_zones(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
-    """Azure numbers the zones of a region; other clouds name them after it."""
-    if configuration.get("provider") != "azure" or "cloud" not in configuration:
-        return
-    for index, zone in enumerate([configuration.get("zone"), *_list(configuration.get("other_zones"))]):
-        if isinstance(zone, str) and zone not in {"1", "2", "3"}:
-            place = (*path, "zone") if index == 0 else (*path, "other_zones", index - 1)
-            yield Problem(place, f'{shown(zone)} is not a zone of azure; zones are "1", "2" and "3"')
 
 
 def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Problem]:

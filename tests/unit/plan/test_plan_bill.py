@@ -7,7 +7,8 @@ import pytest
 
 from nephoscope.app.bill import WIDTH, bill_lines, quota_lines, stop_lines
 from nephoscope.app.stages.planning import bill, load, plan, quotas
-from nephoscope.plan.before import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.plan.before import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S, HasDataSet
 from nephoscope.plan.bill import Bill
 from nephoscope.plan.quotas import RegionNeeds
 from nephoscope.study.model import Study
@@ -116,10 +117,17 @@ def test_data_are_loaded_once_for_each_bucket_and_again_where_there_is_none(foun
 def test_stopping_early_saves_most_of_the_fourth_block(found: Bill) -> None:
     assert found.decided is not None
     whole = found.total.total
-    assert found.decided.trials == round(18 + 0.17 * 6)
+    assert found.decided.trials == round(18 + 0.25 * 6)
     assert isclose(found.decided.expected.time_s + found.decided.saved.time_s, whole.time_s)
     (line, *_) = stop_lines(plan(study()), found)
     assert line.startswith('stop = "decided" would save about ')
+
+
+@pytest.mark.parametrize("name", ["max-warehouses", "highest-load"])
+def test_a_search_loads_its_data_before_it(name: str) -> None:
+    benchmark = BENCHMARKS[name]
+    assert isinstance(benchmark, HasDataSet)
+    assert benchmark.fixture_bytes(benchmark.parameters.model_validate({})) > 0
 
 
 def test_quotas_are_those_of_the_largest_clusters() -> None:

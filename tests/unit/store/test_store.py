@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.model.errors import DamagedFile, FolderInUse, InputError, NewerSchema, StorageFailed
-from nephoscope.model.records import CommandRecord, Measurement, Status, Verdict, VerdictKind
+from nephoscope.model.records import CommandRecord, Measurement, Plan, Status, Verdict, VerdictKind
 from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
@@ -199,3 +199,21 @@ def test_to_ask_whether_a_lock_is_held_changes_nothing(tmp_path: Path) -> None:
     assert not lock.held(path)
     with lock.exclusive(path):
         pass
+
+
+def test_a_plan_is_read_again_only_when_it_was_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[Path] = []
+    read = files.read
+
+    def counted(path: Path, model: type[Plan]) -> Plan:
+        reads.append(path)
+        return read(path, model)
+
+    monkeypatch.setattr(files, "read", counted)
+    folder = ResultsFolder(tmp_path)
+    first = Plan(study="a", seed=1, trials=[], expected_duration_s=0, price_usd=None, unpriced=[], warnings=[])
+    folder.write_plan("", first)
+    assert [folder.plan() for _ in range(3)] == [first] * 3
+    assert reads == [folder.plan_path]
+    ResultsFolder(tmp_path).write_plan("", first.model_copy(update={"study": "b"}))
+    assert folder.plan().study == "b"

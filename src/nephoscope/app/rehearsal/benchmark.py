@@ -26,7 +26,7 @@ _MEASUREMENTS = TypeAdapter(list[Measurement])
 
 @dataclass(frozen=True)
 class SimulatedBenchmark(Benchmark):
-    """Stands in for `real`: same name, version, parameters and metrics, but no tools, no data and no database load."""
+    """Replaces `real`: same name, version, parameters and metrics, but no tools, no data and no database load."""
 
     real: Benchmark
 

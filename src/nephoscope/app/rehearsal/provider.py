@@ -48,7 +48,7 @@ class Clusters:
 
 @dataclass
 class SimulatedProvider(Provider):
-    """Stands in for a provider of that name."""
+    """Replaces the provider of that name."""
 
     name: str
     clusters: Clusters

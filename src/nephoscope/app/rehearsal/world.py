@@ -9,6 +9,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.records import Facts
+from nephoscope.providers.base import Provider
 from nephoscope.run.clock import Clock, FakeClock
 from nephoscope.run.world import Listener, World
 from nephoscope.store.folder import ResultsFolder
@@ -18,11 +19,13 @@ Observe = Callable[[MachineHandle], Awaitable[tuple[Facts, dict[str, str]]]]
 
 
 def rehearsed_world(listener: Listener, folder: ResultsFolder, study: Study, now_unix_ms: int) -> World:
-    """A world whose time goes on where an earlier controller of the folder stopped, and passes at once."""
+    """A world whose time continues after what an earlier controller of the folder stored, and passes at once."""
     clock = FakeClock(max(now_unix_ms, _last_unix_ms(folder) + 1))
     clusters = Clusters(folder.rehearsal_path)
     configurations = study.configurations
-    providers = {one.provider: SimulatedProvider(one.provider, clusters, clock) for one in configurations}
+    providers: dict[str, Provider] = {
+        name: SimulatedProvider(name, clusters, clock) for name in {one.provider for one in configurations}
+    }
     return World(
         providers=providers,
         databases={one.database.system: FakeDatabase(name=one.database.system) for one in configurations},

@@ -189,6 +189,10 @@ class HighestLoad(Benchmark):
     def needs(self, parameters: HighestLoadParameters) -> Needs:
         return parameters.workload.needs(parameters.closed())
 
+    def fixture_bytes(self, parameters: HighestLoadParameters) -> int:
+        """The data set of its workload."""
+        return parameters.workload.fixture_bytes(parameters.closed())
+
     @override
     def expected_duration_s(self, parameters: HighestLoadParameters) -> float:
         """Assumes a server with a sharp limit."""

@@ -165,6 +165,10 @@ class MaxWarehouses(Benchmark):
     def needs(self, parameters: MaxWarehousesParameters) -> Needs:
         return self._tpcc.needs(parameters.most)
 
+    def fixture_bytes(self, parameters: MaxWarehousesParameters) -> int:
+        """All warehouses are loaded before the search."""
+        return self._tpcc.fixture_bytes(parameters.most)
+
     @override
     def expected_duration_s(self, parameters: MaxWarehousesParameters) -> float:
         """Assumes a server with a sharp limit."""
