@@ -18,6 +18,9 @@ SIMULATE ?=
 # More arguments of pytest: `make test PYTEST="-k fio -x"`.
 PYTEST ?=
 
+# Checks the crate with its tests and test servers.
+CLIPPY ?= cargo clippy --locked --quiet --all-targets --features testkit -- -D warnings
+
 # The example reports of `make docs`; their names are in website/examples.py.
 EXAMPLES ?= laptop three-clouds-cpu cloud-report-2022
 
@@ -73,7 +76,7 @@ lint-python: $(DONE)/dev
 
 lint-rust:
 	cd load && cargo fmt --check
-	cd load && cargo clippy --locked --quiet --all-targets --features testkit -- -D warnings
+	cd load && $(CLIPPY)
 
 bench: tools setup-dev ## the tool's own speed, against its peers where they are installed
 	@for program in bench/*.py; do \

@@ -1,6 +1,8 @@
 """How much of a reader's attention the main page takes, on studies of 2, 17, 82 and 200 configurations."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +53,17 @@ def study_of(count: int) -> Any:
     return priced_example.priced(6, machines)
 
 
-@pytest.fixture(scope="module", params=BUDGETS, ids=lambda budget: f"{budget.configurations} configurations")
-def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Budget, Path]:
-    folder = tmp_path_factory.mktemp("report")
-    write_report(study_of(request.param.configurations), folder)
-    return request.param, folder / "index.html"
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Budget], Path]:
+    """Writes the report of a study of this size, once."""
+
+    @cache
+    def index(budget: Budget) -> Path:
+        folder = tmp_path_factory.mktemp("report")
+        write_report(study_of(budget.configurations), folder)
+        return folder / "index.html"
+
+    return index
 
 
 def first_card(opened: Opened) -> tuple[float, float]:
@@ -70,8 +78,9 @@ def hangs_over(opened: Opened) -> float:
     return wide
 
 
-def test_the_main_page_stays_within_its_budget(browser: Any, report: tuple[Budget, Path]) -> None:
-    budget, path = report
+@pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: f"{budget.configurations} configurations")
+def test_the_main_page_stays_within_its_budget(browser: Any, written: Callable[[Budget], Path], budget: Budget) -> None:
+    path = written(budget)
     assert path.stat().st_size <= budget.max_bytes
     desk, phone = open_report(browser, path, 1280), open_report(browser, path, 390, "dark")
     assert desk.page.evaluate("document.documentElement.scrollHeight") <= budget.max_screens * SCREEN_PX
@@ -84,29 +93,22 @@ def test_the_main_page_stays_within_its_budget(browser: Any, report: tuple[Budge
         opened.page.context.close()
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("report")
-    write_report(study_of(SMALL.configurations), folder)
-    return folder / "index.html"
-
-
-def test_every_chart_is_there_before_any_script_has_run(browser: Any, small: Path) -> None:
+def test_every_chart_is_there_before_any_script_has_run(browser: Any, written: Callable[[Budget], Path]) -> None:
     """So none is blank for a reader who jumps to it, or prints at once."""
     context = browser.new_context(java_script_enabled=False, offline=True)
     page = context.new_page()
-    page.goto(small.as_uri())
+    page.goto(written(SMALL).as_uri())
     drawings = page.locator("main .drawing")
     assert page.locator("main .drawing svg").count() == drawings.count()
     context.close()
 
 
 @pytest.mark.slow
-def test_it_can_be_used_within_two_seconds_on_a_slow_computer(browser: Any, small: Path) -> None:
+def test_it_can_be_used_within_two_seconds_on_a_slow_computer(browser: Any, written: Callable[[Budget], Path]) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": SCREEN_PX}, offline=True)
     page = context.new_page()
     context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
-    page.goto(small.as_uri())
+    page.goto(written(SMALL).as_uri())
     assert page.evaluate("performance.getEntriesByType('navigation')[0].domInteractive") <= MAX_READY_MS
     context.close()
 

@@ -14,8 +14,9 @@ from nephoscope.providers.ssh import SshProvider
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "studies").glob("*.toml"))
 ON_CLOUDS = {
+    "aerospike-clouds": 12,
     "cloud-report-2018": 102,
-    "cloud-report-2020": 726,
+    "cloud-report-2020": 756,
     "cloud-report-2022": 5562,
     "small-against-large": 72,
 }

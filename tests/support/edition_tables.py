@@ -249,7 +249,8 @@ def machines_of_study(study: Study, draw: np.random.Generator) -> list[Machine]:
     for asked in study.configurations:
         name = machine_name(asked.provider, asked.database_machine.type or "")
         family = (name.family or "").lower()
-        vcpus = asked.database_machine.cpus if asked.database_machine.cpus != "all" else name.vcpus or 16
+        machine = asked.database_machine
+        vcpus = machine.cores * (machine.threads_per_core or 1) if machine.cores else name.vcpus or 16
         base = family.partition("-")[0]
         memory = next((gib for start, gib in _MEMORY.items() if family.startswith(start)), 4)
         speed = _SPEED.get(base, 0.95) * float(draw.lognormal(0, 0.02))

@@ -31,6 +31,8 @@ class Ended:
     """The same set as that of the study in full."""
     slightly_larger: bool
     """The same, or at most two more."""
+    much_larger: bool
+    """More than two that the study in full excludes."""
     lost: bool
     """The true best, or one that equals it, is excluded."""
     state: State
@@ -100,6 +102,7 @@ def _ended(study: Drawn, members: Indices, kept: Indices, in_full: Indices, stat
     return Ended(
         same=bool(superset and kept.size == in_full.size),
         slightly_larger=bool(superset and kept.size <= in_full.size + 2),
+        much_larger=bool(np.setdiff1d(kept, in_full).size > 2),
         lost=not np.isin(best, kept).all(),
         state=state,
     )

@@ -1,6 +1,6 @@
 """A cloud in memory for what is the same in all clouds, with failures on demand."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ class MadeCloud:
     async def clusters(self, study: str) -> list[str]:
         return [key for key in self.there if key.startswith(f"{study}/")]
 
-    async def machines(self, key: str, region: str) -> list[CloudMachine]:
+    async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
         return self.told(self.there.get(key, []))
 
     async def make(self, order: ClusterOrder) -> None:
@@ -58,7 +58,9 @@ class MadeCloud:
                 self.made += 1
                 name = machine_name(role.role, index, role.machine.count)
                 self.there[order.key].append(
-                    CloudMachine(name, role.role, f"i-{self.made}", Life.RUNNING, order.zone, "192.0.2.1", "10.0.0.1")
+                    CloudMachine(
+                        name, role.role, f"i-{self.made}", Life.RUNNING, role.zone_of(name), "192.0.2.1", "10.0.0.1"
+                    )
                 )
 
     async def unmake(self, key: str) -> None:
@@ -84,7 +86,9 @@ class AtOnce:
         if self.failure is not None:
             raise self.failure
         self.entered.append(machine.id)
-        return MachineHandle(machine.name, FakeRemote(idle_answers(8), _NoTime()), "10.0.0.1", tuple(range(8)), "/fake")
+        remote, region = FakeRemote(idle_answers(8), _NoTime()), asked.region or request.configuration.region or ""
+        cpus = tuple(range(8))
+        return MachineHandle(machine.name, remote, "10.0.0.1", cpus, "/fake", region=region, zone=machine.zone)
 
 
 class _NoTime:

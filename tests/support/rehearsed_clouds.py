@@ -38,6 +38,8 @@ class Rehearsed:
     """Everything that there is, also what costs nothing."""
     refuse: Callable[[str | None], None]
     """From now on the load machine, which comes last, is refused so ('capacity'); None: it is not."""
+    die_at: Callable[[int | None], None] = lambda _: None
+    """The controller that makes so many more changes does not live to make the next one; None: it lives."""
 
 
 @contextmanager
@@ -65,7 +67,11 @@ def aws(folder: Path) -> Iterator[Rehearsed]:
         "unsupported": "Unsupported",
     }
 
+    life = _Life()
+
     def refuse(operation: str, arguments: dict[str, Any]) -> str | None:
+        if not operation.startswith("Describe") and life.ends():
+            return "Unsupported"
         last = operation == "RunInstances" and moto_ec2.tag_in(arguments, "nephoscope-role") == LAST_MACHINE
         return codes[wanted[-1]] if last and wanted else None
 
@@ -76,17 +82,9 @@ def aws(folder: Path) -> Iterator[Rehearsed]:
             return _provider(AwsCloud(FakeClock(), client_of, moto_ec2.REGIONS))
 
         def left() -> list[str]:
-            client = client_of(None)
-            tagged = [{"Name": "tag-key", "Values": ["nephoscope-study"]}]
-            reservations = client.describe_instances(Filters=tagged)["Reservations"]
-            machines = [one for reservation in reservations for one in reservation["Instances"]]
-            return [
-                *(one["InstanceId"] for one in machines if one["State"]["Name"] != "terminated"),
-                *(one["VolumeId"] for one in client.describe_volumes(Filters=tagged)["Volumes"]),
-                *(one["GroupId"] for one in client.describe_security_groups(Filters=tagged)["SecurityGroups"]),
-            ]
+            return [one for region in moto_ec2.REGIONS for one in moto_ec2.left(client_of(region))]
 
-        yield Rehearsed(controller, request_of, left, _switch(wanted))
+        yield Rehearsed(controller, request_of, left, _switch(wanted), life.end_after)
 
 
 @contextmanager
@@ -100,7 +98,11 @@ def gcp(folder: Path) -> Iterator[Rehearsed]:
         "unsupported": gcplocal_compute.Refusal("invalid", 400, "Machine type with name 'n9' does not exist."),
     }
 
+    life = _Life()
+
     def refuse(method: str, kind: str, name: str) -> gcplocal_compute.Refusal | None:
+        if method != "GET" and life.ends():
+            return refusals["unsupported"]
         last = (method, kind) == ("POST", "instances") and name.endswith(LAST_MACHINE)
         return refusals[wanted[-1]] if last and wanted else None
 
@@ -108,7 +110,11 @@ def gcp(folder: Path) -> Iterator[Rehearsed]:
         server.refuse = refuse
         api = gcplocal_compute.api_of(server)
         yield Rehearsed(
-            lambda: _provider(GcpCloud(FakeClock(), lambda: api)), request_to_gcp, lambda: server.left, _switch(wanted)
+            lambda: _provider(GcpCloud(FakeClock(), lambda: api)),
+            request_to_gcp,
+            lambda: server.left,
+            _switch(wanted),
+            life.end_after,
         )
 
 
@@ -123,7 +129,11 @@ def azure(folder: Path) -> Iterator[Rehearsed]:
         "unsupported": fake_arm.Refusal("InvalidParameter", 400, "The value of parameter vmSize is invalid."),
     }
 
+    life = _Life()
+
     def refuse(method: str, kind: str, name: str) -> fake_arm.Refusal | None:
+        if method != "GET" and life.ends():
+            return refusals["unsupported"]
         last = (method, kind, name) == ("PUT", "virtualmachines", LAST_MACHINE)
         return refusals[wanted[-1]] if last and wanted else None
 
@@ -134,10 +144,28 @@ def azure(folder: Path) -> Iterator[Rehearsed]:
             request_to_azure,
             lambda: list(arm.resources),
             _switch(wanted),
+            life.end_after,
         )
 
 
 CLOUDS = {"fake": fake, "aws": aws, "gcp": gcp, "azure": azure}
+
+
+class _Life:
+    """How many changes a controller still makes."""
+
+    def __init__(self) -> None:
+        self._left: int | None = None
+
+    def end_after(self, changes: int | None) -> None:
+        self._left = changes
+
+    def ends(self) -> bool:
+        """Called at each change."""
+        if self._left is None:
+            return False
+        self._left -= 1
+        return self._left < 0
 
 
 def _provider(cloud: Any) -> CloudProvider:

@@ -10,9 +10,11 @@ pub mod redis;
 pub mod tls;
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -87,22 +89,56 @@ pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
 }
 
+/// The data directory of a new server: initdb runs once for all test programs, since a copy costs a third of it.
+fn template(binaries: &Path) -> &'static Path {
+    static TEMPLATE: OnceLock<PathBuf> = OnceLock::new();
+    TEMPLATE.get_or_init(|| {
+        let program = binaries.join("postgres");
+        let mut hasher = DefaultHasher::new();
+        (&program, program.metadata().and_then(|facts| facts.modified()).expect("the age of postgres"))
+            .hash(&mut hasher);
+        let template = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("data-{:x}", hasher.finish()));
+        if !template.exists() {
+            let fresh = fresh_directory();
+            initialise(binaries, &fresh);
+            let unfinished = template.with_extension(std::process::id().to_string());
+            copy(&fresh.join("data"), &unfinished);
+            // Fails where another process was sooner; its template is as good.
+            let _ = fs::rename(&unfinished, &template);
+            for left in [&fresh, &unfinished] {
+                let _ = fs::remove_dir_all(left);
+            }
+        }
+        template
+    })
+}
+
+fn initialise(binaries: &Path, directory: &Path) {
+    let password_file = directory.join("password");
+    fs::write(&password_file, PASSWORD).expect("the password file");
+    let initdb = as_ordinary_user(&binaries.join("initdb"))
+        .args(["--no-sync", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--username", USER])
+        .arg("--pwfile")
+        .arg(&password_file)
+        .arg("-D")
+        .arg(directory.join("data"))
+        .output()
+        .expect("initdb starts");
+    assert!(initdb.status.success(), "initdb: {}", String::from_utf8_lossy(&initdb.stderr));
+}
+
+/// With its modes: the server refuses a data directory that others can read.
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status().expect("cp starts");
+    assert!(copied.success(), "cp of {}: {copied}", from.display());
+}
+
 impl Server {
     /// A server with more `settings` (`name=value`); `prepare` may change its data directory before it starts.
     fn start(binaries: &Path, settings: &[&str], prepare: impl FnOnce(&Path)) -> Self {
         let directory = fresh_directory();
         let data = directory.join("data");
-        let password_file = directory.join("password");
-        fs::write(&password_file, PASSWORD).expect("the password file");
-        let initdb = as_ordinary_user(&binaries.join("initdb"))
-            .args(["--no-sync", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--username", USER])
-            .arg("--pwfile")
-            .arg(&password_file)
-            .arg("-D")
-            .arg(&data)
-            .output()
-            .expect("initdb starts");
-        assert!(initdb.status.success(), "initdb: {}", String::from_utf8_lossy(&initdb.stderr));
+        copy(template(binaries), &data);
         prepare(&data);
         let config = settings.iter().map(|setting| format!("{setting}\n")).collect::<String>();
         fs::write(data.join("postgresql.auto.conf"), config).expect("the server's configuration");

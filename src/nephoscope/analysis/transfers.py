@@ -1,7 +1,9 @@
 """Monthly cost of the measured bytes between machines: for the path they took, and for other possible paths.
 
-Counters cover all interfaces except loopback while the benchmark ran. Only the bytes of the load machine go between
-regions: the other machines talk to each other within their region.
+Counters cover all interfaces except loopback while the benchmark ran; they do not say to whom. Only the bytes of the
+load machine go between regions: the other machines talk to each other within their region. In several zones, each
+machine is taken to exchange as much with every machine that it talks to: load machines with database machines, these
+also with each other.
 """
 
 import math
@@ -9,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import permutations
 from statistics import median
 from typing import Literal
 
@@ -21,6 +24,7 @@ from nephoscope.prices.cost import METHODS, Method
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import Price
 from nephoscope.prices.transfer import Way, price_of_way, transfer_lines, transfer_month
+from nephoscope.study.machine_places import database_places, load_places, two_regions, zone_count
 from nephoscope.study.model import Configuration, Study
 
 NO_WAY = "none"
@@ -118,7 +122,7 @@ def _rows(
     for leg in _legs(configuration, rates, book, day):
         bytes_per_s = median(leg.billed)
         run_bytes = median(billed * one.seconds for billed, one in zip(leg.billed, rates, strict=True))
-        bill = transfer_month(leg.way, bytes_per_s, leg.pick, method)
+        bill = transfer_month(leg.way, bytes_per_s, leg.pick, method, leg.note)
         price = leg.pick.prices[0] if leg.pick.prices else None
         yield TransferRow(
             configuration=name,
@@ -171,10 +175,12 @@ class _Leg:
     here: str | None = None
     there: str | None = None
     stood: bool = True
+    note: str = ""
+    """How the bytes were counted, if that is not plain."""
 
 
 def _legs(configuration: Configuration, rates: Sequence[_Rates], book: PriceBook, day: date) -> Iterator[_Leg]:
-    offer, load = offer_of(configuration), configuration.load_machine
+    offer = offer_of(configuration)
     sent, received = [one.sent for one in rates], [one.received for one in rates]
     if offer is None:
         why = f"{configuration.provider} machines: their transfer has no price"
@@ -184,8 +190,10 @@ def _legs(configuration: Configuration, rates: Sequence[_Rates], book: PriceBook
         why = "one machine: what it sent did not go to another one of the cluster"
         yield _Leg(NO_WAY, sent, Pick(reason_missing=why), here=offer.region)
         return
-    there = load.region if load and load.region else offer.region
-    if there != offer.region:
+    shares = _shares(configuration)
+    regions = two_regions(configuration)
+    if regions is not None:
+        there = regions[1]
         of_load: tuple[tuple[str, str, Billed, list[float]], ...] = (
             (there, offer.region, "sent by load", [one.load_sent for one in rates]),
             (offer.region, there, "received by load", [one.load_received for one in rates]),
@@ -193,10 +201,61 @@ def _legs(configuration: Configuration, rates: Sequence[_Rates], book: PriceBook
         for here, to, what, billed in of_load:
             price = price_of_way(book, day, offer.provider, Way.BETWEEN_REGIONS, here, to)
             yield _Leg(Way.BETWEEN_REGIONS, billed, price.pick, what, here=here, there=to)
-        return
+        if shares is None or configuration.database_machine.count == 1:
+            return
     for way in (Way.SAME_ZONE, Way.BETWEEN_ZONES):
         price = price_of_way(book, day, offer.provider, way, offer.region, offer.region)
-        billed = [a + b for a, b in zip(sent, received, strict=True)] if price.both_ends else sent
-        stood = way is Way.SAME_ZONE and configuration.zone is not None
         both: Billed = "sent and received" if price.both_ends else "sent"
-        yield _Leg(way, billed, price.pick, both, here=offer.region, there=offer.region, stood=stood)
+        if shares is None:
+            billed = [a + b for a, b in zip(sent, received, strict=True)] if price.both_ends else sent
+            stood, note = way is Way.SAME_ZONE and _in_one_zone(configuration), ""
+        else:
+            billed = [_within(one, shares, way, both_ends=price.both_ends) for one in rates]
+            stood, note = True, shares.note
+        if max(billed) > 0 or shares is None:
+            yield _Leg(way, billed, price.pick, both, here=offer.region, there=offer.region, stood=stood, note=note)
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """Shares of the pairs of machines in different zones of the database's region."""
+
+    load: float | None
+    """Of a load machine and a database machine; None: no load machine is in that region."""
+    database: float
+
+    @property
+    def note(self) -> str:
+        """What was assumed."""
+        of_load = "" if self.load is None else f"{self.load:.0%} of the load's bytes, "
+        return f"between zones: {of_load}{self.database:.0%} of those among database machines, by pairs of machines"
+
+
+def _shares(configuration: Configuration) -> _Shares | None:
+    """None: all machines of the database's region are in one zone, or the study does not say where."""
+    if zone_count(configuration) < 2:
+        return None
+    database = [one.zone for one in database_places(configuration)]
+    load = [one.zone for one in load_places(configuration)] if two_regions(configuration) is None else []
+    between = [a != b for a in load for b in database]
+    among = [a != b for a, b in permutations(database, 2)]
+    return _Shares(
+        load=sum(between) / len(between) if between else None,
+        database=sum(among) / len(among) if among else 0.0,
+    )
+
+
+def _within(one: _Rates, shares: _Shares, way: Way, *, both_ends: bool) -> float:
+    """Bytes a second within the database's region that took this way; counted twice where both ends pay."""
+    of_load = one.load_sent + one.load_received
+    ends = [one.sent, one.received] if both_ends else [one.sent]
+    total = 0.0
+    for counted in ends:
+        among = max(0.0, counted - of_load)  # what a load machine sends or gets, a database machine gets or sends
+        pairs = [(among, shares.database), *([(of_load, shares.load)] if shares.load is not None else [])]
+        total += sum(count * (share if way is Way.BETWEEN_ZONES else 1 - share) for count, share in pairs)
+    return total
+
+
+def _in_one_zone(configuration: Configuration) -> bool:
+    return all(one.zone is not None for one in (*database_places(configuration), *load_places(configuration)))

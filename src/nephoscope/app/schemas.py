@@ -16,6 +16,7 @@ from nephoscope.benchmarks.load import contract as load_contract
 from nephoscope.importers.cloud_report_2019.logs import ImportRecord
 from nephoscope.model import control, records
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.kinds import MachineKind
 from nephoscope.model.looks import Look
 from nephoscope.study.file import StudyFile
 
@@ -27,6 +28,7 @@ _MODELS: dict[str, Any] = {
     "trial-1": records.TrialIntent,
     "started-1": records.StartedRecord,
     "facts-1": records.FactsRecord,
+    "kind-1": MachineKind,
     "status-1": records.Status,
     "lease-1": control.Lease,
     "resume-1": control.Resumption,

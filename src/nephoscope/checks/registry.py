@@ -7,6 +7,7 @@ from nephoscope.checks.expectations import EXPECTATIONS
 from nephoscope.checks.generator import GeneratorBound
 from nephoscope.checks.inside import CacheServed, EffectiveCpus, Throttled
 from nephoscope.checks.interference import ForeignLoad, SamplerCost
+from nephoscope.checks.kinds import EqualMachines
 from nephoscope.checks.machine import CgroupLimit, ClockOffset, CpuCount, CpuModel, MachineUnchanged, Memory
 from nephoscope.checks.operations import (
     Audit,
@@ -32,6 +33,7 @@ CHECKS: tuple[Check, ...] = (
     CpuModel(),
     Memory(),
     *EXPECTATIONS,
+    EqualMachines(),
     CgroupLimit(),
     ClockOffset(),
     MachineUnchanged(),

@@ -66,6 +66,11 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "cpu-cache": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
         "disk-size": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
         "disk-kind": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
+        "equal-machines": Policy(
+            Cause.MACHINE,
+            "most machines of the configuration are of another kind",
+            "Look for a zone or a CPU platform with one kind, or compare the kinds as configurations of their own",
+        ),
         "filesystem": Policy(Cause.SETTING, _NOT_AS_SET_UP, "Change the filesystem of the data folder, or the study"),
         "mount-options": Policy(Cause.SETTING, _NOT_AS_SET_UP, "Mount the data folder as the study requires"),
         "clock-source": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),

@@ -47,7 +47,7 @@ def _answer(row: BestRow, best: str, value: str) -> str:
         return f"which of {{of:count}} configurations has the {best} cannot be decided: {reason}."
     if len(row.best) == 1 and row.excluded:
         close = ", but {close} " + plural(len(row.close), "is", "are") + " within ±{margin:limit} % of it"
-        others = f"{{names}} has the {best} of {{of:count}} configurations{value} {RATE}"
+        others = f"{{names}} has the {best} among {{of:count}} configurations{value} {RATE}"
         return others + (close if row.close else "") + "."
     if not row.excluded:
         why = "no difference is certain" + (" both as delivered and in quiet trials" if row.reason else "")
@@ -56,7 +56,7 @@ def _answer(row: BestRow, best: str, value: str) -> str:
     return (
         f"one of {{left:count}} configurations has the {best}{which} the other "
         + plural(row.excluded, "one is", "{excluded:count} are")
-        + f" certainly worse {RATE}."
+        + f" worse {RATE}."
     )
 
 

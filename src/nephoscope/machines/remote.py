@@ -132,3 +132,6 @@ class MachineHandle:
     """Disks without a filesystem that were created with the machine, so that nobody's data are on them."""
     group: str = ""
     """If it is a part of a machine: the folder of the control group of all parts."""
+    region: str = ""
+    zone: str = ""
+    """Where it is, if that is known; databases place their copies by it."""

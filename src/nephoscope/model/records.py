@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.kinds import MachineKind
 from nephoscope.model.subjects import DatabaseLoad, Subject, database_load_by_name, subject_by_name
 
 Disturbance = Literal["refuse", "record"]
@@ -426,6 +427,9 @@ class Evidence(Frozen):
         default={}, description="by machine: CPUs of the quota that its specification includes"
     )
     load_machines: list[str] = Field(default=[], description="names of the machines of the load generator")
+    usual_kind: MachineKind | None = Field(
+        default=None, description="None: the study does not demand equal machines, or no kind is usual yet"
+    )
     replication_before: dict[str, str] | None = Field(
         default=None, description="copy -> state; None: there is only one copy"
     )

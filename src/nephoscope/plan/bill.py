@@ -16,7 +16,7 @@ from nephoscope.study.model import Study
 
 FULL_BLOCKS = 3
 """Blocks that are always measured in full."""
-LATER_SHARE = 0.17
+LATER_SHARE = 0.25
 """Of the trials of later blocks: what simulated studies needed, see docs/concepts/statistics.md."""
 EVERYTHING = "all"
 

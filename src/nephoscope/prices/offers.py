@@ -42,6 +42,8 @@ class Offer(Frozen):
     load_machines: int = 0
     load_type: str | None = None
     """None: there is none, or it is of the same type."""
+    load_region: str | None = None
+    """None: there is none, or it is in the same region."""
 
 
 def offer_of(configuration: Configuration) -> Offer | None:
@@ -58,6 +60,7 @@ def offer_of(configuration: Configuration) -> Offer | None:
             volumes=_priced(said.volumes),
             load_volumes=None,
             load_type=load_type if load_type != said.type else None,
+            load_region=load.region if load and load.region != said.region else None,
             **counts,
         )
     if configuration.provider in MADE_HERE or configuration.region is None or database.type is None:
@@ -69,6 +72,7 @@ def offer_of(configuration: Configuration) -> Offer | None:
         volumes=_ordered(database, configuration.provider),
         load_volumes=_ordered(load, configuration.provider) if load else None,
         load_type=load_type if load_type != database.type else None,
+        load_region=load.region if load and load.region != configuration.region else None,
         **counts,
     )
 
@@ -135,6 +139,9 @@ def _bill(offer: Offer, book: PriceBook, on: date, method: Method, basis: Basis,
     bill = month(book, on, machine, method, database=offer.database_machines, load=offer.load_machines)
     if method.counts == "all machines" and offer.load_type is not None:
         reason = f"the load machine {offer.load_type} has another type, but the formula supports only one"
+        return bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, reason)})
+    if method.counts == "all machines" and offer.load_region is not None:
+        reason = f"the load machine is in {offer.load_region}, but the formula supports only one region"
         return bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, reason)})
     if method.counts == "all machines" and offer.load_volumes not in {None, offer.volumes}:
         reason = "the load machine's disks differ from the database machines', but the formula supports only one kind"

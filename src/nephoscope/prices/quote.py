@@ -7,7 +7,7 @@ from typing import Literal
 from nephoscope.model.frozen import Frozen
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.cost import METHODS, Bill, MachineWithVolumes, Volume, month
-from nephoscope.prices.offers import Offer, offer_of
+from nephoscope.prices.offers import offer_of
 from nephoscope.study.model import Configuration
 
 _MONTH = METHODS["everything"]
@@ -57,27 +57,33 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     offer, book = offer_of(configuration), book or shipped()
     if offer is None or offer.provider not in book.providers or _load_is_unknown(configuration):
         return _no_price("nobody states one", f"{what}: no price given")
+    regions = (offer.region, offer.load_region or offer.region)
     machines = (
-        (offer.type, offer.volumes, offer.database_machines),
-        (offer.load_type or offer.type, offer.load_volumes or (), offer.load_machines),
+        (regions[0], offer.type, offer.volumes, offer.database_machines),
+        (regions[1], offer.load_type or offer.type, offer.load_volumes or (), offer.load_machines),
     )
-    bills = [(count, _month(offer, kind, volumes, book, on)) for kind, volumes, count in machines if count]
+    bills = [
+        (count, _month(offer.provider, region, kind, volumes, book, on))
+        for region, kind, volumes, count in machines
+        if count
+    ]
     missing = [reason for _, bill in bills for reason in bill.reasons_missing]
     if missing:
         return _no_price("not in the price book", missing[0])
     sources = "; ".join(sorted({f"{one.price.source}, {one.price.date}" for _, bill in bills for one in bill.lines}))
     elsewhere = sorted(
         {
-            f"{offer.region}: {one.what} as in {one.elsewhere}"
-            for _, bill in bills
+            f"{region}: {one.what} as in {one.elsewhere}"
+            for region, (_, bill) in zip(regions, bills, strict=False)
             for one in bill.lines
             if one.elsewhere
         }
     )
+    where = " and ".join(dict.fromkeys(regions))
     storage = "and volumes" if offer.volumes or offer.load_volumes else "without storage"
     return Quote(
         price_usd=math.fsum(count * (bill.machine_usd or 0) for count, bill in bills) * hours / _MONTH.hours,
-        basis="; ".join([f"on-demand, {offer.region}, machines {storage} ({sources})", *elsewhere]),
+        basis="; ".join([f"on-demand, {where}, machines {storage} ({sources})", *elsewhere]),
         elsewhere=tuple(elsewhere),
     )
 
@@ -86,8 +92,8 @@ def _no_price(kind: MissingKind, what: str) -> Quote:
     return Quote(price_usd=None, basis=None, missing=Missing(kind=kind, what=what))
 
 
-def _month(offer: Offer, kind: str, volumes: tuple[Volume, ...], book: PriceBook, on: date) -> Bill:
-    machine = MachineWithVolumes(provider=offer.provider, region=offer.region, type=kind, volumes=volumes)
+def _month(provider: str, region: str, kind: str, volumes: tuple[Volume, ...], book: PriceBook, on: date) -> Bill:
+    machine = MachineWithVolumes(provider=provider, region=region, type=kind, volumes=volumes)
     return month(book, on, machine, _MONTH)
 
 

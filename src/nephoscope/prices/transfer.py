@@ -94,12 +94,13 @@ def transfer_lines(count_bytes: float, pick: Pick) -> tuple[Line, ...]:
     return tuple(tiered("transfer", count_bytes / BYTES[unit], pick.prices, 1))
 
 
-def transfer_month(way: str, bytes_per_s: float, pick: Pick, method: Method) -> TransferBill:
-    """A month of bytes that are billed at so many a second, all month."""
+def transfer_month(way: str, bytes_per_s: float, pick: Pick, method: Method, note: str = "") -> TransferBill:
+    """A month of bytes that are billed at so many a second, all month; `note` says how they were counted."""
     seconds = method.hours * SECONDS_PER_HOUR
     text = [
         f"transfer month = bytes a second × seconds × rate ({method.hours:g} hours, the whole cluster)",
         f"  {way}: {bytes_per_s:,.0f} B/s × {seconds:,.0f} s = {bytes_per_s * seconds / BYTES[Unit.GB]:,.2f} GB",
+        *([f"  {note}"] if note else []),
     ]
     try:
         lines = transfer_lines(bytes_per_s * seconds, pick) if pick.prices else ()

@@ -71,6 +71,12 @@ class Cluster:
         return self.database if self.co_located else (*self.database, *self.load_machines)
 
     @property
+    def zones(self) -> tuple[str, ...]:
+        """Of the database machines, in order of their first; empty unless there are several."""
+        found = tuple(dict.fromkeys(machine.zone for machine in self.database))
+        return found if len(found) > 1 else ()
+
+    @property
     def load_machines(self) -> tuple[MachineHandle, ...]:
         """Every machine of the load generator."""
         return (self.load, *self.more_load)

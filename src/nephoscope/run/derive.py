@@ -110,6 +110,7 @@ def evidence_of_machines(attempt: Attempt, intent: TrialIntent, raw: Mapping[str
         burstable=_burstable(configuration, started, facts),
         own_quotas=_own_quotas(configuration, started),
         load_machines=started.load_machines if started else [],
+        usual_kind=attempt.usual_kind(),
         replication_before=attempt.replication("before"),
         replication_after=attempt.replication("after"),
     )

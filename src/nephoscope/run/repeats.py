@@ -9,8 +9,10 @@ stopped. A controller repeats only trials that its own folder holds, so two cont
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from nephoscope.checks.kinds import EqualMachines
 from nephoscope.checks.repeatable import Circumstances, Repair, repair_of
 from nephoscope.model.records import PlannedTrial
+from nephoscope.run.equal import cell_of, equal_trials, judge_kinds
 from nephoscope.run.states import repeat_is_open, repeats_made
 from nephoscope.store.folder import ResultsFolder, Trial
 
@@ -33,6 +35,8 @@ class RepeatRules:
     """All attempts may take this many times as long as the plan; `None`: there is no limit."""
     on_request: bool = False
     """Somebody asked for these repeats: earlier ones do not count."""
+    equal_machines: int | None = None
+    """Trials on a machine of an unusual kind are repeated until so many of a configuration and benchmark are valid."""
     checks: frozenset[str] = frozenset()
     """Only trials that these checks rejected; empty: of all checks. On request, their cause is said to be gone."""
 
@@ -80,6 +84,7 @@ class Candidates:
             max_usd: its budget.
             versions: of the benchmarks that this nephoscope has; other trials cannot be repeated by it.
         """
+        self._folder = folder
         self._placement = placement
         self._rules = rules
         self._max_usd = max_usd
@@ -114,6 +119,9 @@ class Candidates:
             trials: only these, by id; `None`: all.
             first: only those that were not repeated yet.
         """
+        if self._rules.equal_machines is not None:
+            judge_kinds(self._folder, self._placement, ties=not first)
+        equal = equal_trials(self._rows) if self._rules.equal_machines is not None else {}
         found: list[tuple[PlannedTrial, Repair]] = []
         refused: dict[str, str] = {}
         limit: _Limit | None = None
@@ -124,6 +132,10 @@ class Candidates:
             left = self.left(planned, trial) if repair else 0
             if repair is None or left <= 0 or (first and left < self._rules.most):
                 continue
+            if repair.checks == (EqualMachines.name,):
+                if equal.get(cell_of(planned), 0) >= (self._rules.equal_machines or 0):
+                    continue
+                equal[cell_of(planned)] += 1
             use = planned.intent.benchmark
             if self._versions.get(use.uses) != use.version:
                 refused[planned.intent.id] = f"this nephoscope has another version of the benchmark {use.uses!r}"

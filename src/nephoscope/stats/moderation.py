@@ -114,7 +114,7 @@ def completed(squares: Floats, freedom: Floats, *, paired: bool) -> Spreads:
 
 
 def _quantiles(missing: Floats) -> Floats:
-    """Shape (K, `_PARTS`): equally probable values of chi-square with these degrees of freedom; 0 where none is missing."""
+    """Shape (K, `_PARTS`): equally probable values of chi-square with these degrees of freedom; 0 for none."""
     several, place = np.unique(np.round(missing, 9), return_inverse=True)
     chances = (np.arange(_PARTS)[::-1] + 0.5) / _PARTS
     some = several > _SAME_FREEDOM

@@ -21,9 +21,9 @@ MIN_CHANCE = 0.1
 _TIE_BELOW = 0.25
 """A tie stays open while the blocks left would more likely than not tell its members apart."""
 
-REFERENCE_EVERY = 8
+REFERENCE_EVERY = 9
 """One in so many configurations stays measured while a best-of question is open, to tell how values spread: those that
-are dropped after three blocks say little of it, and without references fewer questions are decided."""
+are dropped after three blocks say little of it, and without references fewer sets end as they would in full."""
 
 State = Literal["open", "decided", "tie", "out of reach", "undecided"]
 """Open; answered; all that are left differ by less than the margin; the blocks left would hardly change the answer; the

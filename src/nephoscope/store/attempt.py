@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from nephoscope.model.control import Lease, Resumption
 from nephoscope.model.errors import DamagedFile, StorageFailed
+from nephoscope.model.kinds import MachineKind
 from nephoscope.model.records import (
     CommandRecord,
     FactsRecord,
@@ -110,6 +111,10 @@ class Attempt:
         text = "[\n" + ",\n".join(verdict.model_dump_json() for verdict in verdicts) + "\n]\n"
         atomic.write_text(self.folder / "verdict.json", text)
 
+    def write_usual_kind(self, kind: MachineKind) -> None:
+        """What most machines of its configuration are; written again when that changes."""
+        files.write(self.folder / "kind.json", kind)
+
     def sync_raw(self) -> None:
         """Makes everything appended durable: raw output, and the list of commands."""
         for path in (self.folder / "commands.jsonl", *self.raw_dir.rglob("*")):
@@ -159,6 +164,10 @@ class Attempt:
     def replication(self, when: When) -> dict[str, str] | None:
         """None: not queried, or there was only one copy."""
         return self._pairs(f"replication-{when}.tsv")
+
+    def usual_kind(self) -> MachineKind | None:
+        """None: equal machines are not demanded, or no kind was usual yet."""
+        return _or_none(self.folder / "kind.json", MachineKind)
 
     def measurements(self) -> list[Measurement]:
         """As last parsed."""

@@ -11,7 +11,7 @@ from nephoscope.study.address import names_one_server
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.cloud import Cloud
 from nephoscope.study.names import LabelName, Name
-from nephoscope.study.places import Link, MachineType, Ssh
+from nephoscope.study.places import Link, MachineType, Region, Ssh
 from nephoscope.study.secrets import holds_cloud_secret, holds_password
 
 
@@ -63,7 +63,8 @@ class Machine(Frozen):
     zones: list[Name] | None = Field(
         default=None,
         min_length=1,
-        description="only emulated: zones, assigned to the machines in turn; default: one zone",
+        description="only clouds and emulated: zones, assigned to the machines in turn; default: the configuration's "
+        "`zone`",
     )
     emulated: MachineType | None = Field(
         default=None,
@@ -119,7 +120,8 @@ class Machine(Frozen):
         "required on all others; 'barrier' means the absence of 'nobarrier'",
     )
     region: str | None = Field(
-        default=None, description="zone of a load machine in another zone; default: the configuration's"
+        default=None,
+        description="only load_machine: another region, whose `zones` it then names; default: the configuration's",
     )
     cpus: Annotated[int, Field(ge=1, le=4096)] | Literal["all"] = Field(
         default="all", description="CPU affinity of everything that is measured on the machine"
@@ -372,6 +374,14 @@ class Study(Frozen):
         description="how often `run` repeats a trial that was rejected for something outside it, such as the load of "
         "other programs; 0: never. See docs/how-to/resume-and-repeat.md",
     )
+    equal_machines: int | None = Field(
+        default=None,
+        ge=2,
+        le=1000,
+        description="how many trials of each configuration and benchmark must be on machines of the same kind (CPU, "
+        "caches, NUMA nodes, kernel): a trial on another kind than most is rejected, and repeated on new machines "
+        "until so many are; needs new machines for each trial. Default: machines may differ",
+    )
     equivalence_margin_percent: float = Field(
         default=1.5, gt=0, lt=50, description="two configurations closer than this are a tie"
     )
@@ -396,6 +406,9 @@ class Study(Frozen):
     machine_types: list[MachineType] = Field(default=[], description="specifications of emulated machines")
     clouds: dict[Literal["aws", "azure", "gcp"], Cloud] = Field(
         default={}, description="by provider: how machines are created there, for configurations without a `cloud`"
+    )
+    regions: list[Region] = Field(
+        default=[], description="where your own regions are; those of the clouds are known already"
     )
     configurations: list[Configuration] = Field(min_length=1, description="what to compare")
     benchmarks: list[BenchmarkEntry] = Field(min_length=1, description="how to measure it")

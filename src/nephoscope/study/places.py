@@ -1,4 +1,4 @@
-"""Machines that no cloud creates: emulated machines by type, and hosts reached over SSH."""
+"""Machines that no cloud creates, and where they are: emulated ones by type, hosts reached over SSH."""
 
 from pydantic import Field
 
@@ -36,6 +36,14 @@ class Link(Frozen):
         default=0, ge=0, description="in each direction, up to this much more or less, without reordering"
     )
     loss_percent: float = Field(default=0, ge=0, lt=100, description="share of packets lost in each direction")
+
+
+class Region(Frozen):
+    """The place of a region, for the shortest possible round trip between two of them."""
+
+    name: str = Field(min_length=1, description="the value of a `region`")
+    latitude: float = Field(ge=-90, le=90, description="degrees north")
+    longitude: float = Field(ge=-180, le=180, description="degrees east")
 
 
 class Ssh(Frozen):

@@ -12,11 +12,14 @@ from nephoscope.study.explain import Problem
 from nephoscope.study.known import KnownBenchmark
 from nephoscope.study.locate import Path, line_of
 from nephoscope.study.nicknames import meant_by
+from nephoscope.study.place_rules import place_problems, region_problems
 from nephoscope.study.suggest import nearest, shown
 
 _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
 _NEWEST = 1
 _MIN_REPLICATES_TO_STOP = 4
+_OWN = frozenset({"local", "emulated", "ssh"})
+"""Providers whose machines are there before a study and after it."""
 _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 _ONLY_CLOUDS = f"only providers {', '.join(sorted(CLOUDS))} support this"
 _TYPE_DECIDES = 'only provider "gcp" supports this (elsewhere the machine type decides it); remove it'
@@ -36,12 +39,15 @@ def across_keys(
     yield from _twice("configurations", data, lines)
     yield from _twice("benchmarks", data, lines)
     yield from _twice("contrasts", data, lines)
+    yield from _twice("regions", data, lines)
+    yield from region_problems(data)
     for index, entry in _tables(data, "benchmarks"):
         uses = entry.get("uses")
         if isinstance(uses, str) and uses not in known:
             hint = meant_by("uses", uses, known) or f"there are: {', '.join(sorted(known))}"
             yield Problem(("benchmarks", index, "uses"), f"unknown benchmark {shown(uses)}; {hint}")
     yield from _run_on(data)
+    yield from _equal_machines(data)
     yield from _looks(data)
     entries = [entry for _, entry in _tables(data, "benchmarks")]
     for index, configuration in _tables(data, "configurations"):
@@ -51,7 +57,7 @@ def across_keys(
         yield from _placed(("configurations", index), configuration, _type_names(data))
         yield from _rented(("configurations", index), configuration)
         yield from _links(("configurations", index), configuration)
-        yield from _azure_zones(("configurations", index), configuration)
+        yield from place_problems(("configurations", index), configuration)
         yield from _mounted(("configurations", index), configuration)
         if configuration.get("provider") == "fake":
             yield from _fake(("configurations", index), configuration, needed=_drives_a_database(data, known))
@@ -66,6 +72,28 @@ def _looks(data: Mapping[str, Any]) -> Iterator[Problem]:
             f'stop = "decided" needs at least {_MIN_REPLICATES_TO_STOP} replicates: the first three blocks are always '
             "measured in full; add replicates, or remove `stop`",
         )
+
+
+def _equal_machines(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """An unusual machine can be exchanged only where each trial gets a new one."""
+    wanted, replicates = data.get("equal_machines"), data.get("replicates", 6)
+    if wanted is None:
+        return
+    if data.get("placement") == "per-configuration":
+        text = 'needs new machines for each trial; remove it, or use `placement = "fresh"`'
+        yield Problem(("equal_machines",), text)
+    for _, configuration in _tables(data, "configurations"):
+        provider = configuration.get("provider", "local")
+        if provider in _OWN:
+            yield Problem(
+                ("equal_machines",),
+                f"{shown(str(configuration.get('name')))} has no new machines for each trial, as its provider is "
+                f'"{provider}"; remove it, and set `expect_cpu_model` or another expectation',
+            )
+            return
+    if isinstance(wanted, int) and isinstance(replicates, int) and wanted > replicates:
+        text = f"{shown(wanted)} is more than `replicates`, which is {replicates}; raise that, or lower this"
+        yield Problem(("equal_machines",), text)
 
 
 def _run_on(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -98,7 +126,7 @@ def _twice(key: str, data: Mapping[str, Any], lines: Mapping[Path, int]) -> Iter
     """Names that two entries share. A benchmark without a name takes that of the benchmark it uses."""
     first: dict[str, Path] = {}
     for index, entry in _tables(data, key):
-        own = "name" if "name" in entry or key == "configurations" else "uses"
+        own = "uses" if "name" not in entry and key == "benchmarks" else "name"
         name, path = entry.get(own), (key, index, own)
         if not isinstance(name, str):
             continue
@@ -151,7 +179,7 @@ def _placed(path: Path, configuration: Mapping[str, Any], types: set[str]) -> It
             yield Problem(place, f'provider "ssh" needs `hosts` for `{role}`: hosts = ["user@host"]')
         if provider == "ssh" and "count" in machine:
             yield Problem((*path, role, "count"), "`hosts` gives the number of machines; remove it")
-        for key, where in (("hosts", "ssh"), ("emulated", "emulated"), ("cpu_platform", "gcp"), ("zones", "emulated")):
+        for key, where in (("hosts", "ssh"), ("emulated", "emulated"), ("cpu_platform", "gcp")):
             if key in machine and provider != where:
                 yield Problem((*path, role, key), f'only provider "{where}" supports this; remove it')
         yield from _ordered((*path, role), machine, provider)
@@ -190,16 +218,6 @@ def _links(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _azure_zones(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
-    """Azure numbers the zones of a region; other clouds name them after it."""
-    if configuration.get("provider") != "azure" or "cloud" not in configuration:
-        return
-    for index, zone in enumerate([configuration.get("zone"), *_list(configuration.get("other_zones"))]):
-        if isinstance(zone, str) and zone not in {"1", "2", "3"}:
-            place = (*path, "zone") if index == 0 else (*path, "other_zones", index - 1)
-            yield Problem(place, f'{shown(zone)} is not a zone of azure; zones are "1", "2" and "3"')
 
 
 def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Problem]:

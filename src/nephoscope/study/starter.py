@@ -19,6 +19,7 @@ replicates = 6
 stop = "never"
 # A trial that was rejected for something outside it, such as the load of other programs, is repeated up to this often.
 repeat_refused = 2
+# equal_machines: only with new machines for each trial; how many must be of one kind, so that others are exchanged.
 
 # fresh: new machines for each trial; per-configuration: the same machines for all trials of a configuration. "local"
 # has one machine.
@@ -45,6 +46,12 @@ max_hours = 2
 # Specifications of emulated machines, one [[machine_types]] for each: name, vcpus, memory_gib, disk_gib, and as limits,
 # all of them optional: cpu_quota (CPU time, in CPUs), disk_iops, disk_mib_per_s, disk_barriers, network_gbps.
 # docs/how-to/rehearse-a-cluster.md shows one.
+
+# Where your own regions are, for the shortest possible round trip between two of them; those of clouds are known.
+# [[regions]]
+# name = "berlin"                  # as `region` says it
+# latitude = 52.5
+# longitude = 13.4
 
 
 # ---- What to compare: one [[configurations]] for each ----
@@ -82,7 +89,8 @@ cpus = 1                           # CPU affinity of everything measured: a numb
 # type, count: a cloud's machine type, or one of machine_types, and how many; "local" is this one machine.
 # hosts: only with "ssh", names from ~/.ssh/config or the inventory, or user@host:port.
 # emulated: only with "emulated", the machine's specification; default: the entry of machine_types for its type.
-# zones: only with "emulated", the zone of each machine, for `links` between them.
+# zones: only with a cloud or "emulated", zones assigned to the machines in turn, as ["us-east-1a", "us-east-1b"].
+# region: only in load_machine: a region other than the database's; it then names its `zones` there.
 # image, volumes (kind, size, iops, throughput, count, use, cache, interface), local_ssds, local_ssd_interface,
 # local_ssd_use, disks (striped or apart), cores, threads_per_core, cpu_platform: only with a cloud.
 # filesystem, mount_options: of the data folder: created by "emulated" and clouds, required on all others.

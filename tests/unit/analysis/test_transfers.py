@@ -94,6 +94,45 @@ def test_between_regions_each_end_pays_for_what_it_sends() -> None:
     assert sum(row.month_usd or 0 for row in found) == pytest.approx(4.5e6 * MONTH_S / 1e9 * 0.02)
 
 
+THREE = {"type": "m6i.2xlarge", "count": 3, "zones": ["us-east-1a", "us-east-1b", "us-east-1c"]}
+FOUR = {"database-1": "database", "database-2": "database", "database-3": "database", "load": "load"}
+
+
+def test_in_three_zones_what_passes_between_them_is_paid_at_both_ends_and_the_rest_is_free() -> None:
+    """All send 12 MB/s and receive 6, the load a quarter of it, a third of which stays in its zone."""
+    load: dict[str, Any] = {"type": "m6i.2xlarge", "zones": ["us-east-1a"]}
+    found = ways(measured(sold(database_machine=THREE, load_machine=load), FOUR))
+    same, zones = found["same zone"], found["between zones"]
+    assert (same.stood, zones.stood, same.month_usd) == (True, True, 0.0)
+    sent, received, of_load = 12e6, 6e6, 4.5e6
+    among = (sent - of_load) + (received - of_load)
+    assert zones.bytes_per_s == pytest.approx(2 * of_load * 2 / 3 + among)
+    assert same.bytes_per_s == pytest.approx(of_load / 3), "sent alone: nobody pays twice for nothing"
+    assert zones.month_usd == pytest.approx(zones.bytes_per_s * MONTH_S / 1e9 * 0.01)
+    assert "between zones: 67% of the load's bytes, 100% of those among database machines" in zones.formula
+
+
+def test_three_zones_and_a_load_in_another_region_pay_for_both() -> None:
+    load: dict[str, Any] = {"type": "m6i.2xlarge", "region": "us-west-2", "zones": ["us-west-2a"]}
+    found = measured(sold(database_machine=THREE, load_machine=load), FOUR).transfers
+    assert [(row.way, row.here, row.there) for row in found] == [
+        ("between regions", "us-west-2", "us-east-1"),
+        ("between regions", "us-east-1", "us-west-2"),
+        ("between zones", "us-east-1", "us-east-1"),
+    ]
+    assert found[2].bytes_per_s == pytest.approx((12e6 - 4.5e6) + (6e6 - 4.5e6))
+
+
+def test_zones_without_a_price_in_the_book_have_no_cost_and_say_so() -> None:
+    zones = {**THREE, "zones": ["eu-west-1a", "eu-west-1b"]}
+    load = {"type": "m6i.2xlarge", "zones": ["eu-west-1a"]}
+    found = measured(sold("eu-west-1", database_machine=zones, load_machine=load), FOUR)
+    row = ways(found)["between zones"]
+    assert (row.stood, row.month_usd) == (True, None)
+    assert row.reason_missing == "aws eu-west-1: transfer between zones: not in the price book"
+    assert {row.usd_per_unit_with_transfer for row in found.price_performance} <= {None}
+
+
 def test_dollars_for_a_unit_with_transfer_and_a_sentence_where_it_is_much() -> None:
     study = measured(sold(load_machine={"type": "m6i.2xlarge", "region": "us-west-2"}))
     row = next(row for row in study.price_performance if row.basis == "on-demand")

@@ -5,6 +5,7 @@ import pytest
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.model.rows import WanFloor
 from nephoscope.study.model import BenchmarkEntry, Configuration, Machine, Study
+from nephoscope.study.places import Region
 
 
 def floors(provider: str, here: str | None, there: str | None) -> list[WanFloor]:
@@ -43,3 +44,17 @@ def test_two_regions(provider: str, here: str, there: str, kilometres: float, mi
 )
 def test_one_region_or_an_unknown_one_has_no_floor(provider: str, here: str | None, there: str | None) -> None:
     assert floors(provider, here, there) == []
+
+
+def test_a_region_of_your_own_is_where_the_study_says() -> None:
+    configuration = Configuration(name="far", provider="ssh", region="berlin", load_machine=Machine(region="sydney"))
+    places = [
+        Region(name="berlin", latitude=52.52, longitude=13.40),
+        Region(name="sydney", latitude=-33.87, longitude=151.21),
+    ]
+    entries = [BenchmarkEntry(uses="ping")]
+    study = Study(name="s", configurations=[configuration], benchmarks=entries, regions=places)
+    (found,) = wan_floors_of(study, {"far": "far"})
+    assert (found.database_region, found.load_region) == ("berlin", "sydney")
+    assert found.distance_m / 1000 == pytest.approx(16_090, rel=0.01)
+    assert wan_floors_of(study.model_copy(update={"regions": places[:1]}), {"far": "far"}) == []

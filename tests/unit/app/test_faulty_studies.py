@@ -58,7 +58,7 @@ FAULTS = {
     "all values equal": Fault(
         {"a": [5.0] * 6, "b": [5.0] * 6, "c": [6.0] * 6},
         (
-            "c has the best fake operations per second of 3 configurations, 6.000/s (error rate 5 %).",
+            "c has the best fake operations per second among 3 configurations, 6.000/s (error rate 5 %).",
             "The values come in steps, so exact rank sums were used",
             "c 1, a 2 to 3, b 2 to 3.",
         ),

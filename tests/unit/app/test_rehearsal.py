@@ -41,7 +41,7 @@ database = { system = "cockroachdb", version = "22.1.6" }
 name = "{type:slug}"
 axes.type = ["m6i.2xlarge", "m5a.2xlarge"]
 load_machine = { type = "{type}" }
-database_machine = { type = "{type}", count = 3, expect_numa_nodes = 1, expect_cpu_model = "8259CL", filesystem = "ext4", mount_options = ["discard"] }
+database_machine = { type = "{type}", count = 3, cores = 4, expect_numa_nodes = 1, expect_cpu_model = "8259CL", filesystem = "ext4", mount_options = ["discard"] }
 
 [[benchmarks]]
 uses = "tpcc"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from nephoscope.checks.registry import CHECKS
+from nephoscope.model.kinds import MachineKind
 from nephoscope.model.records import Disk, Evidence, Expected, Facts, ForeignProcess, SearchEvidence, SustainedEvidence
 from nephoscope.model.units import GIB, MIB
 from tests.support.evidence import (
@@ -24,6 +25,7 @@ from tests.support.evidence import (
 )
 
 LOAD = Facts(at_unix_ms=1, cpu_model="Xeon", cpus_online=8, cpus_allowed=8, memory_bytes=2 * GIB, busy_share=0)
+USUAL = MachineKind(facts={"cpu_model": "AMD EPYC 9454", "numa_nodes": "2"}, alike=3, machines=4)
 WITH_LOAD_MACHINE = {"facts_before": {**facts(), "load": LOAD}, "facts_after": {**facts(), "load": LOAD}}
 
 
@@ -137,6 +139,22 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("cpu-count", {"expected": Expected(), "measured_cpus": {}}, "invalid", "not 4"),
     ("cpu-count", {**WITH_LOAD_MACHINE, "measured_cpus": {"db": ["cpu0", "cpu1"], "load": ["c"] * 8}}, "valid", ""),
     *_core_cases(),
+    ("equal-machines", {}, None, ""),
+    ("equal-machines", {"usual_kind": USUAL}, "valid", "db: like 3 of 4 machines of this configuration"),
+    (
+        "equal-machines",
+        {"usual_kind": USUAL, "facts_before": facts(numa_nodes=1)},
+        "invalid",
+        "db: numa_nodes is 1, but 2 on 3 of 4 machines",
+    ),
+    ("equal-machines", {"usual_kind": USUAL, "facts_before": facts(numa_nodes=None)}, "valid", ""),
+    (
+        "equal-machines",
+        {"usual_kind": USUAL, "facts_before": {**facts(), "db-2": LOAD}},
+        "invalid",
+        "db-2: cpu_model is Xeon, but AMD EPYC 9454",
+    ),
+    ("equal-machines", {"usual_kind": USUAL, **WITH_LOAD_MACHINE, "load_machines": ["load"]}, "valid", "db: like"),
     ("cpu-model", {}, "valid", "EPYC 9454"),
     ("cpu-model", {"expected": expected(cpu_model_contains="Xeon")}, "invalid", "is not 'Xeon'"),
     ("cpu-model", {"facts_before": facts(cpu_model=None)}, "unknown", "does not report"),

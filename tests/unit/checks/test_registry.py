@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nephoscope.checks.reference import reference
 from nephoscope.checks.registry import CHECKS, overall, run_checks
 from nephoscope.checks.thresholds import THRESHOLDS
+from nephoscope.model.kinds import MachineKind
 from nephoscope.model.records import (
     Evidence,
     Expected,
@@ -100,6 +101,7 @@ def test_good_evidence_is_valid() -> None:
         facts_after=both,
         measured_cpus={name: ["cpu0", "cpu1"] for name in both},
         telemetry={"db2": [sample()], **telemetry()},
+        usual_kind=MachineKind(facts={"numa_nodes": "2"}, alike=2, machines=2),
         replication_before={"standby db2": "streaming"},
         replication_after={"standby db2": "streaming"},
     )

@@ -1,5 +1,6 @@
 """Aerospike's configuration file by version, and its info protocol: pure parts, held against what is documented."""
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -97,6 +98,14 @@ def test_every_version_is_told_the_keys_that_it_has(text: str) -> None:
     assert ("indexes-memory-budget" in told["namespace"]) == (version >= (7, 1))
     assert ("flush-size" in storage) == (version >= (7, 1))
     assert ("address" in told["network"]["heartbeat"]) == (version < (8, 1))
+
+
+def test_a_rack_is_a_zone_and_the_community_edition_is_not_told() -> None:
+    place = replace(PLACE, rack=2)
+    enterprise = config.namespace_of(build(edition="Enterprise"), place, 3, database())
+    assert enterprise["rack-id"] == "2"
+    assert "rack-id" not in config.namespace_of(build(edition="Enterprise"), PLACE, 3, database())
+    assert "rack-id" not in config.namespace_of(build(), place, 3, database())
 
 
 def test_what_it_takes_for_a_setting_has_its_place() -> None:

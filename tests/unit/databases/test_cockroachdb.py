@@ -30,25 +30,31 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cockroachdb, "_LOOK_EVERY_S", 0.02)
 
 
-def cluster_in(folder: Path, count: int = 3) -> Cluster:
+def cluster_in(folder: Path, count: int = 3, zones: str = "aaa") -> Cluster:
     def machine(name: str, number: int) -> Any:
         data = folder / name
         data.mkdir(exist_ok=True)
-        return replace(this_machine(data), name=name, address=f"127.0.0.{number}")
+        zone = f"us-east-1{zones[number - 1]}" if number <= count else ""
+        return replace(this_machine(data), name=name, address=f"127.0.0.{number}", region="us-east-1", zone=zone)
 
     database = tuple(machine(f"database-{number}", number) for number in range(1, count + 1))
     return Cluster("study/three", database, machine("load", 9) if count > 1 else database[0])
 
 
 def with_servers(
-    folder: Path, scenario: Scenario, settings: DatabaseSettings | None = None, *, count: int = 3
+    folder: Path,
+    scenario: Scenario,
+    settings: DatabaseSettings | None = None,
+    *,
+    count: int = 3,
+    zones: str = "aaa",
 ) -> list[list[str]]:
     """Every command line of `cockroach`, in order."""
     program = fake_cockroach.install(folder / "state", folder / "own" / "cockroach")
     wanted = (settings or DatabaseSettings()).model_copy(update={"binary": str(program)})
 
     async def run() -> None:
-        database, cluster = CockroachDatabase(), cluster_in(folder, count)
+        database, cluster = CockroachDatabase(), cluster_in(folder, count, zones)
         try:
             await scenario(database, cluster, await database.start(cluster, wanted, folder / "log" / "cockroachdb.log"))
         finally:
@@ -80,6 +86,17 @@ def test_the_free_space_of_the_machine_that_has_least_is_told(tmp_path: Path) ->
         assert found == Upkeep(free_bytes=found.free_bytes)
 
     with_servers(tmp_path, scenario, count=1)
+
+
+def test_servers_in_several_zones_are_told_where_they_are(tmp_path: Path) -> None:
+    async def scenario(database: CockroachDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        assert isinstance(database, HasSettings)
+        found = await database.settings(cluster, endpoint)
+        assert found["start --locality of database-2"] == "region=us-east-1,zone=us-east-1b"
+
+    told = with_servers(tmp_path, scenario, DatabaseSettings(secure=False), count=2, zones="ab")
+    starts = sorted(next(word for word in argv if "locality" in word) for argv in told if argv[0] == "start")
+    assert starts == [f"--locality=region=us-east-1,zone=us-east-1{zone}" for zone in "ab"]
 
 
 def test_three_servers_join_are_initialised_once_and_asked_each(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ def test_every_slot_has_one_master(masters: int) -> None:
 
 
 def with_masters(folder: Path, count: int, story: Story) -> None:
-    machines = tuple(replace(this_machine(folder / f"{n}"), name=f"database-{n}") for n in range(1, count + 1))
+    numbers = range(1, count + 1)
+    machines = tuple(replace(this_machine(folder / f"{n}"), name=f"database-{n}", zone=f"zone-{n}") for n in numbers)
     cluster, database = Cluster("tests", machines, machines[0]), ValkeyDatabase(find_valkey)
 
     async def tell() -> None:
@@ -64,6 +65,7 @@ def test_three_masters_share_the_keys_and_each_trial_begins_with_the_sealed_ones
             await database._command(cluster, owner, "SET", KEYS[0], "changed")
             told = await database.settings(cluster, copy)
             assert (told["masters"], told["cluster-enabled"], told["appendonly"]) == ("3", "yes", "yes")
+            assert told["zone of database-2"] == "zone-2"
         assert len(list(tmp_path.glob("valkey-database-*.log"))) == 6  # of the empty servers, and of those with data
 
     with_masters(tmp_path, 3, story)

@@ -12,7 +12,8 @@ from nephoscope.model.priced_quantity import COUNTS, MIN_USD, priced_quantity
     [
         ("SET/s", 0.0005843, "1,000 SET/s"),
         ("1/s", 0.0005843, "1,000/s"),
-        ("1/s", 2.5, "1/s"),
+        ("1/s", 2.5, "1,000/s"),
+        ("1", 2.5, "1"),
         ("1/min", 0.00001, "1,000,000/min"),
         ("bit/s", 280e-9, "Gbit/s"),
         ("bit/s", 1e-11, "1,000 Gbit/s"),

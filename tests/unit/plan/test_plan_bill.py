@@ -117,7 +117,7 @@ def test_data_are_loaded_once_for_each_bucket_and_again_where_there_is_none(foun
 def test_stopping_early_saves_most_of_the_fourth_block(found: Bill) -> None:
     assert found.decided is not None
     whole = found.total.total
-    assert found.decided.trials == round(18 + 0.17 * 6)
+    assert found.decided.trials == round(18 + 0.25 * 6)
     assert isclose(found.decided.expected.time_s + found.decided.saved.time_s, whole.time_s)
     (line, *_) = stop_lines(plan(study()), found)
     assert line.startswith('stop = "decided" would save about ')

@@ -96,7 +96,7 @@ def test_the_cpus_of_a_type_are_asked_for_when_the_study_wants_fewer(url: str) -
     cloud = AwsCloud(FakeClock(), client_of(url), REGIONS)
     fewer = {"type": "i3en.6xlarge", "cores": 8}
     order = order_of(request_of(database_machine=fewer), "me@here", "ssh-ed25519 AAAA test")
-    database, load = (run(cloud._cpus(order, role)) for role in order.roles)
+    database, load = (run(cloud._cpus(role)) for role in order.roles)
     assert (database, load) == (Cpus(cores=12, threads_per_core=2), None)
 
 
@@ -109,7 +109,7 @@ def test_database_machines_run_as_the_identity_that_is_named_and_the_load_machin
     cloud = {"image": "ami-12c6146b", "ingress": "203.0.113.7/32", "identity": profile[named]}
     cluster = run(provider(url).create(request_of(cloud=cloud)))
     found = ec2_of(url).describe_iam_instance_profile_associations()["IamInstanceProfileAssociations"]
-    machines = {one.id: one.name for one in run(provider(url)._cloud.machines(cluster.key, REGIONS[0]))}
+    machines = {one.id: one.name for one in run(provider(url)._cloud.machines(cluster.key, REGIONS[:1]))}
     run(provider(url).delete(cluster.key))
     assert {one["IamInstanceProfile"]["Arn"] for one in found} == {profile["Arn"]}
     # moto tells it of the first of several that are asked for at once.

@@ -8,16 +8,19 @@ from typing import Any
 import pytest
 
 from nephoscope.model.errors import CapacityLacking, InputError, MachineLost, QuotaReached
+from nephoscope.providers.aws.network import OwnNetwork, addresses, subnet_calls
 from nephoscope.providers.aws.plan import (
     Cpus,
     Left,
+    Site,
     ending_calls,
     group_call,
     ingress_call,
     left_of,
     machine_of,
-    machines_call,
+    machines_calls,
     placement_call,
+    require_possible,
 )
 from nephoscope.providers.cloud.order import ClusterOrder, order_of
 from nephoscope.providers.cloud.provider import Life
@@ -32,7 +35,8 @@ def order(**more: Any) -> ClusterOrder:
 
 
 def run_instances(asked: ClusterOrder, role: int = 0, of_type: Cpus | None = None) -> dict[str, Any]:
-    return dict(machines_call(asked, asked.roles[role], "sg-1", of_type).arguments)
+    (call,) = machines_calls(asked, asked.roles[role], Site("sg-1"), of_type)
+    return dict(call.arguments)
 
 
 def test_machines_of_a_role_are_made_all_or_none_in_one_zone() -> None:
@@ -168,6 +172,67 @@ def instance(state: str, **more: Any) -> dict[str, Any]:
     }
 
 
+FAR: dict[str, Any] = {
+    "database_machine": {"type": "m6i.large", "count": 5, "zones": ["us-east-1a", "us-east-1b", "us-east-1c"]},
+    "load_machine": {"type": "m6i.large", "region": "us-west-2", "zones": ["us-west-2b"], "image": "ami-west"},
+}
+
+
+def test_machines_of_several_zones_take_turns_and_keep_their_names() -> None:
+    asked = order(**FAR)
+    calls = machines_calls(asked, asked.roles[0], Site("sg-1", {"us-east-1b": "subnet-b"}), None)
+    zones = [call.arguments["Placement"]["AvailabilityZone"] for call in calls]
+    assert zones == ["us-east-1a", "us-east-1b", "us-east-1c"]
+    assert [(call.arguments["MinCount"], call.arguments["MaxCount"]) for call in calls] == [(2, 2), (2, 2), (1, 1)]
+    assert len({call.arguments["ClientToken"] for call in calls}) == 3
+    assert calls[1].arguments["NetworkInterfaces"][0]["SubnetId"] == "subnet-b"
+    names = []
+    for call in calls:
+        tags = call.arguments["TagSpecifications"][0]["Tags"]
+        told = [instance("running", Tags=tags, AmiLaunchIndex=index) for index in range(call.arguments["MinCount"])]
+        names += [machine_of(one).name for one in told]
+    assert names == ["database-1", "database-4", "database-2", "database-5", "database-3"]
+
+
+def test_two_regions_let_in_each_other_s_network_and_nothing_else() -> None:
+    asked = order(**FAR)
+    assert [addresses(asked, region) for region in asked.regions] == ["10.0.0.0/16", "10.1.0.0/16"]
+    _, _, far = ingress_call(asked, "sg-1", ["10.1.0.0/16"]).arguments["IpPermissions"]
+    assert [one["CidrIp"] for one in far["IpRanges"]] == ["10.1.0.0/16"]
+    subnets = [call.arguments["CidrBlock"] for call in subnet_calls(asked, "us-east-1", "vpc-1").values()]
+    assert subnets == ["10.0.0.0/20", "10.0.16.0/20", "10.0.32.0/20"]
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"cloud": {**CLOUD, "subnet": "subnet-1"}}, "a subnet of AWS is in one zone"),
+        ({"cloud": {**CLOUD, "reach": "private"}}, "can only be reached from its own networks"),
+        ({"cloud": {**CLOUD, "placement_group": "cluster"}}, "its machines are in several zones"),
+        ({"load_machine": {**FAR["load_machine"], "image": None}}, "exists in one region"),
+        ({"load_machine": {**FAR["load_machine"], "zones": None}}, "needs a `region` and a `zone`"),
+    ],
+)
+def test_what_two_regions_cannot_have_is_refused(more: dict[str, Any], why: str) -> None:
+    require_possible(order(**FAR))
+    with pytest.raises(InputError, match=why):
+        require_possible(order(**{**FAR, **more}))
+
+
+def test_a_network_goes_after_all_that_is_in_it() -> None:
+    whole = OwnNetwork(("vpc-1",), ("subnet-1",), {"rtb-1": ("rtbassoc-1",)}, {"igw-1": ("vpc-1",)}, ("pcx-1",))
+    assert operations(Left({"i-1": "running"}, {}, {}, whole)) == ["terminate_instances"]
+    assert operations(Left({}, {}, {}, whole)) == [
+        "delete_vpc_peering_connection",
+        "disassociate_route_table",
+        "delete_route_table",
+        "delete_subnet",
+        "detach_internet_gateway",
+        "delete_internet_gateway",
+    ]
+    assert operations(Left({}, {}, {}, OwnNetwork(("vpc-1",)))) == ["delete_vpc"]
+
+
 def test_a_machine_is_read_from_what_ec2_tells() -> None:
     machine = machine_of(instance("running", PublicIpAddress="198.51.100.1", PrivateIpAddress="10.0.0.1"))
     assert (machine.name, machine.role, machine.life) == ("database-2", "database", Life.RUNNING)
@@ -233,7 +298,9 @@ def test_cores_and_threads_are_always_told_together(asked: dict[str, int], told:
 
 
 def test_the_policy_in_the_manual_allows_what_is_asked_and_nothing_else() -> None:
-    sources = "".join((ROOT / "src/nephoscope/providers/aws" / name).read_text() for name in ("cloud.py", "plan.py"))
+    sources = "".join(
+        (ROOT / "src/nephoscope/providers/aws" / name).read_text() for name in ("cloud.py", "plan.py", "network.py")
+    )
     asked = set(re.findall(r'(?:Call\(\s*|_pages\(region, )"([a-z_]+)"', sources))
     page = (ROOT / "docs/how-to/run-on-aws.md").read_text()
     policy = json.loads(page.partition("<!-- the policy of run-on-aws -->\n```json\n")[2].partition("```")[0])

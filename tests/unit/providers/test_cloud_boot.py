@@ -110,6 +110,30 @@ def test_local_ssds_of_google_are_known_by_either_interface(root: Path, model: s
     assert f"mount -o noatime /dev/sdb {root}/mnt/data" in done
 
 
+def test_a_machine_type_may_have_more_local_ssds_than_the_study_uses(root: Path) -> None:
+    (root / "disks").write_text(DISKS)
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, local_ssds=1))
+    assert said == "ready"
+    assert "mdadm" not in done
+    assert f"mount -o noatime /dev/nvme2n1 {root}/mnt/data" in done
+
+
+def test_the_temporary_disk_of_azure_is_taken_from_its_image(root: Path) -> None:
+    (root / "disks").write_text("/dev/sda disk Virtual Disk\n/dev/sdb disk Virtual Disk\n")
+    (root / "parts-sda").write_text("sda\nsda1\n")
+    for name in ("wipefs", "umount", "blockdev"):
+        (root / "bin" / name).write_text(f'#!/bin/sh\necho "{name} $*" >>"$ROOT/done"\n')
+        (root / "bin" / name).chmod(0o755)
+    (root / "bin/readlink").write_text("#!/bin/sh\necho /dev/sdb\n")
+    (root / "bin/readlink").chmod(0o755)
+    (root / "etc/fstab").write_text("/dev/sda1 /\n/dev/disk/cloud/azure_resource-part1 /mnt auto\n")
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, local_ssds=1, mount_options=("nobarrier",)))
+    assert said == "ready"
+    assert done.index("wipefs --all --force /dev/sdb\n") < done.index("mkfs.ext4")
+    assert f"mount -o noatime,nobarrier /dev/sdb {root}/mnt/data" in done
+    assert (root / "etc/fstab").read_text() == "/dev/sda1 /\n"
+
+
 def test_disks_that_are_apart_have_a_filesystem_and_a_folder_each(root: Path) -> None:
     (root / "disks").write_text(DISKS)
     said, done = booted(root, BootPlan("nephoscope", KEY, None, local_ssds=2, apart=True))

@@ -25,7 +25,7 @@ from nephoscope.providers.gcp.plan import (
     machine_calls,
     machine_of,
     name_of,
-    placement_call,
+    placement_calls,
     tags_of,
 )
 from tests.support.orders import request_to_gcp
@@ -121,8 +121,7 @@ def test_options_of_a_configuration_reach_the_machine() -> None:
     assert made["advancedMachineFeatures"] == {"visibleCoreCount": 2, "threadsPerCore": 1}
     assert made["resourcePolicies"] == [f"projects/p/regions/us-east4/resourcePolicies/{name_of(KEY)}"]
     assert made["networkInterfaces"] == [{"subnetwork": "projects/p/regions/us-east4/subnetworks/mine"}]
-    policy = placement_call(order(cloud=cloud), "p")
-    assert policy is not None
+    (policy,) = placement_calls(order(cloud=cloud), "p")
     assert policy.arguments["resourcePolicyResource"]["groupPlacementPolicy"] == {"collocation": "COLLOCATED"}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
@@ -121,9 +121,31 @@ def test_chapters_stand_in_order_with_at_most_three_figures_and_an_answer(
         assert all((link.href or "").startswith("evidence.html#") for chapter in written for link in chapter.more)
     opening = priced[1][-1].opening
     assert opening is not None
-    assert "costs least" in opening.text
+    assert opening.text.startswith("Operations in reads: azure-d8s costs least for the work, $57.")
     assert opening.href is not None
     assert opening.href.startswith("evidence.html#evidence-")
+
+
+def test_chapters_name_machines_as_cards_do() -> None:
+    only = OnlyDifference(what="CPUs", values={"local-1cpu": "1", "local-all": "all"})
+    study = example.laptop().model_copy(update={"only_difference": only})
+    with unchecked():
+        found = chapters(book_of(study))
+    for chapter in found:
+        assert chapter.opening is not None
+        assert "local-" not in chapter.opening.text
+    assert any("2 CPUs" in chapter.opening.text for chapter in found if chapter.opening)
+
+
+def test_one_price_basis_is_on_the_whole_main_page() -> None:
+    study = priced_example.priced(2)
+    assert Lookup.of(study).bases[0] == "on-demand", "of two with as many prices, the one that commits nobody"
+    fewer = [row for row in study.costs if row.basis != "on-demand" or row.configuration == "aws-c5a"]
+    lookup = Lookup.of(study.model_copy(update={"costs": fewer}))
+    board = main_board(lookup)
+    assert lookup.basis == "reserved-1y"
+    assert board is not None
+    assert {row.basis for row in board.prices(lookup)} == {"reserved-1y"}
 
 
 def test_figure_numbers_have_no_gap(

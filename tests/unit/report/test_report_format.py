@@ -111,3 +111,17 @@ def test_titles_lose_their_percentile() -> None:
 @given(st.text())
 def test_script_json_holds_no_tag(text: str) -> None:
     assert not set("<>&") & set(as_script({"text": text}))
+
+
+def test_an_interval_is_never_written_as_a_point() -> None:
+    assert people.ratio_interval(1.77, 2.05) == "1.77× to 2.05×"
+    assert people.ratio_interval(3.1571, 3.1634) == "3.157× to 3.163×"
+    assert people.ratio_interval(2.0, 2.0) == "2.00× to 2.00×"
+
+
+def test_few_digits_are_significant_ones() -> None:
+    found = [
+        people.scale_for(unit, [value], [value / 1e6], digits=people.FEW_DIGITS).text(value)
+        for unit, value in (("bit/s", 25.6e9), ("IO/s", 16079.7), ("B/s", 921.21 * 2**20), ("", 0.000123456))
+    ]
+    assert found == ["25.60 Gbit/s", "16,080 IO/s", "921.2 MiB/s", "0.000123"]

@@ -1,5 +1,6 @@
 """Cards of the main page: each says what the stored answer says, in words that a person needs no handbook for."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -71,11 +72,19 @@ def test_a_card_names_no_winner_where_the_stored_answer_has_none() -> None:
     assert (found.state, found.answer, found.number) == ("decided", "Best: aws-c5a or unsold", "2 of 6")
     assert "the other 4 are worse" in found.about
     assert found.sure == "Studies done this way leave out the best at most 5 times in 100."
+    names = [row.configuration for row in study.costs if row.basis == "on-demand"]
+    many = [row.model_copy(update={"best": names[:5], "excluded": 1}) for row in study.best]
+    found = card(study.model_copy(update={"best": many}), "Operations")
+    assert (found.state, found.answer) == ("open", "No winner: 5 of 6 may be the best")
+    assert found.about.startswith("the other one is worse; ")
 
 
 def test_an_undecided_comparison_gives_a_winner_no_ratio() -> None:
     study = priced_example.priced()
-    rows = [row.model_copy(update={"verdict": ComparisonVerdict.UNRESOLVED}) for row in study.comparisons]
+    rows = [
+        row.model_copy(update={"verdict": ComparisonVerdict.UNRESOLVED}) if "aws-c5a" in (row.left, row.right) else row
+        for row in study.comparisons
+    ]
     found = card(study.model_copy(update={"comparisons": rows}), "Operations")
     assert (found.answer, found.about) == ("Best: aws-c5a", "median; the best of 6")
 
@@ -109,7 +118,47 @@ def test_one_configuration_has_its_median_and_single_runs_no_answer() -> None:
     alone = card(example.not_run(), "Point selects")
     assert (alone.answer, alone.about) == ("local-1cpu", "median, n = 4")
     assert alone.interval
-    assert {one.answer for one in verdict_on(priced_example.priced(1)).shown} == {"Not decided"}
+    single = verdict_on(priced_example.priced(1)).shown
+    assert {(one.state, one.about) for one in single} == {
+        ("open", f"the {extreme} single run of 6; each was measured once, so nothing is decided")
+        for extreme in ("highest", "lowest")
+    }
+    assert all(one.answer == one.bars[0].name and one.number == one.bars[0].value for one in single)
+
+
+def test_a_card_with_one_side_says_what_became_of_the_other() -> None:
+    study = example.laptop()
+    left = [row for row in study.statistics if (row.benchmark, row.configuration) != ("tpcc", "local-1cpu")]
+    trials = [row for row in study.trials if (row.benchmark, row.configuration) == ("tpcc", "local-1cpu")]
+    found = next(
+        one for one in verdict_on(study.model_copy(update={"statistics": left})).shown if one.benchmark == "tpcc"
+    )
+    assert found.answer == "local-all"
+    assert found.sure == f"local-1cpu: none of {len(trials)} trials usable."
+
+
+def test_a_pair_that_more_replicates_hardly_decide_is_not_told_how_many() -> None:
+    row = example.laptop().comparisons[0]
+    row = row.model_copy(update={"n_left": 6, "n_right": 5, "verdict": ComparisonVerdict.UNRESOLVED})
+    for n, more, told, hopeless in (
+        (5, 15, 15, False), (5, 16, None, True), (5, None, None, False), (3, 1, None, False)
+    ):  # fmt: skip
+        one = row.model_copy(update={"n_right": n, "more_replicates_needed": more})
+        assert (one.more_to_measure, one.is_hardly_decidable) == (told, hopeless)
+
+
+def test_the_lead_over_the_next_comes_from_the_ranks_where_pairs_are_not_stored() -> None:
+    study = priced_example.priced()
+    ranks = next(row for row in study.rank_intervals if row.benchmark == "reads")
+    gap, back = ranks.gap("aws-c5a", "unsold"), ranks.gap("unsold", "aws-c5a")
+    assert gap is not None
+    assert back == (-gap[0], gap[1])
+    assert ranks.gap("aws-c5a", "nobody") is None
+    found = card(study.model_copy(update={"comparisons": []}), "Operations")
+    assert found.about == "as much as unsold, the next of 6"
+    low, high = (float(end.rstrip("×")) for end in found.interval.split(" to "))
+    assert 1 < low < math.exp(gap[0]) < high
+    assert found.coverage == 0.95
 
 
 def test_few_cards_cover_every_subject_and_the_rest_is_folded() -> None:

@@ -1,4 +1,4 @@
-"""AWS as moto plays it, and a controller killed with -9: every machine and volume was given back, nothing overspent."""
+"""AWS as moto plays it, and a controller killed with -9: all machines, volumes, networks gone, nothing overspent."""
 
 import random
 import subprocess
@@ -16,7 +16,7 @@ from nephoscope.app.stages import evaluation, tracking
 from nephoscope.run.spending import cost_until
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
-from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, moto_server
+from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, left, moto_server
 
 STUDY = """
 name = "fleet"
@@ -42,9 +42,14 @@ region = "us-west-2"
 zone = "us-west-2a"
 cloud = { image = "ami-12c6146b", ingress = "203.0.113.7/32" }
 price_usd_per_hour = 720.0
-database_machine = { type = "m6i.2xlarge", count = 3, volumes = [{ kind = "gp3", size = 100, iops = 8000 }] }
-load_machine = { type = "m6i.2xlarge" }
-database = { system = "fake" }
+load_machine = { type = "m6i.2xlarge", region = "us-east-1", zones = ["us-east-1b"], image = "ami-west" }
+[configurations.database_machine]
+type = "m6i.2xlarge"
+count = 3
+zones = ["us-west-2a", "us-west-2b", "us-west-2c"]
+volumes = [{ kind = "gp3", size = 100, iops = 8000 }]
+[configurations.database]
+system = "fake"
 
 [[benchmarks]]
 uses = "fake"
@@ -112,11 +117,12 @@ class Account:
     created: int
     terminated: int
     volumes: int
-    groups: int
+    left: list[str]
+    """Ids of all that exists with our tags: machines, volumes, groups, networks and their parts."""
 
 
 def account(url: str) -> Account:
-    found = Account(0, 0, 0, 0)
+    found = Account(0, 0, 0, [])
     for region in REGIONS:
         ec2 = client_of(url)(region)
         pages = ec2.get_paginator("describe_instances").paginate()
@@ -126,8 +132,7 @@ def account(url: str) -> Account:
         found.created += len(instances)
         found.terminated += sum(one["State"]["Name"] == "terminated" for one in instances)
         found.volumes += len(ec2.describe_volumes()["Volumes"])
-        groups = ec2.describe_security_groups(Filters=[{"Name": "tag-key", "Values": ["nephoscope-cluster"]}])
-        found.groups += len(groups["SecurityGroups"])
+        found.left += left(ec2)
     return found
 
 
@@ -149,14 +154,14 @@ def test_four_kills_and_capacity_that_lacks_leave_no_machine_no_volume_and_no_lo
     assert second.returncode == 5, talk
     said, talk = last.communicate(timeout=600)
     assert said == "finished 8 valid 8 refused 0\n", talk
-    left = account(fleet.url)
+    seen = account(fleet.url)
     spent_usd = tracking.progress(fleet.folder, 0).spent_usd
     sys.stdout.write(
-        f"created {left.created} terminated {left.terminated} left {left.created - left.terminated} "
-        f"volumes {left.volumes} groups {left.groups} spent ${spent_usd:.2f} of ${fleet.max_usd:.2f}\n"
+        f"created {seen.created} terminated {seen.terminated} left {seen.created - seen.terminated} "
+        f"volumes {seen.volumes} spent ${spent_usd:.2f} of ${fleet.max_usd:.2f}\n"
     )
-    assert left.created == left.terminated >= 8 * 4
-    assert (left.volumes, left.groups) == (0, 0)
+    assert seen.created == seen.terminated >= 8 * 4
+    assert (seen.volumes, seen.left) == (0, [])
     assert fleet.loads_by_trial() == {row.trial: 1 for row in evaluation.status(fleet.folder)}
     assert spent_usd is not None
     assert 0 < spent_usd <= fleet.max_usd
@@ -178,9 +183,9 @@ def test_nothing_is_begun_that_the_budget_does_not_hold(fleet: Fleet) -> None:
     finished, refused = (int(said.split()[place]) for place in (1, 5))
     assert (finished, refused) == (4, 4)
     require_begun_within(fleet)
-    left = account(fleet.url)
-    assert left.created == left.terminated
-    assert left.volumes == 0
+    seen = account(fleet.url)
+    assert seen.created == seen.terminated
+    assert seen.volumes == 0
 
 
 def require_begun_within(fleet: Fleet) -> None:

@@ -110,7 +110,7 @@ def test_without_dropped_configurations_nothing_is_completed() -> None:
 
 
 def test_a_study_that_dropped_most_configurations_borrows_nearly_as_much_as_one_in_full() -> None:
-    """94 configurations with ten values each, or 74 of them with three: how often is an interval 5 % wider at the end?"""
+    """94 configurations with ten values each, or 74 of them with three: how often is a limit 5 % wider?"""
     generator = np.random.default_rng(6)
     freedom = np.where(np.arange(94) < 20, 9.0, 2.0)
     wider = {"moderated": 0, "completed": 0}

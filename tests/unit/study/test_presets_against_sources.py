@@ -71,3 +71,18 @@ def test_a_custom_type_has_the_memory_of_the_source() -> None:
     (path,) = (path for path in SOURCES if path.stem == "cloud-report-2022")
     custom = {(row["type"], row["memory_gib"]) for row in rows(path) if "custom" in row["type"]}
     assert custom == {("n2-custom-8-16384", "16"), ("n2-custom-32-65536", "64")}
+
+
+def test_the_overview_has_the_workers_and_concurrencies_of_its_tables() -> None:
+    """'Number of nodes, workers, concurrency'; sysbench: 'a concurrency of 480 … and a concurrency of 216'."""
+    study = read_study(ROOT / "studies" / "crdb-overview.toml")
+    found = [
+        (one.database_machine.count, one.load_machine.count, one.database.connections)
+        for one in study.configurations
+        if one.load_machine and one.labels["part"] == "kv95"
+    ]
+    table = [(16, 2, 512), (32, 4, 512), (64, 4, 1024), (128, 8, 1024), (256, 8, 2048)]
+    assert found == [(nodes, workers, workers * each) for nodes, workers, each in table]
+    asked = {one.label: one.parameters for one in study.benchmarks}
+    assert (asked["oltp-insert"]["connections"], asked["point-select"]["connections"]) == (480, 216)
+    assert asked["tpcc-140000"]["warehouses"] == 140_000

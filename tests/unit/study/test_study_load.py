@@ -367,6 +367,31 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
         (f'{AWS}cloud = {{ image = "i", ingress = "here" }}', "is not an IPv4 network"),
         (f'{AZURE}zone = "eastus-1"', 'zone: "eastus-1" is not a zone of azure'),
         (f'{AZURE}zone = "1"\nother_zones = ["2", "4"]', 'other_zones[1]: "4" is not a zone of azure'),
+        ('name = "a"\ndatabase_machine.zones = ["a"]', "only providers aws, azure, gcp, emulated support this"),
+        (
+            f'{AWS}region = "us-east-1"\ndatabase_machine.region = "us-west-2"',
+            "database_machine.region: the database's region is that of the configuration",
+        ),
+        (
+            f'{AWS}region = "us-east-1"\nload_machine.region = "us-west-2"',
+            'load_machine.region: name the zone there as well, in the same table: zones = ["us-west-2a"]',
+        ),
+        (
+            f'{AWS}region = "us-east-1"\nload_machine = {{ region = "us-west-2", zones = ["us-east-1a"] }}',
+            'load_machine.zones[0]: "us-east-1a" is not a zone of us-west-2; its zones are named like "us-west-2a"',
+        ),
+        (
+            f'{AZURE}database_machine.zones = ["1", "4"]',
+            'database_machine.zones[1]: "4" is not a zone of azure; zones are "1", "2" and "3"',
+        ),
+        (
+            f'{AWS}other_zones = ["us-east-1c"]\ndatabase_machine.zones = ["us-east-1a", "us-east-1b"]',
+            "other_zones: the database machines name their own `zones`, so no other zone is tried; remove it",
+        ),
+        (
+            f'{AWS}region = "us-east-1"\n[[regions]]\nname = "us-east"\nlatitude = 1\nlongitude = 1',
+            'regions[0].name: no configuration is in region "us-east"; did you mean "us-east-1"?',
+        ),
         (
             f'{AWS}database_machine = {{ local_ssds = 1, volumes = [{{ kind = "gp3", size = 1 }}] }}',
             "the data folder is either on `volumes` or on local SSDs",

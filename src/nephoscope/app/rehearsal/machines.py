@@ -10,6 +10,8 @@ from nephoscope.model.units import GIB
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration, Machine
 
+_THREADS = 2
+"""Of a core, where the study does not say."""
 _VCPUS = 8
 """Of a machine whose type does not say it."""
 _GIB_PER_VCPU: Mapping[str, float] = {
@@ -99,6 +101,7 @@ class SimulatedMachine:
             architecture="simulated",
             cpus_online=online,
             cpus_allowed=cpus,
+            threads_per_core=asked.threads_per_core or (_THREADS if asked.cores else None),
             sockets=asked.expect_sockets or 1,
             numa_nodes=asked.expect_numa_nodes or 1,
             l3_bytes=None if asked.expect_l3_mib is None else round(asked.expect_l3_mib * GIB / 1024),
@@ -119,6 +122,8 @@ class SimulatedMachine:
 def _vcpus(machine: Machine, named: int | None) -> int:
     if machine.emulated is not None:
         return machine.emulated.vcpus
+    if machine.cores is not None:
+        return machine.cores * (machine.threads_per_core or _THREADS)
     return named or (machine.cpus if isinstance(machine.cpus, int) else _VCPUS)
 
 

@@ -67,7 +67,7 @@ def _repeats(study: Study, options: CliOptions) -> RepeatRules:
     if not options.retry_refused:
         if options.checks:
             raise InputError("--check needs --retry-refused", hint="add --retry-refused, or drop --check")
-        return RepeatRules(study.repeat_refused)
+        return RepeatRules(study.repeat_refused, equal_machines=study.equal_machines)
     for name in options.checks:
         if name not in POLICIES:
             near = get_close_matches(name, POLICIES, n=3) or sorted(POLICIES)
@@ -78,7 +78,11 @@ def _repeats(study: Study, options: CliOptions) -> RepeatRules:
                 f"trials that {name} rejected are not repeated: {policy.why}", hint=policy.advice or "see the report"
             )
     return RepeatRules(
-        max(1, study.repeat_refused), times_planned=None, on_request=True, checks=frozenset(options.checks)
+        max(1, study.repeat_refused),
+        times_planned=None,
+        on_request=True,
+        equal_machines=study.equal_machines,
+        checks=frozenset(options.checks),
     )
 
 

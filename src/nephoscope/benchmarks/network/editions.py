@@ -30,7 +30,7 @@ class NetworkParameters(EditionParameters):
     between: Between = Field(
         default="auto",
         description="which machines: database machines, or load machine and first database machine; auto: the former "
-        "where there are several",
+        "where there are several and the load machine is in the same region",
     )
 
 

@@ -34,10 +34,13 @@ class Ends:
 def ends(cluster: Cluster, between: Between, clients: int = 1) -> Ends:
     """The first database machine serves; the others, load machines last, are its clients.
 
+    `auto` in two regions means the path between them: only load machines are clients.
+
     Raises:
         EnvironmentProblem: fewer machines than are needed, or addresses that never leave a machine.
     """
-    others = [] if between == "load and database" else list(cluster.database[1:])
+    far = between == "auto" and cluster.load.region != cluster.database[0].region
+    others = [] if far or between == "load and database" else list(cluster.database[1:])
     if between != "databases" and not cluster.co_located:
         others.extend(cluster.load_machines)
     if len(others) < clients:

@@ -95,6 +95,8 @@ class ServerLayout:
     device: str | None
     file_bytes: int
     """Without a device."""
+    rack: int | None = None
+    """From 1, a number for each zone; None: all servers are in one zone."""
 
     @property
     def config(self) -> str:
@@ -126,7 +128,10 @@ def namespace_of(build: Build, layout: ServerLayout, servers: int, settings: Dat
         memory = {"memory-size": str(layout.memory_bytes)}
     elif build.version >= (7, 1):
         memory = {"indexes-memory-budget": str(layout.memory_bytes)}
-    return {"replication-factor": str(min(own.replication_factor, servers)), **memory, "storage-engine device": storage}
+    # The Community Edition rejects a file with a rack in it.
+    rack: Tree = {"rack-id": str(layout.rack)} if layout.rack is not None and not build.community else {}
+    copies = {"replication-factor": str(min(own.replication_factor, servers))}
+    return {**copies, **rack, **memory, "storage-engine device": storage}
 
 
 def configuration(build: Build, layout: ServerLayout, addresses: Sequence[str], settings: DatabaseSettings) -> str:

@@ -135,6 +135,9 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
         layouts = await asyncio.gather(
             *(machines.place_of(one, number, settings, self._raw_device_of) for number, one in enumerate(hosts, 1))
         )
+        if cluster.zones:
+            racks = [cluster.zones.index(one.zone) + 1 for one in hosts]
+            layouts = [replace(layout, rack=rack) for layout, rack in zip(layouts, racks, strict=True)]
         servers = _Servers(
             build,
             settings,
@@ -229,7 +232,7 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
         servers = self._running[cluster.key]
         answered = await machines.ask(servers.each[0].machine, info.config_commands(servers.namespace))
         own, count = config.own_of(servers.settings), len(servers.each)
-        stated = {"servers": str(count), "durability": config.durability(own, count)}
+        stated = {"servers": str(count), "durability": config.durability(own, count), **_racks(cluster, servers.build)}
         return info.settings(answered) | stated
 
     # HasReplication
@@ -337,6 +340,15 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
         self._running[cluster.key] = replace(
             servers, each=tuple(replace(one, process=None, log=None) for one in servers.each)
         )
+
+
+def _racks(cluster: Cluster, build: Build) -> dict[str, str]:
+    """Whether copies are spread over the zones, if there are several."""
+    if not cluster.zones:
+        return {}
+    if build.community:
+        return {"racks": f"none ({build.edition} Edition): copies of a record may share a zone"}
+    return {"racks": ", ".join(f"{number} in {zone}" for number, zone in enumerate(cluster.zones, 1))}
 
 
 async def _end(servers: _Servers) -> None:

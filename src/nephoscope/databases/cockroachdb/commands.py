@@ -138,6 +138,12 @@ def endpoint(address: str) -> str:
     return f"[{address}]:{PORT}" if ":" in address else f"{address}:{PORT}"
 
 
+def locality(region: str, zone: str) -> str:
+    """Where a server is, from the widest to the narrowest, as `start --locality` takes it."""
+    tiers = {"region": region, "zone": zone}
+    return ",".join(f"{tier}={value}" for tier, value in tiers.items() if value)
+
+
 def set_statement(name: str, value: str) -> str:
     """SQL that sets one cluster setting: numbers and truth values as they are, anything else as text."""
     plain = value in {"true", "false"} or value.replace(".", "", 1).removeprefix("-").isdigit()

@@ -1,9 +1,9 @@
 """CockroachDB: nephoscope's own server on every database machine, from a program given by the user.
 
 Written from its documentation: no server was available, and nothing here was run against a real one. One machine is
-started as a cluster of its own with one copy; several join, are initialised once, and keep three copies. Disks that are
-apart have a store each. Loaded data sets are backups; every trial gets a restored one, so that each starts from the
-same state.
+started as a cluster of its own with one copy; several join, are initialised once, and keep three copies, which they
+spread over the zones that the servers are in. Disks that are apart have a store each. Loaded data sets are backups;
+every trial gets a restored one, so that each starts from the same state.
 """
 
 import asyncio
@@ -236,6 +236,8 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         made = {row.get("name", "") for row in stored} | set(servers.manner.settings)
         found = {name: value for name, value in in_force.items() if name in made}
         found |= {f"start --{name}": value for name, value in servers.manner.flags.items()}
+        places = {machine.name: _locality(cluster, machine, servers.manner) for machine in cluster.database}
+        found |= {f"start --locality of {name}": flags["locality"] for name, flags in places.items() if flags}
         found["security"] = "certificates" if servers.layout.secure else "insecure"
         return found | await self.replication(cluster)
 
@@ -263,7 +265,9 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         """Starts every server; they do not answer yet."""
         servers, addresses = self._running[cluster.key], _addresses(cluster)
         for machine, layout in zip(cluster.database, layouts, strict=True):
-            argv = layout.start(machine.address, addresses, servers.manner.flags)
+            argv = layout.start(
+                machine.address, addresses, {**_locality(cluster, machine, servers.manner), **servers.manner.flags}
+            )
             process = await machine.remote.start(argv, log=_beside(servers.log, machine.name), environment=_QUIET)
             servers = replace(servers, processes=(*servers.processes, process))
             self._running[cluster.key] = servers
@@ -400,6 +404,13 @@ def _keep(file: Path, text: str) -> None:
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
+
+
+def _locality(cluster: Cluster, machine: MachineHandle, manner: Manner) -> dict[str, str]:
+    """A flag of `start` where the servers are in several zones and the study does not set it."""
+    if not cluster.zones or "locality" in manner.flags:
+        return {}
+    return {"locality": commands.locality(machine.region, machine.zone)}
 
 
 def _with_database(endpoint: Endpoint, database: str) -> Endpoint:

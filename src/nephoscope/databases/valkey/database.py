@@ -159,10 +159,11 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
 
     @override
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        """Those of the first server, without secrets and paths; also how many servers there are."""
+        """Those of the first server, without secrets and paths; also how many servers there are, and their zones."""
         said = json.loads(await self._command(cluster, endpoint, "--json", "CONFIG", "GET", "*"))
         found = {name: str(said[name]) for name in sorted(said) if not any(part in name for part in _NOT_STORED)}
-        return found | ({"masters": str(len(self._running[cluster.key]))} if endpoint.sharded else {})
+        placed = {f"zone of {machine.name}": machine.zone for machine in cluster.database} if cluster.zones else {}
+        return found | ({"masters": str(len(self._running[cluster.key]))} if endpoint.sharded else {}) | placed
 
     # HasUpkeep
 

@@ -5,33 +5,39 @@ Never run on a real account: rehearsed on moto, see docs/how-to/run-on-aws.md.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from typing_extensions import override
 
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
+from nephoscope.providers.aws import network
+from nephoscope.providers.aws.call import Call
 from nephoscope.providers.aws.errors import GONE, IN_USE, THERE, NotAllowed, of_code
+from nephoscope.providers.aws.network import OwnNetwork
 from nephoscope.providers.aws.plan import (
-    Call,
     Cpus,
     Left,
+    Site,
     ending_calls,
     group_call,
     ingress_call,
     keys_of,
     left_of,
     machine_of,
-    machines_call,
+    machines_calls,
     placement_call,
 )
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, RoleOrder
-from nephoscope.providers.cloud.provider import Clock, Cloud, CloudMachine, MadeOnce, patiently
+from nephoscope.providers.cloud.provider import Clock, Cloud, CloudMachine, MadeOnce, patiently, together
 
 ClientOf = Callable[[str | None], Any]
 """The EC2 client of a region; `None`: the environment's region."""
 
 UNMAKE_TIMEOUT_S = 900.0
 """Bare metal takes minutes to terminate."""
+PEERING_TIMEOUT_S = 120.0
+"""Two regions know of a new connection within seconds."""
 _LOOK_EVERY_S = 5.0
 _INSTALL = "pip install 'nephoscope[aws]'"
 _ALIVE = ["pending", "running", "stopping", "stopped"]
@@ -53,7 +59,7 @@ class AwsCloud(Cloud):
         self._clock = clock
         self._client: MadeOnce[str | None, Any] = MadeOnce(client_of or boto3_client)
         self._regions = tuple(regions) if regions else None
-        self._seen_in: dict[str, str] = {}
+        self._seen_in: dict[str, tuple[str, ...]] = {}
 
     @override
     async def clusters(self, study: str) -> list[str]:
@@ -62,40 +68,103 @@ class AwsCloud(Cloud):
             resources = [*await self._instances(region, STUDY, study, instances)]
             resources += await self._volumes(region, STUDY, study)
             resources += await self._groups(region, STUDY, study)
+            resources += await self._vpcs(region, STUDY, study)
             return keys_of(resources)
 
         return sorted(set().union(*await self._everywhere(of)))
 
     @override
-    async def machines(self, key: str, region: str) -> list[CloudMachine]:
-        self._seen_in[key] = region
-        return [machine_of(one) for one in await self._instances(region, CLUSTER, key)]
+    async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
+        self._seen_in[key] = tuple(regions)
+        return [machine_of(one) for region in regions for one in await self._instances(region, CLUSTER, key)]
 
     @override
     async def make(self, order: ClusterOrder) -> None:
-        region = order.region
-        self._seen_in[order.key] = region
-        made = await self._send(region, group_call(order, await self._vpc(order)), fine=THERE)
+        """What is left of an earlier cluster in two regions goes first: networks have no names to find them by."""
+        self._seen_in[order.key] = order.regions
+        own: Mapping[str, _Network] = {}
+        if len(order.regions) > 1:
+            await self._unmake_in(order.key, order.regions)
+            own = await self._joined_networks(order)
+        sites = {region: await self._site(order, region, own.get(region)) for region in order.regions}
+        for role in order.roles:
+            for call in machines_calls(order, role, sites[role.region], await self._cpus(role)):
+                await self._send(role.region, call)
+
+    @override
+    async def unmake(self, key: str) -> None:
+        regions = self._seen_in.pop(key, None)
+        if regions is not None:
+            await self._unmake_in(key, regions)
+        else:
+            await self._everywhere(lambda region: self._unmake(key, region))
+
+    async def _unmake_in(self, key: str, regions: Sequence[str]) -> None:
+        await together(*(self._unmake(key, region) for region in regions))
+
+    async def _site(self, order: ClusterOrder, region: str, own: "_Network | None") -> Site:
+        """The groups of a region, made or found."""
+        vpc = own.vpc if own is not None else await self._vpc_of_subnet(order)
+        made = await self._send(region, group_call(order, vpc), fine=THERE)
         found = [made] if made else await self._groups(region, CLUSTER, order.key)
         if not found:
             raise InfrastructureFailure(
                 f"AWS reports that the security group of {order.key} exists, but does not find it"
             )
         group = str(found[0]["GroupId"])
-        await self._send(region, ingress_call(order, group), fine=THERE)
+        others = [network.addresses(order, other) for other in order.regions if own is not None and other != region]
+        await self._send(region, ingress_call(order, group, others), fine=THERE)
         placement = placement_call(order)
         if placement is not None:
             await self._send(region, placement, fine=THERE)
-        for role in order.roles:
-            await self._send(region, machines_call(order, role, group, await self._cpus(order, role)))
+        return Site(group, own.subnets if own is not None else {})
 
-    @override
-    async def unmake(self, key: str) -> None:
-        region = self._seen_in.pop(key, None)
-        if region is not None:
-            await self._unmake(key, region)
-        else:
-            await self._everywhere(lambda region: self._unmake(key, region))
+    async def _joined_networks(self, order: ClusterOrder) -> "dict[str, _Network]":
+        """A network in each region, with routes to each other."""
+        here, there = order.regions
+        found = {region: await self._network(order, region) for region in order.regions}
+        asked = await self._send(here, network.peering_call(order, found[here].vpc, found[there].vpc, there))
+        peering = str(asked["VpcPeeringConnection"]["VpcPeeringConnectionId"])
+        await self._until_peering(there, peering, network.WAITS)
+        await self._send(there, network.accept_call(peering))
+        for region, other in ((here, there), (there, here)):
+            await self._until_peering(region, peering, network.JOINED)
+            cidr = network.addresses(order, other)
+            await self._send(region, network.route_over_call(found[region].table, cidr, peering))
+        return found
+
+    async def _network(self, order: ClusterOrder, region: str) -> "_Network":
+        vpc = str((await self._send(region, network.vpc_call(order, region)))["Vpc"]["VpcId"])
+        made = await self._send(region, network.gateway_call(order))
+        gateway = str(made["InternetGateway"]["InternetGatewayId"])
+        await self._send(region, network.attach_call(vpc, gateway))
+        made = await self._send(region, network.table_call(order, vpc))
+        table = str(made["RouteTable"]["RouteTableId"])
+        await self._send(region, network.route_out_call(table, gateway))
+        subnets = {}
+        for zone, call in network.subnet_calls(order, region, vpc).items():
+            subnets[zone] = str((await self._send(region, call))["Subnet"]["SubnetId"])
+            await self._send(region, network.associate_call(table, subnets[zone]))
+        return _Network(vpc, table, subnets)
+
+    async def _until_peering(self, region: str, peering: str, wanted: str) -> None:
+        """Until a region reports the connection in this state.
+
+        Raises:
+            InfrastructureFailure: it does not in time.
+        """
+        until_s = self._clock.monotonic_s() + PEERING_TIMEOUT_S
+        while True:
+            said = await self._send(region, network.look_call(peering), fine=GONE)
+            state = next((one["Status"]["Code"] for one in said.get("VpcPeeringConnections", ())), "unknown")
+            if state == wanted:
+                return
+            if self._clock.monotonic_s() > until_s:
+                raise InfrastructureFailure(
+                    f"the peering connection {peering} is {state} in {region}, not {wanted}, after "
+                    f"{PEERING_TIMEOUT_S:.0f} s"
+                )
+            await self._clock.sleep(_LOOK_EVERY_S)
 
     async def _unmake(self, key: str, region: str) -> None:
         until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
@@ -103,9 +172,9 @@ class AwsCloud(Cloud):
         while not (left := await self._left(key, region)).nothing:
             calls = ending_calls(left)
             if self._clock.monotonic_s() > until_s:
-                what = ", ".join([*left.instances, *left.volumes, *left.groups])
                 raise InfrastructureFailure(
-                    f"AWS has not deleted all of {key}: {what} still exist", hint="run `nephoscope clean` to try again"
+                    f"AWS has not deleted all of {key}: {', '.join(left.names)} still exist",
+                    hint="run `nephoscope clean` to try again",
                 )
             if calls == before:  # nothing new since then: they are being deleted
                 await self._clock.sleep(_LOOK_EVERY_S)
@@ -118,20 +187,37 @@ class AwsCloud(Cloud):
             await self._instances(region, CLUSTER, key),
             await self._volumes(region, CLUSTER, key),
             await self._groups(region, CLUSTER, key),
+            await self._own_network(region, key),
         )
 
-    async def _vpc(self, order: ClusterOrder) -> str | None:
+    async def _own_network(self, region: str, key: str) -> OwnNetwork:
+        """Without a network there is nothing else of it; an unattached gateway is left only beside one."""
+        vpcs = await self._vpcs(region, CLUSTER, key)
+        if not vpcs:
+            return OwnNetwork()
+        of_key = {f"tag:{CLUSTER}": [key]}
+        pages = [
+            await self._pages(region, "describe_subnets", of_key),
+            await self._pages(region, "describe_route_tables", of_key),
+            await self._pages(region, "describe_internet_gateways", of_key),
+            await self._pages(region, "describe_vpc_peering_connections", of_key),
+        ]
+        kinds = ("Subnets", "RouteTables", "InternetGateways", "VpcPeeringConnections")
+        lists = [[one for page in of_kind for one in page[kind]] for kind, of_kind in zip(kinds, pages, strict=True)]
+        return network.network_of(key, vpcs, *lists)
+
+    async def _vpc_of_subnet(self, order: ClusterOrder) -> str | None:
         """Of the subnet that is named; None: the default one."""
         if order.cloud.subnet is None:
             return None
-        said = await self._send(order.region, Call("describe_subnets", {"SubnetIds": [order.cloud.subnet]}))
+        said = await self._send(order.regions[0], Call("describe_subnets", {"SubnetIds": [order.cloud.subnet]}))
         return str(said["Subnets"][0]["VpcId"])
 
-    async def _cpus(self, order: ClusterOrder, role: RoleOrder) -> Cpus | None:
+    async def _cpus(self, role: RoleOrder) -> Cpus | None:
         """Of the type; None: the study does not ask for others."""
         if role.machine.cores is None and role.machine.threads_per_core is None:
             return None
-        said = await self._send(order.region, Call("describe_instance_types", {"InstanceTypes": [role.type]}))
+        said = await self._send(role.region, Call("describe_instance_types", {"InstanceTypes": [role.type]}))
         found = said["InstanceTypes"][0]["VCpuInfo"]
         return Cpus(int(found["DefaultCores"]), int(found["DefaultThreadsPerCore"]))
 
@@ -148,6 +234,10 @@ class AwsCloud(Cloud):
     async def _groups(self, region: str, tag: str, value: str) -> list[dict[str, Any]]:
         pages = await self._pages(region, "describe_security_groups", {f"tag:{tag}": [value]})
         return [one for page in pages for one in page["SecurityGroups"]]
+
+    async def _vpcs(self, region: str, tag: str, value: str) -> list[dict[str, Any]]:
+        pages = await self._pages(region, "describe_vpcs", {f"tag:{tag}": [value]})
+        return [one for page in pages for one in page["Vpcs"]]
 
     async def _pages(self, region: str, operation: str, filters: Mapping[str, Iterable[str]]) -> list[dict[str, Any]]:
         wanted = [{"Name": name, "Values": list(values)} for name, values in filters.items()]
@@ -194,6 +284,17 @@ class AwsCloud(Cloud):
         if refused and not found:
             raise refused[0]
         return found
+
+
+@dataclass(frozen=True)
+class _Network:
+    """A network that was made in a region, by ids."""
+
+    vpc: str
+    table: str
+    """Of its routes."""
+    subnets: Mapping[str, str]
+    """By zone."""
 
 
 def boto3_client(region: str | None) -> Any:

@@ -24,10 +24,19 @@ GONE = frozenset(
         "InvalidGroup.NotFound",
         "InvalidGroupId.NotFound",
         "InvalidPlacementGroup.Unknown",
+        "InvalidVpcID.NotFound",
+        "InvalidSubnetID.NotFound",
+        "InvalidRouteTableID.NotFound",
+        "InvalidInternetGatewayID.NotFound",
+        "InvalidVpcPeeringConnectionID.NotFound",
+        "InvalidAssociationID.NotFound",
+        "Gateway.NotAttached",
     }
 )
 """For a deletion: already deleted. For a use: EC2 does not know yet what it has just created."""
-IN_USE = frozenset({"DependencyViolation", "VolumeInUse", "InvalidPlacementGroup.InUse", "IncorrectState"})
+IN_USE = frozenset(
+    {"DependencyViolation", "VolumeInUse", "InvalidPlacementGroup.InUse", "IncorrectState", "InvalidStateTransition"}
+)
 """It cannot be deleted yet."""
 THERE = frozenset({"InvalidGroup.Duplicate", "InvalidPermission.Duplicate", "InvalidPlacementGroup.Duplicate"})
 """It already exists: an earlier call created it, and its answer was lost."""
@@ -52,6 +61,12 @@ _QUOTA = frozenset(
         "SecurityGroupLimitExceeded",
         "VcpuLimitExceeded",
         "VolumeLimitExceeded",
+        "VpcLimitExceeded",
+        "SubnetLimitExceeded",
+        "RouteTableLimitExceeded",
+        "InternetGatewayLimitExceeded",
+        "ActiveVpcPeeringConnectionPerVpcLimitExceeded",
+        "OutstandingVpcPeeringConnectionLimitExceeded",
     }
 )
 _THROTTLE = frozenset(

@@ -1,17 +1,20 @@
 """The requests to EC2 for a cluster, and the meaning of its answers; pure.
 
-One call per role creates machines and their volumes: all of them or none, with tags, with `DeleteOnTermination` and
-with `terminate` on shutdown from the start. So nothing ever exists that no safety net would catch.
+One call per role and zone creates machines and their volumes: all of them or none, with tags, with
+`DeleteOnTermination` and with `terminate` on shutdown from the start. So nothing ever exists that no safety net would
+catch.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from nephoscope.model.errors import InputError
+from nephoscope.providers.aws.call import Call, tagged, tags
 from nephoscope.providers.aws.errors import of_state_reason
+from nephoscope.providers.aws.network import OwnNetwork, network_ending_calls
 from nephoscope.providers.cloud.order import CLUSTER, PREFIX, ROLE, ClusterOrder, RoleOrder, machine_name
 from nephoscope.providers.cloud.provider import CloudMachine, Life
 from nephoscope.study.model import Volume
@@ -20,6 +23,8 @@ PLACEMENT_GROUP = f"{PREFIX}placement-group"
 """Tag of the security group: name of the cluster's placement group, where it has one."""
 _COUNT = f"{PREFIX}count"
 """Tag of a machine: how many its role has."""
+_TURN = f"{PREFIX}turn"
+"""Tag of a machine of a role in several zones: '2 of 3', it is in the second of the three that take turns."""
 _DEVICES = tuple(f"/dev/sd{letter}" for letter in "fghijklmnop")
 _OF_IOPS, _OF_THROUGHPUT = frozenset({"gp3", "io1", "io2"}), frozenset({"gp3"})
 _LIVES: Mapping[str, Life] = MappingProxyType({"pending": Life.STARTING, "running": Life.RUNNING})
@@ -27,12 +32,39 @@ _STARTS_OR_STOPS = frozenset({"pending", "running", "stopping", "stopped"})
 
 
 @dataclass(frozen=True)
-class Call:
-    """One call of the API."""
+class Site:
+    """What the machines of a region are made in."""
 
-    operation: str
-    """As boto3 names it."""
-    arguments: Mapping[str, Any]
+    group: str
+    """Id of the security group."""
+    subnets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Zone -> id, in a network of the cluster's own; empty: none, the account's is used."""
+
+
+def require_possible(order: ClusterOrder) -> None:
+    """Finds out what EC2 cannot do before anything is made.
+
+    Raises:
+        InputError: the order contains something that AWS does not offer.
+    """
+    several = len(order.regions) > 1
+    if order.cloud.subnet is not None and (several or len(order.zones(order.regions[0])) > 1):
+        raise InputError(
+            f"a subnet of AWS is in one zone, but the machines are in {order.place}",
+            hint="remove `subnet`: machines are then created in the default subnet of each zone, and for two regions "
+            "in a network made for the cluster",
+        )
+    if several and order.cloud.reach == "private":
+        raise InputError(
+            "private addresses of a cluster in two regions can only be reached from its own networks",
+            hint='remove `reach`, or set it to "public"',
+        )
+    images = [role.image for role in order.roles if role.image.startswith("ami-")]
+    if several and len(set(images)) < len(images):
+        raise InputError(
+            f"the image {images[0]} exists in one region, but the machines are in {' and '.join(order.regions)}",
+            hint=f"set `load_machine.image` to the id of that image in {order.regions[1]}",
+        )
 
 
 def group_call(order: ClusterOrder, vpc: str | None) -> Call:
@@ -43,14 +75,20 @@ def group_call(order: ClusterOrder, vpc: str | None) -> Call:
     arguments = {
         "GroupName": name_of(order),
         "Description": "SSH from the controller, everything between the machines of one cluster",
-        "TagSpecifications": [_tagged("security-group", tags)],
+        "TagSpecifications": [tagged("security-group", tags)],
         **({"VpcId": vpc} if vpc else {}),
     }
     return Call("create_security_group", arguments)
 
 
-def ingress_call(order: ClusterOrder, group_id: str) -> Call:
-    """SSH only from the controller; everything between the machines of the cluster."""
+def ingress_call(order: ClusterOrder, group_id: str, others: Sequence[str] = ()) -> Call:
+    """SSH only from the controller; everything between the machines of the cluster.
+
+    Args:
+        order: the cluster's.
+        group_id: of the region.
+        others: networks of the cluster in other regions, which know nothing of this group; they hold only its machines.
+    """
     ssh = {
         "IpProtocol": "tcp",
         "FromPort": 22,
@@ -58,7 +96,11 @@ def ingress_call(order: ClusterOrder, group_id: str) -> Call:
         "IpRanges": [{"CidrIp": order.cloud.ingress, "Description": "controller"}],
     }
     among = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group_id}]}
-    return Call("authorize_security_group_ingress", {"GroupId": group_id, "IpPermissions": [ssh, among]})
+    rules: list[dict[str, Any]] = [ssh, among]
+    for cidr in others:
+        far = {"CidrIp": cidr, "Description": "the cluster in another region"}
+        rules.append({"IpProtocol": "-1", "IpRanges": [far]})
+    return Call("authorize_security_group_ingress", {"GroupId": group_id, "IpPermissions": rules})
 
 
 def placement_call(order: ClusterOrder) -> Call | None:
@@ -70,7 +112,7 @@ def placement_call(order: ClusterOrder) -> Call | None:
         {
             "GroupName": name_of(order),
             "Strategy": order.cloud.placement_group,
-            "TagSpecifications": [_tagged("placement-group", order.tags)],
+            "TagSpecifications": [tagged("placement-group", order.tags)],
         },
     )
 
@@ -83,17 +125,34 @@ class Cpus:
     threads_per_core: int
 
 
-def machines_call(order: ClusterOrder, role: RoleOrder, group_id: str, of_type: Cpus | None) -> Call:
-    """All machines of a role with their volumes; `of_type` is known if the study asks for other CPUs than the type's.
+def machines_calls(order: ClusterOrder, role: RoleOrder, site: Site, of_type: Cpus | None) -> list[Call]:
+    """All machines of a role with their volumes: one call for each of the zones that take turns.
+
+    Args:
+        order: the cluster's.
+        role: whose machines.
+        site: of the role's region.
+        of_type: known if the study asks for other CPUs than the type's.
 
     Raises:
         InputError: more volumes than there are device names.
     """
-    count = role.machine.count
-    placement: dict[str, Any] = {"AvailabilityZone": order.zone}
+    return [_machines_call(order, role, turn, site, of_type) for turn in range(len(role.zones))]
+
+
+def _machines_call(order: ClusterOrder, role: RoleOrder, turn: int, site: Site, of_type: Cpus | None) -> Call:
+    turns, zone = len(role.zones), role.zones[turn]
+    count = len(range(turn, role.machine.count, turns))
+    placement: dict[str, Any] = {"AvailabilityZone": zone}
     if order.cloud.placement_group is not None:
         placement["GroupName"] = name_of(order)
-    tags = {**order.tags, ROLE: role.role, _COUNT: str(count), "Name": f"{name_of(order)}-{role.role}"}
+    tags = {
+        **order.tags,
+        ROLE: role.role,
+        _COUNT: str(role.machine.count),
+        **({_TURN: f"{turn + 1} of {turns}"} if turns > 1 else {}),
+        "Name": f"{name_of(order)}-{role.role}",
+    }
     arguments: dict[str, Any] = {
         "ImageId": role.image,
         "InstanceType": role.type,
@@ -101,17 +160,18 @@ def machines_call(order: ClusterOrder, role: RoleOrder, group_id: str, of_type: 
         "MaxCount": count,
         "Placement": placement,
         "UserData": role.boot,
-        "ClientToken": _token(order, role),
+        "ClientToken": _token(order, role, turn),
         "InstanceInitiatedShutdownBehavior": "terminate",
         "MetadataOptions": {"HttpTokens": "required"},
-        "TagSpecifications": [_tagged("instance", tags), _tagged("volume", tags)],
+        "TagSpecifications": [tagged("instance", tags), tagged("volume", tags)],
     }
     if volumes := list(_volumes(role.machine.volumes or ())):
         arguments["BlockDeviceMappings"] = volumes
-    if order.cloud.subnet is None:
-        arguments["SecurityGroupIds"] = [group_id]
+    subnet = site.subnets.get(zone, order.cloud.subnet)
+    if subnet is None:
+        arguments["SecurityGroupIds"] = [site.group]
     else:
-        network = {"DeviceIndex": 0, "SubnetId": order.cloud.subnet, "Groups": [group_id], "DeleteOnTermination": True}
+        network = {"DeviceIndex": 0, "SubnetId": subnet, "Groups": [site.group], "DeleteOnTermination": True}
         arguments["NetworkInterfaces"] = [{**network, "AssociatePublicIpAddress": order.cloud.reach == "public"}]
     if role.identity is not None:
         arguments["IamInstanceProfile"] = {"Arn" if role.identity.startswith("arn:") else "Name": role.identity}
@@ -136,11 +196,18 @@ class Left:
     """Id -> state."""
     groups: Mapping[str, str]
     """Id of a security group -> name of the cluster's placement group; empty: it has none."""
+    network: OwnNetwork = field(default_factory=OwnNetwork)
+    """Made for a cluster in two regions."""
 
     @property
     def nothing(self) -> bool:
         """True if nothing is left."""
-        return not (self.instances or self.volumes or self.groups)
+        return not self.names
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Ids of all that is left."""
+        return (*self.instances, *self.volumes, *self.groups, *self.network.names)
 
 
 def ending_calls(left: Left) -> list[Call]:
@@ -156,19 +223,23 @@ def ending_calls(left: Left) -> list[Call]:
         if placement:
             calls.append(Call("delete_placement_group", {"GroupName": placement}))
         calls.append(Call("delete_security_group", {"GroupId": group}))
-    return calls
+    return [*calls, *network_ending_calls(left.network)]
 
 
 def left_of(
-    instances: Sequence[Mapping[str, Any]], volumes: Sequence[Mapping[str, Any]], groups: Sequence[Mapping[str, Any]]
+    instances: Sequence[Mapping[str, Any]],
+    volumes: Sequence[Mapping[str, Any]],
+    groups: Sequence[Mapping[str, Any]],
+    network: OwnNetwork | None = None,
 ) -> Left:
-    """What exists according to the three lists."""
+    """What exists according to the lists."""
     return Left(
         instances={
             one["InstanceId"]: one["State"]["Name"] for one in instances if one["State"]["Name"] != "terminated"
         },
         volumes={one["VolumeId"]: one["State"] for one in volumes if one["State"] not in {"deleting", "deleted"}},
         groups={one["GroupId"]: tags(one).get(PLACEMENT_GROUP, "") for one in groups},
+        network=network or OwnNetwork(),
     )
 
 
@@ -181,9 +252,11 @@ def machine_of(instance: Mapping[str, Any]) -> CloudMachine:
     """A machine as described by `DescribeInstances`."""
     said = tags(instance)
     role, reason = said.get(ROLE, ""), instance.get("StateReason") or {}
+    turn, _, turns = said.get(_TURN, "1 of 1").partition(" of ")
+    index = int(turn) - 1 + int(instance.get("AmiLaunchIndex") or 0) * int(turns)
     life = _LIVES.get(instance["State"]["Name"], Life.ENDED)
     return CloudMachine(
-        name=machine_name(role, int(instance.get("AmiLaunchIndex") or 0), int(said.get(_COUNT, "1"))),
+        name=machine_name(role, index, int(said.get(_COUNT, "1"))),
         role=role,
         id=instance["InstanceId"],
         life=life,
@@ -194,18 +267,9 @@ def machine_of(instance: Mapping[str, Any]) -> CloudMachine:
     )
 
 
-def tags(resource: Mapping[str, Any]) -> dict[str, str]:
-    """As a mapping."""
-    return {tag["Key"]: tag["Value"] for tag in resource.get("Tags") or ()}
-
-
 def name_of(order: ClusterOrder) -> str:
     """Of the cluster's groups."""
     return f"nephoscope-{order.id}"
-
-
-def _tagged(what: str, tags: Mapping[str, str]) -> dict[str, Any]:
-    return {"ResourceType": what, "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
 
 
 def _volumes(volumes: Sequence[Volume]) -> Iterator[dict[str, Any]]:
@@ -225,7 +289,7 @@ def _volumes(volumes: Sequence[Volume]) -> Iterator[dict[str, Any]]:
         yield {"DeviceName": device, "Ebs": disk}
 
 
-def _token(order: ClusterOrder, role: RoleOrder) -> str:
+def _token(order: ClusterOrder, role: RoleOrder, turn: int) -> str:
     """The same for a repeated call, but different for a later cluster with the same key."""
-    what = f"{order.key} {role.role} {order.zone} {order.expires_unix_ms}"
+    what = f"{order.key} {role.role} {turn} {order.place} {order.expires_unix_ms}"
     return hashlib.sha256(what.encode()).hexdigest()

@@ -5,7 +5,7 @@ account: rehearsed on a small fake of Azure Resource Manager, see docs/how-to/ru
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -66,7 +66,7 @@ class AzureCloud(Cloud):
         return sorted(one[CLUSTER] for one in tags if one.get(STUDY) == study and CLUSTER in one)
 
     @override
-    async def machines(self, key: str, region: str) -> list[CloudMachine]:
+    async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
         group = group_of(key)
         machines, interfaces, addresses = await together(
             self._list(Call("compute", "virtual_machines", "list", (group,))),

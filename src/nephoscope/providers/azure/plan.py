@@ -35,7 +35,7 @@ class Call:
 
 
 class Names:
-    """Identifiers of a cluster's resources."""
+    """Identifiers of a cluster's resources. What is in one region has names of that region."""
 
     def __init__(self, key: str, subscription: str) -> None:
         self.group = group_of(key)
@@ -53,7 +53,7 @@ def group_of(key: str) -> str:
 
 def group_call(order: ClusterOrder) -> Call:
     """The resource group."""
-    body = {"location": order.region, "tags": dict(order.tags)}
+    body = {"location": order.regions[0], "tags": dict(order.tags)}
     return Call("resource", "resource_groups", "create_or_update", (group_of(order.key), body))
 
 
@@ -66,17 +66,26 @@ def making_steps(order: ClusterOrder, subscription: str) -> list[list[Call]]:
     _require_possible(order)
     names = Names(order.key, subscription)
     machines = [(role, name) for role in order.roles for name in role.names]
-    free = [_machines_group(order, names), *_placement(order, names)]
-    free += [] if order.cloud.subnet else [_network(order, names)]
+    free: list[Call] = []
+    for region in order.regions:
+        free += [_machines_group(order, names, region), *_placement(order, names, region)]
+        free += [] if order.cloud.subnet else [_network(order, names, region)]
     for role, name in machines:
-        free += [*_address(order, names, name), *_disks(order, names, role, name)]
-    interfaces = [_interface(order, names, name) for _, name in machines]
-    return [free, [_rules(order, names)], interfaces, [_machine(order, names, *one) for one in machines]]
+        free += [*_address(order, names, role, name), *_disks(order, names, role, name)]
+    then = [*(_rules(order, names, region) for region in order.regions), *_peerings(order, names)]
+    interfaces = [_interface(order, names, role, name) for role, name in machines]
+    return [free, then, interfaces, [_machine(order, names, *one) for one in machines]]
 
 
 def _require_possible(order: ClusterOrder) -> None:
-    if order.zone not in {"1", "2", "3"}:
-        raise InputError(f"Azure has no zone {order.zone!r}", hint='`zone` and `other_zones` are "1", "2" or "3"')
+    for zone in (zone for region in order.regions for zone in order.zones(region)):
+        if zone not in {"1", "2", "3"}:
+            raise InputError(f"Azure has no zone {zone!r}", hint='zones are "1", "2" or "3"')
+    if len(order.regions) > 1 and order.cloud.subnet is not None:
+        raise InputError(
+            f"a subnet of Azure is in one region, but the machines are in {' and '.join(order.regions)}",
+            hint="remove `subnet`: nephoscope then creates a network in each region, and joins the two",
+        )
     if order.cloud.placement_group == "spread":
         raise InputError(
             "Azure cannot spread machines within a zone", hint='remove `placement_group`, or set it to "cluster"'
@@ -98,30 +107,47 @@ def _require_possible(order: ClusterOrder) -> None:
         )
 
 
-def _machines_group(order: ClusterOrder, names: Names) -> Call:
+def _in_region(order: ClusterOrder, what: str, region: str) -> str:
+    """Name of what each region has one of: 'network' in the database's, 'network-2' in the other."""
+    index = order.regions.index(region)
+    return what if index == 0 else f"{what}-{index + 1}"
+
+
+def _addresses(order: ClusterOrder, region: str) -> str:
+    """The network's addresses in a region: those of two regions must differ."""
+    return f"10.{order.regions.index(region)}.0.0"
+
+
+def _machines_group(order: ClusterOrder, names: Names, region: str) -> Call:
     """Stands for the cluster's machines in rules: others may be in the same network."""
-    body = {"location": order.region, "tags": dict(order.tags)}
-    return _make("network", "application_security_groups", names, "machines", body)
+    body = {"location": region, "tags": dict(order.tags)}
+    return _make("network", "application_security_groups", names, _in_region(order, "machines", region), body)
 
 
-def _placement(order: ClusterOrder, names: Names) -> list[Call]:
+def _placement(order: ClusterOrder, names: Names, region: str) -> list[Call]:
     if order.cloud.placement_group is None:
         return []
     body = {
-        "location": order.region,
+        "location": region,
         "tags": dict(order.tags),
-        "zones": [order.zone],
+        "zones": list(order.zones(region)),
         "properties": {
             "proximityPlacementGroupType": "Standard",
-            "intent": {"vmSizes": sorted({role.type for role in order.roles})},
+            "intent": {"vmSizes": sorted({role.type for role in order.roles if role.region == region})},
         },
     }
-    return [Call("compute", "proximity_placement_groups", "create_or_update", (names.group, "placement", body))]
+    name = _in_region(order, "placement", region)
+    return [Call("compute", "proximity_placement_groups", "create_or_update", (names.group, name, body))]
 
 
-def _rules(order: ClusterOrder, names: Names) -> Call:
-    """SSH only from the controller, everything between the cluster's machines, nothing else."""
-    ours = [{"id": names.id("Microsoft.Network/applicationSecurityGroups", "machines")}]
+def _rules(order: ClusterOrder, names: Names, region: str) -> Call:
+    """SSH only from the controller, everything between the cluster's machines, nothing else.
+
+    Groups of machines do not reach beyond their network: the cluster's other network stands by its addresses, which
+    only the cluster's machines have.
+    """
+    group = _in_region(order, "machines", region)
+    ours = [{"id": names.id("Microsoft.Network/applicationSecurityGroups", group)}]
     anywhere = {"sourceAddressPrefix": "*", "destinationAddressPrefix": "*", "destinationPortRange": "*"}
     among = {
         "sourceApplicationSecurityGroups": ours,
@@ -134,8 +160,16 @@ def _rules(order: ClusterOrder, names: Names) -> Call:
         _rule("among", 200, "Allow", {**among, "protocol": "*"}),
         _rule("else", 4096, "Deny", {**anywhere, "protocol": "*"}),
     ]
-    body = {"location": order.region, "tags": dict(order.tags), "properties": {"securityRules": rules}}
-    return _make("network", "network_security_groups", names, "rules", body)
+    for other in order.regions:
+        if other != region:
+            far = {
+                "sourceAddressPrefix": f"{_addresses(order, other)}/16",
+                "destinationApplicationSecurityGroups": ours,
+                "destinationPortRange": "*",
+            }
+            rules.append(_rule("far", 300, "Allow", {**far, "protocol": "*"}))
+    body = {"location": region, "tags": dict(order.tags), "properties": {"securityRules": rules}}
+    return _make("network", "network_security_groups", names, _in_region(order, "rules", region), body)
 
 
 def _rule(name: str, priority: int, access: str, of_whom: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,20 +177,41 @@ def _rule(name: str, priority: int, access: str, of_whom: Mapping[str, Any]) -> 
     return {"name": name, "properties": {**shared, **of_whom}}
 
 
-def _network(order: ClusterOrder, names: Names) -> Call:
-    subnet = {"name": "machines", "properties": {"addressPrefix": "10.0.0.0/20"}}
-    properties = {"addressSpace": {"addressPrefixes": ["10.0.0.0/16"]}, "subnets": [subnet]}
-    body = {"location": order.region, "tags": dict(order.tags), "properties": properties}
-    return _make("network", "virtual_networks", names, "network", body)
+def _network(order: ClusterOrder, names: Names, region: str) -> Call:
+    """One subnet for all zones: a network of Azure's reaches all of a region's."""
+    addresses = _addresses(order, region)
+    subnet = {"name": "machines", "properties": {"addressPrefix": f"{addresses}/20"}}
+    properties = {"addressSpace": {"addressPrefixes": [f"{addresses}/16"]}, "subnets": [subnet]}
+    body = {"location": region, "tags": dict(order.tags), "properties": properties}
+    return _make("network", "virtual_networks", names, _in_region(order, "network", region), body)
 
 
-def _address(order: ClusterOrder, names: Names, name: str) -> Iterator[Call]:
+def _peerings(order: ClusterOrder, names: Names) -> Iterator[Call]:
+    """Each network names the other: both must, before anything passes."""
+    for region in order.regions:
+        for other in order.regions:
+            if other == region:
+                continue
+            far = names.id("Microsoft.Network/virtualNetworks", _in_region(order, "network", other))
+            properties = {
+                "remoteVirtualNetwork": {"id": far},
+                "allowVirtualNetworkAccess": True,
+                "allowForwardedTraffic": False,
+                "allowGatewayTransit": False,
+                "useRemoteGateways": False,
+            }
+            network = _in_region(order, "network", region)
+            arguments = (names.group, network, f"to-{other}", {"properties": properties})
+            yield Call("network", "virtual_network_peerings", "begin_create_or_update", arguments)
+
+
+def _address(order: ClusterOrder, names: Names, role: RoleOrder, name: str) -> Iterator[Call]:
     if order.cloud.reach == "private":
         return
     body = {
-        "location": order.region,
+        "location": role.region,
         "tags": dict(order.tags),
-        "zones": [order.zone],
+        "zones": [role.zone_of(name)],
         "sku": {"name": "Standard"},
         "properties": {"publicIPAllocationMethod": "Static"},
     }
@@ -174,9 +229,9 @@ def _disks(order: ClusterOrder, names: Names, role: RoleOrder, name: str) -> Ite
         if volume.throughput and kind in _PROVISIONED:
             properties["diskMBpsReadWrite"] = int(volume.throughput)
         body = {
-            "location": order.region,
+            "location": role.region,
             "tags": {**order.tags, ROLE: role.role},
-            "zones": [order.zone],
+            "zones": [role.zone_of(name)],
             "sku": {"name": kind},
             "properties": properties,
         }
@@ -200,20 +255,21 @@ def sku_of(kind: str) -> tuple[str, str | None]:
     return ("Premium_LRS", found[1]) if found else (_ALSO_OF_PRICE_BOOK.get(kind, kind), None)
 
 
-def _interface(order: ClusterOrder, names: Names, name: str) -> Call:
-    subnet = order.cloud.subnet or f"{names.id('Microsoft.Network/virtualNetworks', 'network')}/subnets/machines"
+def _interface(order: ClusterOrder, names: Names, role: RoleOrder, name: str) -> Call:
+    network, group, rules = (_in_region(order, what, role.region) for what in ("network", "machines", "rules"))
+    subnet = order.cloud.subnet or f"{names.id('Microsoft.Network/virtualNetworks', network)}/subnets/machines"
     address: dict[str, Any] = {
         "subnet": {"id": subnet},
-        "applicationSecurityGroups": [{"id": names.id("Microsoft.Network/applicationSecurityGroups", "machines")}],
+        "applicationSecurityGroups": [{"id": names.id("Microsoft.Network/applicationSecurityGroups", group)}],
     }
     if order.cloud.reach == "public":
         address["publicIPAddress"] = {"id": names.id("Microsoft.Network/publicIPAddresses", name)}
     body = {
-        "location": order.region,
+        "location": role.region,
         "tags": dict(order.tags),
         "properties": {
             "enableAcceleratedNetworking": True,
-            "networkSecurityGroup": {"id": names.id("Microsoft.Network/networkSecurityGroups", "rules")},
+            "networkSecurityGroup": {"id": names.id("Microsoft.Network/networkSecurityGroups", rules)},
             "ipConfigurations": [{"name": "address", "properties": address}],
         },
     }
@@ -238,14 +294,14 @@ def _machine(order: ClusterOrder, names: Names, role: RoleOrder, name: str) -> C
         properties["additionalCapabilities"] = {"ultraSSDEnabled": True}
     if order.cloud.placement_group is not None:
         properties["proximityPlacementGroup"] = {
-            "id": names.id("Microsoft.Compute/proximityPlacementGroups", "placement")
+            "id": names.id("Microsoft.Compute/proximityPlacementGroups", _in_region(order, "placement", role.region))
         }
     if order.cloud.spot:
         properties |= {"priority": "Spot", "evictionPolicy": "Delete", "billingProfile": {"maxPrice": -1}}
     body: dict[str, Any] = {
-        "location": order.region,
+        "location": role.region,
         "tags": {**order.tags, ROLE: role.role},
-        "zones": [order.zone],
+        "zones": [role.zone_of(name)],
         "properties": properties,
     }
     if role.identity is not None:

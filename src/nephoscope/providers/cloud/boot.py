@@ -76,7 +76,7 @@ def _empty_disks(plan: BootPlan, wanted: int, kind: str) -> str:
         return ""
     if not plan.volumes:
         raw["volume"] = (0,) * len(plan.raw_volumes_gib)
-    number, parts = 1, [_EMPTY]
+    number, parts = 1, [_TEMPORARY if kind == "local" or plan.raw_local_ssds else "", _EMPTY]
     for of_kind, sizes in raw.items():
         if sizes:
             there = len(sizes) + (wanted if of_kind == kind else 0)
@@ -152,9 +152,24 @@ chmod 600 "$home/.ssh/authorized_keys"
 chown -R {user}: "$home/.ssh"
 """
 
+# Azure's machines without NVMe have one local SSD, the temporary disk, which their image formats and mounts on /mnt.
+_TEMPORARY = """\
+temporary=$(readlink -e /dev/disk/cloud/azure_resource || true)
+case "$(lsblk --noheadings --nodeps --output NAME,TYPE,MODEL)" in *"Direct Disk"*) temporary= ;; esac
+if [ -n "$temporary" ] && ! mountpoint -q /mnt/data; then
+    for part in "$temporary"?*; do
+        umount "$part" || true
+        wipefs --all --force "$part" || true
+    done
+    wipefs --all --force "$temporary"
+    blockdev --rereadpt "$temporary" || true
+    sed -i '\\|azure_resource|d' /etc/fstab
+fi
+"""
+
 # Whole disks that nothing is on. Local SSDs are known by their model: AWS "Amazon EC2 NVMe Instance Storage", GCP
 # "nvme_card…" or by SCSI "EphemeralDisk" (its volumes are "nvme_card-pd" or "PersistentDisk"), Azure "Microsoft NVMe
-# Direct Disk".
+# Direct Disk". A machine type may have more of them than the study uses.
 _EMPTY = """\
 taken=" "
 empty() {
@@ -165,6 +180,7 @@ empty() {
             *"Instance Storage"*|"nvme_card"*|"EphemeralDisk"*|*"Direct Disk"*) kind=local ;;
             *) kind=volume ;;
         esac
+        [ "$disk" != "${temporary:-}" ] || kind=local
         [ "$kind" = "$1" ] || continue
         case "$taken" in *" $disk "*) continue ;; esac
         [ "$(lsblk --noheadings --output NAME "$disk" | wc -l)" -eq 1 ] || continue
@@ -176,8 +192,10 @@ found() {
     tries=0
     while [ "$(empty "$1" | wc -l)" -lt "$2" ] && [ $tries -lt 120 ]; do tries=$((tries + 1)); sleep 1; done
     disks=$(empty "$1")
-    [ "$(echo $disks | wc -w)" -eq "$2" ] ||
-        { echo "$2 disks ($1) were requested, but $(echo $disks | wc -w) exist:" $disks; exit 1; }
+    there=$(echo $disks | wc -w)
+    [ $there -eq "$2" ] || { [ "$1" = local ] && [ $there -gt "$2" ]; } ||
+        { echo "$2 disks ($1) were requested, but $there exist:" $disks; exit 1; }
+    disks=$(echo $disks | cut -d " " -f "1-$2")
 }
 """
 _RAW = """\

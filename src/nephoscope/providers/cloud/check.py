@@ -15,8 +15,9 @@ from nephoscope.study.model import Configuration
 def _aws(order: ClusterOrder) -> None:
     from nephoscope.providers.aws import plan as aws_plan
 
+    aws_plan.require_possible(order)
     for role in order.roles:
-        aws_plan.machines_call(order, role, "group", of_type=None)
+        aws_plan.machines_calls(order, role, aws_plan.Site("group"), of_type=None)
 
 
 def _azure(order: ClusterOrder) -> None:

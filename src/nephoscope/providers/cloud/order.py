@@ -11,6 +11,7 @@ from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import BootPlan, boot_script
 from nephoscope.study.cloud import Cloud
 from nephoscope.study.disks import local_ssds_of, volumes_of
+from nephoscope.study.machine_places import zones_in_turn
 from nephoscope.study.model import Machine
 
 PREFIX = "nephoscope-"
@@ -30,18 +31,25 @@ class RoleOrder:
     boot: str
     """A shell script that the machine runs as root when it comes up first."""
 
+    region: str
+    zones: tuple[str, ...]
+    """Assigned to its machines in turn."""
+    identity: str | None = None
+    """Who its machines are for the cloud's other services; None: nobody."""
+
     @property
     def type(self) -> str:
         """The provider's machine type."""
         return self.machine.type or ""
 
-    identity: str | None = None
-    """Who its machines are for the cloud's other services; None: nobody."""
-
     @property
     def names(self) -> tuple[str, ...]:
         """Of its machines, in order."""
         return tuple(machine_name(self.role, index, self.machine.count) for index in range(self.machine.count))
+
+    def zone_of(self, name: str) -> str:
+        """Zone of one of its machines."""
+        return self.zones[self.names.index(name) % len(self.zones)]
 
 
 @dataclass(frozen=True)
@@ -49,8 +57,6 @@ class ClusterOrder:
     """One cluster, whole."""
 
     key: str
-    region: str
-    zone: str
     cloud: Cloud
     roles: tuple[RoleOrder, ...]
     tags: Mapping[str, str]
@@ -68,6 +74,20 @@ class ClusterOrder:
     def names(self) -> tuple[str, ...]:
         """Of all machines."""
         return tuple(name for role in self.roles for name in role.names)
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """Where its machines are, the database's first."""
+        return tuple(dict.fromkeys(role.region for role in self.roles))
+
+    def zones(self, region: str) -> tuple[str, ...]:
+        """Where its machines are in a region."""
+        return tuple(dict.fromkeys(zone for role in self.roles if role.region == region for zone in role.zones))
+
+    @property
+    def place(self) -> str:
+        """All its zones, as a text that changes with them."""
+        return " ".join(zone for region in self.regions for zone in self.zones(region))
 
 
 def short_id(key: str) -> str:
@@ -87,16 +107,13 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
         InputError: the configuration does not say enough.
     """
     configuration = request.configuration
-    cloud, region, zone = configuration.cloud, configuration.region, request.zone or configuration.zone
-    name = configuration.name
+    if request.zone is not None:
+        configuration = configuration.model_copy(update={"zone": request.zone})
+    cloud, name = configuration.cloud, configuration.name
     if cloud is None:
         raise InputError(
             f"configuration {name!r} does not say how {configuration.provider} should create its machines",
             hint='add cloud = { image = "…", ingress = "203.0.113.7/32" }',
-        )
-    if region is None or zone is None:
-        raise InputError(
-            f"configuration {name!r} needs a `region` and a `zone`, because prices and results depend on them"
         )
     if AS_THE_MACHINE in (configuration.database.fixtures or "") and cloud.identity is None:
         raise InputError(
@@ -110,10 +127,12 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
             continue
         if machine.type is None:
             raise InputError(f"configuration {name!r} does not set the `type` of its {role} machine")
-        if machine.region not in {None, region}:
+        region, zones = machine.region or configuration.region, zones_in_turn(configuration, machine)
+        named = [zone for zone in zones if zone is not None]
+        if region is None or len(named) < len(zones):
             raise InputError(
-                f"configuration {name!r} requests a load machine in another zone, but all machines are "
-                "created in one zone"
+                f"configuration {name!r} needs a `region` and a `zone`, because prices and results depend on them",
+                hint=f"its {role} machine has none: set `zone`, or `zones` of {role}_machine",
             )
         _require_distinct(name, machine)
         plan = BootPlan(
@@ -130,17 +149,22 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
             mount_options=tuple(machine.mount_options or ()),
         )
         identity = cloud.identity if role == "database" else None
-        roles.append(RoleOrder(role, machine, machine.image or cloud.image, boot_script(plan), identity))
-    return ClusterOrder(
+        image = machine.image or cloud.image
+        roles.append(RoleOrder(role, machine, image, boot_script(plan), region, tuple(named), identity))
+    found = ClusterOrder(
         key=request.key,
-        region=region,
-        zone=zone,
         cloud=cloud,
         roles=tuple(roles),
         tags=tags_of(request, owner),
         expires_unix_ms=request.expires_unix_ms,
         public_key=public_key,
     )
+    if cloud.placement_group == "cluster" and any(len(found.zones(region)) > 1 for region in found.regions):
+        raise InputError(
+            f'configuration {name!r} has `placement_group = "cluster"`, but its machines are in several zones',
+            hint="machines are close together in one zone only: remove `placement_group`, or use one zone",
+        )
+    return found
 
 
 def _require_distinct(name: str, machine: Machine) -> None:

@@ -87,7 +87,7 @@ class Cloud(Protocol):
         """Keys of the clusters of which anything exists, in any region: machines, volumes, groups."""
         ...
 
-    async def machines(self, key: str, region: str) -> list[CloudMachine]:
+    async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
         """Of one cluster; ended ones may be among them, or not any more."""
         ...
 
@@ -159,7 +159,7 @@ class CloudProvider(Provider):
             EnvironmentProblem: the cloud's SDK or its credentials are missing, or a boot script failed.
         """
         order = order_of(request, self._owner, await self._connect.key(request.scratch))
-        there = await self._cloud.machines(order.key, order.region)
+        there = await self._cloud.machines(order.key, order.regions)
         new = all(machine.life is Life.ENDED for machine in there)
         try:
             if new:
@@ -208,7 +208,7 @@ class CloudProvider(Provider):
         """
         begun_s = self._clock.monotonic_s()
         while True:
-            found = [one for one in await self._cloud.machines(order.key, order.region) if one.id not in (gone or ())]
+            found = [one for one in await self._cloud.machines(order.key, order.regions) if one.id not in (gone or ())]
             living = {machine.name: machine for machine in found if machine.life is not Life.ENDED}
             missing = [name for name in order.names if name not in living]
             waited_s = self._clock.monotonic_s() - begun_s

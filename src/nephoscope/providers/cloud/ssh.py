@@ -91,6 +91,8 @@ class SshConnect:
             f"{self._folder}/data",
             more_data_dirs=_more_data_dirs(asked),
             raw_devices=raw_devices(disks_of(asked, raw=True)),
+            region=asked.region or request.configuration.region or "",
+            zone=machine.zone,
         )
 
     async def _booted(self, name: str, address: SshAddress, log_dir: Path | None) -> str | None:

@@ -272,7 +272,16 @@ async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest) -
             await asyncio.sleep(_LOOK_EVERY_S)
         else:
             group = of_all_clusters(plan.cgroup_version)
-            return MachineHandle(host.name, remote, plan.address(host), cpus, str(folder / "data"), group=group)
+            return MachineHandle(
+                host.name,
+                remote,
+                plan.address(host),
+                cpus,
+                str(folder / "data"),
+                group=group,
+                region=asked.region or request.configuration.region or "",
+                zone=host.zone if asked.zones else "",
+            )
 
 
 def _remote(machine: MachineHandle) -> SshRemote:

@@ -6,13 +6,13 @@ on a real account: rehearsed on gcplocal, see docs/how-to/run-on-gcp.md.
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from typing_extensions import override
 
-from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, NephoscopeError, ToolMissing
+from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.cloud.provider import Clock, Cloud, CloudMachine, MadeOnce, patiently, together
 from nephoscope.providers.gcp.errors import GONE, IN_USE, THERE, of_reason, plain
@@ -30,7 +30,7 @@ from nephoscope.providers.gcp.plan import (
     name_filter,
     network_of,
     operation_call,
-    placement_call,
+    placement_calls,
     subnet_call,
 )
 
@@ -78,7 +78,7 @@ class GcpCloud(Cloud):
         return sorted(keys_of((one for what in found for one in what), study))
 
     @override
-    async def machines(self, key: str, region: str) -> list[CloudMachine]:
+    async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
         found = await self._everywhere("Instances", "instances", label_filter(CLUSTER, key))
         return [machine_of(one, key) for one in found]
 
@@ -88,8 +88,7 @@ class GcpCloud(Cloud):
         await self.unmake(order.key)
         project = self._api().project
         await self._done(firewall_calls(order, project, await self._network(order, project)))
-        placement = placement_call(order, project)
-        await self._done([placement] if placement is not None else [])
+        await self._done(placement_calls(order, project))
         await self._done(machine_calls(order, project))
 
     @override
@@ -120,10 +119,21 @@ class GcpCloud(Cloud):
         return Left(instances, disks, policies, firewalls)
 
     async def _network(self, order: ClusterOrder, project: str) -> str:
-        """Of the subnet that is named, else the default one."""
-        if order.cloud.subnet is None:
+        """Of the subnet that is named, else the default one; a network of Google's reaches all regions.
+
+        Raises:
+            InputError: the subnets of two regions belong to different networks.
+        """
+        name = order.cloud.subnet
+        if name is None:
             return f"projects/{project}/global/networks/default"
-        return network_of(await self._send(subnet_call(order, project)), order.cloud.subnet)
+        found = [network_of(await self._send(subnet_call(order, project, one)), name) for one in order.regions]
+        if len(set(found)) > 1:
+            raise InputError(
+                f"the subnets {name!r} of {' and '.join(order.regions)} belong to different networks",
+                hint="set `subnet` to a name that one network has in both regions",
+            )
+        return found[0]
 
     async def _done(self, calls: Iterable[Call]) -> None:
         """Sends calls concurrently and waits until their operations have ended.

@@ -59,9 +59,9 @@ def firewall_list(project: str, key: str | None) -> Call:
     return Call("FirewallsClient", "list", "ListFirewallsRequest", {"project": project, "filter": name_filter(key)})
 
 
-def subnet_call(order: ClusterOrder, project: str) -> Call:
-    """Asks for the subnet that is named."""
-    names = {"project": project, "region": order.region, "subnetwork": order.cloud.subnet}
+def subnet_call(order: ClusterOrder, project: str, region: str) -> Call:
+    """Asks for the subnet that is named; one network may have a subnet of that name in each region."""
+    names = {"project": project, "region": region, "subnetwork": order.cloud.subnet}
     return Call("SubnetworksClient", "get", "GetSubnetworkRequest", names)
 
 
@@ -110,11 +110,15 @@ def firewall_calls(order: ClusterOrder, project: str, network: str) -> list[Call
     ]
 
 
-def placement_call(order: ClusterOrder, project: str) -> Call | None:
-    """The placement policy, if one is requested."""
+def placement_calls(order: ClusterOrder, project: str) -> list[Call]:
+    """The placement policy of each region, if one is requested."""
     if order.cloud.placement_group is None:
-        return None
-    machines = len(order.names)
+        return []
+    return [_placement_call(order, project, region) for region in order.regions]
+
+
+def _placement_call(order: ClusterOrder, project: str, region: str) -> Call:
+    machines = sum(role.machine.count for role in order.roles if role.region == region)
     how = (
         {"collocation": "COLLOCATED"}
         if order.cloud.placement_group == "cluster"
@@ -131,8 +135,8 @@ def placement_call(order: ClusterOrder, project: str) -> Call | None:
         "InsertResourcePolicyRequest",
         {
             "project": project,
-            "region": order.region,
-            "requestId": _request_id(order, "placement"),
+            "region": region,
+            "requestId": _request_id(order, f"placement {region}"),
             "resourcePolicyResource": policy,
         },
     )
@@ -147,7 +151,7 @@ def machine_calls(order: ClusterOrder, project: str) -> list[Call]:
             "InsertInstanceRequest",
             {
                 "project": project,
-                "zone": order.zone,
+                "zone": role.zone_of(name),
                 "requestId": _request_id(order, name),
                 "instanceResource": _machine(order, role, name, project),
             },
@@ -158,7 +162,7 @@ def machine_calls(order: ClusterOrder, project: str) -> list[Call]:
 
 
 def _machine(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> dict[str, Any]:
-    machine, zone = role.machine, f"projects/{project}/zones/{order.zone}"
+    machine, zone = role.machine, f"projects/{project}/zones/{role.zone_of(name)}"
     tags = {**order.tags, ROLE: role.role}
     made: dict[str, Any] = {
         "name": f"{name_of(order.key)}-{name}",
@@ -167,7 +171,7 @@ def _machine(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> d
         "machineType": f"{zone}/machineTypes/{role.type}",
         "tags": {"items": [name_of(order.key)]},
         "scheduling": _scheduling(order),
-        "networkInterfaces": [_interface(order, project)],
+        "networkInterfaces": [_interface(order, role, project)],
         "disks": list(_disks(order, role, name, project)),
         "metadata": {
             "items": [
@@ -185,7 +189,7 @@ def _machine(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> d
     if any(features.values()):
         made["advancedMachineFeatures"] = {name: number for name, number in features.items() if number is not None}
     if order.cloud.placement_group is not None:
-        made["resourcePolicies"] = [f"projects/{project}/regions/{order.region}/resourcePolicies/{name_of(order.key)}"]
+        made["resourcePolicies"] = [f"projects/{project}/regions/{role.region}/resourcePolicies/{name_of(order.key)}"]
     return made
 
 
@@ -203,19 +207,19 @@ def _scheduling(order: ClusterOrder) -> dict[str, Any]:
     return found
 
 
-def _interface(order: ClusterOrder, project: str) -> dict[str, Any]:
+def _interface(order: ClusterOrder, role: RoleOrder, project: str) -> dict[str, Any]:
     subnet = order.cloud.subnet
     if subnet is None:
         found: dict[str, Any] = {"network": f"projects/{project}/global/networks/default"}
     else:
-        found = {"subnetwork": f"projects/{project}/regions/{order.region}/subnetworks/{subnet}"}
+        found = {"subnetwork": f"projects/{project}/regions/{role.region}/subnetworks/{subnet}"}
     if order.cloud.reach == "public":
         found["accessConfigs"] = [{"name": "public", "type": "ONE_TO_ONE_NAT"}]
     return found
 
 
 def _disks(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> Iterator[dict[str, Any]]:
-    types = f"projects/{project}/zones/{order.zone}/diskTypes"
+    types = f"projects/{project}/zones/{role.zone_of(name)}/diskTypes"
     tags = {**order.tags, ROLE: role.role}
     about = {"labels": labels_of(tags), "description": description_of(tags)}
     full = f"{name_of(order.key)}-{name}"
@@ -393,4 +397,4 @@ def _last(url: str) -> str:
 
 def _request_id(order: ClusterOrder, what: str) -> str:
     """The same for a repeated call, but different for a later cluster with the same key."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{order.key} {what} {order.zone} {order.expires_unix_ms}"))
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{order.key} {what} {order.place} {order.expires_unix_ms}"))

@@ -24,6 +24,8 @@ MAX_LEADERS, MAX_SHARE = 6, 1 / 3
 """More than so many, or a larger share of all, are no answer."""
 MACHINES_ALONE: frozenset[Scope] = frozenset({"this machine", "these machines"})
 """Scopes of answers that hold for the machines that were measured, and perhaps not for others of their types."""
+MAX_FOLLOWERS = 9
+"""A multiple of a configuration that is further behind says little about the winner."""
 State = Literal["decided", "tie", "open"]
 
 
@@ -217,7 +219,7 @@ def _of_many(question: Question, best: BestRow) -> Answer:
 def _group(question: Question, best: BestRow, candidates: Sequence[str], unknown: str, caution: str) -> Answer:
     """Several configurations that lead, or one of which is the best."""
     count = len(candidates)
-    named = count <= MAX_WINNERS or (count <= MAX_LEADERS and count <= MAX_SHARE * best.of)
+    named = answers(count, best.of)
     left = _others_are_worse(best.excluded)
     worse = f"; {left}" if left else ""
     if not named and not best.tied:
@@ -240,6 +242,11 @@ def _group(question: Question, best: BestRow, candidates: Sequence[str], unknown
     )  # fmt: skip
 
 
+def answers(count: int, of: int) -> bool:
+    """Whether so few may be the best of all that a reader can use it."""
+    return count <= MAX_WINNERS or (count <= MAX_LEADERS and count <= MAX_SHARE * of)
+
+
 def _others_are_worse(count: int) -> str:
     if count < 2:
         return "the other one is worse" if count else ""
@@ -251,8 +258,7 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
     (name,) = best.best
     called, sure = question.names[name], _wrong_winner(best.alpha)
     first = f"the best of {best.of:,} is {called}, with"
-    following = next((row.configuration for row in question.rows if row.configuration != name), None)
-    told = _lead(question, name, following, f", the next of {best.of:,}") if following else None
+    told = _lead_of_any(question, name, best.of)
     if told is None:
         row = next(row for row in question.rows if row.configuration == name)
         scale = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric)
@@ -267,6 +273,16 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
     return told.answer(
         "decided", f"Best: {called}", f"{first} {told.words}", sure=sure, caution=caution, winners=(name,)
     )
+
+
+def _lead_of_any(question: Question, winner: str, of: int) -> "_Ratio | None":
+    """The winner as a multiple of the next one; of a later one where that comparison is not decided."""
+    followers = [row.configuration for row in question.rows if row.configuration != winner]
+    for place, name in enumerate(followers[:MAX_FOLLOWERS], start=2):
+        where = f", the next of {of:,}" if place == 2 else f", number {place} of {of:,}"
+        if told := _lead(question, winner, name, where):
+            return told
+    return None
 
 
 def _lead(question: Question, first: str, second: str, place: str) -> "_Ratio | None":

@@ -121,7 +121,8 @@ def transfer(book: Book, palette: Palette) -> Figure | None:
     best: dict[str, dict[str, Any]] = {}
     for row in every:
         month = row.month_usd or 0.0
-        label = f"{palette.called[row.configuration]}, {row.benchmark}, {row.way}"
+        route = f", {row.here} to {row.there}" if row.there and row.here != row.there else ""
+        label = f"{palette.called[row.configuration]}, {row.benchmark}, {row.way}{route}"
         best.setdefault(
             label,
             {

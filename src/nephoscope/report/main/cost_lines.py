@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Metric
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup
+from nephoscope.report.main.answers import answers
 from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
 
@@ -48,6 +50,7 @@ class Cheapest:
     """Of the one that costs least by its median: '$0.58 a month per 1,000 SET/s'."""
     basis: str
     is_decided: bool
+    is_repeated: bool
     trials: list[str]
 
     @property
@@ -60,7 +63,8 @@ class Cheapest:
             which = enumerated(self.names, 3, last="or")
             return f"{which} costs least for the work, {'' if len(self.names) == 1 else 'from '}{self.price} {prices}"
         return (
-            f"which of {self.of:,} configurations costs least for the work is not decided; by the medians it is "
+            f"which of {self.of:,} configurations costs least for the work is not decided; by the "
+            f"{'medians' if self.is_repeated else 'single runs'} it is "
             f"{self.names[0]}, {self.price} {prices}"
         )
 
@@ -79,7 +83,7 @@ def cheapest(lookup: Lookup, benchmark: str, metric: Metric) -> Cheapest | None:
         ),
         None,
     )
-    decided = best is not None and best.method != "none" and bool(best.excluded or best.tied)
+    decided = best is not None and best.method != "none" and (best.tied or _is_answered(best))
     candidates = [name for name in (*best.best, *best.open) if name in rows] if decided and best else [*rows]
     if not candidates:
         return None
@@ -92,8 +96,13 @@ def cheapest(lookup: Lookup, benchmark: str, metric: Metric) -> Cheapest | None:
         price=_per(least, sold),
         basis=least.basis,
         is_decided=decided,
+        is_repeated=any(row.n > 1 for row in rows.values()),
         trials=[trial for row in rows.values() for trial in row.trials],
     )
+
+
+def _is_answered(best: BestRow) -> bool:
+    return best.excluded > 0 and answers(len(best.best) + len(best.open), best.of)
 
 
 def _per(row: PricePerformance, sold: PricedQuantity) -> str:

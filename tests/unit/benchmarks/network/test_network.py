@@ -1,6 +1,7 @@
 """The network benchmarks without a wire: recorded outputs, sums, ends, editions. With one: test_network_for_real."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,7 @@ def machine(number: int, address: str | None = None) -> MachineHandle:
 ALONE = Cluster("c", (machine(1),), machine(1))
 PAIR = Cluster("c", (machine(1),), machine(4))
 FOUR = Cluster("c", (machine(1), machine(2), machine(3)), machine(4))
+FAR = replace(FOUR, load=replace(machine(4), region="elsewhere"))
 
 
 @pytest.mark.parametrize(
@@ -189,6 +191,8 @@ FOUR = Cluster("c", (machine(1), machine(2), machine(3)), machine(4))
         (FOUR, "databases", 1, ["m2"]),
         (FOUR, "load and database", 1, ["m4"]),
         (FOUR, "auto", 3, ["m2", "m3", "m4"]),
+        (FAR, "auto", 1, ["m4"]),
+        (FAR, "databases", 1, ["m2"]),
     ],
 )
 def test_who_talks_to_whom(cluster: Cluster, between: Any, clients: int, wanted: list[str]) -> None:

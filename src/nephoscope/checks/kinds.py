@@ -1,0 +1,82 @@
+"""Machines of one configuration that are alike: providers sell different CPUs and layouts under one type.
+
+The Cloud Report of 2022 ran configurations again "if one of the instances got a slightly different processor, or a
+different NUMA count than the others", until four runs were on equal machines where it could.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from nephoscope.checks.machine import as_expected
+from nephoscope.model.kinds import MachineKind
+from nephoscope.model.records import Evidence, Facts, Verdict
+
+KIND_FACTS = (
+    "cpu_model",
+    "cpu_family",
+    "cpu_model_number",
+    "cpu_stepping",
+    "cpus_online",
+    "sockets",
+    "threads_per_core",
+    "numa_nodes",
+    "l2_bytes",
+    "l3_bytes",
+    "kernel",
+    "clock_source",
+)
+"""Facts by which two machines of a type differ in kind; memory is not one, as it differs by some pages."""
+_MIN_ALIKE = 2
+
+
+def most_common(machines: Sequence[Facts], *, ties: bool) -> MachineKind | None:
+    """What most machines are; None: no two are alike, or two kinds tie.
+
+    Args:
+        machines: of one configuration.
+        ties: True decides a tie for the kind that comes first.
+    """
+    counts = Counter(tuple(getattr(facts, name) for name in KIND_FACTS) for facts in machines)
+    ranked = counts.most_common(2)
+    if not ranked or ranked[0][1] < _MIN_ALIKE:
+        return None
+    if not ties and len(ranked) > 1 and ranked[1][1] == ranked[0][1]:
+        return None
+    kind, alike = ranked[0]
+    seen = {name: str(value) for name, value in zip(KIND_FACTS, kind, strict=True) if value is not None}
+    return MachineKind(facts=seen, alike=alike, machines=len(machines))
+
+
+class EqualMachines:
+    """The kind of machine, if the study demands equal ones and most of its configuration's are of one kind."""
+
+    name = "equal-machines"
+    text = (
+        "Rejects a trial on a machine of another kind than most of its configuration: another CPU, cache, NUMA layout, "
+        "kernel or clock (`equal_machines`)."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Compares each database machine; None if the study does not ask, or there is no usual kind yet."""
+        kind = evidence.usual_kind
+        if kind is None:
+            return None
+        loads = {*evidence.load_machines} if evidence.facts_before.keys() - {*evidence.load_machines} else set()
+        judged = {name: facts for name, facts in evidence.facts_before.items() if name not in loads}
+
+        def judge(facts: Facts) -> tuple[bool | None, str]:
+            other = list(_differences(facts, kind))
+            said = f"{kind.alike} of {kind.machines} machines of this configuration"
+            return (False, f"{', '.join(other)} on {said}") if other else (True, f"like {said}")
+
+        alone = (evidence.model_copy(update={"facts_before": {name: facts}}) for name, facts in judged.items())
+        verdicts = [as_expected(self.name, one, judge) for one in alone]
+        return next((one for one in verdicts if one.verdict != "valid"), verdicts[0] if verdicts else None)
+
+
+def _differences(facts: Facts, kind: MachineKind) -> Iterable[str]:
+    """A fact that the machine does not report does not differ."""
+    for name, usual in kind.facts.items():
+        value = getattr(facts, name)
+        if value is not None and str(value) != usual:
+            yield f"{name} is {value}, but {usual}"

@@ -1,0 +1,76 @@
+"""Finds machines of another kind than most of their configuration, so that their trials are repeated on new ones.
+
+What is usual is known only once several machines were seen, so it is decided after each block, stored with each attempt
+and judged by the check `equal-machines`: `parse` finds the same. It decides again with every further machine.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from nephoscope.checks.kinds import EqualMachines, most_common
+from nephoscope.checks.repeatable import Circumstances
+from nephoscope.model.kinds import MachineKind
+from nephoscope.model.records import Facts, PlannedTrial, TrialIntent
+from nephoscope.run.derive import evidence_of_machines
+from nephoscope.store.attempt import Attempt
+from nephoscope.store.folder import ResultsFolder, Trial
+
+_JUDGE = EqualMachines()
+
+
+def judge_kinds(folder: ResultsFolder, placement: str, *, ties: bool) -> None:
+    """Judges all finished attempts on machines that were created for them.
+
+    Args:
+        folder: of the study.
+        placement: of the study.
+        ties: see `most_common`; True once no further machines are planned that could decide a tie.
+
+    Raises:
+        StorageFailed: a verdict could not be stored.
+    """
+    by_configuration: dict[str, list[tuple[TrialIntent, Attempt]]] = defaultdict(list)
+    for planned, trial in folder.planned():
+        intent = planned.intent
+        if Circumstances.of(intent.configuration, placement).other_machine:
+            found = [(intent, attempt) for attempt in trial.finished_attempts()]
+            by_configuration[intent.configuration_name] += found
+    for attempts in by_configuration.values():
+        kind = most_common([facts for _, attempt in attempts for facts in _database_machines(attempt)], ties=ties)
+        for intent, attempt in attempts:
+            if kind is not None and _facts_of(attempt.usual_kind()) != kind.facts:
+                _judge(intent, attempt, kind)
+
+
+def equal_trials(rows: Iterable[tuple[PlannedTrial, Trial]]) -> dict[tuple[str, str], int]:
+    """Configuration and benchmark -> trials that are valid, and so not on a machine of another kind."""
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    for planned, trial in rows:
+        attempt = trial.decisive_attempt()
+        counts[cell_of(planned)] += bool(attempt is not None and attempt.valid())
+    return counts
+
+
+def cell_of(planned: PlannedTrial) -> tuple[str, str]:
+    """Configuration and benchmark."""
+    return planned.intent.configuration_name, planned.intent.benchmark.name
+
+
+def _judge(intent: TrialIntent, attempt: Attempt, kind: MachineKind) -> None:
+    """First the verdict, then what it is based on: whoever is stopped between the two judges again."""
+    evidence = evidence_of_machines(attempt, intent, {}).model_copy(update={"usual_kind": kind})
+    verdict = _JUDGE(evidence)
+    others = [one for one in attempt.verdicts() if one.check != _JUDGE.name]
+    attempt.write_verdicts([*others, *([verdict] if verdict is not None else [])])
+    attempt.write_usual_kind(kind)
+
+
+def _database_machines(attempt: Attempt) -> list[Facts]:
+    started = attempt.started()
+    found = {record.machine: record.before for record in attempt.facts()}
+    loads = {*started.load_machines} if started else set()
+    return [facts for name, facts in found.items() if name not in loads] or list(found.values())
+
+
+def _facts_of(kind: MachineKind | None) -> dict[str, str] | None:
+    return kind.facts if kind is not None else None
