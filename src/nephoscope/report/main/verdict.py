@@ -19,7 +19,8 @@ from nephoscope.report import format as people
 from nephoscope.report.lookup import best_first, headlines
 from nephoscope.report.main.bars import MAX_BARS, Bar, bars
 from nephoscope.report.main.cost_lines import cost_lines
-from nephoscope.report.main.names import enumerated, names_of
+from nephoscope.report.main.names import enumerated
+from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book
 from nephoscope.report.tables.statistics import section_anchor
 
@@ -37,6 +38,7 @@ class Card:
 
     question: str
     benchmark: str
+    metric: str
     href: str
     state: State
     answer: str
@@ -63,6 +65,11 @@ class Verdict:
     about_intervals: str
     scope: str
 
+    @property
+    def drawn(self) -> set[tuple[str, str]]:
+        """(benchmark, metric) of each card that has a bar for every configuration."""
+        return {(card.benchmark, card.metric) for card in self.shown if card.bars and not card.more}
+
 
 @dataclass(frozen=True)
 class _Answer:
@@ -83,12 +90,17 @@ class _Question:
     """A headline metric with what the study stores about it."""
 
     book: Book
-    names: Mapping[str, str]
+    palette: Palette
     benchmark: BenchmarkRow
     metric: Metric
     rows: list[Statistic]
     """Best median first."""
     best: BestRow | None
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Configuration -> its name for a reader."""
+        return self.palette.called
 
     def called(self, names: Sequence[str], last: str = "and") -> str:
         return enumerated([self.names[name] for name in names], last=last)
@@ -111,7 +123,7 @@ def verdict(book: Book) -> Verdict:
 
 
 def _questions(book: Book) -> list[_Question]:
-    names = names_of(book.lookup)
+    palette = palette_of(book.lookup)
     overall = {
         (row.benchmark, row.metric): row
         for row in book.lookup.study.best
@@ -122,7 +134,7 @@ def _questions(book: Book) -> list[_Question]:
         for metric in headlines(benchmark):
             rows = best_first(book.lookup.statistics_of(benchmark.benchmark, metric.name), metric)
             best = overall.get((benchmark.benchmark, metric.name))
-            found.append(_Question(book, names, benchmark, metric, rows, best))
+            found.append(_Question(book, palette, benchmark, metric, rows, best))
     return [question for question in found if question.rows]
 
 
@@ -280,12 +292,13 @@ def _card(question: _Question, answer: _Answer) -> Card:
     scale = book.lookup.scale(benchmark.benchmark, metric)
     first = [row for row in question.rows if row.configuration in answer.winners]
     ordered = first[:MAX_BARS] + [row for row in question.rows if row.configuration not in answer.winners]
-    drawn = bars(book.lookup, ordered, scale, dict(question.names))
+    drawn = bars(book.lookup, question.palette, ordered, scale)
     trials = [trial for row in ordered for trial in row.trials]
     found = book.evidence.cite(trials, f"verdict on {metric.title} in {benchmark.benchmark}")
     return Card(
         question=metric.title,
         benchmark=benchmark.benchmark,
+        metric=metric.name,
         href=book.href(section_anchor(benchmark.benchmark)),
         state=answer.state,
         answer=answer.answer,

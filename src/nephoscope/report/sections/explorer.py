@@ -14,6 +14,7 @@ from nephoscope.model.questions import RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, RankRow, Statistic
 from nephoscope.report.lookup import Lookup, headlines, unique
+from nephoscope.report.main.boards import main_board
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer_machines import labels_of, machines_of
 from nephoscope.report.tables.statistics import section_anchor
@@ -27,8 +28,11 @@ def explorer_data(book: Book) -> dict[str, Any] | None:
     """None when no trial is valid: then there is nothing to rank."""
     lookup = book.lookup
     boards = [board for row in lookup.study.benchmarks for m in headlines(row) if (board := _board(book, row, m))]
-    if not boards:
+    first = main_board(lookup)
+    if first is None or not boards:
         return None
+    # What a reader sees first is what the first figure is about.
+    boards.sort(key=lambda board: board["name"] != _name(first.row, first.metric))
     ranked = unique(name for board in boards for name in board["plain"])
     machines = machines_of(lookup)
     return {
@@ -49,6 +53,10 @@ def _bases(lookup: Lookup) -> list[str]:
     return sorted(unique(priced), key=lambda basis: -priced.count(basis))
 
 
+def _name(row: BenchmarkRow, metric: Metric) -> str:
+    return f"{row.benchmark}/{metric.name}"
+
+
 def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | None:
     lookup = book.lookup
     plain = lookup.statistics.get((row.benchmark, metric.name, False), {})
@@ -57,7 +65,7 @@ def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | No
     per_cpu = lookup.statistics.get((row.benchmark, metric.name, True), {})
     scale, of_cpu = lookup.scale(row.benchmark, metric), lookup.scale(row.benchmark, metric, per_cpu=True)
     return {
-        "name": f"{row.benchmark}/{metric.name}",
+        "name": _name(row, metric),
         "benchmark": row.benchmark,
         "evidence": book.href(section_anchor(row.benchmark)),
         "title": metric_title(metric),
