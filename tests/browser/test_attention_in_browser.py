@@ -1,4 +1,4 @@
-"""The main page as four sizes of study have it, at three widths, in both colours: small enough, whole, for everybody."""
+"""The main page as four sizes of study have it, at three widths and in both colours: short, whole, for everybody."""
 
 import re
 from collections.abc import Callable, Iterator

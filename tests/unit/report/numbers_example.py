@@ -62,7 +62,13 @@ def numbers(replicates: int = 6) -> AnalysedStudy:
 
 def every_chapter(replicates: int = 6) -> AnalysedStudy:
     """Two machines with volumes, by a benchmark of each chapter; machines, volumes and transfer have prices."""
-    return _study(replicates, ["m6i-small", "n2-small"], CHAPTERS, title="Two machines of two clouds", costs={"date": "2026-11-21"})
+    return _study(
+        replicates,
+        ["m6i-small", "n2-small"],
+        CHAPTERS,
+        title="Two machines of two clouds",
+        costs={"date": "2026-11-21"},
+    )
 
 
 def _study(replicates: int, names: Sequence[str], parameters: Mapping[str, Any], **words: Any) -> AnalysedStudy:

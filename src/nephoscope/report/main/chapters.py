@@ -105,9 +105,7 @@ def _chapter(
     first = boards[0]
     per_cpu = [one for one in boards if one.metric.per_cpu]
     second: Draw = lambda: (  # noqa: E731
-        chapter_figures.ranking(book, per_cpu, palette, per_cpu=True, top=chapter_figures.TOP_OF_CLOUD)
-        if key == "cpu"
-        else _course(book, rows, palette)
+        chapter_figures.ranking(book, per_cpu, palette, per_cpu=True) if key == "cpu" else _course(book, rows, palette)
     )
     known = all((board.row.benchmark, board.metric.name) in on_cards for board in boards)
     ranking: Draw = lambda: chapter_figures.ranking(book, boards, palette)  # noqa: E731
@@ -176,7 +174,7 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
         opening=_opening(book, benchmarks, ("price_leaders", "storage")),
         figures=_drawn(_cost_figures(book, board, palette)),
         table=cost_figures.table(book, board),
-        is_folded=len(book.lookup.configurations) <= FEW,
+        is_folded=True,
         more=(Link("every price with its formula", book.href("costs")),),
     )
 

@@ -11,7 +11,7 @@ from nephoscope.report.figures import theme
 from nephoscope.report.figures.dollars import money_interval
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
 from nephoscope.report.main import charts
-from nephoscope.report.main.boards import TOP, Board
+from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure, KeyEntry, Table
 from nephoscope.report.sections import costs
@@ -24,7 +24,7 @@ MAX_TRANSFERS = 8
 def per_dollar(book: Book, board: Board, palette: Palette) -> Figure | None:
     """What one unit of the main metric costs a month, cheapest first."""
     every = sorted(board.prices(book.lookup), key=lambda row: (row.usd_per_unit, row.configuration))
-    found = every[:TOP]
+    found = every[:TOP_OF_CHAPTER]
     sold = priced_quantity(board.metric.unit, found[0].usd_per_unit)
     rows: list[dict[str, Any]] = [
         {
@@ -41,7 +41,7 @@ def per_dollar(book: Book, board: Board, palette: Palette) -> Figure | None:
         for row in found
     ]
     names = [row.configuration for row in found]
-    cut = f"The cheapest {TOP} of {len(every)}; " if len(every) > TOP else ""
+    cut = f"The cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
     axis = f"$ a month per {sold.text}, lower is better"
     spoken = "; ".join(f"{row['configuration']} {row['median_text']}" for row in rows[:6])
     return book.figure(
@@ -66,10 +66,14 @@ def months(book: Book) -> Figure | None:
     every = sorted((row for row in priced if row.basis == first), key=lambda row: row.storage_share or 0, reverse=True)
     if not every:
         return None
-    found = every[:TOP]
+    found = every[:TOP_OF_CHAPTER]
     names = [row.configuration for row in found]
     rows = [part for row in found for part in _parts(row)]
-    cut = f"The {TOP} of {len(every)} with the largest share of volumes" if len(every) > TOP else "Largest share first"
+    cut = (
+        f"The {TOP_OF_CHAPTER} of {len(every)} with the largest share of volumes"
+        if len(every) > TOP_OF_CHAPTER
+        else "Largest share first"
+    )
     return book.figure(
         "Share of volumes in a month's cost",
         f"{cut}; {first} prices.",
