@@ -16,7 +16,13 @@ from nephoscope.report.figures.cloud_curves import best_curves, curves_by_cloud
 from nephoscope.report.figures.counted_metrics import Curve, curves_of
 from nephoscope.report.figures.distributions import throughput_histogram
 from nephoscope.report.figures.dollars import dollars
-from nephoscope.report.figures.network import latency_histogram, throughput_by_second, throughput_ranges
+from nephoscope.report.figures.network import (
+    Ranges,
+    latency_histogram,
+    ranges_of,
+    throughput_by_second,
+    throughput_ranges,
+)
 from nephoscope.report.figures.results import Results, Steps, all_steps, every_step, maximum, of_databases, results_of
 from nephoscope.report.figures.round_trips import round_trips
 from nephoscope.report.figures.small_and_large import small_and_large
@@ -47,8 +53,13 @@ class Ours:
     section: str
     draw: "partial[Any]"
     """Takes a `Book`, gives a figure, a table or None. Rows with equal arguments show panels of one figure."""
-    panel: str = ""
-    """Start of the title of the panel that shows it; empty: the figure as a whole."""
+    named: str = ""
+    """Start of the title of the panel that shows it, with the sources' name of a cloud; empty: the whole figure."""
+
+    @property
+    def panel(self) -> str:
+        """The same as our figures write it."""
+        return self.named.replace("GCP", "Google Cloud")
 
     @property
     def path(self) -> str:
@@ -124,7 +135,7 @@ def _2020() -> Iterator[Source]:
     def row(number: int, title: str, shows: str, ours: Ours) -> Source:
         return Source("2020", f"FIG {number}. {title}", shows, ours, editions.cr2020)
 
-    most, cpu = "maximum", "stress-ng"
+    most, cpu = "most-tpmc/tpmc", "stress-ng"
     rate, ping = "throughput", "ping"
     yield row(1, "Maximum tpmC Throughput per Cloud", "tpmC, a bar for each cloud", _best(most, BEST))
     facts = "a table: cloud, type, CPU, frequency, vCPUs, memory, disk"
@@ -204,7 +215,7 @@ def _2022() -> Iterator[Source]:
     yield row("Cross-region latency", floor, _round_trips(1, "AWS: us-east-1 and us-west-2"))
     rates = "median of mean and of largest Gbit/s, bars for each instance type"
     for cloud, pair in zip(CLOUDS, ("us-east-1", "us-east4", "eastus"), strict=True):
-        ranges = partial(_of_metric, throughput_ranges, "multi-stream", "throughput", _RANGES)
+        ranges = partial(_of_ranges, throughput_ranges, _RANGES)
         yield row(f"{cloud}: Intra-AZ throughput", rates, ranges(cloud))
         yield row(f"{cloud}: Cross-region throughput", rates, ranges(f"{cloud}: {pair}"))
     jobs = (
@@ -244,7 +255,7 @@ def _insights_2022(row: Callable[[str, str, Ours], Source]) -> Iterator[Source]:
     yield row("Top 10 instances in price-for-performance ($/TPM)", price, _dollars(same, "Overall"))
     for machine in ("m5.2xlarge", "c5n.2xlarge"):
         shows = "Gbit/s over the seconds of one run"
-        ours = _of_metric(throughput_by_second, "multi-stream", "throughput", "Throughput, second by second")
+        ours = _of_ranges(throughput_by_second, "Throughput, second by second")
         yield row(f"3/5/22 throughput test (AWS {machine})", shows, ours)
     for kind in ("General purpose", "High performance"):
         title = f"Average storage cost as a percentage of total instance cost, {kind.lower()} storage"
@@ -342,6 +353,7 @@ def _draw_dollars(key: str, book: Book) -> Figure | None:
 
 
 OfMetric = Callable[[Book, BenchmarkRow, Metric], Figure | None]
+OfRanges = Callable[[Book, BenchmarkRow, Metric, Ranges], Figure | None]
 OfSteps = Callable[[Book, Steps], Figure | None]
 
 
@@ -351,6 +363,15 @@ def _of_metric(function: OfMetric, benchmark: str, name: str, what: str, panel: 
 
 def _draw_of_metric(function: OfMetric, benchmark: str, name: str, book: Book) -> Figure | None:
     return function(book, *_metric(book, benchmark, name))
+
+
+def _of_ranges(function: OfRanges, what: str, panel: str = "") -> Ours:
+    return Ours(function, what, NETWORK, partial(_draw_of_ranges, function), panel)
+
+
+def _draw_of_ranges(function: OfRanges, book: Book) -> Figure | None:
+    row, metric = _metric(book, "multi-stream", "throughput")
+    return function(book, row, metric, ranges_of(book.lookup, row, metric))
 
 
 def _steps(function: OfSteps, what: str, section: str, panel: str) -> Ours:

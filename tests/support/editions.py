@@ -15,17 +15,10 @@ LOAD = {"system": "cockroachdb", "version": "22.1.6", "edition": "cr2018"}
 
 @cache
 def cr2018() -> AnalysedStudy:
-    """Two machines with local SSD, with and without barriers, and AWS machines with EBS."""
-    more = [
-        _aws("c5.4xlarge", "gp2"),
-        _aws("c5.4xlarge", "io1"),
-        _aws("m5.4xlarge", "gp2"),
-        _barrier_aws(),
-        _barrier_gcp(),
-    ]
-    study = study_of("cloud-report-2018", more)
+    """Two machines with local SSD, with and without barriers, and AWS machines with EBS; its search is by steps."""
+    study = study_of("cloud-report-2018")
     simulation = _simulation(study, 2018)
-    _search(simulation, "cr2018", (400, 600, 800, 1000))
+    _search(simulation, (400, 600, 800, 1000))
     simulation.add("stress-ng", "stress-ng", {"edition": "cr2018"}, _cpu)
     simulation.add(
         "throughput", "throughput", {"edition": "cr2018"}, _throughput, seconds={"throughput": 0.02}, spread=0.004
@@ -37,10 +30,10 @@ def cr2018() -> AnalysedStudy:
 
 @cache
 def cr2020() -> AnalysedStudy:
-    """26 machine types of 16 vCPU on three clouds."""
+    """26 machine types of 16 vCPU on three clouds, and network disks for the storage chapter."""
     study = study_of("cloud-report-2020")
     simulation = _simulation(study, 2020)
-    _search(simulation, "cr2020", (500, 1000, 1500, 2000))
+    simulation.add("most-tpmc", "max-warehouses", {"rule": "cloud-report-2020", "warehouses": 3000}, _most)
     simulation.add("stress-ng", "stress-ng", {"edition": "cr2020"}, _cpu)
     simulation.add("throughput", "throughput", {"edition": "cr2020"}, _throughput)
     simulation.add("ping", "ping", {"edition": "cr2020"}, _round_trip)
@@ -85,7 +78,7 @@ def small_against_large() -> AnalysedStudy:
     """Appendix II of 2022: 16 small machines against 4 large ones."""
     study = study_of("small-against-large")
     simulation = _simulation(study, 16)
-    simulation.add("tpcc-3200", "tpcc", {"edition": "cr2022", "active_warehouses": 3200}, _clusters)
+    simulation.add("tpcc-1200", "tpcc", {"edition": "cr2022", "active_warehouses": 1200}, _clusters)
     return simulation.analysed("Small against large, simulated", study)
 
 
@@ -94,22 +87,30 @@ def _simulation(study: Any, seed: int) -> Simulation:
     return Simulation(machines_of_study(study, draw), draw)
 
 
-def _search(simulation: Simulation, edition: str, steps: tuple[int, ...]) -> None:
+def _search(simulation: Simulation, steps: tuple[int, ...]) -> None:
     """Steps of more warehouses with wait times: what is driven is done, until the machine cannot."""
 
     def level(step: int, machine: Machine, metric: Metric) -> float | None:
-        passes = step <= 1700 * machine.speed if edition == "cr2020" else step <= 900 * machine.speed
-        if machine.far or not metric.headline or not passes or "barrier" in machine.name:
+        if not metric.headline or step > 900 * machine.speed or _chapters(machine) not in {"all", "database"}:
             return None
         return step * 12.7
 
     for step in steps:
-        parameters: dict[str, Any] = {"edition": edition, "active_warehouses": step}
+        parameters: dict[str, Any] = {"edition": "cr2018", "active_warehouses": step}
         simulation.add(f"tpcc-{step}", "tpcc", parameters, partial(level, step))
 
 
+def _most(machine: Machine, metric: Metric) -> float | None:
+    return 1700 * 12.6 * machine.speed if metric.headline and _chapters(machine) == "all" else None
+
+
+def _chapters(machine: Machine) -> str | None:
+    return machine.asked.labels.get("chapters")
+
+
 def _cpu(machine: Machine, metric: Metric) -> float | None:
-    return 180.0 * machine.vcpus * machine.speed if metric.headline and not _second(machine) else None
+    here = not _second(machine) or _chapters(machine) == "cpu"
+    return 180.0 * machine.vcpus * machine.speed if metric.headline and here else None
 
 
 def _coremark(machine: Machine, metric: Metric) -> float | None:
@@ -180,25 +181,8 @@ def _jobs(machine: Machine, metric: Metric) -> float | None:
 
 def _second(machine: Machine) -> bool:
     """Another configuration of the same machine, which network and CPU were measured on once."""
-    return machine.asked.database_machine.count > 1 and any(
-        machine.name.endswith(end) for end in ("-io2", "-ultra", "-gp2", "-barrier")
-    )
-
-
-def _aws(type_: str, kind: str) -> dict[str, Any]:
-    volume = {"kind": kind, "size": 500, **({"iops": 20_000} if kind == "io1" else {})}
-    machine = {"type": type_, "count": 3, "mount_options": ["nobarrier"], "volumes": [volume]}
-    return {**_place("aws", "us-east-1"), "name": f"{type_}-{kind}", "database_machine": machine}
-
-
-def _barrier_aws() -> dict[str, Any]:
-    machine = {"type": "c5d.4xlarge", "count": 3, "local_ssds": 1, "mount_options": ["barrier"]}
-    return {**_place("aws", "us-east-1"), "name": "c5d.4xlarge-barrier", "database_machine": machine}
-
-
-def _barrier_gcp() -> dict[str, Any]:
-    machine = {"type": "n1-standard-16", "count": 3, "local_ssds": 1, "mount_options": ["barrier"]}
-    return {**_place("gcp", "us-east4"), "name": "n1-standard-16-barrier", "database_machine": machine}
+    of_another_chapter = _chapters(machine) in {"storage", "database", "cpu"}
+    return of_another_chapter or machine.asked.labels.get("storage") == "high-performance"
 
 
 def _far(provider: str, here: str, there: str, type_: str) -> dict[str, Any]:

@@ -66,6 +66,7 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
+from nephoscope.model.usable import worst_first
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
@@ -208,6 +209,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         within=within_of(measurements),
         steal=list(findings.steal),
         delivered=delivered,
+        lost=[] if inputs.source is not None else worst_first(findings.usable),
         raw_files=ordered(inputs.raw_files, RawFileRow),
         judged_again=inputs.judged_again,
         bounds=bounds_of(trials, inputs.resources, inputs.machines),

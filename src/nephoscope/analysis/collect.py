@@ -33,6 +33,7 @@ from nephoscope.model.records import (
 )
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, RawFileRow, TrialRow, TrialState
 from nephoscope.model.subjects import Subject, subject_by_name
+from nephoscope.model.words import NOBODY_MEASURED, SIMULATED
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
 from nephoscope.store.attempt import Attempt
@@ -43,7 +44,7 @@ from nephoscope.study.model import Study
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
 """Failures that mean that a benchmark could not even start on this machine."""
 
-TABLES_VERSION = 12
+TABLES_VERSION = 13
 """Rises when an analysis of the same trials would hold other tables."""
 
 Metrics = Mapping[str, Mapping[str, Metric]]
@@ -122,7 +123,7 @@ def collect(
     keys = machine_keys([_sighting(intent, attempt) for intent, attempt in begun])
     trials |= {trial: trials[trial].model_copy(update={"machine": key}) for trial, key in keys.items()}
     return StudyInputs(
-        study=study,
+        study=_as_simulated(study) if plan.simulated else study,
         study_toml=folder.study_text(),
         plan=plan,
         nephoscope_version=version,
@@ -162,6 +163,12 @@ def collect(
         judged_again=again.disturbance if again else None,
         inputs_digest=digest_before,
     )
+
+
+def _as_simulated(study: Study) -> Study:
+    """A rehearsal says in its title and first paragraph what it is."""
+    title = f"{SIMULATED}: {study.title or study.name}"
+    return study.model_copy(update={"title": title, "description": f"{NOBODY_MEASURED}\n\n{study.description}".strip()})
 
 
 def digest(folder: ResultsFolder) -> str:

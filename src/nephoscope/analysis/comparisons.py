@@ -16,7 +16,7 @@ from scipy import special  # type: ignore[import-untyped]
 from nephoscope.analysis.boards import Board
 from nephoscope.analysis.units import scope_of_cells
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import Comparison, ComparisonVerdict
+from nephoscope.model.rows import MIN_EXTRAPOLATED, Comparison, ComparisonVerdict
 from nephoscope.stats.decide import (
     ALPHA,
     POWER,
@@ -36,8 +36,6 @@ Row = TypeVar("Row", bound=Comparison)
 MAX_UNDECIDABLE = 24
 """Up to this many configurations, pairs with too few values for any claim also get rows, and every undecided pair an
 estimate of how many replicates would decide it."""
-MIN_EXTRAPOLATED = 4
-"""With fewer values of a configuration, their spread says nothing about how many replicates would decide a pair."""
 MAX_PAIRS = 20_000
 """Pairs of all leaderboards together that get rows; with more, only those of headline metrics do."""
 

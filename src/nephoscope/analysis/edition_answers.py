@@ -1,6 +1,7 @@
 """How two studies answer the same questions, and what differs between them that no study file declares."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from nephoscope.analysis.matching import Counterparts
 from nephoscope.model.analysed import AnalysedStudy
@@ -13,6 +14,7 @@ MAX_DIFFERENCES = 30
 _OF_A_RUN = frozenset({"port", "cluster_name"})
 """Settings that differ from run to run, as paths do."""
 _DECIDED = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.TIE}
+_Asked = TypeVar("_Asked", BestRow, ContrastRow)
 _Titles = Mapping[tuple[str, str], str]
 
 
@@ -28,36 +30,41 @@ def best_changes(
         titles: of metrics.
         basis: of the prices.
     """
-    old = {_board(row): row for row in before.best}
-    found = []
-    for row in after.best:
-        was = old.get(_board(row))
-        if was is None or row.benchmark not in benchmarks or not _shown(row, basis):
-            continue
-        found.append(
-            BestChange(
-                benchmark=row.benchmark,
-                metric=row.metric,
-                title=titles.get((row.benchmark, row.metric)) or row.metric,
-                view=row.view,
-                basis=row.basis,
-                scope=row.scope,
-                before=[*was.best, *was.open],
-                after=[*row.best, *row.open],
-                of_before=was.of,
-                of_after=row.of,
-                outcome=_best_outcome([*was.best, *was.open], [*row.best, *row.open]),
-            )
+    return [
+        BestChange(
+            benchmark=row.benchmark,
+            metric=row.metric,
+            title=titles.get((row.benchmark, row.metric)) or row.metric,
+            view=row.view,
+            basis=row.basis,
+            scope=row.scope,
+            before=[*was.best, *was.open],
+            after=[*row.best, *row.open],
+            of_before=was.of,
+            of_after=row.of,
+            outcome=_best_outcome([*was.best, *was.open], [*row.best, *row.open]),
         )
-    return found
+        for was, row in _in_both(before.best, after.best, _board, benchmarks, basis)
+    ]
 
 
 def _board(row: BestRow) -> tuple[str | None, ...]:
     return row.benchmark, row.metric, row.view, row.basis, row.scope
 
 
-def _shown(row: BestRow | ContrastRow, basis: str) -> bool:
-    return row.view == "plain" or (row.view == "per dollar" and row.basis == basis)
+def _in_both(
+    before: Sequence[_Asked],
+    after: Sequence[_Asked],
+    key: Callable[[_Asked], tuple[str | None, ...]],
+    benchmarks: Collection[str],
+    basis: str,
+) -> Iterator[tuple[_Asked, _Asked]]:
+    """Answers of both studies to the same question, as measured or per dollar, in the order of the later study."""
+    old = {key(row): row for row in before}
+    for row in after:
+        shown = row.view == "plain" or (row.view == "per dollar" and row.basis == basis)
+        if shown and row.benchmark in benchmarks and key(row) in old:
+            yield old[key(row)], row
 
 
 def _best_outcome(before: Sequence[str], after: Sequence[str]) -> AnswerChange:
@@ -70,34 +77,28 @@ def contrast_changes(
     before: AnalysedStudy, after: AnalysedStudy, benchmarks: Collection[str], titles: _Titles, basis: str
 ) -> list[ContrastChange]:
     """A row for each contrast, as measured and per dollar, that both studies answer; arguments of `best_changes`."""
-    old = {_question(row): row for row in before.contrasts}
-    found = []
-    for row in after.contrasts:
-        was = old.get(_question(row))
-        if was is None or row.benchmark not in benchmarks or not _shown(row, basis):
-            continue
-        found.append(
-            ContrastChange(
-                question=row.question,
-                left=row.left,
-                right=row.right,
-                benchmark=row.benchmark,
-                metric=row.metric,
-                title=titles.get((row.benchmark, row.metric)) or row.metric,
-                view=row.view,
-                basis=row.basis,
-                ratio_before=was.ratio,
-                low_before=was.low,
-                high_before=was.high,
-                verdict_before=was.verdict,
-                ratio_after=row.ratio,
-                low_after=row.low,
-                high_after=row.high,
-                verdict_after=row.verdict,
-                outcome=_contrast_outcome(was.verdict, row.verdict),
-            )
+    return [
+        ContrastChange(
+            question=row.question,
+            left=row.left,
+            right=row.right,
+            benchmark=row.benchmark,
+            metric=row.metric,
+            title=titles.get((row.benchmark, row.metric)) or row.metric,
+            view=row.view,
+            basis=row.basis,
+            ratio_before=was.ratio,
+            low_before=was.low,
+            high_before=was.high,
+            verdict_before=was.verdict,
+            ratio_after=row.ratio,
+            low_after=row.low,
+            high_after=row.high,
+            verdict_after=row.verdict,
+            outcome=_contrast_outcome(was.verdict, row.verdict),
         )
-    return found
+        for was, row in _in_both(before.contrasts, after.contrasts, _question, benchmarks, basis)
+    ]
 
 
 def _question(row: ContrastRow) -> tuple[str | None, ...]:

@@ -159,10 +159,10 @@ def _row(pair: _Pair, family: _Family, before: AnalysedStudy, after: AnalysedStu
     fields = family.fields([pair])
     was, is_now = _month(before, pair.names.before, basis), _month(after, pair.names.after, basis)
     price_ratio = is_now / was if was and is_now else None
-    per_dollar: RatioInterval | None = None
+    cost: RatioInterval | None = None
     sold = price_ratio is not None and fields["direction"] is Direction.HIGHER
     if sold and price_ratio and fields["low"] is not None:
-        per_dollar = RatioInterval(fields["low"] / price_ratio, fields["high"] / price_ratio, 1 - family.alpha)
+        cost = RatioInterval(price_ratio / fields["high"], price_ratio / fields["low"], 1 - family.alpha)
     return EditionRow(
         **fields,
         configuration=pair.names.after,
@@ -171,10 +171,10 @@ def _row(pair: _Pair, family: _Family, before: AnalysedStudy, after: AnalysedStu
         month_before_usd=was,
         month_after_usd=is_now,
         price_ratio=price_ratio,
-        dollar_ratio=fields["ratio"] / price_ratio if sold and price_ratio else None,
-        dollar_low=per_dollar.low if per_dollar else None,
-        dollar_high=per_dollar.high if per_dollar else None,
-        dollar_verdict=family.verdict(per_dollar, Direction.HIGHER) if sold else None,
+        cost_ratio=price_ratio / fields["ratio"] if sold and price_ratio else None,
+        cost_low=cost.low if cost else None,
+        cost_high=cost.high if cost else None,
+        cost_verdict=family.verdict(cost, Direction.LOWER) if sold else None,
     )
 
 

@@ -16,7 +16,7 @@ from nephoscope.analysis.costs import costs_of, day_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.price_performance import priced_boards
 from nephoscope.analysis.units import counted_cells
-from nephoscope.model.looks import Look, QuestionAtLook
+from nephoscope.model.looks import RULE, Look, QuestionAtLook
 from nephoscope.model.rows import TrialRow
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.sequential import FIRST_LOOK, Stage, look_at_contrast, look_for_best, references
@@ -59,9 +59,13 @@ def replayed(inputs: StudyInputs, looks: Sequence[Look]) -> list[Look]:
     """Stored looks made again, each from the trials that it names and from the looks made again before it.
 
     A trial whose numbers are no longer used, as it was repeated since, is missing; the digest of the look differs then.
+    A look of an earlier rule stands as it was stored.
     """
     made: list[Look] = []
     for look in looks:
+        if look.rule != RULE:
+            made.append(look)
+            continue
         named = set(look.trials)
         seen = [row for row in inputs.trials if row.counts and _used(row) in named]
         made.append(_look(inputs, seen, look.block, made, last=look.last))
@@ -97,6 +101,7 @@ def _look(
     planned = {name: sorted(found) for name, found in sorted(_planned(inputs).items())}
     measured = _needed(questions, planned, _silent(values, boards)) if block < last else {}
     return Look(
+        rule=RULE,
         block=block,
         last=last,
         level=level,

@@ -46,17 +46,19 @@ def usable_cells(
 def _unusable(
     rows: Sequence[TrialRow], verdicts: Mapping[str, Sequence[Verdict]], where: Circumstances | None
 ) -> list[Unusable]:
-    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    groups: dict[tuple[str, str, str | None], list[str]] = defaultdict(list)
     for row in rows:
         if row.counts:
             continue
         repair = repair_of(verdicts.get(row.trial, ()), where) if row.state == "finished" and where else None
         if repair is None:
-            then = "" if row.state == "running" else f"Continue: `{RUN}`."
-            groups[_WHY.get(row.state, row.state), then].append(row.trial)
+            then = ("", None) if row.state == "running" else ("Continue", RUN)
+            groups[_WHY.get(row.state, row.state), *then].append(row.trial)
         else:
-            groups[_said(repair, row), _how(repair)].append(row.trial)
-    return [Unusable(trials=ids, why=why, repair=how) for (why, how), ids in groups.items()]
+            groups[_said(repair, row), *_how(repair)].append(row.trial)
+    return [
+        Unusable(trials=ids, why=why, advice=advice, command=command) for (why, advice, command), ids in groups.items()
+    ]
 
 
 def _said(repair: Repair, row: TrialRow) -> str:
@@ -66,14 +68,14 @@ def _said(repair: Repair, row: TrialRow) -> str:
     return f"{kind} {' and '.join(repair.checks)}"
 
 
-def _how(repair: Repair) -> str:
-    """What to do, with the command if a repeat can help."""
+def _how(repair: Repair) -> tuple[str, str | None]:
+    """What to do, and the command if a repeat can help."""
     command = f"{RUN} --retry-refused" + "".join(f" --check {name}" for name in repair.checks)
     if repair.repeat:
-        return f"Repeat: `{command}`."
+        return "Repeat", command
     advice = f" {repair.advice}." if repair.advice else ""
     if repair.on_request:
-        return f"{repair.advice}; then repeat: `{command}`."
+        return f"{repair.advice}; then repeat", command
     if repair.cause is Cause.OUTCOME:
-        return f"A repeat would select results: {repair.why}.{advice}"
-    return f"It is never repeated: {repair.why}.{advice}"
+        return f"A repeat would select results: {repair.why}.{advice}", None
+    return f"It is never repeated: {repair.why}.{advice}", None

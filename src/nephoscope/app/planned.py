@@ -11,10 +11,6 @@ ROW_HEADERS = ("#", "block", "configuration", "benchmark", "replicate", "takes",
 _UNKNOWN = "-"
 _MAX_REASONS = 3
 """Names, and reasons for no price, that one line holds."""
-FULL_BLOCKS = 3
-"""Blocks that are always measured in full."""
-LATER_SHARE = 0.17
-"""Of the trials of later blocks: what simulated studies needed, see docs/concepts/statistics.md."""
 
 
 def in_one_line(plan: Plan) -> str:
@@ -40,29 +36,7 @@ def summary(plan: Plan) -> Iterator[str]:
     without = f", less {missing:,} that do not apply" if missing else ""
     yield f"{counted(len(intents), 'trial')}: {product}{without}"
     yield f"about {duration(plan.expected_duration_s)}, one trial after another; {_price(plan)}"
-    if plan.stop == "decided":
-        yield _expected(plan)
     yield f"machines at once: {max(map(_machines, intents), default=0)} (times --max-clusters)"
-
-
-def _expected(plan: Plan) -> str:
-    """The bill of a study that stops by itself, beside the full one."""
-    full = [trial for trial in plan.trials if trial.intent.block <= FULL_BLOCKS]
-    rest = [trial for trial in plan.trials if trial.intent.block > FULL_BLOCKS]
-
-    def expected(values: list[float], later: list[float]) -> float:
-        return sum(values) + LATER_SHARE * sum(later)
-
-    trials = round(len(full) + LATER_SHARE * len(rest))
-    time_s = expected([one.expected_duration_s for one in full], [one.expected_duration_s for one in rest])
-    price = "not priced"
-    if plan.price_usd is not None:
-        price = dollars(expected([one.price_usd or 0 for one in full], [one.price_usd or 0 for one in rest]))
-    return (
-        f'that is the most; stop = "decided" is expected to measure about {counted(trials, "trial")} in '
-        f"{duration(time_s)}, {price}: {FULL_BLOCKS} blocks in full and {LATER_SHARE * 100:.0f} % of the others, as "
-        "for the CPUs of three clouds; the closer your best configurations, the more"
-    )
 
 
 def groups(plan: Plan) -> Iterator[tuple[str, ...]]:

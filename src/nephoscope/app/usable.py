@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nephoscope.model.usable import WAITING, UsableCell, sentence
+from nephoscope.model.usable import WAITING, UsableCell, sentence, worst_first
 
 MAX_LINES = 10
 
@@ -24,7 +24,7 @@ def _without_waiting(cell: UsableCell) -> UsableCell:
 
 
 def _repairs(cells: Sequence[UsableCell], folder: str) -> list[str]:
-    lost = sorted((cell for cell in cells if cell.unusable), key=lambda cell: cell.usable / cell.planned)
+    lost = worst_first(cells)
     more = len(lost) - MAX_LINES
     last = [f"{more:,} more cells lost trials: see the report"] if more > 0 else []
     return [*(sentence(cell, folder) for cell in lost[:MAX_LINES]), *last]

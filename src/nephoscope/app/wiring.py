@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from nephoscope.providers.base import Provider
     from nephoscope.providers.cloud.provider import Cloud
     from nephoscope.run.world import Listener, World
+    from nephoscope.store.folder import ResultsFolder
+    from nephoscope.study.model import Study
 
 
 def load_program() -> str:
@@ -137,10 +139,10 @@ def _cockroachdb() -> "Database":
 
 
 def _aerospike() -> "Database":
-    from nephoscope.benchmarks.storage.raw_device import require_unused
+    from nephoscope.benchmarks.storage.raw_device import raw_device_of
     from nephoscope.databases.aerospike.database import AerospikeDatabase
 
-    return AerospikeDatabase(require_unused)
+    return AerospikeDatabase(raw_device_of)
 
 
 def _fake_database() -> "Database":
@@ -175,6 +177,16 @@ def real_world(listener: "Listener") -> "World":
         load_program=load_program(),
         version=nephoscope.__version__,
     )
+
+
+def world_of(folder: "ResultsFolder", study: "Study", listener: "Listener") -> "World":
+    """The world in which a folder's plan is run: simulated for a rehearsal, else the real one."""
+    if not folder.plan().simulated:
+        return real_world(listener)
+    from nephoscope.app.rehearsal.world import rehearsed_world
+    from nephoscope.run.clock import SystemClock
+
+    return rehearsed_world(listener, folder, study, SystemClock().unix_ms())
 
 
 def real_providers() -> "Mapping[str, Provider]":

@@ -17,6 +17,9 @@ from nephoscope.providers.base import Cluster
 RawOutput = Mapping[str, bytes]
 """Name of a raw file (`fio-random-read.stdout`) -> its bytes, verbatim."""
 
+VOLUME = "volume"
+"""What a benchmark or a database calls the first raw disk that nephoscope created with the machine."""
+
 
 @dataclass(frozen=True)
 class Needs:
@@ -26,6 +29,8 @@ class Needs:
     users: Callable[[Cluster], Sequence[MachineHandle]] = lambda cluster: cluster.database[:1]
     """The machines of a cluster on which the tools must be installed."""
     disk_bytes: int = 0
+    raw_device: str | None = None
+    """A device without a filesystem: 'volume' for the one that nephoscope created with the machine, or its path."""
     machines: int = 1
     """Minimum number of machines in a cluster; a plan leaves out configurations with fewer."""
 

@@ -4,7 +4,7 @@
 so there an expectation is broken when no machine meets it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from nephoscope.checks.thresholds import CLOCK_OFFSET, MEMORY_MISSING, QUOTA_OFF
 from nephoscope.checks.verdicts import invalid, over_machines, unknown, valid
@@ -45,15 +45,18 @@ def as_expected(check: str, evidence: Evidence, judge: Callable[[Facts], tuple[b
 
 
 class CpuCount:
-    """The affinity mask in force, before and after."""
+    """The affinity mask in force, before and after, and the CPUs of the machine itself."""
 
     name = "cpu-count"
-    text = "Rejects a trial whose processes could use more or fewer CPUs than the configuration requests."
+    text = (
+        "Rejects a trial whose processes could use more or fewer CPUs than the configuration requests, or whose "
+        "machines do not have the requested `cores` with `threads_per_core` each."
+    )
 
     def __call__(self, evidence: Evidence) -> Verdict:
         """Compares the allowed CPUs with the machine's mask and the requested number."""
         looks = [self._look(evidence, *look) for look in _looks(evidence)]
-        verdict = over_machines(self.name, looks, _NO_FACTS)
+        verdict = over_machines(self.name, [*looks, *self._ordered(evidence)], _NO_FACTS)
         asked = evidence.expected.cpus
         if verdict.verdict is not VerdictKind.VALID or asked == "all":
             return verdict
@@ -61,6 +64,26 @@ class CpuCount:
         if asked not in counts:
             return invalid(self.name, f"{asked} CPUs were requested, but {_numbers(counts)} are allowed")
         return verdict
+
+    def _ordered(self, evidence: Evidence) -> Iterator[Verdict]:
+        """Of each database machine, if the study requests cores or threads: it has the product of both as CPUs."""
+        asked = evidence.expected
+        if asked.cores is None and asked.threads_per_core is None:
+            return
+        machines = evidence.facts_before.keys()
+        for machine in sorted((machines - {*evidence.load_machines}) or machines):
+            facts = evidence.facts_before[machine]
+            threads = asked.threads_per_core or facts.threads_per_core
+            if facts.cpus_online is None or threads is None or facts.threads_per_core is None:
+                yield unknown(self.name, f"{machine}: the machine does not report its CPUs and their threads per core")
+                continue
+            cores = asked.cores or facts.cpus_online // facts.threads_per_core
+            wanted = f"{cores} cores with {threads} thread{'s' if threads > 1 else ''} each"
+            if facts.cpus_online != cores * threads or facts.threads_per_core != threads:
+                has = f"{facts.cpus_online} CPUs, {facts.threads_per_core} per core"
+                yield invalid(self.name, f"{machine}: has {has}, but {wanted} were requested")
+            else:
+                yield valid(self.name, f"{machine}: {wanted}")
 
     def _look(self, evidence: Evidence, machine: str, when: str, facts: Facts) -> Verdict:
         mask = evidence.measured_cpus.get(machine)

@@ -21,12 +21,12 @@ class Told:
     words: dict[str, str]
 
 
-def told(row: BestRow, *, title: str = "{title}", value: str = "") -> Told:
+def told(row: BestRow, *, best: str = "best {title}", value: str = "") -> Told:
     """The answer as sentences, without a capital at their start.
 
     Args:
         row: the answer.
-        title: part of a template that names the metric; the caller gives its words.
+        best: part of a template that names what is asked for; the caller gives the words of its title.
         value: part of a template that is added to the only winner, as ": {median:quantity:s}".
     """
     numbers: dict[str, float] = {
@@ -38,23 +38,23 @@ def told(row: BestRow, *, title: str = "{title}", value: str = "") -> Told:
     }
     words = {"names": enumeration(row.best), "open_names": enumeration(row.open), "close": enumeration(row.close)}
     words["reason"] = row.reason[:1].upper() + row.reason[1:]
-    return Told(_answer(row, title, value) + _besides(row, numbers), numbers, words)
+    return Told(_answer(row, best, value) + _besides(row, numbers), numbers, words)
 
 
-def _answer(row: BestRow, title: str, value: str) -> str:
+def _answer(row: BestRow, best: str, value: str) -> str:
     if row.method == "none":
         reason = "each was measured once" if row.n_most == 1 else "too few of them were measured more than once"
-        return f"which of {{of:count}} configurations has the best {title} cannot be decided: {reason}."
+        return f"which of {{of:count}} configurations has the {best} cannot be decided: {reason}."
     if len(row.best) == 1 and row.excluded:
         close = ", but {close} " + plural(len(row.close), "is", "are") + " within ±{margin:limit} % of it"
-        others = f"{{names}} has the best {title} of {{of:count}} configurations{value} {RATE}"
+        others = f"{{names}} has the {best} of {{of:count}} configurations{value} {RATE}"
         return others + (close if row.close else "") + "."
     if not row.excluded:
         why = "no difference is certain" + (" both as delivered and in quiet trials" if row.reason else "")
-        return f"any of {{of:count}} configurations may have the best {title} {RATE}: {why}."
+        return f"any of {{of:count}} configurations may have the {best} {RATE}: {why}."
     which = ": {names};" if len(row.best) <= MAX_NAMED else ";"
     return (
-        f"one of {{left:count}} configurations has the best {title}{which} the other "
+        f"one of {{left:count}} configurations has the {best}{which} the other "
         + plural(row.excluded, "one is", "{excluded:count} are")
         + f" certainly worse {RATE}."
     )

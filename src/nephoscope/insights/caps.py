@@ -9,6 +9,7 @@ from nephoscope.insights.base import Findings
 from nephoscope.insights.words import say
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight
+from nephoscope.model.words import provider_name
 from nephoscope.stats.plateau import Cap, caps
 
 NAME = "caps"
@@ -60,6 +61,6 @@ def _told(findings: Findings, benchmark: str, metric: Metric, provider: str, cap
         ),
         benchmark=benchmark,
         metric=f"{findings.title(benchmark, metric.name)} in {benchmark}",
-        provider=provider,
+        provider=provider_name(provider),
         types=", ".join(cap.types),
     )

@@ -27,17 +27,19 @@ def contrasts(findings: Findings) -> list[Insight]:
 
 
 def sentence(
-    findings: Findings, row: ContrastRow, rule: str, ending: str | None = None, as_measured: float | None = None
+    findings: Findings, stored: ContrastRow, rule: str, ending: str | None = None, as_measured: float | None = None
 ) -> Insight:
     """'tpcc: volume kind, io2 against gp3: 1.21× the New-Orders (95 % interval …), in 20 of 23 pairs (error rate 5 %)'.
 
     Args:
         findings: for the title of the metric.
-        row: the answer.
+        stored: the answer.
         rule: the rule that speaks.
         ending: part of a template that is added where better or worse is certain; default: nothing.
-        as_measured: the ratio of the plain values, to add to one per dollar.
+        as_measured: the ratio of the plain values, to add to one of costs.
     """
+    of_costs = stored.view == "per dollar"
+    row = stored.as_costs() if of_costs else stored
     numbers: dict[str, float] = {
         "ratio": row.ratio,
         "alpha": 100 * row.alpha,
@@ -52,12 +54,13 @@ def sentence(
     template = (
         "{benchmark_name}"
         + ("" if row.basis is None else ", {basis} prices")
-        + ": {question}, {left} against {right}: {ratio:ratio} \N{MULTIPLICATION SIGN} the {title}"
+        + ": {question}, {left} against {right}: {ratio:ratio} \N{MULTIPLICATION SIGN} the "
+        + ("cost of the same {title}" if of_costs else "{title}")
         + interval
     )
     if as_measured is not None:
         numbers["speed"] = as_measured
-        template += " and {speed:ratio} \N{MULTIPLICATION SIGN} as measured"
+        template += " and {speed:ratio} \N{MULTIPLICATION SIGN} as much of it"
     if row.pairs > 1:
         template += ", in {agreeing:count} of {pairs:count} " + plural(row.pairs, "pair") + " on that side of equality"
     told = say(
@@ -73,7 +76,7 @@ def sentence(
         right=row.right,
         basis=row.basis or "",
         reason=row.reason,
-        title=findings.title(row.benchmark, row.metric) + ("" if row.view == "plain" else f" {row.view}"),
+        title=findings.title(row.benchmark, row.metric) + (" per CPU" if row.view == "per CPU" else ""),
     )
     return cautioned(told, findings)
 

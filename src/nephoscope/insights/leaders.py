@@ -10,6 +10,7 @@ from nephoscope.insights.words import say
 from nephoscope.model.questions import BestRow, View
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight
+from nephoscope.model.words import scope_name
 
 NAME = "leaders"
 MIN_COMPETING = 3
@@ -57,7 +58,7 @@ def _within(rows: Sequence[BestRow], metric: Metric, kind: str, view: View) -> I
         key = "abcdefghijklmnopqrstuvwxyz"[place % 26] * (1 + place // 26)
         answer, more, named = short(row, key)
         numbers |= more
-        words |= {f"scope_{key}": row.scope.partition(": ")[2], **named}
+        words |= {f"scope_{key}": scope_name(row.scope), **named}
         parts.append(f"{{scope_{key}}}: {answer}")
     numbers["scopes"] = len(rows)
     return say(

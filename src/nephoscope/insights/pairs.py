@@ -6,7 +6,7 @@ from nephoscope.insights.base import Findings
 from nephoscope.insights.effort import effort_words, more_replicates
 from nephoscope.insights.words import plural, say
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight
+from nephoscope.model.rows import MAX_TIMES_MORE, Comparison, ComparisonVerdict, Insight
 from nephoscope.stats.decide import ALPHA, POWER
 
 _OPPOSITE = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
@@ -69,8 +69,13 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
             "with a ratio of {ratio:ratio} (" + INTERVAL + "): the interval includes equality, but is not entirely "
             "within ±{margin:limit} %."
         )
-    if comparison.more_replicates_needed is not None:
-        more = comparison.more_replicates_needed
+    if comparison.is_hardly_decidable:
+        numbers["times"] = MAX_TIMES_MORE
+        template += (
+            " More replicates will hardly decide it: it would take over {times:count} times as many as were measured."
+        )
+    if comparison.more_to_measure is not None:
+        more = comparison.more_to_measure
         effort = more_replicates(findings, comparison.benchmark, (comparison.left, comparison.right), more)
         numbers |= {"more": more, "power": 100 * POWER} | effort
         cost = effort_words(effort)

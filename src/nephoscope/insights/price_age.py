@@ -24,7 +24,7 @@ def price_age(findings: Findings) -> list[Insight]:
             "The prices of {old:count} of {all:count} "
             + plural(len({row.configuration for _, row in aged}), "configuration")
             + " were more than {limit:limit} days old on the day of the study; the oldest, for {name}, is from {date} "
-            "({days:count} days). Rankings per dollar hold only for these prices: enter newer ones to see what "
+            "({days:count} days). Rankings by cost hold only for these prices: enter newer ones to see what "
             "changes.",
             numbers={
                 "old": len(names),

@@ -1,4 +1,4 @@
-"""Which configuration gives most per dollar on each price basis, and whether that is certain."""
+"""Which configuration costs least for what it does on each price basis, and whether that is certain."""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import told
@@ -12,7 +12,7 @@ NAME = "price_leaders"
 
 
 def price_leaders(findings: Findings) -> list[Insight]:
-    """One sentence for each leaderboard per dollar with at least two configurations."""
+    """One sentence for each leaderboard of costs with at least two configurations."""
     boards: dict[tuple[str, str, str], list[PricePerformance]] = {}
     for row in findings.price_performance:
         boards.setdefault((row.benchmark, row.metric, row.basis), []).append(row)
@@ -22,7 +22,9 @@ def price_leaders(findings: Findings) -> list[Insight]:
 def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
     best = min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
     row = findings.best_of(best.benchmark, best.metric, view="per dollar", basis=best.basis)
-    sold = priced_quantity(best.unit, best.usd_per_unit)
+    sold = priced_quantity(
+        best.unit, min(row.usd_per_unit for row in findings.price_performance if row.unit == best.unit)
+    )
     numbers: dict[str, float] = {
         "usd": sold.size * best.usd_per_unit,
         "quantity": sold.count,
@@ -34,7 +36,7 @@ def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
     }
     certainty, words, delivered = "", {}, ""
     if row is not None:
-        answer = told(row, title="{title} per dollar")
+        answer = told(row, best="lowest cost of {title}")
         certainty, words = f" {answer.template[0].upper()}{answer.template[1:]}", answer.words
         numbers |= answer.numbers
         delivered = "as delivered " if row.reason else ""

@@ -3,7 +3,7 @@
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import say
 from nephoscope.model.rows import Insight
-from nephoscope.model.usable import UsableCell
+from nephoscope.model.usable import UsableCell, worst_first
 
 NAME = "usable"
 MAX_CELLS = 5
@@ -15,10 +15,9 @@ def usable(findings: Findings) -> list[Insight]:
 
     Silent where all can be used, and for imports, which nobody here can repeat.
     """
-    lost = [cell for cell in findings.usable if cell.unusable]
+    lost = worst_first(findings.usable)
     if findings.imported or not lost:
         return []
-    worst = sorted(lost, key=lambda cell: (cell.usable / cell.planned, cell.benchmark, cell.configuration))
     numbers = {
         "usable": sum(cell.usable for cell in findings.usable),
         "planned": sum(cell.planned for cell in findings.usable),
@@ -31,7 +30,7 @@ def usable(findings: Findings) -> list[Insight]:
     trials = [trial for cell in lost for group in cell.unusable for trial in group.trials]
     return [
         say(NAME, "warning", template, numbers=numbers, trials=trials),
-        *(_cell(cell) for cell in worst[:MAX_CELLS]),
+        *(_cell(cell) for cell in lost[:MAX_CELLS]),
     ]
 
 

@@ -128,5 +128,7 @@ class MachineHandle:
     """A folder of the machine, on the disk to measure."""
     more_data_dirs: tuple[str, ...] = ()
     """With several separate disks: one folder on each of the others."""
+    raw_devices: tuple[str, ...] = ()
+    """Disks without a filesystem that were created with the machine, so that nobody's data are on them."""
     group: str = ""
     """If it is a part of a machine: the folder of the control group of all parts."""

@@ -37,6 +37,7 @@ from nephoscope.model.rows import (
     WanFloor,
     WithinRow,
 )
+from nephoscope.model.usable import UsableCell
 
 
 class Levels(Frozen):
@@ -113,6 +114,9 @@ class AnalysedStudy(Frozen):
     steal: list[StealRow] = []
     delivered: list[DeliveredRow] = []
     raw_files: list[RawFileRow] = []
+    lost: list[UsableCell] = Field(
+        default=[], description="cells with trials that cannot be used, the worst first; empty for imports"
+    )
     judged_again: Disturbance | None = Field(
         default=None, description="stored steal was judged again like this; None: as when the trials ran"
     )

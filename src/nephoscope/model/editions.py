@@ -49,10 +49,12 @@ class EditionRow(EditionCard):
     month_before_usd: float | None
     month_after_usd: float | None
     price_ratio: float | None
-    dollar_ratio: float | None = Field(description="of performance per dollar")
-    dollar_low: float | None
-    dollar_high: float | None
-    dollar_verdict: ComparisonVerdict | None
+    cost_ratio: float | None = Field(
+        description="of what a unit of the metric costs: price / performance; None: no price, or less is better"
+    )
+    cost_low: float | None
+    cost_high: float | None
+    cost_verdict: ComparisonVerdict | None = Field(description="better: a unit costs less than before")
 
 
 class BestChange(Frozen):
@@ -91,6 +93,14 @@ class ContrastChange(Frozen):
     high_after: float | None
     verdict_after: ComparisonVerdict
     outcome: AnswerChange
+
+    def as_costs(self) -> "ContrastChange":
+        """An answer of the view per dollar with ratios of what a unit costs, left / right; verdicts stay."""
+        ends = {"low_before": self.high_before, "high_before": self.low_before}
+        ends |= {"low_after": self.high_after, "high_after": self.low_after}
+        inverse = {name: None if end is None else 1 / end for name, end in ends.items()}
+        ratios = {"ratio_before": 1 / self.ratio_before, "ratio_after": 1 / self.ratio_after}
+        return self.model_copy(update={**ratios, **inverse})
 
 
 class LeftOut(Frozen):

@@ -10,6 +10,8 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.questions import View
 from nephoscope.model.records import PlannedTrial
 
+RULE = 2
+"""Of the looks that are taken now: 1 weighed the spread of dropped configurations as any other."""
 QuestionState = Literal["open", "decided", "tie", "out of reach", "undecided"]
 OUTCOMES: Mapping[QuestionState, str] = {
     "decided": "decided",
@@ -51,6 +53,11 @@ class Look(Frozen):
     """
 
     schema_: Literal["nephoscope/look/1"] = Field(default="nephoscope/look/1", alias="schema")
+    rule: int = Field(
+        default=1,
+        ge=1,
+        description="number of the rule that took it: a look of an earlier rule stands, and is not checked",
+    )
     block: int = Field(ge=1, description="the last block that it saw")
     last: int = Field(ge=1, description="the last block of the plan")
     level: float = Field(description="two-sided level of every test of this look")

@@ -9,6 +9,8 @@ MIN_USD = 0.1
 COUNTS = (1, 1_000, 1_000_000, 1_000_000_000)
 _BASES = {"bit/s": (1e9, "Gbit/s"), "B/s": (float(MIB), "MiB/s")}
 """Units that people name by a multiple."""
+_RATES = ("/s", "/min")
+"""Nobody counts single ones of these."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,13 @@ class PricedQuantity:
 
 
 def priced_quantity(unit: str, cheapest_usd_per_unit: float) -> PricedQuantity:
-    """The smallest quantity for which the cheapest offer costs at least ten cents."""
+    """The smallest quantity for which the cheapest offer costs at least ten cents; of a rate at least 1,000 a second.
+
+    Call it with the cheapest of all offers in a unit, so that a report has one quantity for each unit.
+    """
     base, label = _BASES.get(unit, (1.0, unit))
-    fits = (count for count in COUNTS if count * base * cheapest_usd_per_unit >= MIN_USD)
+    least = COUNTS[1] if base == 1 and label.endswith(_RATES) else COUNTS[0]
+    fits = (count for count in COUNTS if count >= least and count * base * cheapest_usd_per_unit >= MIN_USD)
     count = next(fits, COUNTS[-1])
     plain = {"1": "", "1/s": "/s", "1/min": "/min"}
     return PricedQuantity(count, plain.get(label, f" {label}"), count * base)

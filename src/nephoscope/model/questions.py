@@ -90,6 +90,12 @@ class ContrastRow(Frozen):
     )
     note: str = Field(default="", description="what steal rejected, if that is over 10 % of a side's trials")
 
+    def as_costs(self) -> "ContrastRow":
+        """An answer of the view per dollar with ratios of what a unit costs, left / right; the verdict stays."""
+        ends = {"low": self.high, "high": self.low}
+        inverse = {name: None if end is None else 1 / end for name, end in ends.items()}
+        return self.model_copy(update={"ratio": 1 / self.ratio, **inverse})
+
 
 class RankIntervals(Frozen):
     """The simultaneous intervals behind the ranks of one headline metric, for every pair of its configurations.
@@ -109,3 +115,15 @@ class RankIntervals(Frozen):
     signs_only: bool = Field(
         description="a metric in steps: `half_widths` is 0 for pairs that are decided, by an unknown amount"
     )
+
+    def gap(self, first: str, second: str) -> tuple[float, float] | None:
+        """How far the first is above the second on logarithms, and half the width of its interval.
+
+        None: one of them does not compete, or the pair is not decided.
+        """
+        if first not in self.configurations or second not in self.configurations:
+            return None
+        one, other = self.configurations.index(first), self.configurations.index(second)
+        low, high, count = min(one, other), max(one, other), len(self.configurations)
+        half = self.half_widths[low * count - low * (low + 1) // 2 + high - low - 1]
+        return None if half is None else (self.levels[one] - self.levels[other], half)

@@ -390,6 +390,8 @@ class Expected(Frozen):
     """What a trial's configuration demands, as far as a check can compare it with facts."""
 
     cpus: int | Literal["all"] = "all"
+    cores: int | None = Field(default=None, description="that the machine has; None: as many as its type")
+    threads_per_core: int | None = Field(default=None, description="None: as many as its type has")
     memory_bytes: int | None = None
     cpu_model_contains: str | None = None
     sockets: int | None = None
@@ -542,6 +544,7 @@ class Plan(Frozen):
     stop: Literal["never", "decided"] = Field(
         default="never", description="decided: trials that no open question needs are left out, see looks/"
     )
+    simulated: bool = Field(default=False, description="a rehearsal: no machine exists, a program draws every number")
 
 
 class ImportedBenchmark(Frozen):

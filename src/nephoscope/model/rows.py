@@ -379,6 +379,14 @@ class Statistic(Frozen):
     scope: Scope = Field(default="not known", description="what the median and its interval speak for")
 
 
+MIN_EXTRAPOLATED = 4
+"""With fewer values of a configuration, their spread says nothing about how many replicates would decide a pair."""
+MAX_TIMES_MORE = 3
+"""No text asks for more additional replicates than this many times those that were taken: ratio and spread are too
+uncertain for that. Four times the replicates halve the interval, so a pair that needs more is close to half-way between
+a tie and a difference."""
+
+
 class Comparison(Frozen):
     """Two configurations, one metric. comparisons.parquet."""
 
@@ -422,6 +430,24 @@ class Comparison(Frozen):
     machines_left: int | None = Field(default=None, description="number of machines on the left; None: not known")
     machines_right: int | None = None
     scope: Scope = Field(default="not known", description="what the verdict speaks for")
+
+    @property
+    def more_to_measure(self) -> int | None:
+        """`more_replicates_needed`, unless it is far more than the replicates from which it is estimated."""
+        more = self.more_replicates_needed
+        return more if more is not None and more <= MAX_TIMES_MORE * self._n_estimated_from else None
+
+    @property
+    def is_hardly_decidable(self) -> bool:
+        """Whether the estimate is so large that it says only one thing: a few more replicates will not decide it."""
+        known = self._n_estimated_from > 0 and self.more_replicates_needed is not None
+        return known and self.more_to_measure is None
+
+    @property
+    def _n_estimated_from(self) -> int:
+        """Replicates of the side with fewer; 0: too few for any estimate."""
+        least = min(self.n_left, self.n_right)
+        return least if least >= MIN_EXTRAPOLATED else 0
 
 
 class Insight(Frozen):

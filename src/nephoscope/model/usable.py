@@ -1,5 +1,7 @@
 """How many trials of each cell (a benchmark on a configuration) can be used, and what repairs the others."""
 
+from collections.abc import Iterable
+
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
@@ -17,7 +19,13 @@ class Unusable(Frozen):
 
     trials: list[str]
     why: str = Field(description="'rejected by foreign-load', 'failed', 'not started'")
-    repair: str = Field(description="what to do: a whole sentence, with the command if there is one")
+    advice: str = Field(description="'Repeat', 'Lift the CPU quota; then repeat'; whole sentences without a command")
+    command: str | None = Field(default=None, description="that continues or repeats: 'nephoscope run DIR'")
+
+    @property
+    def repair(self) -> str:
+        """What to do: a whole sentence, with the command if there is one."""
+        return self.advice if self.command is None else f"{self.advice}: `{self.command}`."
 
 
 class UsableCell(Frozen):
@@ -28,6 +36,12 @@ class UsableCell(Frozen):
     planned: int
     usable: int
     unusable: list[Unusable]
+
+
+def worst_first(cells: Iterable[UsableCell]) -> list[UsableCell]:
+    """The cells that lost trials: first those that lost the largest share."""
+    lost = [cell for cell in cells if cell.unusable]
+    return sorted(lost, key=lambda cell: (cell.usable / cell.planned, cell.benchmark, cell.configuration))
 
 
 def sentence(cell: UsableCell, folder: str = "DIR") -> str:

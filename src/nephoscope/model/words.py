@@ -1,6 +1,35 @@
-"""Numbers in sentences, where several packages say them."""
+"""Numbers and names in sentences, where several packages say them."""
+
+from collections.abc import Mapping
 
 from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+
+SIMULATED = "Simulated, not measured"
+"""What the title and every figure of a rehearsal say."""
+NOBODY_MEASURED = (
+    "Nobody measured this: no machine exists, and a program drew every number. It shows what a report of this study "
+    "would look like, and nothing about real machines."
+)
+"""The first paragraph of its report."""
+PROVIDERS: Mapping[str, str] = {
+    "aws": "AWS",
+    "azure": "Azure",
+    "gcp": "Google Cloud",
+    "local": "this machine",
+    "ssh": "own machines",
+}
+"""Provider as a study file names it -> its name for a reader, the same everywhere in a report."""
+
+
+def provider_name(provider: str) -> str:
+    """'Google Cloud' for gcp; other providers as a study names them."""
+    return PROVIDERS.get(provider, provider)
+
+
+def scope_name(scope: str) -> str:
+    """'Google Cloud' for the scope `cloud: gcp` of an answer, '8 vCPUs' for `size: 8 vCPUs`, 'overall'."""
+    kind, colon, value = scope.partition(": ")
+    return (provider_name(value) if kind == "cloud" else value) if colon else scope
 
 
 def counted(count: int, noun: str) -> str:

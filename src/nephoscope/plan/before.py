@@ -1,5 +1,6 @@
 """Estimated time before a trial: creating its machines, loading or restoring its data set."""
 
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from nephoscope.model.units import MIB
@@ -19,6 +20,8 @@ LOAD_BYTES_PER_S = 60 * MIB
 """Loading rate of a cluster with three copies and its indexes."""
 RESTORE_BYTES_PER_S = 200 * MIB
 """Restore rate of a cluster, from a copy on its own disks or in a bucket in its region."""
+KEEPS_BACKUPS = frozenset({"cockroachdb"})
+"""Databases for which a study may set `fixtures`."""
 
 
 @runtime_checkable
@@ -30,6 +33,25 @@ class HasDataSet(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Setup:
+    """Estimated seconds before one trial, by what takes them."""
+
+    make_s: float = 0.0
+    """To create its machines."""
+    load_s: float = 0.0
+    """To load its data set from nothing."""
+    restore_s: float = 0.0
+    """To copy a data set that was loaded before."""
+    reload_s: float = 0.0
+    """The part of `load_s` that a backup of an earlier load would have saved."""
+
+    @property
+    def total_s(self) -> float:
+        """All of them, one after the other."""
+        return self.make_s + self.load_s + self.restore_s
+
+
 class Before:
     """Seconds before each trial, in the order of the plan. Machines and data sets that are kept cost time only once."""
 
@@ -38,24 +60,26 @@ class Before:
         self._made: set[str] = set()
         self._providers: set[str] = set()
         self._kept: set[tuple[str, int]] = set()
+        self._once: set[tuple[str, str, int]] = set()
+        """Data sets that one backup in a store of their region could have kept."""
         self._reloads: set[str] = set()
         """Providers where every trial does."""
 
-    def of(self, configuration: Configuration, fixture_bytes: int) -> float:
-        """Seconds before the next trial; 0 if no machines are created.
+    def of(self, configuration: Configuration, fixture_bytes: int) -> Setup:
+        """Estimate before the next trial; nothing if no machines are created.
 
-        Backups in a bucket outlive a cluster and serve
-        every configuration that names the bucket; a data set kept on a cluster disappears with it.
+        Backups in a bucket outlive a cluster and serve every configuration that names the bucket; a data set kept on a
+        cluster disappears with it.
         """
         whole_s = _make_s(configuration)
         if not whole_s:
-            return 0.0
+            return Setup()
         fresh = self._placement == "fresh"
         make_s = whole_s if fresh or configuration.name not in self._made else 0.0
         self._made.add(configuration.name)
         self._providers.add(configuration.provider)
         if not fixture_bytes or configuration.provider == _EMULATED:
-            return make_s
+            return Setup(make_s)
         bucket = configuration.database.fixtures
         kept = (bucket or configuration.name, fixture_bytes)
         loaded = kept in self._kept and (bucket is not None or not fresh)
@@ -63,7 +87,17 @@ class Before:
         if fresh and bucket is None:
             self._reloads.add(configuration.provider)
         restore_s = fixture_bytes / RESTORE_BYTES_PER_S
-        return make_s + restore_s + (0.0 if loaded else fixture_bytes / LOAD_BYTES_PER_S)
+        if loaded:
+            return Setup(make_s, restore_s=restore_s)
+        load_s = fixture_bytes / LOAD_BYTES_PER_S
+        return Setup(make_s, load_s, restore_s, load_s if self._was_loaded(configuration, fixture_bytes) else 0.0)
+
+    def _was_loaded(self, configuration: Configuration, fixture_bytes: int) -> bool:
+        """Whether an earlier trial in its region loaded the same data set, with a database that can back it up."""
+        once = (configuration.provider, configuration.region or "", fixture_bytes)
+        before = once in self._once
+        self._once.add(once)
+        return before and configuration.database.system in KEEPS_BACKUPS
 
     def notes(self) -> list[str]:
         """Notes on how the hours were estimated."""
@@ -84,8 +118,7 @@ class Before:
             where = ", ".join(sorted(self._reloads))
             found.append(
                 f"{where}: every trial loads its data set again, because its cluster is new and nothing outlives it; "
-                "set "
-                '`database.fixtures` to a bucket, or use `placement = "per-configuration"`'
+                'set `database.fixtures` to a bucket, or use `placement = "per-configuration"`'
             )
         return found
 

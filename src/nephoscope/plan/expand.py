@@ -14,12 +14,12 @@ from nephoscope.benchmarks.presets import scale_words
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import BenchmarkUse, Disturbance, Metric, Plan, PlannedTrial, TrialIntent
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.advice import warnings_for
 from nephoscope.plan.before import Before, HasDataSet
 from nephoscope.plan.order import Cell, shuffled
-from nephoscope.prices.quote import quote
+from nephoscope.prices.quote import Quote, quote
 from nephoscope.study.disturbance import disturbance_of
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
@@ -41,6 +41,10 @@ class Plannable(Protocol):
         """What it measures."""
         ...
 
+    def database_load_of(self, parameters: Any) -> DatabaseLoad | None:
+        """What it asks of a database; None for other subjects."""
+        ...
+
     def metrics(self, parameters: Any) -> tuple[Metric, ...]:
         """All metrics it may report."""
         ...
@@ -54,7 +58,14 @@ class Plannable(Protocol):
         ...
 
 
-def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | None = None) -> Plan:
+def expand(
+    study: Study,
+    benchmarks: Mapping[str, Plannable],
+    *,
+    scale: float | None = None,
+    part: Study | None = None,
+    simulated: bool = False,
+) -> Plan:
     """The plan of a study; pure: equal study and benchmarks, equal bytes.
 
     One block for each replicate; a block holds every configuration x benchmark once, in an order drawn from the
@@ -67,23 +78,30 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
         benchmarks: by the name that a study uses.
         scale: of sizes and run times of every benchmark, applied to the study's values; None: the study's values as
         they are.
+        part: the same study with fewer configurations and benchmarks: only their trials are planned, with the ids and
+            places that they have in the plan of the whole; None: all of it.
+        simulated: a rehearsal, whose trials have ids of their own: they never pass for measured ones.
 
     Raises:
         InputError: the study uses a benchmark that is not in `benchmarks`, its parameters do not fit, it has no
-            scale, or no configuration has the machines that it needs.
+            scale, no configuration has the machines that it needs, or the part has no trial.
     """
+    part = part or study
     entries = {entry.label: _resolve(_with_scale(entry, benchmarks, scale), benchmarks) for entry in study.benchmarks}
     configurations = {configuration.name: configuration for configuration in study.configurations}
     fitting, left_out = _fitting(configurations, entries)
-    quotes = {name: quote(configuration, 1) for name, configuration in configurations.items()}
+    chosen = _chosen(fitting, part)
+    quotes = {one.name: quote(one, 1) for one in part.configurations}
     subjects = {name: _subject(study, configuration) for name, configuration in configurations.items()}
     before = Before(study.placement)
     trials: list[PlannedTrial] = []
     for block in range(1, study.replicates + 1):
         for position, (name, label) in enumerate(shuffled(fitting, seed=study.seed, block=block), start=1):
-            entry, place = entries[label], (len(trials) + 1, position)
-            intent = _intent(study, subjects[name], entry, block, place)
-            duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes)
+            if (name, label) not in chosen:
+                continue
+            entry, place = entries[label], ((block - 1) * len(fitting) + position, position)
+            intent = _intent(study, subjects[name], entry, block, place, simulated=simulated)
+            duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes).total_s
             per_hour_usd = quotes[name].price_usd
             cost_usd = None if per_hour_usd is None else per_hour_usd * (duration_s / SECONDS_PER_HOUR)
             trials.append(PlannedTrial(intent=intent, expected_duration_s=duration_s, price_usd=cost_usd))
@@ -93,24 +111,32 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
         seed=study.seed,
         trials=trials,
         stop=study.stop,
+        simulated=simulated,
         expected_duration_s=math.fsum(trial.expected_duration_s for trial in trials),
         price_usd=math.fsum(prices_usd) if len(prices_usd) == len(trials) else None,
-        unpriced=[f"{name}: {found.reason_missing}" for name, found in quotes.items() if found.reason_missing],
+        unpriced=[f"{name}: {found.missing}" for name, found in quotes.items() if found.missing],
         warnings=[
             *_scaled(entries.values()),
             *before.notes(),
-            *warnings_for(study),
-            *left_out,
+            *warnings_for(part),
+            *_priced_elsewhere(quotes.values()),
+            *(sentence for cell, sentence in left_out.items() if _is_in(cell, part)),
         ],
     )
 
 
+def _priced_elsewhere(quotes: Collection[Quote]) -> list[str]:
+    """One sentence for all prices that are another region's."""
+    found = sorted({one for quote_ in quotes for one in quote_.elsewhere})
+    return [f"prices of another region, as the book has none of its own: {'; '.join(found)}"] if found else []
+
+
 def _fitting(
     configurations: Mapping[str, Configuration], entries: Mapping[str, "_Resolved"]
-) -> tuple[list[Cell], list[str]]:
+) -> tuple[list[Cell], dict[Cell, str]]:
     """Every configuration x benchmark with enough machines, and a sentence for each of the others."""
     cells: list[Cell] = []
-    left_out: list[str] = []
+    left_out: dict[Cell, str] = {}
     for name, configuration in configurations.items():
         load = configuration.load_machine
         there = configuration.database_machine.count + (load.count if load else 0)
@@ -120,7 +146,9 @@ def _fitting(
             if entry.machines <= there:
                 cells.append((name, label))
             else:
-                left_out.append(f"{label} needs {entry.machines} machines, but {name} has {there}: skipped there")
+                left_out[name, label] = (
+                    f"{label} needs {entry.machines} machines, but {name} has {there}: skipped there"
+                )
     for label in sorted(entries.keys() - {label for _, label in cells}):
         raise InputError(
             f"benchmark {label!r} needs {entries[label].machines} machines, but no configuration has that many",
@@ -128,6 +156,27 @@ def _fitting(
             "benchmark",
         )
     return cells, left_out
+
+
+def _is_in(cell: Cell, part: Study) -> bool:
+    name, label = cell
+    return any(one.name == name for one in part.configurations) and any(one.label == label for one in part.benchmarks)
+
+
+def _chosen(fitting: Collection[Cell], part: Study) -> set[Cell]:
+    """The cells of a part.
+
+    Raises:
+        InputError: there is none.
+    """
+    names, labels = {one.name for one in part.configurations}, {one.label for one in part.benchmarks}
+    found = {(name, label) for name, label in fitting if name in names and label in labels}
+    if not found:
+        raise InputError(
+            "nothing is left to measure: none of the chosen benchmarks runs on the chosen configurations",
+            hint="choose more chapters or machine types; `nephoscope plan STUDY --rows` lists every trial",
+        )
+    return found
 
 
 _NOT_MEASURED: dict[str, Any] = {
@@ -151,7 +200,7 @@ def _canonical(plain: object) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def _trial_id(configuration: str, benchmark: str, *, replicate: int, seed: int) -> str:
+def _trial_id(configuration: str, benchmark: str, *, replicate: int, seed: int, simulated: bool) -> str:
     """12 hexadecimal digits of the SHA-256 of everything a trial depends on, and of nothing else.
 
     The hash is over one JSON object with sorted keys. `configuration` and `benchmark` are canonical JSON already, built
@@ -159,6 +208,7 @@ def _trial_id(configuration: str, benchmark: str, *, replicate: int, seed: int) 
     configurations does not change existing ids.
     """
     whole = f'{{"benchmark":{benchmark},"configuration":{configuration},"replicate":{replicate},"seed":{seed}}}'
+    whole = f'{{"rehearsal":{whole}}}' if simulated else whole
     return hashlib.sha256(whole.encode("ascii")).hexdigest()[:12]
 
 
@@ -243,14 +293,16 @@ def _subject(study: Study, configuration: Configuration) -> _Subject:
     return _Subject(plain, _measured(configuration), disturbance_of(study, configuration))
 
 
-def _intent(study: Study, subject: _Subject, entry: _Resolved, block: int, place: tuple[int, int]) -> TrialIntent:
+def _intent(
+    study: Study, subject: _Subject, entry: _Resolved, block: int, place: tuple[int, int], *, simulated: bool
+) -> TrialIntent:
     """One trial, at its place in the plan and in its block.
 
     The replicate is the block. Every trial has the study's seed, so that all of them do the same work on the same data.
     """
     position, position_in_block = place
     return TrialIntent(
-        id=_trial_id(subject.canonical, entry.canonical, replicate=block, seed=study.seed),
+        id=_trial_id(subject.canonical, entry.canonical, replicate=block, seed=study.seed, simulated=simulated),
         study=study.name,
         configuration=subject.plain,
         benchmark=entry.use,

@@ -8,6 +8,7 @@ from nephoscope.model.records import Plan, TrialIntent
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB
 from nephoscope.plan.expand import Plannable
+from nephoscope.study.disks import volumes_of
 from nephoscope.study.model import Configuration, Database, Machine
 
 
@@ -74,8 +75,5 @@ def _disk_gib(machine: Machine) -> float | None:
     """Size of the data folder's disk, before the file system takes its share; None: the study does not say."""
     if machine.emulated is not None:
         return machine.emulated.disk_gib
-    if (
-        machine.volumes is not None
-    ):  # The provider may mean GB or GiB. Assume GiB, the larger: what does not fit then cannot fit at all.
-        return sum(volume.size * volume.count for volume in machine.volumes)
-    return None
+    # The provider may mean GB or GiB. Assume GiB, the larger: what does not fit then cannot fit at all.
+    return sum(volume.size for volume in volumes_of(machine, raw=False)) or None

@@ -130,6 +130,28 @@ class PriceBook:
             return Pick(reason_missing=f"{what}: the first {basis} price is of {first.date}, after {on}")
         return _newest(before, f"{what}: {basis}")
 
+    def price_elsewhere(
+        self,
+        on: date,
+        provider: str,
+        region: str,
+        item: str,
+        basis: Basis,
+        *,
+        unit: Unit | None = None,
+        terms: str | None = None,
+    ) -> Pick:
+        """What `price_at` finds in the provider's other regions; of several the dearest, so that no bill is too low.
+
+        Each of its rows names its region: whoever uses one must say so.
+        """
+        regions = sorted({row.region for row in self.rows if row.provider == provider and row.item == item} - {region})
+        found = [self.price_at(on, provider, one, item, basis, unit=unit, terms=terms) for one in regions]
+        priced = [pick for pick in found if pick.prices]
+        if not priced:
+            return Pick(reason_missing=f"{provider} {item}: in no region of the price book")
+        return max(priced, key=lambda pick: pick.price.usd)
+
 
 def _what(row: Price) -> tuple[str, ...]:
     """What a row prices, under which basis."""

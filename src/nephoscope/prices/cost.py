@@ -14,7 +14,7 @@ from pydantic import Field
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
-from nephoscope.prices.book import Pick, PriceBook, agree
+from nephoscope.prices.book import ANY_REGION, Pick, PriceBook, agree
 from nephoscope.prices.rows import Basis, Price, Unit
 
 _BY_SIZE = (Unit.GB_MONTH, Unit.GIB_MONTH, Unit.GIB_HOUR)
@@ -85,6 +85,9 @@ class Line(Frozen):
     unit: Unit
     hours: float | None
     price: Price
+    elsewhere: str | None = Field(
+        default=None, description="region whose price it is; None: the machine's own, or one for all regions"
+    )
     discount_percent: float = Field(default=0, ge=0, lt=100)
 
     @property
@@ -101,7 +104,8 @@ class Line(Frozen):
         hours = f" × {self.hours:g} h" if self.hours else ""
         amount = f"{self.hours:g} h" if self.unit is Unit.HOUR else f"{self.amount:g} {_noun(self.unit)}{hours}"
         less = f" less {self.discount_percent:g} %" if self.discount_percent else ""
-        return f"{self.what}: {amount} × ${self.price.usd:g}{less} = ${self.usd:,.2f}"
+        place = f" (price of {self.elsewhere})" if self.elsewhere else ""
+        return f"{self.what}: {amount} × ${self.price.usd:g}{place}{less} = ${self.usd:,.2f}"
 
 
 class Bill(Frozen):
@@ -161,7 +165,10 @@ class Bill(Frozen):
 def month(
     book: PriceBook, on: date, machine: MachineWithVolumes, method: Method, *, database: int = 1, load: int = 0
 ) -> Bill:
-    """What a month costs, at the prices of a day. Load machines are taken to be of the same kind, where they count."""
+    """What a month costs, at the prices of a day. Load machines are taken to be of the same kind, where they count.
+
+    What has no price in the machine's region has that of another one, and its line says so.
+    """
     lines: list[Line] = []
     missing: list[str] = []
 
@@ -170,13 +177,18 @@ def month(
             missing.append(pick.reason_missing)
             return
         try:
-            lines.extend(tiered(what, amount, pick.prices, method.hours))
+            found = tiered(what, amount, pick.prices, method.hours)
+            lines.extend(
+                line.model_copy(update={"elsewhere": _elsewhere(line.price, machine.region)}) for line in found
+            )
         except InputError as error:
             missing.append(error.message)
 
     place = (on, machine.provider, machine.region)
-    rate = book.price_at(*place, machine.type, machine.basis, unit=Unit.HOUR, terms=machine.terms)
-    add(machine.type, 1, rate)
+    asked = (*place, machine.type, machine.basis)
+    rate = book.price_at(*asked, unit=Unit.HOUR, terms=machine.terms)
+    far = rate if rate.prices else book.price_elsewhere(*asked, unit=Unit.HOUR, terms=machine.terms)
+    add(machine.type, 1, far if far.prices else rate)
     for volume in machine.volumes:
         for name, amount, units in (
             ("size", volume.size, _BY_SIZE),
@@ -198,11 +210,19 @@ def month(
 
 def _of_volume(book: PriceBook, place: tuple[date, str, str], item: str, units: tuple[Unit, ...]) -> tuple[Pick, bool]:
     """The price by one of the units, or of a disk of fixed size (then the second value is true)."""
-    tried = [book.price_at(*place, item, Basis.ON_DEMAND, unit=unit) for unit in (*units, Unit.DISK_MONTH)]
+    tried = [
+        look(*place, item, Basis.ON_DEMAND, unit=unit)
+        for look in (book.price_at, book.price_elsewhere)
+        for unit in (*units, Unit.DISK_MONTH)
+    ]
     for pick in tried:
         if pick.prices:
             return pick, pick.prices[0].unit is Unit.DISK_MONTH
     return Pick(reason_missing=f"{tried[0].reason_missing} ({' or '.join(units)})"), False
+
+
+def _elsewhere(price: Price, region: str) -> str | None:
+    return None if price.region in {region, ANY_REGION} else price.region
 
 
 def _times(pick: Pick, count: int) -> Pick:

@@ -2,6 +2,7 @@
 
 import math
 from datetime import date
+from typing import Literal
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.prices.book import PriceBook, shipped
@@ -13,12 +14,28 @@ _MONTH = METHODS["everything"]
 """Volumes are sold by the month; an hour costs a fraction of that."""
 
 
+MissingKind = Literal["nobody states one", "not in the price book"]
+
+
+class Missing(Frozen):
+    """Why there is no price."""
+
+    kind: MissingKind
+    """The second: it is looked up by what the study names, and the book lacks that."""
+    what: str
+
+    def __str__(self) -> str:
+        return self.what if self.kind == "nobody states one" else f"{self.what}, and no price given"
+
+
 class Quote(Frozen):
     """A price with its basis, or the reason why there is none. Never 0 for 'not known'."""
 
     price_usd: float | None
     basis: str | None
-    reason_missing: str | None
+    missing: Missing | None = None
+    elsewhere: tuple[str, ...] = ()
+    """What has no price in its own region, and whose price was taken: 'us-east4: pd-extreme IOPS as in us-central1'."""
 
 
 def quote(configuration: Configuration, hours: float, *, book: PriceBook | None = None, on: date = date.max) -> Quote:
@@ -35,11 +52,11 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     per_hour = configuration.price_usd_per_hour
     if per_hour is not None:
         basis = configuration.price_basis or "price_usd_per_hour of the study; basis not given"
-        return Quote(price_usd=per_hour * hours, basis=basis, reason_missing=None)
+        return Quote(price_usd=per_hour * hours, basis=basis)
     what = "local machine" if configuration.provider == "local" else f"provider {configuration.provider}"
     offer, book = offer_of(configuration), book or shipped()
     if offer is None or offer.provider not in book.providers or _load_is_unknown(configuration):
-        return Quote(price_usd=None, basis=None, reason_missing=f"{what}: no price given")
+        return _no_price("nobody states one", f"{what}: no price given")
     machines = (
         (offer.type, offer.volumes, offer.database_machines),
         (offer.load_type or offer.type, offer.load_volumes or (), offer.load_machines),
@@ -47,14 +64,26 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     bills = [(count, _month(offer, kind, volumes, book, on)) for kind, volumes, count in machines if count]
     missing = [reason for _, bill in bills for reason in bill.reasons_missing]
     if missing:
-        return Quote(price_usd=None, basis=None, reason_missing=f"{missing[0]}, and no price given")
+        return _no_price("not in the price book", missing[0])
     sources = "; ".join(sorted({f"{one.price.source}, {one.price.date}" for _, bill in bills for one in bill.lines}))
+    elsewhere = sorted(
+        {
+            f"{offer.region}: {one.what} as in {one.elsewhere}"
+            for _, bill in bills
+            for one in bill.lines
+            if one.elsewhere
+        }
+    )
     storage = "and volumes" if offer.volumes or offer.load_volumes else "without storage"
     return Quote(
         price_usd=math.fsum(count * (bill.machine_usd or 0) for count, bill in bills) * hours / _MONTH.hours,
-        basis=f"on-demand, {offer.region}, machines {storage} ({sources})",
-        reason_missing=None,
+        basis="; ".join([f"on-demand, {offer.region}, machines {storage} ({sources})", *elsewhere]),
+        elsewhere=tuple(elsewhere),
     )
+
+
+def _no_price(kind: MissingKind, what: str) -> Quote:
+    return Quote(price_usd=None, basis=None, missing=Missing(kind=kind, what=what))
 
 
 def _month(offer: Offer, kind: str, volumes: tuple[Volume, ...], book: PriceBook, on: date) -> Bill:

@@ -6,10 +6,12 @@ from itertools import groupby
 from nephoscope.analysis.edition_gate import reasons
 from nephoscope.model.editions import BestChange, ContrastChange, EditionCard, EditionRow, Editions
 from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.words import scope_name
 from nephoscope.report import edition_words as words
 from nephoscope.report import format as people
 from nephoscope.report.page import environment, style
 from nephoscope.report.parts import SIGNS, Badge, Cell, Column, Row, Table, verdict_badge
+from nephoscope.report.wording import view_text
 
 MAX_ROWS = 300
 MAX_NAMED = 6
@@ -98,8 +100,8 @@ def _card(card: EditionCard) -> ChangeCard:
 def _table(rows: list[EditionRow], *, priced: bool) -> Table:
     money = (
         Column("Price", numeric=True, hint="Cost of a month, later / earlier."),
-        Column("Per dollar", numeric=True, hint="Performance / price; the price adds no uncertainty."),
-        Column("Per dollar it is"),
+        Column("$ per unit", numeric=True, hint="Price / performance, later / earlier; lower is better."),
+        Column("That is"),
     )
     columns = (
         Column("Configuration"),
@@ -120,8 +122,8 @@ def _row(row: EditionRow, *, priced: bool) -> Row:
     sign, _, tone = SIGNS[row.verdict]
     money = (
         Cell(words.change(row.price_ratio), note=months if row.price_ratio else "a price is missing"),
-        Cell(words.change(row.dollar_ratio), note=words.interval(row.dollar_low, row.dollar_high)),
-        Cell(people.MISSING) if row.dollar_verdict is None else Cell(badges=(verdict_badge(row.dollar_verdict),)),
+        Cell(words.change(row.cost_ratio), note=words.interval(row.cost_low, row.cost_high)),
+        Cell(people.MISSING) if row.cost_verdict is None else Cell(badges=(verdict_badge(row.cost_verdict),)),
     )
     return Row(
         (
@@ -141,7 +143,7 @@ def _best(rows: list[BestChange]) -> Table:
         Row(
             (
                 Cell(_title(row), tone="name"),
-                Cell(row.scope),
+                Cell(scope_name(row.scope)),
                 Cell(_names(row.before, row.of_before)),
                 Cell(_names(row.after, row.of_after)),
                 Cell(badges=(_outcome(row.outcome),)),
@@ -152,7 +154,9 @@ def _best(rows: list[BestChange]) -> Table:
     return Table("Which configuration is the best", columns, body, compact=True)
 
 
-def _contrasts(rows: list[ContrastChange]) -> Table:
+def _contrasts(stored: list[ContrastChange]) -> Table:
+    """Ratios of costs where the question is about cost; the verdicts are about the same."""
+    rows = [row.as_costs() if row.view == "per dollar" else row for row in stored[:MAX_ROWS]]
     columns = (
         Column("Question"),
         Column("Metric"),
@@ -174,14 +178,13 @@ def _contrasts(rows: list[ContrastChange]) -> Table:
                 Cell(badges=(_outcome(row.outcome),)),
             )
         )
-        for row in rows[:MAX_ROWS]
+        for row in rows
     )
     return Table("What one thing changes", columns, body, compact=True)
 
 
 def _title(row: BestChange | ContrastChange) -> str:
-    view = "" if row.view == "plain" else f", {row.view}" + (f" ({row.basis})" if row.basis else "")
-    return f"{row.benchmark}: {row.title}{view}"
+    return f"{row.benchmark}: {row.title}{view_text(row.view, row.basis)}"
 
 
 def _names(names: list[str], of: int) -> str:

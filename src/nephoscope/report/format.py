@@ -21,6 +21,8 @@ HERTZ_STEPS = ((1e9, "GHz"), (1e6, "MHz"), (1.0, "Hz"))
 STEPS = ((SECONDS, TIME_STEPS), (BYTES, BYTE_STEPS), (BIT_RATES, BIT_STEPS), (frozenset({"Hz"}), HERTZ_STEPS))
 MAX_DECIMALS = 6
 MAX_DIGITS = 6
+FEW_DIGITS = 4
+"""Significant digits on the main page; the page of evidence shows more."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +57,25 @@ def grouped(value: float, decimals: int) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def scale_for(unit: str, values: Iterable[float], half_widths: Iterable[float] = (), *, metric: str = "") -> Scale:
-    """One scale for all values of a metric; the narrowest interval decides how many digits are meaningful."""
+def scale_for(
+    unit: str,
+    values: Iterable[float],
+    half_widths: Iterable[float] = (),
+    *,
+    metric: str = "",
+    digits: int = MAX_DIGITS,
+) -> Scale:
+    """One scale for all values of a metric; the narrowest interval decides how many digits are meaningful.
+
+    The largest value has at most `digits` significant digits, unless it has more before the decimal point.
+    """
     known = [abs(value) for value in values]
     largest = max(known, default=0.0)
     divisor, label = _divisor(unit, metric, largest)
     widths = [width / divisor for width in half_widths if width > 0]
     smallest = min((value / divisor for value in known if value > 0), default=0.0)
     resolution = min(widths, default=0.0)
-    return Scale(divisor, label, _decimals(largest / divisor, smallest, resolution))
+    return Scale(divisor, label, _decimals(largest / divisor, smallest, resolution, digits))
 
 
 def _divisor(unit: str, metric: str, largest: float) -> tuple[float, str]:
@@ -86,11 +98,14 @@ def _step(steps: tuple[tuple[float, str], ...], largest: float) -> tuple[float, 
     return next(step for step in steps if step[0] == 1) if largest == 0 else steps[-1]
 
 
-def _decimals(largest: float, smallest: float, resolution: float) -> int:
+def _decimals(largest: float, smallest: float, resolution: float, digits: int) -> int:
     """Two digits of the interval's half-width; without an interval, three significant digits of the smallest value."""
     finest = resolution / 10 if resolution > 0 else smallest / 100
     wanted = -math.floor(math.log10(finest)) if finest > 0 else 0
-    room = MAX_DIGITS - (math.floor(math.log10(largest)) + 1 if largest >= 1 else 1)
+    before_point = math.floor(math.log10(largest)) + 1 if largest >= 1 else 1
+    if 0 < largest < 1 and digits < MAX_DIGITS:
+        before_point = math.floor(math.log10(largest)) + 1  # zeros behind the point are not significant
+    room = digits - before_point
     return max(0, min(wanted, room, MAX_DECIMALS))
 
 
@@ -128,6 +143,15 @@ def ratio(value: float | None) -> str:
         return f"{value:g}{TIMES}"
     decimals = 3 if 0.8 <= value < 1.25 else 2 - math.floor(math.log10(value))
     return f"{grouped(value, max(0, min(decimals, MAX_DECIMALS)))}\N{MULTIPLICATION SIGN}"
+
+
+def ratio_interval(low: float, high: float) -> str:
+    """'1.77× to 2.05×', with as many decimals as it takes that both ends differ; one number if six do not suffice."""
+    told = f"{ratio(low)} to {ratio(high)}"
+    if low == high or ratio(low) != ratio(high):
+        return told
+    decimals = next((d for d in range(3, MAX_DECIMALS) if f"{low:.{d}f}" != f"{high:.{d}f}"), MAX_DECIMALS)
+    return f"{grouped(low, decimals)}{TIMES} to {grouped(high, decimals)}{TIMES}"
 
 
 def probability(value: float | None) -> str:

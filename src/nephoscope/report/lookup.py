@@ -8,6 +8,7 @@ from functools import cached_property
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.price_rows import CostRow, PricePerformance
+from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import (
     BenchmarkRow,
@@ -18,9 +19,11 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
-from nephoscope.report.format import Scale, scale_for
+from nephoscope.report.format import FEW_DIGITS, MAX_DIGITS, Scale, scale_for
 from nephoscope.report.limits import MAX_DRAWN_VALUES, MAX_TRIALS
 
+WITHOUT_COMMITMENT = ("on-demand", "stated")
+"""Price bases that commit nobody to a term."""
 MetricKey = tuple[str, str]
 """Benchmark, metric."""
 
@@ -109,11 +112,41 @@ class Lookup:
 
     @cached_property
     def price_boards(self) -> Mapping[tuple[str, str, str], list[PricePerformance]]:
-        """Performance per dollar by benchmark, metric and price basis."""
+        """What a unit of each metric costs a month, by benchmark, metric and price basis."""
         found: dict[tuple[str, str, str], list[PricePerformance]] = defaultdict(list)
         for row in self.study.price_performance:
             found[row.benchmark, row.metric, row.basis].append(row)
         return dict(found)
+
+    @cached_property
+    def bases(self) -> list[str]:
+        """Price bases on which something has a price. The first is the one that pages use where they show only one.
+
+        It has prices of most configurations; of several such, it is one that commits nobody.
+        """
+        priced = [row.basis for row in self.study.costs if row.month_usd is not None]
+        rank = {basis: place for place, basis in enumerate(WITHOUT_COMMITMENT)}
+        return sorted(unique(priced), key=lambda basis: (-priced.count(basis), rank.get(basis, len(rank))))
+
+    @property
+    def basis(self) -> str | None:
+        """The price basis of everything that shows only one; None without prices."""
+        return next(iter(self.bases), None)
+
+    def prices_of(self, benchmark: str, metric: str) -> list[PricePerformance]:
+        """What a unit of the metric costs on that basis; empty without prices, or where less is better."""
+        return self.price_boards.get((benchmark, metric, self.basis or ""), [])
+
+    def sold(self, unit: str) -> PricedQuantity:
+        """How much of a metric with this unit a price is quoted for, the same over the whole report."""
+        return priced_quantity(unit, self._least_usd.get(unit, 0.0))
+
+    @cached_property
+    def _least_usd(self) -> Mapping[str, float]:
+        found: dict[str, float] = {}
+        for row in self.study.price_performance:
+            found[row.unit] = min(row.usd_per_unit, found.get(row.unit, row.usd_per_unit))
+        return found
 
     @cached_property
     def described(self) -> Mapping[str, ConfigurationRow]:
@@ -147,13 +180,19 @@ class Lookup:
         best = best_first(self.statistics_of(benchmark, metric.name), metric)
         return [one.configuration for one in best] + missing
 
-    def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
+    def brief_scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
+        """`scale` for the main page, with fewer digits."""
+        return self.scale(benchmark, metric, per_cpu=per_cpu, digits=FEW_DIGITS)
+
+    def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False, digits: int = MAX_DIGITS) -> Scale:
         """How to write the values of this metric, the same for every configuration."""
         rows = self.statistics_of(benchmark, metric.name, per_cpu=per_cpu)
         values: list[float] = [row.median for row in rows]
         if not values:
             values = [row.value for row in self.values.get((benchmark, metric.name), [])]
-        return scale_for(metric.unit, values, [(row.high - row.low) / 2 for row in rows], metric=metric.name)
+        return scale_for(
+            metric.unit, values, [(row.high - row.low) / 2 for row in rows], metric=metric.name, digits=digits
+        )
 
 
 def best_first(statistics: Iterable[Statistic], metric: Metric) -> list[Statistic]:

@@ -12,6 +12,7 @@ import vl_convert
 from markupsafe import Markup
 
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.words import SIMULATED
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.drawn import VEGA_LITE_VERSION, svg_of
 from nephoscope.report.figures.spec import as_script, packed, unchecked, unpacked
@@ -54,10 +55,10 @@ def render_pages(study: AnalysedStudy, *, changes: Link | None = None, mark: str
     Args:
         study: what the report is about.
         changes: an earlier study, with the page that compares it with this one.
-        mark: what every figure says before its subtitle, such as that its data is simulated.
+        mark: what every figure says before its subtitle; a rehearsal says by itself that it is simulated.
     """
     with unchecked():
-        book = Book(Lookup.of(study), mark=mark)
+        book = Book(Lookup.of(study), mark=mark or (SIMULATED if study.plan.simulated else ""))
         main = _printed(book, Page.MAIN, {**_main(book.turned_to(Page.MAIN)), "changes": changes})
         return {Page.MAIN: main, Page.EVIDENCE: _printed(book, Page.EVIDENCE, _evidence(book))}
 

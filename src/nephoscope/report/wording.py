@@ -2,6 +2,7 @@
 
 import re
 
+from nephoscope.model.questions import View
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Statistic
 from nephoscope.report.format import Scale, coverage
@@ -28,6 +29,13 @@ def unit_text(scale: Scale, *, per_cpu: bool = False) -> str:
     return f"{unit} per CPU" if per_cpu else unit
 
 
+def view_text(view: View, basis: str | None) -> str:
+    """What is added to a metric's title: '', ', per CPU' or ', $ per unit (on-demand)'."""
+    if view == "plain":
+        return ""
+    return f", {'$ per unit' if view == 'per dollar' else view}" + (f" ({basis})" if basis else "")
+
+
 def axis_title(metric: Metric, scale: Scale, *, per_cpu: bool = False) -> str:
     """Unit and direction."""
     return f"{unit_text(scale, per_cpu=per_cpu)}   ·   {direction_arrow(metric.direction)}"
@@ -37,7 +45,9 @@ def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
     """The title for people."""
     title = metric.title or metric.name
     title = title[:1].upper() + title[1:] if title[1:2].islower() and metric.title else title
-    return f"{title}, per CPU" if per_cpu else title
+    if not per_cpu:
+        return title
+    return f"{title}, divided by its CPUs" if "per CPU" in title else f"{title}, per CPU"
 
 
 def interval_text(row: Statistic, scale: Scale) -> str:

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from nephoscope.benchmarks.base import VOLUME
 from nephoscope.checks.repeatable import Repair
 from nephoscope.model.control import Lease, StateRecord
 from nephoscope.model.errors import BudgetReached, NephoscopeError, QuotaReached
@@ -24,6 +25,7 @@ from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
 from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.disks import left_raw
 from nephoscope.study.model import Configuration
 
 Placement = Literal["fresh", "per-configuration"]
@@ -232,11 +234,17 @@ class Conductor:
         fresh = self._rules.placement == "fresh"
         return ClusterRequest(
             study=self._study_key,
-            configuration=configuration,
+            configuration=left_raw(configuration) if fresh and self._needs_raw(planned) else configuration,
             scratch=self._folder.scratch,
             trial=planned.intent.id if fresh else "",
             attempt=attempt.number if fresh else 0,
         )
+
+    def _needs_raw(self, planned: PlannedTrial) -> bool:
+        """True if it measures a disk of its own machines without a filesystem."""
+        use = planned.intent.benchmark
+        benchmark = self._world.benchmarks[use.uses]
+        return benchmark.needs(benchmark.parameters.model_validate(use.parameters)).raw_device == VOLUME
 
     def _undertaking(
         self, planned: PlannedTrial, attempt: Attempt, lease: Lease, configuration: Configuration, log: "_StateLog"

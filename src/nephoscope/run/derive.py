@@ -6,7 +6,7 @@ from math import fsum
 from statistics import median
 from typing import Any
 
-from nephoscope.benchmarks.base import Benchmark
+from nephoscope.benchmarks.base import VOLUME, Benchmark
 from nephoscope.checks.registry import overall, run_checks
 from nephoscope.machines.telemetry import parse_telemetry
 from nephoscope.model.errors import OutputUnreadable
@@ -31,6 +31,7 @@ from nephoscope.model.units import GIB, MIB
 from nephoscope.run.resources import resource_use
 from nephoscope.store.attempt import Attempt
 from nephoscope.study.burstable import is_burstable
+from nephoscope.study.disks import disks_of, left_raw
 from nephoscope.study.model import Configuration, Machine
 
 TELEMETRY_PREFIX = "telemetry-"
@@ -74,9 +75,20 @@ def _evidence(
     started = attempt.started()
     operations = benchmark.operations(raw, parameters, started.client_cpus if started else None)
     observed = benchmark.observations(raw, parameters)
-    return evidence_of_machines(attempt, intent, raw).model_copy(
+    found = evidence_of_machines(attempt, intent, raw)
+    if benchmark.needs(parameters).raw_device == VOLUME:
+        found = found.model_copy(update={"expected": _without_disk(found.expected, intent)})
+    return found.model_copy(
         update={"operations": operations, "reads": observed.reads, "cpu_phases": observed.cpu_phases}
     )
+
+
+def _without_disk(expected: Expected, intent: TrialIntent) -> Expected:
+    """Where no disk got a filesystem for the trial, the data folder is on the image's, of which nothing is expected."""
+    machine = left_raw(Configuration.model_validate(intent.configuration)).database_machine
+    if disks_of(machine, raw=False):
+        return expected
+    return expected.model_copy(update=dict.fromkeys(("disk_bytes", "disk_kind", "filesystem", "mount_options")))
 
 
 def evidence_of_machines(attempt: Attempt, intent: TrialIntent, raw: Mapping[str, bytes]) -> Evidence:
@@ -166,6 +178,8 @@ def _burstable(
 def _expected(machine: Machine, *, co_located: bool) -> Expected:
     return Expected(
         cpus=machine.cpus,
+        cores=machine.cores,
+        threads_per_core=machine.threads_per_core,
         memory_bytes=_bytes(machine.expect_memory_gib, GIB),
         cpu_model_contains=machine.expect_cpu_model,
         sockets=machine.expect_sockets,

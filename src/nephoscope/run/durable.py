@@ -2,8 +2,8 @@
 
 Each trial is one workflow, each attempt one of its steps, each wait a durable sleep. DBOS holds ids and nothing else:
 measurements are in the results folder, from which `advance` reads what is left to do. So its database may be deleted at
-any time. On SQLite one controller works on a study; on PostgreSQL several do, and only one of them takes a given trial
-from the queue.
+any time, and nothing in it is trusted (`queue_values.py`). On SQLite one controller works on a study; on PostgreSQL
+several do, and only one of them takes a given trial from the queue.
 
 A database may hold trials of another plan: an earlier one of this folder, or that of another controller. A controller
 that takes such a trial drops it: the workflow ends and says so, and whoever waits for it enqueues it again.
@@ -22,11 +22,13 @@ from typing import Any, Self
 
 from typing_extensions import override
 
+from nephoscope.model.errors import DamagedFile
 from nephoscope.run.queue import Advance, Queue
 
 APPLICATION = "nephoscope"
-APPLICATION_VERSION = "1"
-"""Fixed, so that the next version of nephoscope continues a workflow of this one. Increases when steps change."""
+APPLICATION_VERSION = "2"
+"""Fixed, so that the next version of nephoscope continues a workflow of this one. Increases when steps change, or how
+they are stored; workflows of other versions are neither continued nor read."""
 
 POLL_S = 1.0
 
@@ -102,7 +104,7 @@ class DurableQueue(Queue):
         async def ends() -> None:
             for trial, handle in handles:
                 again = 0
-                while await handle.get_result(polling_interval_sec=POLL_S) == _LEFT:
+                while await self._result(handle) == _LEFT:
                     again += 1
                     handle = await self._enqueue(trial, again)  # noqa: PLW2901
 
@@ -117,11 +119,35 @@ class DurableQueue(Queue):
                 all_ended.cancel()
                 await self._stop()
 
+    async def _result(self, handle: Any) -> str | None:
+        """How a workflow ended.
+
+        Raises:
+            DamagedFile: the database holds something else than nephoscope writes.
+        """
+        from nephoscope.run.queue_values import ForeignQueue, StoredError
+
+        try:
+            result = await handle.get_result(polling_interval_sec=POLL_S)
+        except (ForeignQueue, StoredError) as error:
+            raise self._foreign(str(error)) from error
+        if result not in {None, _LEFT}:
+            raise self._foreign(repr(result)[:100])
+        return None if result is None else _LEFT
+
+    def _foreign(self, found: str) -> DamagedFile:
+        where = self._url.partition("://")[2].rpartition("/")[2]
+        return DamagedFile(
+            f"the queue {where} holds something that nephoscope did not write: {found}",
+            hint="nothing of it was run; delete this file, or use another database with --state: no result is lost",
+        )
+
     async def _enqueue(self, trial: str, again: int = 0) -> Any:
         """A handle of the trial's workflow, which may be there already; `again`: how often it was left before."""
         from dbos import DBOS, SetWorkflowID
 
-        with SetWorkflowID(f"{self._workflow_id(trial)}/{again}" if again else self._workflow_id(trial)):
+        name = f"{APPLICATION_VERSION}/{self._workflow_id(trial)}"
+        with SetWorkflowID(f"{name}/{again}" if again else name):
             return await DBOS.enqueue_workflow_async(self._queue, self._workflow, trial)
 
     async def take_over(self, executor: str) -> None:
@@ -134,6 +160,9 @@ class DurableQueue(Queue):
     async def _launch(self, advance: Advance) -> None:
         from dbos import DBOS
 
+        from nephoscope.run.queue_values import PlainValues, never_unpickle
+
+        never_unpickle()
         self._advance = advance
         self._failed = asyncio.get_running_loop().create_future()
         DBOS(
@@ -144,6 +173,7 @@ class DurableQueue(Queue):
                 "executor_id": self._executor,
                 "log_level": "CRITICAL",
                 "enable_otlp": False,
+                "serializer": PlainValues(),
                 "notification_listener_polling_interval_sec": POLL_S,
             }
         )

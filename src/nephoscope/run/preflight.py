@@ -23,6 +23,7 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
         remaining trial was planned with another version of its benchmark. EnvironmentProblem: a database does not
         answer, is too old, or denies a permission that a trial needs.
     """
+    key = study_key(folder)
     for configuration in study.configurations:
         if configuration.provider not in world.providers:
             raise InputError(
@@ -31,7 +32,7 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
                 hint=f"there are: {', '.join(sorted(world.providers))}; the others work only with plan and import",
             )
         if configuration.provider in CLOUDS:
-            order_of(ClusterRequest(study_key(folder), configuration, folder.scratch), owner="", public_key="")
+            order_of(ClusterRequest(key, configuration, folder.scratch), owner="", public_key="")
     left = [planned for planned, trial in folder.planned() if due(trial)]
     for row in left:
         _require_version(row, world)

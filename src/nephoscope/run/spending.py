@@ -15,6 +15,8 @@ MIN_BILLED_MS = 60_000
 def spent_usd(folder: ResultsFolder, now_unix_ms: int, *, held: Collection[str] = (), gone: bool = False) -> float:
     """US dollars of every attempt of the plan until `now_unix_ms`; a cluster without a price adds nothing.
 
+    Trials that a run leaves alone count, too: a budget is the folder's.
+
     An attempt whose controller died held its cluster until the next attempt started and costs at least its quote; or it
     still holds the cluster and costs at least what was reserved for it.
 
@@ -24,7 +26,8 @@ def spent_usd(folder: ResultsFolder, now_unix_ms: int, *, held: Collection[str] 
         held: keys of clusters that a ledger counts.
         gone: True if all other clusters of attempts without an end are known to be deleted.
     """
-    return sum(cost for _, trial in folder.planned() for cost in _costs(trial, now_unix_ms, held, gone=gone))
+    trials = (folder.trial(planned.intent.id) for planned in folder.plan().trials)
+    return sum(cost for trial in trials for cost in _costs(trial, now_unix_ms, held, gone=gone))
 
 
 def _costs(trial: Trial, now_unix_ms: int, held: Collection[str], *, gone: bool) -> Iterator[float]:

@@ -12,6 +12,7 @@ from nephoscope.checks.registry import overall
 from nephoscope.model.control import Lease
 from nephoscope.model.errors import CleanupFailed, InputError
 from nephoscope.model.records import Plan, PlannedTrial, VerdictKind
+from nephoscope.plan.cut import joined
 from nephoscope.providers.base import Detached, HasLimit, Provider
 from nephoscope.run.cleaning import clean, find
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
@@ -48,13 +49,22 @@ class StudyOutcome:
     """Rejected trials that a repeat could replace, but time or budget did not allow one, and why."""
 
 
-def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bool) -> None:
+def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bool, whole: Plan | None = None) -> None:
     """Stores study and plan; a used folder always accepts more trials, a new title, budget or estimates.
+
+    Args:
+        folder: where.
+        study_text: the study as its author wrote it.
+        plan: what is to be measured.
+        replan: whether trials of the folder's plan may be dropped.
+        whole: the plan of the whole study, of which `plan` is a part: the folder keeps its other parts.
 
     Raises:
         InputError: some trials of the folder's plan are not in this one, and `replan` is not set.
     """
     if folder.plan_path.exists():
+        if whole is not None:
+            plan = joined(whole, plan, (row.intent.id for row in folder.plan().trials))
         held = folder.plan()
         gone = {row.intent.id for row in held.trials} - {row.intent.id for row in plan.trials}
         if gone and not replan:
@@ -152,9 +162,7 @@ def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: Run
     ]
     if absent:
         anew = (
-            "use another study name, or another database with --state"
-            if shared
-            else f"delete {folder.conductor_path.name}"
+            "use another study name, or another database with --state" if shared else f"delete {folder.queue_path.name}"
         )
         raise InputError(
             f"{len(absent)} trials of this study ended elsewhere, but {folder.path} does not hold their results",
@@ -217,14 +225,13 @@ def _queue(
     outlives = any(isinstance(provider, Detached) for provider in providers)
     if conduct.state_url is None and not outlives:
         return nullcontext(OwnQueue(at_once, world.clock))
-    plan = folder.plan()
-    study, planned = plan.study, {row.intent.id for row in plan.trials}
+    study, planned = folder.plan().study, {row.intent.id for row, _ in folder.planned()}
 
     def workflow_id(trial_id: str) -> str:
         ends = sum(record.state in STOPS for record in folder.trial(trial_id).states())
         return f"{study}/{trial_id}/{ends}"
 
-    url = conduct.state_url or sqlite_url(folder.conductor_path)
+    url = conduct.state_url or sqlite_url(folder.queue_path)
     return DurableQueue(url, study, folder.fleet_id(), at_once, workflow_id=workflow_id, knows=planned.__contains__)
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
-from nephoscope.stats.moderation import Spreads, moderated
+from nephoscope.stats.moderation import Spreads, completed, moderated
 from nephoscope.stats.rank_board import possible_best_by_ranks, surely_above
 from nephoscope.stats.samples import Floats, Indices, Mask
 from nephoscope.stats.studentized_range import critical_range
@@ -63,8 +63,7 @@ class Leaderboard:
             ValueError: not two dimensions, or infinite values.
         """
         fit = two_way_fit(logs, blocked=blocked)
-        paired = fit.blocked and int((fit.counts > 0).sum()) == 2
-        return cls(logs, fit, moderated(fit.squares, fit.freedom, paired=paired))
+        return cls(logs, fit, moderated(fit.squares, fit.freedom, paired=_paired(fit)))
 
     def shifted(self, offsets: Floats) -> "Leaderboard":
         """The same values divided by a constant of each configuration: its CPUs, or the dollars of a month.
@@ -74,6 +73,12 @@ class Leaderboard:
         """
         fit = replace(self.fit, means=self.fit.means + offsets)
         return Leaderboard(self.logs + offsets[:, None], fit, self.spreads)
+
+    @cached_property
+    def as_if_complete(self) -> "Leaderboard":
+        """The same fit, with spreads as if no configuration had been dropped: see `moderation.completed`."""
+        spreads = completed(self.fit.squares, self.fit.freedom, paired=_paired(self.fit))
+        return replace(self, spreads=spreads)
 
     @cached_property
     def decidable(self) -> Mask:
@@ -145,6 +150,10 @@ class Leaderboard:
             distances = _SQRT_2 * self.gaps / self.errors
         distances = np.where(np.isnan(distances), 0.0, distances)
         return np.asarray(np.where(usable, distances, np.nan))
+
+
+def _paired(fit: TwoWayFit) -> bool:
+    return fit.blocked and int((fit.counts > 0).sum()) == 2
 
 
 def possible_best(board: Leaderboard, alpha: float, among: Indices | None = None) -> Indices:

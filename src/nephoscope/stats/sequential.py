@@ -81,6 +81,7 @@ def look_for_best(board: Leaderboard, kept: Indices, stage: Stage) -> BestFindin
         kept: those that no earlier look excluded.
         stage: of the study.
     """
+    board = board.as_if_complete
     kept = possible_best(board, stage.level, kept) if stage.level > 0 else kept
     if kept.size < 2:
         return BestFinding("decided", kept, 0.0)

@@ -7,7 +7,8 @@ trials/<trial id>/attempts/<n>/...          see attempt.py
 prices.csv  claims.toml                     written by the user, if there are any
 looks/<NN>.json                             what was known after a block, if the study stops when all is decided
 fleet-id                                    marks the machines that belong to this folder
-conductor.sqlite                            the queue, if machines outlive the controller; may be deleted
+rehearsal.log                               simulated clusters that a rehearsal created and deleted; only there
+queue.sqlite                                the queue, if machines outlive the controller; may be deleted
 scratch/                                    data of databases and files under test; deleted when the study is done
 """
 
@@ -15,7 +16,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from nephoscope.store.attempt import Attempt
 
 _TRIAL_ID = re.compile(r"^[0-9a-f]{12}$")
 _OURS = re.compile(
-    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|conductor\.sqlite.*|lost\+found"
+    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:queue|conductor)\.sqlite.*|lost\+found"
 )
 """What a folder without a plan may hold: what an interrupted `run` or the user wrote, and a new file system."""
 _LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `nephoscope run` makes them again"
@@ -102,8 +103,16 @@ class Trial:
 class ResultsFolder:
     """`results/<study>/`. Nothing else in nephoscope knows a file name in it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, only: frozenset[str] | None = None) -> None:
         self.path = path
+        self._only = only
+        """Ids of the trials that `planned` yields; None: all of the plan."""
+        self._read: tuple[tuple[int, int, int], Plan] | None = None
+        """The plan, and what its file looked like when it was read."""
+
+    def only(self, trials: Collection[str]) -> "ResultsFolder":
+        """The same folder for somebody who works on these trials of its plan alone."""
+        return ResultsFolder(self.path, frozenset(trials))
 
     @classmethod
     def existing(cls, path: Path) -> "ResultsFolder":
@@ -170,14 +179,40 @@ class ResultsFolder:
         return self.path / "scratch"
 
     @property
-    def conductor_path(self) -> Path:
+    def queue_path(self) -> Path:
         """Database of the queue: who works on what. Deleting it loses nothing."""
-        return self.path / "conductor.sqlite"
+        return self.path / "queue.sqlite"
+
+    @property
+    def rehearsal_path(self) -> Path:
+        """rehearsal.log: the simulated clusters that a rehearsal created and deleted."""
+        return self.path / "rehearsal.log"
 
     def forget_queue(self) -> None:
         """Deletes the queue, which belongs to trials no longer planned, with SQLite's own files next to it."""
-        for path in self.path.glob(f"{self.conductor_path.name}*"):
+        for path in self.path.glob(f"{self.queue_path.name}*"):
             path.unlink(missing_ok=True)
+
+    def set_old_queue_aside(self) -> Path | None:
+        """Renames the queue of nephoscope 0.1, which held pickled objects and is never opened.
+
+        Returns:
+            Its new name; None: there is none. The states of the trials say what is left to do, so nothing is lost.
+
+        Raises:
+            StorageFailed: it cannot be renamed.
+        """
+        old = self.path / "conductor.sqlite"
+        if not old.exists():
+            return None
+        aside = self.path / "conductor.sqlite.not-used"
+        try:
+            for path in self.path.glob(f"{old.name}*"):
+                if not path.name.startswith(aside.name):
+                    path.rename(self.path / path.name.replace(old.name, aside.name, 1))
+        except OSError as error:
+            raise StorageFailed.of(old, error) from error
+        return aside
 
     @property
     def analysis_path(self) -> Path:
@@ -217,8 +252,12 @@ class ResultsFolder:
         return (self.path / "study.toml").read_text(encoding="utf-8")
 
     def plan(self) -> Plan:
-        """plan.json."""
-        return files.read(self.plan_path, Plan)
+        """plan.json: read again only when the file was replaced, as that of a large study takes a second."""
+        found = self.plan_path.stat()
+        stamp = found.st_ino, found.st_mtime_ns, found.st_size
+        if self._read is None or self._read[0] != stamp:
+            self._read = stamp, files.read(self.plan_path, Plan)
+        return self._read[1]
 
     def write_source(self, source: SourceRecord) -> None:
         """Marks the folder as an import."""
@@ -236,9 +275,10 @@ class ResultsFolder:
         return Trial(self.path / "trials" / trial_id)
 
     def planned(self) -> Iterator[tuple[PlannedTrial, Trial]]:
-        """Every planned trial with its folder, in the plan's order."""
+        """Every planned trial with its folder, in the plan's order; see `only`."""
         for planned in self.plan().trials:
-            yield planned, self.trial(planned.intent.id)
+            if self._only is None or planned.intent.id in self._only:
+                yield planned, self.trial(planned.intent.id)
 
     def looks(self) -> list[Look]:
         """In the order of their blocks; empty: the study takes none, or has not come that far."""

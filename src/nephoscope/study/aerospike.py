@@ -1,7 +1,7 @@
 """The Aerospike part of a study: its namespace, its storage, and the names that `settings` may hold."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -43,9 +43,10 @@ class Aerospike(Frozen):
         description="size of the file in each machine's data folder; default: 40 % of that file system, so that a "
         "copy fits next to it",
     )
-    device: Device | None = Field(
+    device: Device | Literal["volume"] | None = Field(
         default=None,
-        description="raw device to use instead of a file; all data on it are lost, so "
+        description="raw device to use instead of a file. 'volume', only on clouds: the machine's raw volume or local "
+        "SSD, the first if there are several. A device of your own: all data on it are lost, so "
         "`destroys_data_on` must repeat its name",
     )
     destroys_data_on: Device | None = Field(default=None, description="the same device again, to confirm")
@@ -55,7 +56,7 @@ class Aerospike(Frozen):
 
     @model_validator(mode="after")
     def _storage_fits(self) -> "Aerospike":
-        if self.device != self.destroys_data_on:
+        if self.device != self.destroys_data_on and (self.device, self.destroys_data_on) != ("volume", None):
             text = (
                 "`device` and `destroys_data_on` must name the same device: Aerospike overwrites everything on it, so "
                 "you must name it twice"

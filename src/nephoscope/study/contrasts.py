@@ -30,6 +30,7 @@ _NAMES: Mapping[str, str] = {
     VCPUS: "size",
     "database_machine.cpus": "CPUs",
     "database_machine.count": "machines",
+    "database_machine.cores": "cores",
     "database_machine.threads_per_core": "threads per core",
     "database_machine.filesystem": "filesystem",
     "database.version": "server version",

@@ -27,6 +27,11 @@ class Volume(Frozen):
         description="all provisioned MiB/s or MB/s, whichever the provider uses, including what the price includes",
     )
     count: int = Field(default=1, ge=1, le=128, description="number of equal volumes")
+    use: Literal["data", "raw"] | None = Field(
+        default=None,
+        description="data (the default): it gets a filesystem, and the data folder is on it; raw: it gets none, and "
+        '`raw_device = "volume"` of fio or `device = "volume"` of aerospike uses it',
+    )
     cache: Literal["none", "read-only", "read-write"] | None = Field(
         default=None, description="only azure: cache on the machine's host; default: none"
     )
@@ -46,13 +51,13 @@ class Machine(Frozen):
     count: int = Field(
         default=1,
         ge=1,
-        le=128,
+        le=1024,
         description="number of machines of this type; 1 for local; for ssh, the number of `hosts`",
     )
     hosts: list[str] | None = Field(
         default=None,
         min_length=1,
-        max_length=128,
+        max_length=1024,
         description="only ssh: names from ~/.ssh/config or the inventory, or `user@host:port`",
     )
     zones: list[Name] | None = Field(
@@ -68,8 +73,8 @@ class Machine(Frozen):
     volumes: list[Volume] | None = Field(
         default=None,
         min_length=1,
-        description="only clouds: created with the machine to hold its data folder, striped if there are several; "
-        "default: the data folder is on the image's disk",
+        description="only clouds: created with the machine to hold its data folder, striped if there are several, or "
+        "left raw; default: the data folder is on the image's disk",
     )
     local_ssds: int | None = Field(
         default=None,
@@ -81,10 +86,20 @@ class Machine(Frozen):
     local_ssd_interface: Literal["nvme", "scsi"] | None = Field(
         default=None, description="only gcp: how local SSDs are attached; default: nvme"
     )
+    local_ssd_use: Literal["data", "raw"] | None = Field(
+        default=None, description="only clouds: what local SSDs are for, as `use` of a volume; default: data"
+    )
     disks: Literal["striped", "apart"] | None = Field(
         default=None,
         description="only clouds: several volumes or local SSDs form one filesystem (striped, the default) or one "
         "each (apart; only cockroachdb, which then has a store on each)",
+    )
+    cores: int | None = Field(
+        default=None,
+        ge=1,
+        le=1024,
+        description="only aws and gcp: how many cores of the machine type the machine has; default: all. With "
+        "`threads_per_core` it gives the number of CPUs",
     )
     threads_per_core: Literal[1, 2] | None = Field(
         default=None, description="only clouds; default: the machine type's own"
@@ -143,7 +158,7 @@ class Database(Frozen):
         description="server settings, in addition to those that nephoscope sets; with `dsn`, of the databases of its "
         "trials only, so none that needs a restart",
     )
-    connections: int = Field(default=8, ge=1, le=100_000, description="number of connections of the load generator")
+    connections: int = Field(default=8, ge=1, le=1_000_000, description="number of connections of the load generator")
     connections_per_cpu: float | None = Field(
         default=None, gt=0, description="instead of `connections`: a multiple of the CPUs of all database machines"
     )

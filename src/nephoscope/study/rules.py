@@ -20,6 +20,10 @@ _MIN_REPLICATES_TO_STOP = 4
 _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 _ONLY_CLOUDS = f"only providers {', '.join(sorted(CLOUDS))} support this"
 _TYPE_DECIDES = 'only provider "gcp" supports this (elsewhere the machine type decides it); remove it'
+_CORES_OF_AZURE = (
+    "azure cannot switch off cores of a type; choose a type with fewer vCPUs, such as Standard_E8-4s_v5, which is an "
+    "E8s_v5 with 4 vCPUs"
+)
 _ROLES = ("database_machine", "load_machine")
 
 
@@ -200,9 +204,16 @@ def _azure_zones(path: Path, configuration: Mapping[str, Any]) -> Iterator[Probl
 
 def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Problem]:
     """Keys that only make sense where machines are created."""
-    for key in ("image", "volumes", "local_ssds", "disks", "threads_per_core"):
+    for key in ("image", "volumes", "local_ssds", "disks", "local_ssd_use", "cores", "threads_per_core"):
         if key in machine and provider not in CLOUDS:
             yield Problem((*path, key), f"{_ONLY_CLOUDS}; remove it")
+    if "cores" in machine and provider == "azure":
+        yield Problem((*path, "cores"), _CORES_OF_AZURE)
+    yield from _disks(path, machine, provider)
+
+
+def _disks(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Problem]:
+    """Volumes and local SSDs: what a provider has no choice of, and where the data folder is."""
     for index, volume in enumerate(_list(machine.get("volumes"))):
         if isinstance(volume, Mapping) and "cache" in volume and provider != "azure":
             yield Problem((*path, "volumes", index, "cache"), 'only provider "azure" supports this; remove it')
@@ -212,9 +223,13 @@ def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[
         yield Problem((*path, "local_ssd_interface"), _TYPE_DECIDES)
     elif "local_ssd_interface" in machine and "local_ssds" not in machine:
         yield Problem((*path, "local_ssd_interface"), "there are no `local_ssds`; remove it")
-    if "volumes" in machine and "local_ssds" in machine:
+    if "local_ssd_use" in machine and "local_ssds" not in machine:
+        yield Problem((*path, "local_ssd_use"), "there are no `local_ssds`; remove it")
+    holding = [one for one in _list(machine.get("volumes")) if isinstance(one, Mapping) and one.get("use") != "raw"]
+    if holding and "local_ssds" in machine and machine.get("local_ssd_use") != "raw":
         yield Problem(
-            (*path, "local_ssds"), "the data folder is either on `volumes` or on local SSDs; remove one of them"
+            (*path, "local_ssds"),
+            "the data folder is either on `volumes` or on local SSDs; remove one of them, or mark it raw",
         )
 
 

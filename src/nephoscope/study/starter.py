@@ -83,8 +83,8 @@ cpus = 1                           # CPU affinity of everything measured: a numb
 # hosts: only with "ssh", names from ~/.ssh/config or the inventory, or user@host:port.
 # emulated: only with "emulated", the machine's specification; default: the entry of machine_types for its type.
 # zones: only with "emulated", the zone of each machine, for `links` between them.
-# image, volumes (kind, size, iops, throughput, count, cache, interface), local_ssds, local_ssd_interface,
-# disks (striped or apart), threads_per_core, cpu_platform: only with a cloud.
+# image, volumes (kind, size, iops, throughput, count, use, cache, interface), local_ssds, local_ssd_interface,
+# local_ssd_use, disks (striped or apart), cores, threads_per_core, cpu_platform: only with a cloud.
 # filesystem, mount_options: of the data folder: created by "emulated" and clouds, required on all others.
 # expect_cpu_model = "Xeon"        # text in the CPU model; a trial on another CPU is not valid
 # expect_memory_gib = 16           # up to 10 % less is accepted

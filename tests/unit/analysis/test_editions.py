@@ -41,13 +41,13 @@ def test_performance_price_and_both() -> None:
     found = editions_of(edition("2025-06-30", 1, 1), edition("2026-06-30", 1.2, 1.2), basis="on-demand")
     assert found.left_out == []
     a, b = found.rows
-    assert (a.verdict, a.price_ratio, a.dollar_verdict) == (BETTER, 1, BETTER)
+    assert (a.verdict, a.price_ratio, a.cost_verdict) == (BETTER, 1, BETTER)
     assert b.price_ratio == pytest.approx(0.5 / 0.4)
-    assert (b.verdict, b.dollar_verdict) == (BETTER, WORSE)
+    assert (b.verdict, b.cost_verdict) == (BETTER, WORSE)
     assert b.ratio == pytest.approx(1.2)
-    assert b.dollar_ratio == pytest.approx(1.2 / 1.25)
+    assert b.cost_ratio == pytest.approx(1.25 / 1.2)
     assert b.low is not None
-    assert b.dollar_low == pytest.approx(b.low / 1.25), "the price moves the interval"
+    assert b.cost_high == pytest.approx(1.25 / b.low), "the price moves the interval"
     (card,) = found.cards
     assert card.ratio == pytest.approx(1.2)
     assert (card.verdict, card.agreeing, card.configurations) == (BETTER, 2, ["a", "b"])
@@ -56,7 +56,7 @@ def test_performance_price_and_both() -> None:
 def test_equal_studies_are_ties_and_the_same_winner() -> None:
     same = edition("2025-06-30", 1, 2)
     found = editions_of(same, same, basis="on-demand")
-    assert {(row.verdict, row.dollar_verdict) for row in found.rows} == {(TIE, TIE)}
+    assert {(row.verdict, row.cost_verdict) for row in found.rows} == {(TIE, TIE)}
     assert {(row.outcome, *row.after) for row in found.best if row.view == "plain"} == {("same", "b")}
     assert not judge(found, 0.5).undecided
     swapped = editions_of(same, edition("2025-06-30", 2, 1), basis="on-demand")
@@ -85,7 +85,7 @@ def test_another_machine_type_is_a_change_that_is_named() -> None:
 
 def test_a_missing_price_leaves_performance() -> None:
     found = editions_of(edition("2025-06-30", 1, 1), edition("2025-06-30", 1.1, 1), basis="spot")
-    assert [(row.verdict, row.price_ratio, row.dollar_verdict) for row in found.rows] == [
+    assert [(row.verdict, row.price_ratio, row.cost_verdict) for row in found.rows] == [
         (BETTER, None, None),
         (TIE, None, None),
     ]

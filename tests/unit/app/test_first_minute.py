@@ -11,7 +11,6 @@ from nephoscope.app.cli import main
 from nephoscope.app.stages.advice import require_cpus, warnings_with_lines
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import EnvironmentProblem, InputError, StorageFailed
-from nephoscope.plan.expand import expand
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study import nicknames
 from nephoscope.study.load import load_study
@@ -102,7 +101,7 @@ uses = "tpcb"
 
 def test_a_plan_warns_with_lines() -> None:
     study = load_study(BEYOND, "s.toml", BENCHMARKS)
-    warned = warnings_with_lines(BEYOND, "s.toml", study, expand(study, BENCHMARKS), 2)
+    warned = warnings_with_lines(BEYOND, "s.toml", study, 2)
     assert [line.split(": ")[0] for line in warned] == ["s.toml:4", "s.toml:7"]
     assert "requests 64 CPUs, but only 2 may be used" in warned[0]
     assert "m6i.gigantic: not in the price book: set price_usd_per_hour" in warned[1]
@@ -115,7 +114,7 @@ def test_a_hundred_warnings_are_ten() -> None:
     many = "".join(f'[[configurations]]\nname = "c{n}"\ndatabase_machine = {{ cpus = 99 }}\n' for n in range(100))
     text = 'name = "many"\n' + many + '[[benchmarks]]\nuses = "tpcb"\n'
     study = load_study(text, "s.toml", BENCHMARKS)
-    warned = warnings_with_lines(text, "s.toml", study, expand(study, BENCHMARKS), 2)
+    warned = warnings_with_lines(text, "s.toml", study, 2)
     assert (len(warned), warned[-1]) == (11, "90 more like the last one")
 
 

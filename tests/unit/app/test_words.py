@@ -4,9 +4,10 @@ from typing import get_args
 
 import pytest
 
+from nephoscope.app.bill import stop_lines
 from nephoscope.app.commands.prices import BasisName
 from nephoscope.app.planned import groups, in_one_line, summary
-from nephoscope.app.stages.planning import load, plan
+from nephoscope.app.stages.planning import bill, load, plan
 from nephoscope.model.words import counted, dollars, duration
 from nephoscope.prices.rows import Basis
 from tests.support.fake_world import STUDY
@@ -37,11 +38,11 @@ def test_the_choices_of_basis_are_those_of_the_price_book() -> None:
 
 def test_a_plan_that_may_stop_has_two_bills() -> None:
     text = STUDY.replace('provider = "fake"', 'provider = "fake"\nprice_usd_per_hour = 36.0')
-    planned = plan(load(text.replace("seed = 7", 'seed = 7\nstop = "decided"'), "study"))
-    bills = list(summary(planned))
-    assert bills[1] == "about 4 min 00 s, one trial after another; $2.40"
-    assert bills[2].startswith(
-        'that is the most; stop = "decided" is expected to measure about 14 trials in 2 min 20 s, $1.40: '
+    study = load(text.replace("seed = 7", 'seed = 7\nstop = "decided"'), "study")
+    planned = plan(study)
+    assert list(summary(planned))[1] == "about 4 min 00 s, one trial after another; $2.40"
+    assert " ".join(line.strip() for line in stop_lines(planned, bill(study, planned))).startswith(
+        'that is the most; stop = "decided" is expected to measure about 14 trials in 2 min and $1.40: '
     )
 
 

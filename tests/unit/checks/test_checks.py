@@ -47,6 +47,26 @@ def _expectation_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]
         yield name, {"expected": expected()}, None, ""
 
 
+def _core_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
+    """The machine has 4 CPUs."""
+    for asked, threads, verdict, words in (
+        ({"cores": 2}, 2, "valid", "2 cores with 2 threads each"),
+        ({"cores": 2, "threads_per_core": 2}, 2, "valid", "2 cores with 2 threads each"),
+        ({"threads_per_core": 1}, 1, "valid", "4 cores with 1 thread each"),
+        ({"cores": 8, "threads_per_core": 2}, 2, "invalid", "has 4 CPUs, 2 per core, but 8 cores with 2 threads each"),
+        ({"cores": 2, "threads_per_core": 2}, 1, "invalid", "has 4 CPUs, 1 per core, but 2 cores with 2 threads each"),
+        ({"threads_per_core": 1}, 2, "invalid", "has 4 CPUs, 2 per core, but 2 cores with 1 thread each"),
+        ({"cores": 2}, None, "unknown", "does not report its CPUs and their threads"),
+    ):
+        both = {"facts_before": facts(threads_per_core=threads), "facts_after": facts(threads_per_core=threads)}
+        yield "cpu-count", {"expected": expected(**asked), **both}, verdict, words
+    other = LOAD.model_copy(update={"threads_per_core": 1})
+    beside = {**facts(threads_per_core=2), "load": other}
+    masks = {"db": ["cpu0", "cpu1"], "load": ["c"] * 8}
+    mixed = {"facts_before": beside, "facts_after": beside, "load_machines": ["load"], "measured_cpus": masks}
+    yield "cpu-count", {"expected": expected(cores=2), **mixed}, "valid", "2 cores"
+
+
 def _clock_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
     for offset_s, bound_s, verdict, words in (
         (0.2, 0.02, "valid", "load: clock off by +0.200 s before"),
@@ -116,6 +136,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("cpu-count", {"expected": expected(cpus=3)}, "invalid", "3 CPUs were requested, but 2 are allowed"),
     ("cpu-count", {"expected": Expected(), "measured_cpus": {}}, "invalid", "not 4"),
     ("cpu-count", {**WITH_LOAD_MACHINE, "measured_cpus": {"db": ["cpu0", "cpu1"], "load": ["c"] * 8}}, "valid", ""),
+    *_core_cases(),
     ("cpu-model", {}, "valid", "EPYC 9454"),
     ("cpu-model", {"expected": expected(cpu_model_contains="Xeon")}, "invalid", "is not 'Xeon'"),
     ("cpu-model", {"facts_before": facts(cpu_model=None)}, "unknown", "does not report"),

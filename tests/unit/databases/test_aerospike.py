@@ -37,8 +37,8 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aerospike, "_LOOK_EVERY_S", 0.02)
 
 
-async def unused(machine: MachineHandle, device: str) -> int:
-    return 1 << 30
+async def unused(machine: MachineHandle, device: str) -> tuple[str, int]:
+    return device, 1 << 30
 
 
 def cluster_in(folder: Path, count: int = 3) -> Cluster:
@@ -154,9 +154,9 @@ def test_a_raw_device_is_erased_and_loaded_for_every_trial(tmp_path: Path) -> No
     device.write_bytes(b"of somebody else" * MIB)
     asked = []
 
-    async def noted(machine: MachineHandle, path: str) -> int:
+    async def noted(machine: MachineHandle, path: str) -> tuple[str, int]:
         asked.append((machine.name, path))
-        return 1 << 30
+        return path, 1 << 30
 
     async def drive() -> None:
         database, cluster = AerospikeDatabase(noted), cluster_in(tmp_path, 1)

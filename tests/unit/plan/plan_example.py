@@ -7,7 +7,7 @@ from pydantic import Field
 from nephoscope.benchmarks.base import Needs
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.plan.expand import Plannable
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
@@ -28,6 +28,9 @@ class Standin:
 
     def subject_of(self, parameters: Parameters) -> Subject:
         return Subject.CPU
+
+    def database_load_of(self, parameters: Parameters) -> DatabaseLoad | None:
+        return None
 
     def metrics(self, parameters: Parameters) -> tuple[Metric, ...]:
         first = Metric(name="ops", unit="1/s", direction=Direction.HIGHER, title="Operations", headline=True)

@@ -17,29 +17,33 @@ def configuration(name: str = "a", provider: str = "aws", **database: Any) -> Co
 
 def test_a_fresh_cluster_loads_again_unless_a_bucket_outlives_it() -> None:
     before = Before("fresh")
-    assert [before.of(configuration(), SIZE) for _ in range(2)] == [MAKE_S + LOAD_S + RESTORE_S] * 2
+    assert [before.of(configuration(), SIZE).total_s for _ in range(2)] == [MAKE_S + LOAD_S + RESTORE_S] * 2
     assert any(note.startswith("aws: every trial loads its data set again") for note in before.notes())
     kept = Before("fresh")
     stored = {"system": "cockroachdb", "fixtures": "s3://bucket/sets"}
-    assert kept.of(configuration(**stored), SIZE) == MAKE_S + LOAD_S + RESTORE_S
-    assert kept.of(configuration("b", **stored), SIZE) == MAKE_S + RESTORE_S, "another configuration, the same bucket"
-    assert kept.of(configuration("b", **stored), 2 * SIZE) == MAKE_S + 2 * (LOAD_S + RESTORE_S), "another data set"
+    assert kept.of(configuration(**stored), SIZE).total_s == MAKE_S + LOAD_S + RESTORE_S
+    assert kept.of(configuration("b", **stored), SIZE).total_s == MAKE_S + RESTORE_S, (
+        "another configuration, the same bucket"
+    )
+    assert kept.of(configuration("b", **stored), 2 * SIZE).total_s == MAKE_S + 2 * (LOAD_S + RESTORE_S), (
+        "another data set"
+    )
     assert len(kept.notes()) == 1
 
 
 def test_a_kept_cluster_is_made_once_and_loaded_once() -> None:
     before = Before("per-configuration")
-    assert before.of(configuration(), SIZE) == MAKE_S + LOAD_S + RESTORE_S
-    assert before.of(configuration(), SIZE) == RESTORE_S
-    assert before.of(configuration(), 0) == 0
-    assert before.of(configuration("b"), 0) == MAKE_S
+    assert before.of(configuration(), SIZE).total_s == MAKE_S + LOAD_S + RESTORE_S
+    assert before.of(configuration(), SIZE).total_s == RESTORE_S
+    assert before.of(configuration(), 0).total_s == 0
+    assert before.of(configuration("b"), 0).total_s == MAKE_S
     assert len(before.notes()) == 1
 
 
 def test_emulated_machines_take_their_time_one_by_one() -> None:
     before = Before("fresh")
     three = configuration(provider="emulated").model_copy(update={"database_machine": Machine(count=3)})
-    assert [before.of(one, SIZE) for one in (configuration(provider="emulated"), three, three)] == [
+    assert [before.of(one, SIZE).total_s for one in (configuration(provider="emulated"), three, three)] == [
         EMULATED_HOST_S,
         3 * EMULATED_HOST_S,
         3 * EMULATED_HOST_S,
@@ -47,11 +51,11 @@ def test_emulated_machines_take_their_time_one_by_one() -> None:
     (note,) = before.notes()
     assert "emulated machine" in note
     kept = Before("per-configuration")
-    assert [kept.of(three, SIZE) for _ in range(2)] == [3 * EMULATED_HOST_S, 0]
+    assert [kept.of(three, SIZE).total_s for _ in range(2)] == [3 * EMULATED_HOST_S, 0]
 
 
 @pytest.mark.parametrize("provider", ["local", "ssh", "fake", "other"])
 def test_nothing_is_guessed_where_nobody_makes_machines(provider: str) -> None:
     before = Before("fresh")
-    assert before.of(configuration(provider=provider), SIZE) == 0
+    assert before.of(configuration(provider=provider), SIZE).total_s == 0
     assert before.notes() == []

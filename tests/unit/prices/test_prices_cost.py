@@ -114,6 +114,12 @@ def test_equal_volumes_have_their_tiers_each() -> None:
     assert two.machine_usd == pytest.approx(2 * (one.machine_usd or 0) - 365)
 
 
+def test_a_line_says_whose_price_it_is() -> None:
+    far = MachineWithVolumes(provider="p", region="elsewhere", type="m")
+    assert "(price of r)" in month(BOOK, DAY, far, METHODS["default"]).formula()
+    assert "price of" not in bill().formula()
+
+
 @pytest.mark.parametrize(
     ("found", "reason"),
     [

@@ -18,7 +18,7 @@ def test_a_price_given() -> None:
     found = quote(Configuration(name="a", price_usd_per_hour=0.34, price_basis="on-demand list price"), 10)
     assert found.price_usd == pytest.approx(3.4)
     assert found.basis == "on-demand list price"
-    assert found.reason_missing is None
+    assert found.missing is None
 
 
 def test_a_price_without_a_basis_says_so() -> None:
@@ -32,7 +32,7 @@ def test_a_missing_price_stays_missing(provider: str, words: str) -> None:
     found = quote(Configuration.model_validate({"name": "a", "provider": provider}), 10)
     assert found.price_usd is None
     assert found.basis is None
-    assert found.reason_missing == f"{words}: no price given"
+    assert str(found.missing) == f"{words}: no price given"
 
 
 def test_hours_are_not_negative() -> None:
@@ -43,7 +43,7 @@ def test_hours_are_not_negative() -> None:
 @given(st.none() | st.floats(0.001, 1000), st.floats(0, 10_000))
 def test_either_a_price_with_its_basis_or_a_reason(per_hour: float | None, hours: float) -> None:
     found = quote(Configuration(name="a", price_usd_per_hour=per_hour), hours)
-    assert (found.price_usd is None) == (found.basis is None) == (found.reason_missing is not None)
+    assert (found.price_usd is None) == (found.basis is None) == (found.missing is not None)
 
 
 def test_disks_of_both_roles_are_counted() -> None:
@@ -65,7 +65,7 @@ def test_disks_of_both_roles_are_counted() -> None:
         quote(in_the_cloud(load_machine=Machine.model_validate({**load, "volumes": two})), 1).basis
     )
     missing = Machine.model_validate({**database, "volumes": [{"kind": "gp9", "size": 1}]})
-    assert "gp9" in str(quote(in_the_cloud(database_machine=missing), 1).reason_missing)
+    assert "gp9" in str(quote(in_the_cloud(database_machine=missing), 1).missing)
 
 
 def test_a_month_of_all_machines_is_missing_where_the_load_machine_has_other_disks() -> None:
@@ -118,6 +118,18 @@ def test_the_price_of_the_study_comes_first() -> None:
     assert quote(in_the_cloud(price_usd_per_hour=9.0), 1).price_usd == 9
 
 
+def test_a_price_of_another_region_is_marked() -> None:
+    volume = {"kind": "pd-extreme", "size": 1000, "iops": 10_000}
+    machine = Machine.model_validate({"type": "n2-standard-8", "volumes": [volume]})
+    here = {"provider": "gcp", "region": "us-east4", "database_machine": machine, "load_machine": None}
+    found = quote(in_the_cloud(**here), 730)
+    assert found.elsewhere == ("us-east4: pd-extreme IOPS as in us-central1",)
+    assert found.basis is not None
+    assert found.basis.endswith("; us-east4: pd-extreme IOPS as in us-central1")
+    assert found.price_usd == pytest.approx(730 * 0.437512 + 1000 * 0.138 + 10_000 * 0.065, rel=1e-3)
+    assert quote(in_the_cloud(), 1).elsewhere == ()
+
+
 def test_the_book_is_asked_for_the_day() -> None:
     found = quote(in_the_cloud(), 1, on=date(2022, 7, 1))
     assert found.basis is not None
@@ -135,9 +147,9 @@ def test_the_book_is_asked_for_the_day() -> None:
 )
 def test_one_machine_that_is_not_known_leaves_the_cluster_without_a_price(more: dict[str, Any], reason: str) -> None:
     found = quote(in_the_cloud(**more), 1)
-    assert (found.price_usd, found.basis, found.reason_missing) == (None, None, reason)
+    assert (found.price_usd, found.basis, str(found.missing)) == (None, None, reason)
 
 
 def test_fakes_have_no_price_whatever_their_type() -> None:
     fake = Configuration(name="a", provider="fake", region="us-east-1", database_machine=Machine(type="m6i.2xlarge"))
-    assert quote(fake, 1).reason_missing == "provider fake: no price given"
+    assert str(quote(fake, 1).missing) == "provider fake: no price given"

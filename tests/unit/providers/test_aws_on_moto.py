@@ -10,7 +10,7 @@ import pytest
 
 from nephoscope.model.errors import CapacityLacking, InfrastructureFailure, NephoscopeError, QuotaReached, Throttled
 from nephoscope.providers.aws.cloud import AwsCloud
-from nephoscope.providers.aws.plan import group_call
+from nephoscope.providers.aws.plan import Cpus, group_call
 from nephoscope.providers.cloud.order import order_of
 from nephoscope.providers.cloud.provider import CloudProvider
 from nephoscope.run.clock import FakeClock
@@ -90,6 +90,14 @@ def test_clusters_are_listed_by_tags_in_every_region_and_another_study_does_not_
     for key in run(provider(url).list("study-1")):
         run(provider(url).delete(key))
     assert run(provider(url).list("study-1")) == []
+
+
+def test_the_cpus_of_a_type_are_asked_for_when_the_study_wants_fewer(url: str) -> None:
+    cloud = AwsCloud(FakeClock(), client_of(url), REGIONS)
+    fewer = {"type": "i3en.6xlarge", "cores": 8}
+    order = order_of(request_of(database_machine=fewer), "me@here", "ssh-ed25519 AAAA test")
+    database, load = (run(cloud._cpus(order, role)) for role in order.roles)
+    assert (database, load) == (Cpus(cores=12, threads_per_core=2), None)
 
 
 @pytest.mark.parametrize("named", ["InstanceProfileName", "Arn"])

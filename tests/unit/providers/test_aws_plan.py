@@ -9,6 +9,7 @@ import pytest
 
 from nephoscope.model.errors import CapacityLacking, InputError, MachineLost, QuotaReached
 from nephoscope.providers.aws.plan import (
+    Cpus,
     Left,
     ending_calls,
     group_call,
@@ -30,8 +31,8 @@ def order(**more: Any) -> ClusterOrder:
     return order_of(request_of(**more), "me@here", "ssh-ed25519 AAAA test")
 
 
-def run_instances(asked: ClusterOrder, role: int = 0, cores: int | None = None) -> dict[str, Any]:
-    return dict(machines_call(asked, asked.roles[role], "sg-1", cores).arguments)
+def run_instances(asked: ClusterOrder, role: int = 0, of_type: Cpus | None = None) -> dict[str, Any]:
+    return dict(machines_call(asked, asked.roles[role], "sg-1", of_type).arguments)
 
 
 def test_machines_of_a_role_are_made_all_or_none_in_one_zone() -> None:
@@ -123,7 +124,7 @@ def test_spot_placement_subnet_and_threads_are_asked_for_when_wished_for() -> No
     assert plain["SecurityGroupIds"] == ["sg-1"]
     cloud = {**CLOUD, "spot": True, "placement_group": "cluster", "subnet": "subnet-1", "reach": "private"}
     wished = order(cloud=cloud, database_machine={"type": "m6i.2xlarge", "threads_per_core": 1})
-    asked = run_instances(wished, cores=4)
+    asked = run_instances(wished, of_type=Cpus(4, 2))
     assert asked["InstanceMarketOptions"]["MarketType"] == "spot"
     assert asked["InstanceMarketOptions"]["SpotOptions"]["InstanceInterruptionBehavior"] == "terminate"
     assert asked["CpuOptions"] == {"CoreCount": 4, "ThreadsPerCore": 1}
@@ -215,6 +216,20 @@ def test_what_is_terminated_or_being_deleted_is_not_left() -> None:
     assert left == Left({}, {"vol-2": "in-use"}, {})
     assert not left.nothing
     assert left_of([instance("terminated")], [], []).nothing
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"cores": 8}, {"CoreCount": 8, "ThreadsPerCore": 2}),
+        ({"cores": 8, "threads_per_core": 1}, {"CoreCount": 8, "ThreadsPerCore": 1}),
+        ({"threads_per_core": 1}, {"CoreCount": 12, "ThreadsPerCore": 1}),
+    ],
+)
+def test_cores_and_threads_are_always_told_together(asked: dict[str, int], told: dict[str, int]) -> None:
+    """The Cloud Report of 2020 gave i3en.6xlarge, which has 12 cores, `CoreCount=8,ThreadsPerCore=2`."""
+    wished = order(database_machine={"type": "i3en.6xlarge", **asked})
+    assert run_instances(wished, of_type=Cpus(12, 2))["CpuOptions"] == told
 
 
 def test_the_policy_in_the_manual_allows_what_is_asked_and_nothing_else() -> None:

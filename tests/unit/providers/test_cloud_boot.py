@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from nephoscope.providers.cloud.boot import BootPlan, boot_script
+from nephoscope.providers.cloud.boot import BootPlan, boot_script, raw_devices
 
 KEY = "ssh-ed25519 AAAAC3 it's a key"
 PLAN = BootPlan(user="nephoscope", public_key=KEY, expires_unix_ms=1_800_000_000_000)
 
 PROGRAMS = {
-    "lsblk": 'case $* in *--nodeps*) cat "$ROOT/disks";; *) cat "$ROOT/parts-${4##*/}" 2>/dev/null || echo 1;; esac',
+    "lsblk": 'for disk; do :; done; case $* in *SIZE*) cat "$ROOT/size-${disk##*/}";; *--nodeps*) cat "$ROOT/disks";; '
+    '*) cat "$ROOT/parts-${4##*/}" 2>/dev/null || echo 1;; esac',
     "blkid": 'test ! -e "$ROOT/used-${4##*/}" || echo ext4',
     "mountpoint": "exit 1",
     "id": "exit 1",
@@ -119,6 +120,42 @@ def test_disks_that_are_apart_have_a_filesystem_and_a_folder_each(root: Path) ->
         assert f"mount -o noatime {device} {root}/{folder}\n" in done
         assert f"chown -R nephoscope: {root}/{folder}/nephoscope\n" in done
         assert (root / folder / "nephoscope" / "data").is_dir()
+
+
+def test_raw_disks_get_no_filesystem_and_are_linked_in_the_order_of_the_study(root: Path) -> None:
+    """Two volumes are told apart by their size; which of them the kernel finds first does not matter."""
+    (root / "disks").write_text(DISKS)
+    (root / "used-sdb").touch()
+    for name, gib in (("nvme0n1", 1000), ("nvme1n1", 100)):
+        (root / f"size-{name}").write_text(f"  {gib << 30}\n")
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, volumes=1, raw_volumes_gib=(1000,), raw_local_ssds=2))
+    assert said == "ready"
+    assert [line.split()[-1] for line in done.splitlines() if line.startswith("mkfs")] == ["/dev/nvme1n1"]
+    links = [(root / f"var/lib/nephoscope/raw-{number}").readlink() for number in (1, 2, 3)]
+    assert links == [Path("/dev/nvme0n1"), Path("/dev/nvme2n1"), Path("/dev/nvme3n1")]
+    for link in links:
+        assert f"chown nephoscope: {link}\n" in done, "who measures it may open it"
+    assert raw_devices(3)[-1] == "/var/lib/nephoscope/raw-3"
+
+
+def test_raw_volumes_alone_need_no_sizes_and_the_data_folder_is_on_the_images_disk(root: Path) -> None:
+    (root / "disks").write_text("/dev/nvme1n1 disk Amazon Elastic Block Store\n")
+    (root / "size-nvme1n1").write_text("1000000000\n")
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, raw_volumes_gib=(1000,)))
+    assert said == "ready"
+    assert "mkfs" not in done
+    assert "mount" not in done
+    assert (root / "mnt/data/nephoscope/data").is_dir()
+    assert (root / "var/lib/nephoscope/raw-1").readlink() == Path("/dev/nvme1n1")
+
+
+def test_a_disk_that_carries_something_is_never_taken_for_a_raw_one(root: Path) -> None:
+    (root / "disks").write_text("/dev/nvme1n1 disk Amazon Elastic Block Store\n")
+    (root / "used-nvme1n1").touch()
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, raw_volumes_gib=(1000,)))
+    assert "1 disks (volume) were requested, but 0 exist" in said
+    assert not (root / "var/lib/nephoscope/raw-1").is_symlink()
+    assert "mkfs" not in done
 
 
 def test_a_disk_that_does_not_come_is_said_and_not_replaced_by_another(root: Path) -> None:

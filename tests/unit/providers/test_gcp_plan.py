@@ -114,11 +114,11 @@ def test_google_ends_a_machine_before_its_own_timer_stops_it() -> None:
 
 def test_options_of_a_configuration_reach_the_machine() -> None:
     cloud = {"spot": True, "placement_group": "cluster", "reach": "private", "subnet": "mine"}
-    asked = {"type": "n2-standard-8", "threads_per_core": 1, "cpu_platform": "Intel Ice Lake"}
+    asked = {"type": "n2-standard-8", "cores": 2, "threads_per_core": 1, "cpu_platform": "Intel Ice Lake"}
     made = machines(cloud=cloud, database_machine=asked)["database-1"]
     assert made["scheduling"]["provisioningModel"] == "SPOT"
     assert made["minCpuPlatform"] == "Intel Ice Lake"
-    assert made["advancedMachineFeatures"] == {"threadsPerCore": 1}
+    assert made["advancedMachineFeatures"] == {"visibleCoreCount": 2, "threadsPerCore": 1}
     assert made["resourcePolicies"] == [f"projects/p/regions/us-east4/resourcePolicies/{name_of(KEY)}"]
     assert made["networkInterfaces"] == [{"subnetwork": "projects/p/regions/us-east4/subnetworks/mine"}]
     policy = placement_call(order(cloud=cloud), "p")

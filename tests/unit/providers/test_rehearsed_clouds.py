@@ -157,6 +157,7 @@ def test_google_s_sdk_takes_everything_that_may_be_asked_for(google: gcplocal_co
     """Its types refuse a field that they do not know."""
     database = {
         "type": "n2-standard-8",
+        "cores": 2,
         "threads_per_core": 1,
         "cpu_platform": "Intel Ice Lake",
         "volumes": [{"kind": "hyperdisk-balanced", "size": 100, "iops": 8000, "throughput": 500}],
@@ -166,7 +167,7 @@ def test_google_s_sdk_takes_everything_that_may_be_asked_for(google: gcplocal_co
     run(gcp(google).make(order_to_gcp(database_machine=database, load_machine=load, cloud=cloud)))
     made = {one["name"].removeprefix(f"{name_of(KEY)}-"): one for one in google.of("instances")}
     assert made["database-1"]["minCpuPlatform"] == "Intel Ice Lake"
-    assert made["database-1"]["advancedMachineFeatures"] == {"threadsPerCore": 1}
+    assert made["database-1"]["advancedMachineFeatures"] == {"visibleCoreCount": 2, "threadsPerCore": 1}
     assert made["load"]["scheduling"]["terminationTime"] == "2027-01-15T07:58:00Z"
     assert [disk["type"] for disk in made["load"]["disks"]] == ["PERSISTENT", "SCRATCH", "SCRATCH"]
     (disk,) = [one for one in google.of("disks") if "-data-" in one["name"]]

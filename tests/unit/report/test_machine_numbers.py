@@ -139,7 +139,7 @@ def test_physics_stands_beside_the_far_one_alone(found: MachineNumbers) -> None:
 def test_small_and_large_of_a_family_share_a_row(found: MachineNumbers) -> None:
     (spec,) = specs(found.sizes[0])
     assert {(row["family"], row["size"]) for row in spec["datasets"]["rows"]} == {
-        (family, size) for family in ("aws m6i", "gcp n2-standard") for size in ("smallest", "largest")
+        (family, size) for family in ("AWS m6i", "Google Cloud n2-standard") for size in ("smallest", "largest")
     }
     assert [entry.text for entry in found.sizes[0].key] == ["smallest", "largest"]
 

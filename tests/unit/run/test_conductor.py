@@ -313,7 +313,7 @@ def test_a_queue_that_calls_trials_ended_which_the_folder_does_not_hold_is_told_
     monkeypatch.setattr(OwnQueue, "drain", ended_already)
     with pytest.raises(InputError, match="1 trials of this study ended elsewhere") as caught:
         conducted(fleet(tmp_path / "r"))
-    assert "delete conductor.sqlite" in caught.value.hint
+    assert "delete queue.sqlite" in caught.value.hint
 
 
 def test_wishes_and_the_studys_budget_meet_in_the_lower_limit(tmp_path: Path) -> None:

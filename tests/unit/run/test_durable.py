@@ -1,13 +1,20 @@
 """The queue of DBOS on SQLite: what an earlier plan, or another controller's, left in it."""
 
 import asyncio
+import base64
+import os
+import pickle
+import sqlite3
 from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from nephoscope.model.errors import DamagedFile
 from nephoscope.run.durable import DurableQueue, sqlite_url
 from nephoscope.run.queue import Step
+from nephoscope.run.queue_values import MAX_CHARACTERS, ForeignQueue, PlainValues, StoredError
 
 
 class _Killed(Exception):
@@ -32,7 +39,7 @@ async def _drained(database: Path, plan: list[str], *, dies_at: Collection[str] 
 
 @pytest.mark.slow
 def test_trials_of_another_plan_are_left_to_who_knows_them(tmp_path: Path) -> None:
-    database = tmp_path / "conductor.sqlite"
+    database = tmp_path / "queue.sqlite"
 
     async def story() -> None:
         with pytest.raises(_Killed):
@@ -41,3 +48,58 @@ def test_trials_of_another_plan_are_left_to_who_knows_them(tmp_path: Path) -> No
         assert await _drained(database, ["old", "kept"]) == ["old"]
 
     asyncio.run(story())
+
+
+class _Planted:
+    """Unpickling it writes a file."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.marker),)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "kind"),
+    [
+        ("workflow_input", "inputs", "py_pickle"),
+        pytest.param("workflow_input", "inputs", "nephoscope_json", marks=pytest.mark.slow),
+        pytest.param("workflow_output", "output", "py_pickle", marks=pytest.mark.slow),
+        pytest.param("workflow_output", "output", "nephoscope_json", marks=pytest.mark.slow),
+        pytest.param("operation_outputs", "output", "py_pickle", marks=pytest.mark.slow),
+        pytest.param("operation_outputs", "output", "nephoscope_json", marks=pytest.mark.slow),
+    ],
+)
+def test_a_pickle_planted_in_the_queue_is_never_run(tmp_path: Path, table: str, column: str, kind: str) -> None:
+    database, marker = tmp_path / "queue.sqlite", tmp_path / "marker"
+    pickled = base64.b64encode(pickle.dumps(_Planted(marker))).decode()
+    status = "SUCCESS" if table == "workflow_output" else "PENDING"
+
+    async def story() -> None:
+        await _drained(database, ["a"])
+        with closing(sqlite3.connect(database)) as connection, connection:
+            connection.execute("update workflow_status set status = ?, serialization = ?", (status, kind))
+            connection.execute("update operation_outputs set serialization = ?", (kind,))
+            assert connection.execute(f"update {table} set {column} = ?", (pickled,)).rowcount == 1  # noqa: S608
+        with pytest.raises(DamagedFile, match=r"queue\.sqlite holds something that nephoscope did not write") as caught:
+            await _drained(database, ["a"])
+        assert "delete this file" in caught.value.hint
+
+    asyncio.run(story())
+    assert not marker.exists()
+
+
+def test_only_plain_values_and_the_words_of_errors_are_stored() -> None:
+    values = PlainValues()
+    for plain in (None, "id", 1.5, [True, 0.25], {"args": ["id"], "kwargs": {}}):
+        assert values.deserialize(values.serialize(plain)) == plain
+    error = values.deserialize(values.serialize(KeyError("x" * 10_000)))
+    assert isinstance(error, StoredError)
+    assert str(error).startswith("KeyError: 'xxx")
+    assert len(str(error)) < MAX_CHARACTERS
+    with pytest.raises(TypeError):
+        values.serialize(object())
+    for foreign in ("gASVAA", "[" * 5_000, "1" * 20_000):
+        with pytest.raises(ForeignQueue):
+            values.deserialize(foreign)

@@ -177,7 +177,7 @@ def test_deleting_the_queues_database_loses_nothing(tmp_path: Path) -> None:
         time.sleep(0.02)
     process.kill()
     process.communicate()
-    fleet.folder.conductor_path.unlink()
+    fleet.folder.queue_path.unlink()
     fleet.run()
     require_all_is_well(fleet)
 

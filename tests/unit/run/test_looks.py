@@ -16,13 +16,13 @@ import pytest
 
 import nephoscope
 from nephoscope.analysis.collect import collect
-from nephoscope.analysis.looks import replayed
+from nephoscope.analysis.looks import not_repeatable, replayed
 from nephoscope.app.stages import evaluation, tracking
 from nephoscope.app.stages.running import CliOptions, run_options
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.model.errors import InputError
-from nephoscope.model.looks import Look
+from nephoscope.model.looks import RULE, Look
 from nephoscope.model.records import PlannedTrial, Status, VerdictKind
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.run.study import run_study
@@ -82,6 +82,14 @@ def test_trials_that_are_not_needed_are_neither_failed_nor_missing(done: Rehears
 def test_looks_can_be_made_again_from_stored_trials(done: Rehearsal) -> None:
     inputs = collect(done.folder, done.study, BENCHMARKS, CHECKS, nephoscope.__version__)
     assert replayed(inputs, done.folder.looks()) == done.folder.looks()
+
+
+def test_looks_of_an_earlier_rule_stand_and_are_not_called_changed(done: Rehearsal) -> None:
+    inputs = collect(done.folder, done.study, BENCHMARKS, CHECKS, nephoscope.__version__)
+    other = [look.model_copy(update={"rule": 1, "measured": {}}) for look in done.folder.looks()]
+    assert replayed(inputs, other) == other
+    assert not_repeatable(replace(inputs, looks=other)) == []
+    assert not_repeatable(replace(inputs, looks=[look.model_copy(update={"rule": RULE}) for look in other])) != []
 
 
 def test_a_study_that_is_done_takes_no_more_looks(done: Rehearsal) -> None:

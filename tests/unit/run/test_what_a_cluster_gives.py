@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.benchmarks.base import Needs
-from nephoscope.benchmarks.storage.raw_device import require_unused
+from nephoscope.benchmarks.storage.raw_device import raw_device_of
 from nephoscope.databases.aerospike.database import AerospikeDatabase
 from nephoscope.databases.cockroachdb.database import CockroachDatabase
 from nephoscope.databases.fake import FakeDatabase
@@ -42,7 +42,7 @@ def test_a_raw_device_takes_nothing_of_the_data_folders_disk() -> None:
     needs, device = Needs(disk_bytes=1000), Aerospike(device="/dev/sdb", destroys_data_on="/dev/sdb")
     for own, disk_bytes in ((None, 1000), (device, 0)):
         configuration = Configuration(name="a", database=Database(system="aerospike", aerospike=own))
-        assert _as_kept(needs, AerospikeDatabase(require_unused), configuration).disk_bytes == disk_bytes
+        assert _as_kept(needs, AerospikeDatabase(raw_device_of), configuration).disk_bytes == disk_bytes
 
 
 @pytest.mark.parametrize(

@@ -349,6 +349,8 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
             'name = "a"\ndatabase_machine.volumes = [{ kind = "gp3", size = 1 }]',
             "only providers aws, azure, gcp support this",
         ),
+        ('name = "a"\ndatabase_machine.cores = 2', "only providers aws, azure, gcp support this"),
+        (f"{AZURE}database_machine.cores = 2", "azure cannot switch off cores of a type; choose a type with fewer"),
         ('name = "a"\ndatabase_machine.disks = "apart"', "only providers aws, azure, gcp support this"),
         (
             f'{AWS}database_machine = {{ type = "i", local_ssds = 2, disks = "apart" }}',

@@ -50,7 +50,7 @@ def compare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two studies: what changed in performance, in price, and in performance per dollar."""
+    """Compare two studies: what changed in performance, in price, and in what a unit of performance costs."""
     from nephoscope.analysis.edition_gate import judge
     from nephoscope.app.stages import evaluation
     from nephoscope.store.atomic import write_text
@@ -96,7 +96,7 @@ def _tell_all(found: "Editions") -> None:
 
     if found.rows:
         priced = any(row.price_ratio is not None for row in found.rows)
-        money = ("price", "per dollar") if priced else ()
+        money = ("price", "$ per unit") if priced else ()
         heads = ("configuration", "metric", "change", "it is", *money, "n OLD", "n NEW")
         print_table(heads, (_cells(row, priced=priced) for row in found.rows))
     for card in found.cards:
@@ -119,7 +119,7 @@ def _cells(row: "EditionRow", *, priced: bool) -> tuple[str, ...]:
     interval = words.interval(row.low, row.high)
     money = (
         "" if row.price_ratio is None else words.change(row.price_ratio),
-        "" if row.dollar_ratio is None else f"{words.change(row.dollar_ratio)} {row.dollar_verdict}",
+        "" if row.cost_ratio is None else f"{words.change(row.cost_ratio)} {row.cost_verdict}",
     )
     return (
         words.who(row),

@@ -1,6 +1,7 @@
 """`nephoscope init`, `plan`, `run` and `demo`: from a study file to stored trials. Loads what a command uses in it."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.model.analysed import AnalysedStudy
     from nephoscope.model.records import Plan
+    from nephoscope.plan.cut import Cut
     from nephoscope.run.study import RunOptions, StudyOutcome
     from nephoscope.store.folder import ResultsFolder
     from nephoscope.study.model import Study
@@ -39,7 +41,32 @@ Expand = Annotated[
     bool,
     typer.Option("--expanded", help="print the study without [defaults], [[matrix]] and `for`, as a study file"),
 ]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="CHAPTER",
+        help="plan or run this chapter alone: cpu, memory, storage, network, database, or of the last oltp or "
+        "key-value; may be given several times",
+    ),
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--types",
+        metavar="PATTERN",
+        help="only configurations whose machine type looks like this, as 'm6i.*'; may be given several times",
+    ),
+]
 Rows = Annotated[bool, typer.Option("--rows", help="print every trial, in a pager on a terminal")]
+Rehearse = Annotated[
+    bool,
+    typer.Option(
+        "--rehearse",
+        help="measure nothing: run the whole study on machines that do not exist, with numbers that a program draws; "
+        "its report says so [default folder: results/<study>-rehearsal]",
+    ),
+]
 Replan = Annotated[bool, typer.Option("--replan", help="replace the stored plan, even if that drops trials")]
 MaxClusters = Annotated[
     int, typer.Option("--max-clusters", min=1, help="how many trials may run at once, each on its own cluster")
@@ -168,12 +195,20 @@ def _everyday(dsns: list[str], compare: str | None) -> str:
 def plan(
     study: StudyFile,
     scale: Scale = None,
+    only: Only = None,
+    types: Types = None,
     like: Like = None,
+    max_clusters: MaxClusters = 1,
     rows: Rows = False,
     expanded: Expand = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a study would measure and could decide, for how long and for how many dollars. Starts nothing."""
+    """Show what a study would measure and could decide, for how long and for how many dollars. Starts nothing.
+
+    For clouds it also shows what the hours and dollars go into, and the quotas that the machines need. --json has all
+    of it.
+    """
+    from nephoscope.app import bill as bills
     from nephoscope.app import planned as words
     from nephoscope.app.stages import planning
     from nephoscope.app.stages.advice import warnings_with_lines
@@ -183,20 +218,25 @@ def plan(
         return
     text = read_text(study)
     loaded = planning.load(text, str(study))
-    planned = planning.plan(loaded, scale=scale)
-    if as_json:
-        print_json(planned)
-        return
+    planned = planning.plan(loaded, scale=scale, part=planning.cut_out(loaded, _cut(only, types)))
     if rows:
         print_rows(words.ROW_HEADERS, words.rows(planned))
         return
+    bill, needs = planning.bill(loaded, planned), planning.quotas(loaded, planned, max_clusters)
+    if as_json:
+        print_json({**planned.model_dump(mode="json", by_alias=True), "bill": bill, "quotas": needs})
+        return
     for line in words.summary(planned):
         say(line)
-    print_table(words.HEADERS, words.groups(planned))
+    details = [*bills.bill_lines(bill)]
+    for line in (*details, *bills.stop_lines(planned, bill), *bills.quota_lines(needs, max_clusters)):
+        say(line)
+    if not details:
+        print_table(words.HEADERS, words.groups(planned))
     for line in planning.decides(planned, _analysed(like), "" if like is None else str(like)):
         say(line)
     _warn(planned)
-    for warning in warnings_with_lines(text, str(study), loaded, planned, _cpus_here()):
+    for warning in warnings_with_lines(text, str(study), loaded, _cpus_here()):
         tell(f"warning: {warning}", style="yellow")
     tell(f"every trial: nephoscope plan {study} --rows", style="dim")
 
@@ -214,6 +254,9 @@ def run(
     study: StudyOrFolder,
     out: Out = None,
     scale: Scale = None,
+    only: Only = None,
+    types: Types = None,
+    rehearse: Rehearse = False,
     replan: Replan = False,
     max_clusters: MaxClusters = 1,
     max_usd: MaxUsd = None,
@@ -227,29 +270,36 @@ def run(
     A trial that was rejected for something outside it, such as the load of other programs, is repeated after its block
     and after the study, at most `repeat_refused` times. Every attempt is kept; the first valid one is used.
     --retry-refused repeats more of them, later.
+
+    --only and --types run a part of the study. The rest may follow in the same folder: a trial is the same in every
+    part.
     """
     from nephoscope.app.stages.running import CliOptions
 
     options = CliOptions(max_clusters, max_usd, state, until, retry_refused, tuple(check or ()))
+    cut = _cut(only, types)
     if study.is_dir():
-        if out is not None or scale is not None or replan:
+        if out is not None or scale is not None or replan or cut or rehearse:
             raise InputError(
                 f"{study} is a results folder, which has its own study and plan",
-                hint="drop --out, --scale and --replan, or name a study file instead of the folder",
+                hint="drop --out, --scale, --only, --types, --rehearse and --replan, or name a study file instead of "
+                "the folder",
             )
         _resume(study, options)
     else:
-        _run(read_text(study), str(study), out, options, scale=scale, replan=replan)
+        wanted = _Wanted(cut, scale, rehearse=rehearse, replan=replan)
+        _run(read_text(study), str(study), out, options, wanted)
 
 
 def demo(out: Out = None) -> None:
     """Measure this machine with the laptop study and write its report: plan, run and report in one command."""
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.app.wiring import shipped_study
+    from nephoscope.plan.cut import Cut
 
     folder = out or Path("results/laptop")
     try:
-        _run(shipped_study("laptop"), "laptop.toml", folder, CliOptions(), scale=None, replan=False)
+        _run(shipped_study("laptop"), "laptop.toml", folder, CliOptions(), _Wanted(Cut()))
     except typer.Exit as ended:
         if ended.exit_code != EXIT_TRIALS_FAILED:
             raise
@@ -257,22 +307,44 @@ def demo(out: Out = None) -> None:
     results.report(folder)
 
 
-def _run(text: str, name: str, out: Path | None, options: "CliOptions", *, scale: float | None, replan: bool) -> None:
+def _cut(only: list[str] | None, types: list[str] | None) -> "Cut":
+    from nephoscope.plan.cut import Cut
+
+    return Cut(tuple(only or ()), tuple(types or ()))
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What of a study file is run, and how."""
+
+    cut: "Cut"
+    scale: float | None = None
+    rehearse: bool = False
+    replan: bool = False
+
+
+def _run(text: str, name: str, out: Path | None, options: "CliOptions", wanted: _Wanted) -> None:
     from nephoscope.app.planned import in_one_line
     from nephoscope.app.stages import planning, running
     from nephoscope.app.stages.advice import require_cpus
     from nephoscope.store.folder import ResultsFolder
 
     study = planning.load(text, name)
-    require_cpus(study, _cpus_here())
-    folder = ResultsFolder.for_results(out or Path("results") / study.name)
-    how = running.run_options(folder, study, options)
-    planned = planning.plan(study, scale=scale)
+    part = planning.cut_out(study, wanted.cut)
+    if not wanted.rehearse:
+        require_cpus(part or study, _cpus_here())
+    planned = planning.plan(study, scale=wanted.scale, part=part, simulated=wanted.rehearse)
+    default = f"{study.name}-rehearsal" if wanted.rehearse else study.name
+    folder = ResultsFolder.for_results(out or Path("results") / default)
+    if part is not None:
+        folder = folder.only([row.intent.id for row in planned.trials])
+    how = running.run_options(folder, part or study, options)
     tell(in_one_line(planned))
     _warn(planned)
     with folder.lock():
-        running.adopt(folder, text, study, planned, replan=replan)
-        outcome = _conduct(folder, study, how)
+        whole = None if part is None else planning.plan(study, scale=wanted.scale, simulated=wanted.rehearse)
+        running.adopt(folder, text, study, planned, replan=wanted.replan, whole=whole)
+        outcome = _conduct(folder, part or study, how)
     _tell_outcome(outcome, folder)
 
 
@@ -294,13 +366,16 @@ def _resume(path: Path, options: "CliOptions") -> None:
 def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions") -> "StudyOutcome":
     from nephoscope.app.progress import LiveProgress
     from nephoscope.app.stages import running, tracking
-    from nephoscope.app.wiring import real_world
+    from nephoscope.app.wiring import world_of
     from nephoscope.run.clock import SystemClock
     from nephoscope.run.signals import run_until_stopped
 
     folder.forget_analysis()
+    aside = folder.set_old_queue_aside()
+    if aside is not None:
+        tell(f"the queue of an earlier nephoscope is not used any more; it is kept as {aside.name}, and can be deleted")
     with LiveProgress(talk(), SystemClock(), tracking.remaining(folder)) as progress:
-        return run_until_stopped(running.run(folder, study, real_world(progress), how))
+        return run_until_stopped(running.run(folder, study, world_of(folder, study, progress), how))
 
 
 def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:

@@ -3,24 +3,21 @@
 from collections.abc import Collection, Iterator
 
 from nephoscope.model.errors import EnvironmentProblem
-from nephoscope.model.records import Plan
+from nephoscope.prices.quote import quote
 from nephoscope.study.load import lines_in
 from nephoscope.study.locate import Path, line_of
 from nephoscope.study.model import Configuration, Study
 
 MAX_LINES = 10
-_NOT_FOUND = ", and no price given"
-"""End of the reason for no price if a type is named that no price book has."""
 
 
-def warnings_with_lines(text: str, name: str, study: Study, planned: Plan, cpus: int) -> list[str]:
+def warnings_with_lines(text: str, name: str, study: Study, cpus: int) -> list[str]:
     """At most ten of each kind, and how many more there are.
 
     Args:
         text: of the study file.
         name: of the study file.
         study: what it says.
-        planned: its plan.
         cpus: that this process may use.
     """
     lines = lines_in(text)
@@ -30,7 +27,7 @@ def warnings_with_lines(text: str, name: str, study: Study, planned: Plan, cpus:
 
     too_many = [at(path, sentence) for path, sentence in _too_many_cpus(study, cpus)]
     first_of_each: dict[str, str] = {}
-    for path, sentence in _unpriced(study, planned):
+    for path, sentence in _unpriced(study):
         first_of_each.setdefault(sentence, at(path, sentence))
     return [*_cut(too_many), *_cut(first_of_each.values())]
 
@@ -56,18 +53,13 @@ def _too_many_cpus(study: Study, cpus: int) -> Iterator[tuple[Path, str]]:
             )
 
 
-def _unpriced(study: Study, planned: Plan) -> Iterator[tuple[Path, str]]:
+def _unpriced(study: Study) -> Iterator[tuple[Path, str]]:
     """Types that a price book lacks; a configuration that names none is priced by nobody's mistake."""
-    reasons = dict(one.split(": ", maxsplit=1) for one in planned.unpriced)
     for index, one in enumerate(study.configurations):
-        reason = reasons.get(one.name, "")
-        if reason.endswith(_NOT_FOUND):
-            place = _place_of_type(one)
-            why = reason.removesuffix(_NOT_FOUND)
-            yield (
-                ("configurations", index, *place),
-                f"{why}: set price_usd_per_hour, or see `nephoscope prices show` for the types that have a price",
-            )
+        missing = quote(one, 1).missing
+        if missing is not None and missing.kind == "not in the price book":
+            then = "set price_usd_per_hour, or see `nephoscope prices show` for the types that have a price"
+            yield ("configurations", index, *_place_of_type(one)), f"{missing.what}: {then}"
 
 
 def _place_of_type(configuration: Configuration) -> tuple[str, ...]:

@@ -67,6 +67,10 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
     parsed, unreadable = 0, []
     if folder.source() is not None:
         raise InputError(f"{folder.path} holds imported results", hint="`nephoscope import` reads its raw files again")
+    if folder.plan().simulated:
+        raise InputError(
+            f"{folder.path} holds a rehearsal, whose numbers no tool wrote", hint="`nephoscope report` shows them"
+        )
     with folder.lock():
         folder.forget_analysis()
         for row, attempt in _parseable(folder):

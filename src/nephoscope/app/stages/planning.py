@@ -10,7 +10,11 @@ from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
 from nephoscope.model.records import Plan
+from nephoscope.plan.bill import Bill, bill_of
+from nephoscope.plan.cut import Cut, part_of
 from nephoscope.plan.expand import expand
+from nephoscope.plan.quotas import RegionNeeds, needs_of
+from nephoscope.plan.raw import check_raw
 from nephoscope.plan.space import Footprint, check_space
 from nephoscope.providers.cloud.check import require_possible
 from nephoscope.study.load import expanded_text, load_study
@@ -36,18 +40,35 @@ def expanded_study(file: Path) -> str:
     return expanded_text(read_text(file), str(file), BENCHMARKS).rstrip()
 
 
-def plan(study: Study, *, scale: float | None = None) -> Plan:
-    """study -> plan; `scale` of sizes and run times, see `expand`.
+def plan(study: Study, *, scale: float | None = None, part: Study | None = None, simulated: bool = False) -> Plan:
+    """study -> plan; `scale` of sizes and run times, a part of the study, a rehearsal: see `expand`.
 
     Raises:
-        InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, or data do not
-            fit on its disks.
+        InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, data do not fit
+            on its disks, or a raw disk is needed that it does not have.
     """
-    for configuration in study.configurations:
+    for configuration in (part or study).configurations:
         require_possible(configuration)
-    planned = expand(study, BENCHMARKS, scale=scale)
-    check_space(planned, BENCHMARKS, _footprints(study))
+    planned = expand(study, BENCHMARKS, scale=scale, part=part, simulated=simulated)
+    footprints = _footprints(part or study)
+    check_raw(planned, BENCHMARKS, footprints, study.placement)
+    check_space(planned, BENCHMARKS, footprints)
     return planned
+
+
+def cut_out(study: Study, cut: Cut) -> Study | None:
+    """What is cut out of a study; None: all of it. See `part_of`."""
+    return part_of(study, BENCHMARKS, cut) if cut else None
+
+
+def bill(study: Study, planned: Plan) -> Bill:
+    """What the hours and dollars of a plan go into."""
+    return bill_of(study, planned, BENCHMARKS)
+
+
+def quotas(study: Study, planned: Plan, clusters: int) -> list[RegionNeeds]:
+    """What it needs in each region of each cloud, with so many clusters at once."""
+    return needs_of(study, planned, clusters)
 
 
 ASSUMED_CV = 0.02

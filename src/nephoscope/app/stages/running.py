@@ -82,10 +82,15 @@ def _repeats(study: Study, options: CliOptions) -> RepeatRules:
     )
 
 
-def adopt(folder: ResultsFolder, text: str, study: Study, planned: Plan, *, replan: bool) -> None:
-    """Checks the budget and stores study and plan in the folder; drops an analysis of the trials before."""
+def adopt(
+    folder: ResultsFolder, text: str, study: Study, planned: Plan, *, replan: bool, whole: Plan | None = None
+) -> None:
+    """Checks the budget and stores study and plan in the folder; drops an analysis of the trials before.
+
+    `whole` is the plan of the whole study, where `planned` is a part of it.
+    """
     check_budget(planned, study.budget)
-    adopt_plan(folder, text, planned, replan=replan)
+    adopt_plan(folder, text, planned, replan=replan, whole=whole)
     folder.forget_analysis()
 
 

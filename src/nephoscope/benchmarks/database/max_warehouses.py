@@ -50,7 +50,10 @@ class MaxWarehousesParameters(Frozen):
     """Parameters of `max-warehouses`."""
 
     warehouses: int = Field(
-        default=1_000, ge=2, le=100_000, description="warehouses to load, once; the search cannot find more than these"
+        default=1_000,
+        ge=2,
+        le=1_000_000,
+        description="warehouses to load, once; the search cannot find more than these",
     )
     rule: RuleName = Field(default="tpc-c", description="the conditions that a level must meet")
     parameters: dict[str, Any] = Field(

@@ -47,7 +47,7 @@ class TpccParameters(RunParameters):
     """Parameters of `tpcc`. An edition provides defaults; explicit values win and are reported as deviations."""
 
     edition: EditionName | None = Field(default=None, description="a published method, see the table of editions")
-    warehouses: int = Field(default=10, ge=1, le=100_000, description="loaded")
+    warehouses: int = Field(default=10, ge=1, le=1_000_000, description="loaded")
     active_warehouses: int | None = Field(default=None, ge=1, description="how many of them are used; default: all")
     active_warehouses_per_cpu: int | None = Field(
         default=None, ge=1, description="active warehouses as a multiple of the CPUs of one database machine"

@@ -20,7 +20,7 @@ class RunParameters(Frozen):
     ramp_s: float
     duration_s: float
     connections: int | None = Field(
-        default=None, ge=1, le=10_000, description="default: that of the edition, or else of the configuration"
+        default=None, ge=1, le=1_000_000, description="default: that of the edition, or else of the configuration"
     )
     workers: int | None = Field(
         default=None,

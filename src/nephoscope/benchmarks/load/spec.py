@@ -254,7 +254,7 @@ class LoadSpec(Concise):
     target: Target
     workload: Workload
     seed: int = Field(ge=0, lt=2**63)
-    connections: int = Field(default=1, ge=1, le=10_000, description="for load: parallel COPY streams")
+    connections: int = Field(default=1, ge=1, le=1_000_000, description="for load: parallel COPY streams")
     threads: int | None = Field(
         default=None, ge=1, le=1_024, description="of the generator; None: min(CPUs, connections / 8), at least 1"
     )

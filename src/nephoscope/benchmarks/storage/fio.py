@@ -6,15 +6,16 @@ the disk. Sizes are passed to fio in plain bytes, because by default fio interpr
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
+from nephoscope.benchmarks.base import VOLUME, Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.presets import preset_notes
 from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
 from nephoscope.benchmarks.storage.fio_output import FURTHER_PERCENTILES, PERCENTILES, sides_of, the_job, values_of
-from nephoscope.benchmarks.storage.raw_device import require_unused
+from nephoscope.benchmarks.storage.raw_device import raw_device_of
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.tools import LSBLK, Tool
@@ -55,14 +56,19 @@ class Fio(Benchmark):
 
     @override
     def metrics(self, parameters: FioParameters) -> tuple[Metric, ...]:
-        """Of every job: I/O rate (headline), bandwidth, latency; fsync latency where it syncs."""
-        return tuple(metric for job in parameters.jobs for metric in _metrics_of(job))
+        """Of every job: I/O rate, bandwidth, latency; fsync latency where it syncs.
+
+        Ranked by the I/O rate; large sequential I/Os by the bandwidth.
+        """
+        told = Counter(job.title for job in parameters.jobs)
+        titles = {job.name: job.title + (f" ({job.name})" if told[job.title] > 1 else "") for job in parameters.jobs}
+        return tuple(metric for job in parameters.jobs for metric in _metrics_of(job, titles[job.name]))
 
     @override
     def needs(self, parameters: FioParameters) -> Needs:
         """fio, and room for the file."""
         if parameters.raw_device:
-            return Needs(tools=(_FIO, LSBLK))
+            return Needs(tools=(_FIO, LSBLK), raw_device=parameters.raw_device)
         return Needs(tools=(_FIO,), disk_bytes=parameters.file_bytes)
 
     @override
@@ -141,7 +147,7 @@ class Fio(Benchmark):
             values = values_of(output, job)
             measurements += [
                 Measurement(metric=metric.name, unit=metric.unit, value=values[key], role="database")
-                for metric in _metrics_of(job)
+                for metric in _metrics_of(job, job.title)
                 if (key := metric.name.removeprefix(f"{job.name}.")) in values
             ]
             measurements += _each_second(raw.get(_log_name(job)), job)
@@ -160,8 +166,12 @@ class Fio(Benchmark):
     def notes(self, parameters: FioParameters) -> list[str]:
         device = parameters.raw_device
         return preset_notes(parameters) + (
-            [f"Measured on the raw device {device}, which was filled first."] if device else []
+            [f"Measured on the raw {_told(device)}, which was filled first."] if device else []
         )
+
+
+def _told(device: str) -> str:
+    return "volume" if device == VOLUME else f"device {device}"
 
 
 def _reads(raw: RawOutput, job: FioJob) -> Reads:
@@ -205,53 +215,55 @@ def _raw_name(job: FioJob) -> str:
 async def _target(machine: MachineHandle, parameters: FioParameters) -> _Target:
     """The file, or the device once nothing is found to use it."""
     if parameters.raw_device:
-        size = await require_unused(machine, parameters.raw_device)
-        return _Target(parameters.raw_device, parameters.device_bytes(size))
+        device, size = await raw_device_of(machine, parameters.raw_device)
+        return _Target(device, parameters.device_bytes(size))
     size = parameters.file_bytes
     return _Target(f"{machine.data_dir}/nephoscope-fio-{size // MIB}-mib", size)
 
 
-def _metrics_of(job: FioJob) -> list[Metric]:
-    made = [_rate(job, "", headline=True), _bandwidth(job, "")]
+def _metrics_of(job: FioJob, name: str) -> list[Metric]:
+    """`name` is the job's for a reader."""
+    made = [_rate(job, name, "", headline=not job.is_stream), _bandwidth(job, name, "", headline=job.is_stream)]
     sides = sides_of(job)
     for side in sides:
         prefix, title = (f"{side}_", f"{side} ") if len(sides) > 1 else ("", "")
-        made += [_rate(job, f"{side}_", headline=False), _bandwidth(job, f"{side}_")] if prefix else []
-        made += _latencies_of(
-            job, f"{prefix}latency", f"{title}latency", "from submitting the I/O until it completes (fio lat_ns)"
-        )
+        if prefix:
+            made += [_rate(job, name, prefix, headline=False), _bandwidth(job, name, prefix, headline=False)]
+        clock = "from submitting the I/O until it completes (fio lat_ns)"
+        made += _latencies_of(job, f"{prefix}latency", f"{name}: {title}latency", clock)
     if job.fsync_every:
-        made += _latencies_of(job, "fsync_latency", "fsync latency", "only the fsync call")
+        made += _latencies_of(job, "fsync_latency", f"{name}: fsync latency", "only the fsync call")
     if job.latency_target:
         made.append(
             Metric(
                 name=f"{job.name}.queue_depth",
                 unit="I/Os",
                 direction=Direction.HIGHER,
-                title=f"{job.name}: I/Os in flight that meet the latency target",
+                title=f"{name}: I/Os in flight that meet the latency target",
             )
         )
     return made
 
 
-def _rate(job: FioJob, side: str, *, headline: bool) -> Metric:
+def _rate(job: FioJob, name: str, side: str, *, headline: bool) -> Metric:
     return Metric(
         name=f"{job.name}.{side}iops",
         unit="IO/s",
         direction=Direction.HIGHER,
-        title=f"{job.name}: {side.replace('_', ' ')}I/O rate",
+        title=f"{name}: {side.replace('_', ' ')}I/O rate",
         clock="completed I/Os / running time measured by fio",
         headline=headline,
     )
 
 
-def _bandwidth(job: FioJob, side: str) -> Metric:
+def _bandwidth(job: FioJob, name: str, side: str, *, headline: bool) -> Metric:
     return Metric(
         name=f"{job.name}.{side}bandwidth",
         unit="B/s",
         direction=Direction.HIGHER,
-        title=f"{job.name}: {side.replace('_', ' ')}bandwidth",
+        title=f"{name}: {side.replace('_', ' ')}throughput",
         clock="bytes of completed I/Os / running time measured by fio",
+        headline=headline,
     )
 
 
@@ -261,7 +273,7 @@ def _latencies_of(job: FioJob, kind: str, title: str, clock: str) -> list[Metric
             name=f"{job.name}.{kind}_{which}",
             unit="s",
             direction=Direction.LOWER,
-            title=f"{job.name}: {title}, {which}",
+            title=f"{title}, {which}",
             clock=clock,
         )
         for which in _LATENCIES

@@ -13,6 +13,20 @@ _Split = Annotated[str, StringConstraints(pattern=r"^[0-9]+k/[0-9]+([:,][0-9]+k/
 _Device = Annotated[str, StringConstraints(pattern=r"^/dev/[A-Za-z0-9][A-Za-z0-9/_.:-]*$")]
 
 
+_LARGE_KIB = 256
+_MODES = {
+    "read": "Sequential reads",
+    "write": "Sequential writes",
+    "randread": "Random reads",
+    "randwrite": "Random writes",
+    "randrw": "Random reads and writes",
+}
+
+
+def _size(kib: int) -> str:
+    return f"{kib} KiB" if kib % 1024 else f"{kib // 1024} MiB"
+
+
 class LatencyTarget(Frozen):
     """fio looks for the queue depth at which so many I/Os keep to a latency."""
 
@@ -54,6 +68,23 @@ class FioJob(Frozen):
     def reads(self) -> bool:
         """Also where it writes, too."""
         return self.mode in {"read", "randread", "randrw"}
+
+    @property
+    def title(self) -> str:
+        """'Random reads of 4 KiB, queue depth 16', '..., 8 threads', '..., fsync after every 128'."""
+        size = "mixed sizes" if self.block_split else f"{_size(self.block_size_kib)}"
+        parts = [f"{_MODES[self.mode]} of {size}"]
+        parts += [f"queue depth {self.queue_depth}"] if self.queue_depth > 1 else []
+        parts += [f"{self.threads} threads"] if self.threads > 1 else []
+        if self.fsync_every:
+            parts.append("fsync after each" if self.fsync_every == 1 else f"fsync after every {self.fsync_every}")
+        parts += [str(self.latency_target)] if self.latency_target else []
+        return ", ".join(parts)
+
+    @property
+    def is_stream(self) -> bool:
+        """Large sequential I/Os: bytes count, not operations."""
+        return self.mode in {"read", "write"} and self.block_split is None and self.block_size_kib >= _LARGE_KIB
 
     @property
     def asked(self) -> dict[str, str]:
@@ -158,9 +189,11 @@ class FioParameters(EditionParameters):
         default=None, description="a published method, see the table of editions"
     )
     file_size_mib: int = Field(default=512, ge=1, le=16 * 1024 * 1024)
-    raw_device: _Device | None = Field(
+    raw_device: _Device | Literal["volume"] | None = Field(
         default=None,
-        description="measured instead of a file; all its data is lost, so `destroys_data_on` must name it again",
+        description="measured instead of a file. 'volume', only on clouds: the machine's raw volume or local SSD, the "
+        "first if there are several; if none is raw, its disks get no filesystem for this trial. A device of your own: "
+        "all its data is lost, so `destroys_data_on` must name it again",
     )
     destroys_data_on: _Device | None = Field(default=None, description="the same device again, as confirmation")
     generator: Literal["tausworthe", "lfsr", "tausworthe64"] = Field(
@@ -186,6 +219,8 @@ class FioParameters(EditionParameters):
 
     @model_validator(mode="after")
     def _a_device_is_named_twice(self) -> "FioParameters":
+        if self.raw_device == "volume" and self.destroys_data_on is None:
+            return self
         if self.raw_device != self.destroys_data_on:
             text = (
                 "`raw_device` and `destroys_data_on` must name the same device: fio overwrites everything on it, so "

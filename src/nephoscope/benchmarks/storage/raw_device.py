@@ -1,10 +1,12 @@
-"""Whether a block device may be overwritten: according to the kernel, nothing on the machine uses it.
+"""Whether a block device may be overwritten: nothing on the machine uses it, and it carries nothing that is known.
 
-The study names a device twice; the rest must be checked on the machine itself.
+The study names a device twice; the rest must be checked on the machine itself. A disk that nephoscope created with the
+machine may carry what an earlier trial wrote.
 """
 
 from collections.abc import Sequence
 
+from nephoscope.benchmarks.base import VOLUME
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import InputError
 from nephoscope.parsers.lsblk import BlockDevice, parse_lsblk
@@ -23,8 +25,34 @@ _USERS = (
 """Also what is mounted in another mount namespace, which lsblk does not see."""
 
 
-async def require_unused(machine: MachineHandle, device: str) -> int:
+_SIGNATURE = 'PATH=$PATH:/usr/sbin:/sbin; blkid -p -o value -s TYPE -s PTTYPE -- "$1"; [ $? -ne 8 ] || echo several'
+"""By the device's content: lsblk repeats what udev saw. Exit code 8: of several kinds at once."""
+
+
+async def raw_device_of(machine: MachineHandle, wanted: str) -> tuple[str, int]:
+    """Path and size in bytes of the device that a study calls 'volume', or names by its path.
+
+    Raises:
+        InputError: it is not there, not a whole disk, something uses it, or it is not empty and not nephoscope's own.
+        OutputUnreadable: the output of lsblk has an unexpected format.
+    """
+    if wanted != VOLUME:
+        return wanted, await require_unused(machine, wanted)
+    if not machine.raw_devices:
+        raise InputError(
+            f"a raw volume is to be measured, but nephoscope created none for {machine.name}",
+            hint='on a cloud, add a volume with `use = "raw"`; elsewhere name the device instead of "volume"',
+        )
+    return machine.raw_devices[0], await require_unused(machine, machine.raw_devices[0], created=True)
+
+
+async def require_unused(machine: MachineHandle, device: str, *, created: bool = False) -> int:
     """Looks at the machine; the device's size in bytes.
+
+    Args:
+        machine: it is there.
+        device: its path.
+        created: nephoscope created it with the machine, so that only nephoscope's own data can be on it.
 
     Raises:
         InputError: it is not there, not a whole disk, or something uses it.
@@ -46,9 +74,22 @@ async def require_unused(machine: MachineHandle, device: str) -> int:
     if why_not:
         raise InputError(
             f"{device} of {machine.name} must not be overwritten: {why_not}",
-            hint="set raw_device and destroys_data_on to an empty, unused disk, or remove both",
+            hint="name an empty, unused disk as the raw device, or none",
         )
+    if not created:
+        await _require_empty(machine, device, name)
     return next(one.size_bytes or 0 for one in devices if one.name == name)
+
+
+async def _require_empty(machine: MachineHandle, device: str, name: str) -> None:
+    """Rejects a device on which a filesystem, a partition table or a member of something larger is recognised."""
+    asked = Command(["sh", "-c", _SIGNATURE, "sh", f"/dev/{name}"], timeout_s=_TIMEOUT_S, pinned=False)
+    found = (await machine.remote.execute(asked)).stdout.decode(errors="replace").split()
+    if found:
+        raise InputError(
+            f"{device} of {machine.name} must not be overwritten: it contains {' and '.join(found)}",
+            hint=f"if its data may be lost, remove them yourself: wipefs --all {device}",
+        )
 
 
 def reason_against(devices: Sequence[BlockDevice], name: str) -> str:

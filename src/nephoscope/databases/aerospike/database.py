@@ -106,8 +106,8 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
 
     name = "aerospike"
 
-    def __init__(self, require_unused: machines.RequireUnused) -> None:
-        self._require_unused = require_unused
+    def __init__(self, raw_device_of: machines.RawDeviceOf) -> None:
+        self._raw_device_of = raw_device_of
         self._running: dict[str, _Servers] = {}
 
     # Database
@@ -133,7 +133,7 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
         (build,) = builds
         config.require_fit(build, config.own_of(settings), len(hosts))
         layouts = await asyncio.gather(
-            *(machines.place_of(one, number, settings, self._require_unused) for number, one in enumerate(hosts, 1))
+            *(machines.place_of(one, number, settings, self._raw_device_of) for number, one in enumerate(hosts, 1))
         )
         servers = _Servers(
             build,

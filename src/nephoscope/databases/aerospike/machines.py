@@ -17,8 +17,8 @@ from nephoscope.model.errors import DatabaseFailed, OutputUnreadable
 from nephoscope.model.units import GIB, MIB
 from nephoscope.study.model import Database as DatabaseSettings
 
-RequireUnused = Callable[[MachineHandle, str], Awaitable[int]]
-"""Raises InputError unless nothing on the machine uses the device."""
+RawDeviceOf = Callable[[MachineHandle, str], Awaitable[tuple[str, int]]]
+"""Path and size of the device that a study names; raises InputError if it may not be overwritten."""
 
 MEMORY_SHARE = 0.75
 """Of a machine's memory, for the index: the rest is for write buffers, connections and the kernel."""
@@ -113,7 +113,7 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
 
 
 async def place_of(
-    machine: MachineHandle, number: int, settings: DatabaseSettings, require_unused: RequireUnused
+    machine: MachineHandle, number: int, settings: DatabaseSettings, raw_device_of: RawDeviceOf
 ) -> ServerLayout:
     """Where a server's data are, and how much space they have.
 
@@ -122,9 +122,9 @@ async def place_of(
         DatabaseFailed: the disk is too small.
         OutputUnreadable: the machine does not report its sizes.
     """
-    own, size = own_of(settings), 0
+    own, size, device = own_of(settings), 0, None
     if own.device is not None:
-        await require_unused(machine, own.device)
+        device, _ = await raw_device_of(machine, own.device)
     else:
         size = int(own.disk_gib * GIB) if own.disk_gib is not None else int(await _disk_bytes(machine) * DISK_SHARE)
         size = min(size - size % MIB, MAX_FILE_BYTES)
@@ -135,7 +135,7 @@ async def place_of(
                 hint="give the machine a larger disk",
             )
     memory = int(own.memory_gib * GIB) if own.memory_gib is not None else await _memory_bytes(machine)
-    return ServerLayout(root_of(machine), machine.address, number, memory - memory % MIB, own.device, size)
+    return ServerLayout(root_of(machine), machine.address, number, memory - memory % MIB, device, size)
 
 
 async def write_config(machine: MachineHandle, layout: ServerLayout, text: str, identity: str) -> None:

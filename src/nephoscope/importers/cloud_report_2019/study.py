@@ -37,6 +37,24 @@ _HEADLINES = {
     "read_bytes_per_s_16_threads",
 }
 """File tests use the result with 16 threads, which match the 16 vCPUs of every type."""
+_TITLES = {
+    "bogo_ops_per_s": "Bogo operations",
+    "bogo_ops_per_s_cpu_time": "Bogo operations by CPU time",
+    "cpus_effective_user": "CPUs in use",
+    "round_trip_minimum": "Shortest round trip",
+    "round_trip_mean": "Mean round trip",
+    "round_trip_maximum": "Longest round trip",
+    "round_trip_deviation": "Standard deviation of round trips",
+    "packets_lost_share": "Requests without a reply",
+    "sent_bits_per_s": "Throughput",
+    "written_bytes_per_s": "Write throughput",
+    "read_bytes_per_s": "Read throughput",
+    "operations_per_s": "I/O rate",
+    "latency_mean": "Mean latency",
+    "latency_p95": "Latency, p95",
+    "latency_maximum": "Longest latency",
+}
+"""As our own benchmarks call what they measure."""
 _LOG_OF = {
     "stress-ng": ("cpu",),
     "ping": ("network-ping",),
@@ -126,7 +144,7 @@ def _benchmarks(trials: Iterable[ImportedTrial], measured: Iterable[ImportedMeas
                 name=one.metric,
                 unit=one.unit,
                 direction=directions[plain],
-                title=plain.replace("_", " ") + (f", {threads} threads" if threads else ""),
+                title=_TITLES.get(plain, plain.replace("_", " ")) + (f", {threads} threads" if threads else ""),
                 headline=one.metric in _HEADLINES,
             )
     return [

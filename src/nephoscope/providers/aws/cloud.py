@@ -13,6 +13,7 @@ from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, I
 from nephoscope.providers.aws.errors import GONE, IN_USE, THERE, NotAllowed, of_code
 from nephoscope.providers.aws.plan import (
     Call,
+    Cpus,
     Left,
     ending_calls,
     group_call,
@@ -86,7 +87,7 @@ class AwsCloud(Cloud):
         if placement is not None:
             await self._send(region, placement, fine=THERE)
         for role in order.roles:
-            await self._send(region, machines_call(order, role, group, await self._cores(order, role)))
+            await self._send(region, machines_call(order, role, group, await self._cpus(order, role)))
 
     @override
     async def unmake(self, key: str) -> None:
@@ -126,12 +127,13 @@ class AwsCloud(Cloud):
         said = await self._send(order.region, Call("describe_subnets", {"SubnetIds": [order.cloud.subnet]}))
         return str(said["Subnets"][0]["VpcId"])
 
-    async def _cores(self, order: ClusterOrder, role: RoleOrder) -> int | None:
-        """Of the type: EC2 takes threads per core with the cores alone."""
-        if role.machine.threads_per_core is None:
+    async def _cpus(self, order: ClusterOrder, role: RoleOrder) -> Cpus | None:
+        """Of the type; None: the study does not ask for others."""
+        if role.machine.cores is None and role.machine.threads_per_core is None:
             return None
         said = await self._send(order.region, Call("describe_instance_types", {"InstanceTypes": [role.type]}))
-        return int(said["InstanceTypes"][0]["VCpuInfo"]["DefaultCores"])
+        found = said["InstanceTypes"][0]["VCpuInfo"]
+        return Cpus(int(found["DefaultCores"]), int(found["DefaultThreadsPerCore"]))
 
     async def _instances(
         self, region: str, tag: str, value: str, more: Mapping[str, list[str]] | None = None

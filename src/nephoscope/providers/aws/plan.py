@@ -75,8 +75,16 @@ def placement_call(order: ClusterOrder) -> Call | None:
     )
 
 
-def machines_call(order: ClusterOrder, role: RoleOrder, group_id: str, cores: int | None) -> Call:
-    """All machines of a role with their volumes; `cores` of the type, if threads per core are requested.
+@dataclass(frozen=True)
+class Cpus:
+    """The CPUs of a machine type: EC2 takes the number of cores only together with the threads of each."""
+
+    cores: int
+    threads_per_core: int
+
+
+def machines_call(order: ClusterOrder, role: RoleOrder, group_id: str, of_type: Cpus | None) -> Call:
+    """All machines of a role with their volumes; `of_type` is known if the study asks for other CPUs than the type's.
 
     Raises:
         InputError: more volumes than there are device names.
@@ -107,8 +115,11 @@ def machines_call(order: ClusterOrder, role: RoleOrder, group_id: str, cores: in
         arguments["NetworkInterfaces"] = [{**network, "AssociatePublicIpAddress": order.cloud.reach == "public"}]
     if role.identity is not None:
         arguments["IamInstanceProfile"] = {"Arn" if role.identity.startswith("arn:") else "Name": role.identity}
-    if cores is not None:
-        arguments["CpuOptions"] = {"CoreCount": cores, "ThreadsPerCore": role.machine.threads_per_core}
+    if of_type is not None:
+        arguments["CpuOptions"] = {
+            "CoreCount": role.machine.cores or of_type.cores,
+            "ThreadsPerCore": role.machine.threads_per_core or of_type.threads_per_core,
+        }
     if order.cloud.spot:
         once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
         arguments["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once}

@@ -86,6 +86,11 @@ def _require_possible(order: ClusterOrder) -> None:
             f"Azure has no identity {order.cloud.identity!r}",
             hint="'/subscriptions/…/providers/Microsoft.ManagedIdentity/userAssignedIdentities/…'",
         )
+    if any(role.machine.cores is not None for role in order.roles):
+        raise InputError(
+            "Azure cannot switch off cores of a machine type",
+            hint="remove `cores`, and choose a type with fewer vCPUs: Standard_E8-4s_v5 is an E8s_v5 with 4 vCPUs",
+        )
     if order.cloud.reach == "private" and order.cloud.subnet is None:
         raise InputError(
             '`reach = "private"` needs a subnet: a network created for a cluster is only reachable from outside',
@@ -139,7 +144,7 @@ def _rule(name: str, priority: int, access: str, of_whom: Mapping[str, Any]) -> 
 
 
 def _network(order: ClusterOrder, names: Names) -> Call:
-    subnet = {"name": "machines", "properties": {"addressPrefix": "10.0.0.0/24"}}
+    subnet = {"name": "machines", "properties": {"addressPrefix": "10.0.0.0/20"}}
     properties = {"addressSpace": {"addressPrefixes": ["10.0.0.0/16"]}, "subnets": [subnet]}
     body = {"location": order.region, "tags": dict(order.tags), "properties": properties}
     return _make("network", "virtual_networks", names, "network", body)

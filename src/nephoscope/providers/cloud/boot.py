@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 
 DATA = "/mnt/data"
 DONE = "/var/lib/nephoscope/boot"
+RAW = "/var/lib/nephoscope/raw"
+"""Raw disks are linked as `raw-1`, `raw-2` …: volumes in the order of the study, then local SSDs."""
 LOG = "/var/lib/nephoscope/boot.log"
 
 
@@ -25,11 +27,20 @@ class BootPlan:
     """Disks that were attached; the data folder is on them."""
     local_ssds: int = 0
     """Disks that the machine has by itself; the data folder is on them, and there are no volumes."""
+    raw_volumes_gib: tuple[int, ...] = ()
+    """Sizes of further disks that were attached, which get no filesystem."""
+    raw_local_ssds: int = 0
+    """Disks that the machine has by itself and that get no filesystem."""
     apart: bool = False
     """Several disks are not striped: there is a data folder on each."""
     filesystem: str = "ext4"
     mount_options: tuple[str, ...] = ()
     """Besides noatime."""
+
+
+def raw_devices(disks: int) -> tuple[str, ...]:
+    """Paths of so many raw disks."""
+    return tuple(f"{RAW}-{number}" for number in range(1, disks + 1))
 
 
 def mounts(disks: int) -> list[str]:
@@ -47,11 +58,32 @@ def boot_script(plan: BootPlan) -> str:
         _USER.format(user=plan.user, key=shlex.quote(plan.public_key)),
         _QUIET,
         _packages(plan, wanted),
+        _empty_disks(plan, wanted, kind),
         _disks(plan, wanted, kind) if wanted else f"mkdir -p {DATA}\n",
         *(f"mkdir -p {folder}/data\nchown -R {plan.user}: {folder}\n" for folder in folders),
         f"trap - EXIT\necho ready >{DONE}\n",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _empty_disks(plan: BootPlan, wanted: int, kind: str) -> str:
+    """How empty disks are found; raw ones are taken before any gets a filesystem.
+
+    Where raw volumes are beside others, only their sizes tell them apart.
+    """
+    raw = {"volume": plan.raw_volumes_gib, "local": (0,) * plan.raw_local_ssds}
+    if not wanted and not any(raw.values()):
+        return ""
+    if not plan.volumes:
+        raw["volume"] = (0,) * len(plan.raw_volumes_gib)
+    number, parts = 1, [_EMPTY]
+    for of_kind, sizes in raw.items():
+        if sizes:
+            there = len(sizes) + (wanted if of_kind == kind else 0)
+            link = _RAW.format(kind=of_kind, there=there, sizes=" ".join(map(str, sizes)), user=plan.user, first=number)
+            parts.append(link)
+            number += len(sizes)
+    return "".join(parts)
 
 
 def _disks(plan: BootPlan, wanted: int, kind: str) -> str:
@@ -123,8 +155,9 @@ chown -R {user}: "$home/.ssh"
 # Whole disks that nothing is on. Local SSDs are known by their model: AWS "Amazon EC2 NVMe Instance Storage", GCP
 # "nvme_card…" or by SCSI "EphemeralDisk" (its volumes are "nvme_card-pd" or "PersistentDisk"), Azure "Microsoft NVMe
 # Direct Disk".
-_DISKS = """\
-empty() {{
+_EMPTY = """\
+taken=" "
+empty() {
     lsblk --noheadings --nodeps --paths --output NAME,TYPE,MODEL | while read -r disk type model; do
         case "$type $disk" in "disk /dev/fd"*|"disk /dev/zram"*) continue ;; "disk "*) ;; *) continue ;; esac
         case "$model" in
@@ -132,18 +165,43 @@ empty() {{
             *"Instance Storage"*|"nvme_card"*|"EphemeralDisk"*|*"Direct Disk"*) kind=local ;;
             *) kind=volume ;;
         esac
-        [ "$kind" = {kind} ] || continue
+        [ "$kind" = "$1" ] || continue
+        case "$taken" in *" $disk "*) continue ;; esac
         [ "$(lsblk --noheadings --output NAME "$disk" | wc -l)" -eq 1 ] || continue
         [ -z "$(blkid -p -o value "$disk" || true)" ] || continue
         echo "$disk"
     done
-}}
-if ! mountpoint -q /mnt/data; then
+}
+found() {
     tries=0
-    while [ "$(empty | wc -l)" -lt {wanted} ] && [ $tries -lt 120 ]; do tries=$((tries + 1)); sleep 1; done
-    disks=$(empty)
+    while [ "$(empty "$1" | wc -l)" -lt "$2" ] && [ $tries -lt 120 ]; do tries=$((tries + 1)); sleep 1; done
+    disks=$(empty "$1")
+    [ "$(echo $disks | wc -w)" -eq "$2" ] ||
+        { echo "$2 disks ($1) were requested, but $(echo $disks | wc -w) exist:" $disks; exit 1; }
+}
+"""
+_RAW = """\
+found {kind} {there}
+number={first}
+for gib in {sizes}; do
+    raw=
+    for disk in $(empty {kind}); do
+        [ $gib -eq 0 ] || size=$(lsblk --noheadings --nodeps --bytes --output SIZE "$disk")
+        [ $gib -eq 0 ] || [ $size -eq $((gib << 30)) ] || continue
+        raw=$disk
+        break
+    done
+    [ -n "$raw" ] || {{ echo "a raw disk of $gib GiB was requested, but there are only:" $disks; exit 1; }}
+    taken="$taken$raw "
+    ln -sfn "$raw" /var/lib/nephoscope/raw-$number
+    chown {user}: "$raw"
+    number=$((number + 1))
+done
+"""
+_DISKS = """\
+if ! mountpoint -q /mnt/data; then
+    found {kind} {wanted}
     set -- $disks
-    [ $# -eq {wanted} ] || {{ echo "{wanted} disks ({kind}) were requested, but $# exist: $*"; exit 1; }}
 {use}fi
 """
 _STRIPED = """\

@@ -16,7 +16,7 @@ def _aws(order: ClusterOrder) -> None:
     from nephoscope.providers.aws import plan as aws_plan
 
     for role in order.roles:
-        aws_plan.machines_call(order, role, "group", cores=None)
+        aws_plan.machines_call(order, role, "group", of_type=None)
 
 
 def _azure(order: ClusterOrder) -> None:

@@ -10,6 +10,7 @@ from nephoscope.model.errors import InputError
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import BootPlan, boot_script
 from nephoscope.study.cloud import Cloud
+from nephoscope.study.disks import local_ssds_of, volumes_of
 from nephoscope.study.model import Machine
 
 PREFIX = "nephoscope-"
@@ -114,13 +115,16 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
                 f"configuration {name!r} requests a load machine in another zone, but all machines are "
                 "created in one zone"
             )
+        _require_distinct(name, machine)
         plan = BootPlan(
             user=cloud.user,
             public_key=public_key,
             expires_unix_ms=request.expires_unix_ms,
             packages=tuple(cloud.packages or ()),
-            volumes=sum(volume.count for volume in machine.volumes or ()),
-            local_ssds=machine.local_ssds or 0,
+            volumes=len(list(volumes_of(machine, raw=False))),
+            local_ssds=local_ssds_of(machine, raw=False),
+            raw_volumes_gib=tuple(int(volume.size) for volume in volumes_of(machine, raw=True)),
+            raw_local_ssds=local_ssds_of(machine, raw=True),
             apart=machine.disks == "apart",
             filesystem=machine.filesystem or "ext4",
             mount_options=tuple(machine.mount_options or ()),
@@ -137,6 +141,17 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
         expires_unix_ms=request.expires_unix_ms,
         public_key=public_key,
     )
+
+
+def _require_distinct(name: str, machine: Machine) -> None:
+    """At boot a machine tells raw volumes from the others by their size alone."""
+    raw, data = ({int(one.size) for one in volumes_of(machine, raw=raw)} for raw in (True, False))
+    if raw & data:
+        raise InputError(
+            f"configuration {name!r} has a raw volume and one with a filesystem that are both {min(raw & data)} GiB, "
+            "but a machine tells them apart by their size",
+            hint="make one of them 1 GiB larger",
+        )
 
 
 def tags_of(request: ClusterRequest, owner: str) -> Mapping[str, str]:

@@ -19,8 +19,9 @@ from nephoscope.model.errors import (
     NephoscopeError,
 )
 from nephoscope.providers.base import ClusterRequest
-from nephoscope.providers.cloud.boot import DATA, DONE, mounts
+from nephoscope.providers.cloud.boot import DATA, DONE, mounts, raw_devices
 from nephoscope.providers.cloud.provider import Clock, CloudMachine
+from nephoscope.study.disks import disks_of
 from nephoscope.study.model import Machine
 
 BOOT_TIMEOUT_S = 900.0
@@ -83,7 +84,13 @@ class SshConnect:
         remote.cpus = tuple(range(look.cpus if asked.cpus == "all" else asked.cpus))
         inside = machine.private_address or host
         return MachineHandle(
-            machine.name, remote, inside, remote.cpus, f"{self._folder}/data", more_data_dirs=_more_data_dirs(asked)
+            machine.name,
+            remote,
+            inside,
+            remote.cpus,
+            f"{self._folder}/data",
+            more_data_dirs=_more_data_dirs(asked),
+            raw_devices=raw_devices(disks_of(asked, raw=True)),
         )
 
     async def _booted(self, name: str, address: SshAddress, log_dir: Path | None) -> str | None:
@@ -125,8 +132,8 @@ class SshConnect:
 
 def _more_data_dirs(asked: Machine) -> tuple[str, ...]:
     """As the boot script makes them, on disks that are apart."""
-    disks = asked.local_ssds or sum(volume.count for volume in asked.volumes or ())
-    return tuple(f"{mount}/nephoscope/data" for mount in mounts(disks)[1:]) if asked.disks == "apart" else ()
+    more = mounts(disks_of(asked, raw=False))[1:]
+    return tuple(f"{mount}/nephoscope/data" for mount in more) if asked.disks == "apart" else ()
 
 
 def _require_ready(name: str, said: str) -> None:

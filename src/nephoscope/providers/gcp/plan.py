@@ -181,8 +181,9 @@ def _machine(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> d
         made["serviceAccounts"] = [{"email": role.identity, "scopes": [_OF_BUCKETS]}]
     if machine.cpu_platform is not None:
         made["minCpuPlatform"] = machine.cpu_platform
-    if machine.threads_per_core is not None:
-        made["advancedMachineFeatures"] = {"threadsPerCore": machine.threads_per_core}
+    features = {"visibleCoreCount": machine.cores, "threadsPerCore": machine.threads_per_core}
+    if any(features.values()):
+        made["advancedMachineFeatures"] = {name: number for name, number in features.items() if number is not None}
     if order.cloud.placement_group is not None:
         made["resourcePolicies"] = [f"projects/{project}/regions/{order.region}/resourcePolicies/{name_of(order.key)}"]
     return made

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.model.price_rows import PricePerformance
-from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
+from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.results import Results
@@ -28,7 +28,7 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
     panels = {"Overall": order} | groups.only(groups.clouds_and_sizes(book.lookup), order, least=2)
     each = "A sign for each number of warehouses" if len(rows) > len(by_name) * len(bases) else "Signs"
     shown = {title: names[:most] for title, names in panels.items()}
-    sold = priced_quantity(metric.unit, min(cheapest.values()))
+    sold = book.lookup.sold(metric.unit)
     series = row_charts.kinds(bases)
     kept = {name for names in shown.values() for name in names}
     ends = [row.high * sold.size for row in rows if row.configuration in kept]

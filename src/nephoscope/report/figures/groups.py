@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from nephoscope.model.words import provider_name
 from nephoscope.report.lookup import Lookup
 
-_CLOUDS = {"aws": "AWS", "azure": "Azure", "gcp": "GCP"}
+_CLOUDS = frozenset({"aws", "azure", "gcp"})
 _ONE_SIZE = 1.25
 """Sizes up to this many times the smallest of a group are one size: reports compare 30, 32 and 36 vCPUs."""
 
@@ -72,7 +73,8 @@ def cloud_of(lookup: Lookup, name: str) -> str | None:
     """'AWS' for its machines, and for others that are priced as machines of AWS; None outside of clouds."""
     row = lookup.described.get(name)
     priced = next((cost.provider for cost in lookup.costs.get(name, []) if cost.provider), None)
-    return _CLOUDS.get(row.provider if row else "") or _CLOUDS.get(priced or "")
+    named = (row.provider if row else None, priced)
+    return next((provider_name(provider) for provider in named if provider in _CLOUDS), None)
 
 
 def _with_others(groups: Groups, lookup: Lookup) -> Groups:

@@ -32,12 +32,13 @@ _ENDS = {"low": "_min_1s", "middle": "_median_1s", "high": "_max_1s"}
 
 def network_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """The figures of a benchmark; empty if it does not measure the network."""
+    ranged = [(metric, ranges) for metric in row.metrics if (ranges := ranges_of(book.lookup, row, metric))]
     found = [
         *round_trips(book, row),
         *(latency_histogram(book, row, metric) for metric in row.metrics if metric.name in _ROUND_TRIPS),
         *(throughput_histogram(book, row, metric) for metric in row.metrics if metric.unit == _BITS),
-        *(throughput_ranges(book, row, metric) for metric in row.metrics),
-        *(throughput_by_second(book, row, metric) for metric in row.metrics),
+        *(throughput_ranges(book, row, metric, ranges) for metric, ranges in ranged),
+        *(throughput_by_second(book, row, metric, ranges) for metric, ranges in ranged),
         *(curves_figure(book, row, [curve]) for curve in curves_of(row.metrics) if curve.counted == "streams"),
     ]
     return present(found)
@@ -45,14 +46,15 @@ def network_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
 
 def has_ranges(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> bool:
     """Whether this section draws a throughput second by second, so that no other section draws it again."""
-    return bool(_ranges_of(lookup, row, metric))
+    return bool(ranges_of(lookup, row, metric))
 
 
 Ranges = dict[str, dict[str, Statistic]]
 """Configuration -> 'low', 'middle', 'high' -> statistic."""
 
 
-def _ranges_of(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> Ranges:
+def ranges_of(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> Ranges:
+    """Of the configurations with all three, best first; empty for a metric without them."""
     if metric.unit != _BITS:
         return {}
     found = {
@@ -63,11 +65,8 @@ def _ranges_of(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> Ranges:
     return {name: {key: found[key][name] for key in _ENDS} for name in names}
 
 
-def throughput_by_second(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
+def throughput_by_second(book: Book, row: BenchmarkRow, metric: Metric, found: Ranges) -> Figure | None:
     """Every second of every valid trial of the best configurations; None where no second is stored."""
-    found = _ranges_of(book.lookup, row, metric)
-    if not found:
-        return None
     scale = _scale(metric, found)
     drawn = _series_panels(book, row, metric, list(found), scale)
     if not drawn:
@@ -83,11 +82,8 @@ def throughput_by_second(book: Book, row: BenchmarkRow, metric: Metric) -> Figur
     )
 
 
-def throughput_ranges(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
+def throughput_ranges(book: Book, row: BenchmarkRow, metric: Metric, found: Ranges) -> Figure:
     """Slowest, median and fastest second of each machine: a panel for each cloud, and for each pair of regions."""
-    found = _ranges_of(book.lookup, row, metric)
-    if not found:
-        return None
     scale, title = _scale(metric, found), metric_title(metric).lower()
     rows: dict[str, dict[str, Any]] = {
         name: {

@@ -8,11 +8,13 @@ import altair as alt
 
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, ROW
-from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, rows_axis
+from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis
 from nephoscope.report.parts import KeyEntry
 
 BAR_ROOM = 1.25
 """Space behind the longest bar for its value."""
+FEW_TICKS = 4
+"""Steps of an axis in a narrow chart."""
 _FILLED, _HOLLOW = 66, 58
 
 
@@ -51,33 +53,36 @@ def levels(names: Sequence[str]) -> dict[str, Sign]:
     }
 
 
-def bars(names: Sequence[str], rows: Rows, most: float, axis: str, palette: Sequence[str]) -> Spec:
+def bars(
+    names: Sequence[str],
+    rows: Rows,
+    axis: str,
+    colour: alt.Color,
+    *,
+    most: float | None = None,
+    height: int | None = None,
+) -> Spec:
     """A bar from zero for each configuration with the interval of its median and its value.
 
     Args:
         names: of configurations, in row order.
         rows: `configuration`, `median`, `low`, `high`, `number`, and texts for the tooltip.
-        most: the largest end of an interval in any panel, so that all panels have one axis.
         axis: its title.
-        palette: all configurations, in the order that gives each its colour.
+        colour: what colour means on the page.
+        most: the largest end of an interval in any panel, so that all panels have one axis; None: of these rows.
+        height: in pixels; None: `ROW` for each configuration.
     """
-    scale = alt.Scale(domain=[0, most * BAR_ROOM or 1], nice=True)
-    base = alt.Chart(data("rows")).encode(y=rows_axis(names))
+    end = max((max(row["high"], row["median"]) for row in rows), default=1.0) if most is None else most
+    scale = alt.Scale(domain=[0, end * BAR_ROOM or 1], nice=False, zero=True)
+    told = [alt.Tooltip(f"{field}:N") for field in ("configuration", "median_text", "interval_text", "n")]
+    base = alt.Chart(data("rows")).encode(y=rows_axis(names), tooltip=told)
+    x = alt.X("median:Q", title=axis, scale=scale, axis=alt.Axis(tickCount=FEW_TICKS))
     layers = [
-        base.mark_bar(opacity=0.85).encode(
-            x=alt.X("median:Q", title=axis, scale=scale),
-            color=coloured(palette),
-            tooltip=[
-                alt.Tooltip("configuration:N"),
-                alt.Tooltip("median_text:N", title="median"),
-                alt.Tooltip("interval_text:N", title="interval"),
-                alt.Tooltip("n:N", title="valid replicates"),
-            ],
-        ),
+        base.mark_bar(opacity=0.85).encode(x=x, color=colour),
         base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
         base.mark_text(**theme.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
     ]
-    return finished(alt.layer(*layers), ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
+    return finished(alt.layer(*layers), height or ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
 
 
 def signs(

@@ -283,5 +283,6 @@ def _disk(book: Book, configuration: str) -> str:
 
 
 def _price(book: Book, configuration: str) -> str:
-    priced = [one for one in book.lookup.costs.get(configuration, []) if one.month_usd is not None]
-    return f"${priced[0].month_usd:,.0f} a month, {priced[0].basis}" if priced else people.MISSING
+    months = {one.basis: one.month_usd for one in book.lookup.costs.get(configuration, [])}
+    basis = next((one for one in book.lookup.bases if months.get(one) is not None), None)
+    return f"${months[basis]:,.0f} a month, {basis}" if basis else people.MISSING

@@ -1,6 +1,7 @@
 """Small and large machines of one family, by the performance of one of their CPUs."""
 
 from nephoscope.model.rows import ConfigurationRow, Statistic
+from nephoscope.model.words import provider_name
 from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts, theme
 from nephoscope.report.figures.results import Results
@@ -61,7 +62,7 @@ def small_and_large(book: Book, results: Results) -> Figure | None:
 
 def _family(known: ConfigurationRow) -> str | None:
     """The family; machines without one (local and emulated machines) are grouped by CPU model."""
-    return f"{known.provider} {known.family}" if known.family else known.cpu_model
+    return f"{provider_name(known.provider)} {known.family}" if known.family else known.cpu_model
 
 
 def _size(lookup: Lookup, one: Statistic) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.model.rows import Statistic
+from nephoscope.model.words import provider_name
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.groups import Groups
@@ -132,7 +133,7 @@ def _memory_families(lookup: Lookup, names: Sequence[str]) -> Groups:
         row = lookup.described.get(name)
         if row is None or row.memory_gib_per_vcpu is None or row.cpu_model is None:
             continue
-        cloud = groups.cloud_of(lookup, name) or row.provider
+        cloud = groups.cloud_of(lookup, name) or provider_name(row.provider)
         title = ", ".join(filter(None, (cloud, row.cpu_design or row.cpu_model, f"{row.vcpus} vCPUs", row.storage)))
         found.setdefault(title, {}).setdefault(round(row.memory_gib_per_vcpu, 1), name)
     several = sorted((title for title, by in found.items() if len(by) > 1), key=lambda title: -len(found[title]))

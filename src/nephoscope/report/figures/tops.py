@@ -8,6 +8,7 @@ from nephoscope.report import format as people
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import Results
+from nephoscope.report.figures.spec import coloured
 from nephoscope.report.lookup import best_first
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
@@ -111,7 +112,7 @@ def _bars(
             for name in members
         ]
         spoken = "; ".join(f"{name} {scale.text(shown[name].median)}" for name in members[:6])
-        spec = row_charts.bars(members, rows, most, axis, book.lookup.configurations)
+        spec = row_charts.bars(members, rows, axis, coloured(book.lookup.configurations), most=most)
         drawn.append((panel, f"Bars, best first{f', {panel}' if panel else ''}: {spoken}", spec))
     return book.figure(
         title,

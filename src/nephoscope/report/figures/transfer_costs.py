@@ -6,6 +6,7 @@ from typing import Any
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures import row_charts
+from nephoscope.report.figures.spec import coloured
 from nephoscope.report.lookup import headlines
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
 from nephoscope.report.wording import interval_text, unit_text
@@ -40,18 +41,18 @@ def _figure(
     dollars = [_cost(name, costs[name]) for name in names]
     rates = [_rate(reached[name], scale) for name in names]
     unit = unit_text(scale)
-    palette = book.lookup.configurations
+    palette = coloured(book.lookup.configurations)
     most_usd, most_rate = max(costs[name] for name in names), max(rate["high"] for rate in rates)
     drawn = [
         (
             "Transfer of one run",
             f"$ of {', '.join(names[:6])}",
-            row_charts.bars(names, dollars, most_usd, "$ per run, lower is better", palette),
+            row_charts.bars(names, dollars, "$ per run, lower is better", palette, most=most_usd),
         ),
         (
             "Throughput",
             f"{unit} of {', '.join(names[:6])}",
-            row_charts.bars(names, rates, most_rate, f"{unit}, higher is better", palette),
+            row_charts.bars(names, rates, f"{unit}, higher is better", palette, most=most_rate),
         ),
     ]
     more = f" Only the cheapest {MAX_ROWS} of {len(costs)} are drawn." if len(costs) > MAX_ROWS else ""

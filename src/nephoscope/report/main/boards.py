@@ -7,12 +7,14 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.figures.counted_metrics import curves_of
-from nephoscope.report.lookup import Lookup, best_first, headlines, unique
+from nephoscope.report.lookup import Lookup, best_first, headlines
 
 TOP = 20
 """Rows of the first figure, where it is a ranking."""
 TOP_OF_CHAPTER = 10
 """Rows of a ranking in a chapter; the explorer has all."""
+SUBJECTS = (Subject.DATABASE, Subject.CPU, Subject.STORAGE, Subject.NETWORK, Subject.MEMORY)
+"""In the order of cards."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,8 @@ class Board:
         return best_first(lookup.statistics_of(self.row.benchmark, self.metric.name, per_cpu=per_cpu), self.metric)
 
     def prices(self, lookup: Lookup) -> list[PricePerformance]:
-        """What its units cost on the first price basis that has any; empty without prices."""
-        bases = unique(row.basis for row in lookup.study.costs)
-        found = (lookup.price_boards.get((self.row.benchmark, self.metric.name, basis), []) for basis in bases)
-        return next((rows for rows in found if rows), [])
+        """What its units cost on the page's price basis; empty without prices."""
+        return lookup.prices_of(self.row.benchmark, self.metric.name)
 
 
 def boards_of(lookup: Lookup, row: BenchmarkRow) -> list[Board]:
@@ -51,13 +51,20 @@ def _best(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> float:
     return max(sign * one.median for one in lookup.statistics_of(row.benchmark, metric.name))
 
 
+def in_order(lookup: Lookup) -> list[BenchmarkRow]:
+    """The benchmarks in the order of everything that shows one of them first: transactions, then keys, then machines.
+
+    Of two of a kind, that of the study comes first.
+    """
+    return sorted(lookup.study.benchmarks, key=_rank)
+
+
 def main_board(lookup: Lookup) -> Board | None:
-    """The first headline of the first benchmark of transactions, else of any database, else of any; None without."""
-    rows = sorted(lookup.study.benchmarks, key=_rank)
-    return next((board for row in rows for board in boards_of(lookup, row)), None)
+    """The metric of the first card; None without values. Where it cannot have a price, the first that has one."""
+    boards = [board for row in in_order(lookup) for board in boards_of(lookup, row)]
+    priced = (board for board in boards if len(board.prices(lookup)) > 1)
+    return next(priced, next(iter(boards), None))
 
 
-def _rank(row: BenchmarkRow) -> int:
-    if row.subject is not Subject.DATABASE:
-        return 2
-    return int(row.database_load is DatabaseLoad.KEY_VALUE)
+def _rank(row: BenchmarkRow) -> tuple[int, bool]:
+    return SUBJECTS.index(row.subject), row.database_load is DatabaseLoad.KEY_VALUE

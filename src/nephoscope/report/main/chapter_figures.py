@@ -10,6 +10,7 @@ from nephoscope.report.lookup import headlines, unique
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.money import bars, ranking_text
+from nephoscope.report.main.names import enumerated
 from nephoscope.report.main.palette import UNKNOWN, Palette, provider_of
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.wording import direction_text, metric_title, unit_text
@@ -32,17 +33,16 @@ def ranking(book: Book, boards: Sequence[Board], palette: Palette, *, per_cpu: b
         return None
     drawn, most = [], max(len(found) for _, found in ranked)
     for board, found in ranked[:MAX_PANELS]:
-        scale = book.lookup.scale(board.row.benchmark, board.metric, per_cpu=per_cpu)
+        scale = book.lookup.brief_scale(board.row.benchmark, board.metric, per_cpu=per_cpu)
         shown = found[:TOP_OF_CHAPTER]
         axis = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(board.metric.direction)}"
         spec = bars(shown, scale, axis, palette)
-        drawn.append((_named(board, ranked), ranking_text(shown, scale), spec))
+        drawn.append((_named(board, ranked), ranking_text(shown, scale, palette), spec))
     panel_height = PANEL_HEIGHT + charts.height(min(most, TOP_OF_CHAPTER))
     cut = f"Medians of the best {TOP_OF_CHAPTER} of {most}" if most > TOP_OF_CHAPTER else "Medians, best first"
     left_out = f" {_more(len(ranked) - MAX_PANELS)}" if len(ranked) > MAX_PANELS else ""
-    about = metric_title(ranked[0][0].metric, per_cpu=per_cpu) if len(ranked) == 1 else "Headline metrics"
     return book.figure(
-        about if len(ranked) == 1 or not per_cpu else f"{about}, per CPU",
+        _about(ranked, per_cpu=per_cpu),
         cut
         + ("; lines: intervals." if any(one.n > 1 for _, found in ranked for one in found) else "; one value each."),
         left_out.strip(),
@@ -51,6 +51,14 @@ def ranking(book: Book, boards: Sequence[Board], palette: Palette, *, per_cpu: b
         columns=1 if len(drawn) * panel_height <= STACKED_HEIGHT else len(drawn),
         apart=True,
     )
+
+
+def _about(ranked: Sequence[tuple[Board, list[Statistic]]], *, per_cpu: bool) -> str:
+    """'New-Orders per minute'; of several metrics, which have their names in panels, 'The best in fio and sysbench'."""
+    if len(ranked) == 1:
+        return metric_title(ranked[0][0].metric, per_cpu=per_cpu)
+    benchmarks = unique(board.row.benchmark for board, _ in ranked[:MAX_PANELS])
+    return f"The best in {enumerated(benchmarks)}" + (", per CPU" if per_cpu else "")
 
 
 def _more(count: int) -> str:
@@ -75,13 +83,13 @@ def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
     clouds = {name: many[:TOP_OF_CLOUD] for name, many in by_cloud.items() if name != UNKNOWN}
     if len(clouds) < 2 or len(found) <= FEW:
         return None
-    scale = book.lookup.scale(board.row.benchmark, board.metric)
+    scale = book.lookup.brief_scale(board.row.benchmark, board.metric)
     axis = f"{unit_text(scale)}, {direction_text(board.metric.direction)}"
     most = max(len(many) for many in clouds.values())
     drawn = [
         (
             name,
-            ranking_text(many, scale),
+            ranking_text(many, scale, palette),
             bars(many, scale, axis, palette),
         )
         for name, many in clouds.items()

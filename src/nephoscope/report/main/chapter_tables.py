@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from nephoscope.model.questions import BestRow
+from nephoscope.model.words import scope_name
 from nephoscope.report import format as people
 from nephoscope.report.main.boards import Board
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, evidence_cell
@@ -19,14 +20,14 @@ def chapter_table(book: Book, boards: Sequence[Board], called: Mapping[str, str]
     """None when there is nothing beyond what the figures say."""
     if len(book.lookup.configurations) <= FEW:
         return _medians(book, boards[:MAX_COLUMNS], called)
-    return _winners(book, boards)
+    return _winners(book, boards, called)
 
 
 def _medians(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table:
     """A row for each configuration, a column for each headline metric, in the order of the first one."""
     columns = [Column("Configuration"), Column("Rank", numeric=True, hint="By the first metric; a range if uncertain.")]
     for board in boards:
-        scale = book.lookup.scale(board.row.benchmark, board.metric)
+        scale = book.lookup.brief_scale(board.row.benchmark, board.metric)
         columns.append(
             Column(f"{metric_title(board.metric)}, {unit_text(scale)}", numeric=True, hint=board.row.benchmark)
         )
@@ -49,12 +50,12 @@ def _median(book: Book, board: Board, configuration: str) -> Cell:
     found = book.lookup.of_configuration(board.row.benchmark, board.metric.name, configuration)
     if not found:
         return Cell("no valid trial", tone="warn")
-    one, scale = found[0], book.lookup.scale(board.row.benchmark, board.metric)
+    one, scale = found[0], book.lookup.brief_scale(board.row.benchmark, board.metric)
     note = interval_text(one, scale) if one.n > 1 else "measured once"
     return evidence_cell(book, scale.number(one.median), one.trials, f"{one.benchmark} on {configuration}", note)
 
 
-def _winners(book: Book, boards: Sequence[Board]) -> Table | None:
+def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:
     """The best overall, of each cloud and of each size, for the first metrics; None where nothing was decided."""
     wanted = {(board.row.benchmark, board.metric.name): board for board in boards}
     rows = [
@@ -70,14 +71,14 @@ def _winners(book: Book, boards: Sequence[Board]) -> Table | None:
         Column("Metric"),
         Column("Among"),
         Column("The best"),
-        Column("Certainly worse", numeric=True, hint="Configurations that are certainly not the best."),
+        Column("Worse", numeric=True, hint="Configurations that were shown not to be the best."),
     )
     body = tuple(
         Row(
             (
                 Cell(_title(wanted[one.benchmark, one.metric], boards), tone="name"),
-                Cell(f"{one.scope}: {one.of}"),
-                evidence_cell(book, _named(one), one.trials, f"{one.benchmark}: {one.metric}, {one.scope}"),
+                Cell(f"{scope_name(one.scope)}, {people.plural(one.of, 'configuration')}"),
+                evidence_cell(book, _named(one, called), one.trials, f"{one.benchmark}: {one.metric}, {one.scope}"),
                 Cell(str(one.excluded)),
             )
         )
@@ -95,8 +96,8 @@ def _title(board: Board, boards: Sequence[Board]) -> str:
     return f"{board.row.benchmark}: {title}" if several else title
 
 
-def _named(row: BestRow) -> str:
+def _named(row: BestRow, called: Mapping[str, str]) -> str:
     if not row.excluded:
         return f"any of {row.of}"
-    names = [*row.best, *row.open]
+    names = [called[name] for name in (*row.best, *row.open)]
     return ", ".join(names) if len(names) <= MAX_NAMED else f"one of {len(names)}"

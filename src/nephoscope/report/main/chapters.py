@@ -5,16 +5,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from nephoscope.model.rows import BenchmarkRow, Insight
+from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main import chapter_figures, cost_figures, curves
+from nephoscope.report.main.answers import answered, questions_of
 from nephoscope.report.main.boards import Board, boards_of, main_board
 from nephoscope.report.main.chapter_tables import FEW, chapter_table
+from nephoscope.report.main.cost_lines import cheapest
 from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book, Figure, Link, Table
-from nephoscope.report.sections.opening import Sentence
 from nephoscope.report.tables.statistics import section_anchor
+from nephoscope.report.wording import metric_title
 
 MAX_FIGURES = 3
 TITLES = {
@@ -25,9 +28,16 @@ TITLES = {
     "key-value": "Key-value",
 }
 """Chapters in their order; memory is part of the first."""
-_RULES = ("answer", "leaders", "per_cpu", "growth", "contrasts")
-"""Which answer opens a chapter: the first of these rules that said something about its benchmarks."""
 Draw = Callable[[], Figure | None]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The first sentence of a chapter, with its trials."""
+
+    text: str
+    label: str
+    href: str | None
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class Chapter:
 
     anchor: str
     title: str
-    opening: Sentence | None
+    opening: Opening | None
     figures: tuple[Figure, ...] = ()
     table: Table | None = None
     more: tuple[Link, ...] = ()
@@ -119,7 +129,7 @@ def _chapter(
     return Chapter(
         anchor=f"chapter-{key}",
         title=TITLES[key],
-        opening=_opening(book, names, _RULES),
+        opening=_opening(book, boards),
         figures=_drawn(wanted) or _drawn([ranking]),
         table=chapter_table(book, boards, palette.called),
         is_folded=len(book.lookup.configurations) <= FEW,
@@ -141,25 +151,23 @@ def _drawn(wanted: Iterable[Draw]) -> tuple[Figure, ...]:
     return tuple(found)
 
 
-def _opening(book: Book, benchmarks: Sequence[str], rules: Sequence[str]) -> Sentence | None:
-    """The answer about the first benchmark that has one."""
-    answers = [one for one in book.lookup.study.insights if one.kind == "answer"]
-    about = (
-        insight
-        for rule in rules
-        for name in benchmarks
-        for insight in answers
-        if (insight.rule, insight.benchmark) == (rule, name)
-    )
-    return _first_sentence(book, next(about, None))
-
-
-def _first_sentence(book: Book, insight: Insight | None) -> Sentence | None:
-    if insight is None:
+def _opening(book: Book, boards: Sequence[Board]) -> Opening | None:
+    """The answer about the first headline metric of which one is decided, else about the first; as on its card."""
+    wanted = [(board.row.benchmark, board.metric.name) for board in boards]
+    questions = {(one.benchmark.benchmark, one.metric.name): one for one in questions_of(book)}
+    asked = [(questions[key], answer) for key in wanted if key in questions and (answer := answered(questions[key]))]
+    found = next((one for one in asked if one[1].state != "open"), next(iter(asked), None))
+    if found is None:
         return None
-    evidence = book.evidence.cite(insight.trials, f"insight “{insight.rule}”")
-    first, stop, _ = insight.text.partition(". ")
-    return Sentence(first + stop.strip(), insight.rule, evidence, book.href(evidence.anchor) if evidence else None)
+    question, answer = found
+    text = f"{metric_title(question.metric)} in {question.where}: {answer.clause}."
+    return _cited(book, text, [trial for row in question.rows for trial in row.trials])
+
+
+def _cited(book: Book, text: str, trials: Sequence[str]) -> Opening:
+    evidence = book.evidence.cite(trials, text)
+    label = people.plural(len(set(trials)), "trial")
+    return Opening(text, label, book.href(evidence.anchor) if evidence else None)
 
 
 def _cost(book: Book, palette: Palette) -> Chapter | None:
@@ -167,19 +175,21 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
     board = main_board(book.lookup)
     if board is None or not board.prices(book.lookup):
         return None
-    benchmarks = [board.row.benchmark, *(row.benchmark for row in book.lookup.study.benchmarks)]
+    said = cheapest(book.lookup, board.row.benchmark, board.metric)
     return Chapter(
         anchor="chapter-cost",
         title="Cost",
-        opening=_opening(book, benchmarks, ("price_leaders", "storage")),
+        opening=_cited(book, f"{metric_title(board.metric)} in {board.row.benchmark}: {said.clause}.", said.trials)
+        if said
+        else None,
         figures=_drawn(_cost_figures(book, board, palette)),
-        table=cost_figures.table(book, board),
+        table=cost_figures.table(book, board, palette),
         is_folded=True,
         more=(Link("every price with its formula", book.href("costs")),),
     )
 
 
 def _cost_figures(book: Book, board: Board, palette: Palette) -> Iterator[Draw]:
-    yield lambda: cost_figures.per_dollar(book, board, palette)
-    yield lambda: cost_figures.months(book)
-    yield lambda: cost_figures.transfer(book)
+    yield lambda: cost_figures.per_unit(book, board, palette)
+    yield lambda: cost_figures.months(book, palette)
+    yield lambda: cost_figures.transfer(book, palette)

@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 
 from nephoscope.report.figures import theme
+from nephoscope.report.figures.row_charts import FEW_TICKS
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
 from nephoscope.report.main.palette import Palette
 
@@ -13,8 +14,6 @@ ROW, LOW_ROW, LOW_FROM = 22, 18, 12
 """Pixels of a row, and of a row where there are many."""
 AXIS_HEIGHT = 46
 LINES_HEIGHT = 150
-FEW_TICKS = 4
-"""Steps of an axis in a narrow chart."""
 VERDICTS = {
     "better": ("triangle-up", "▲", "left is better"),
     "worse": ("triangle-down", "▼", "left is worse"),
@@ -49,21 +48,6 @@ def rows_axis(names: Sequence[str], field: str = "configuration") -> alt.Y:
 def tip(*fields: str) -> list[alt.Tooltip]:
     """Texts; their titles and order are those of all tooltips."""
     return [alt.Tooltip(f"{field}:N") for field in fields]
-
-
-def bars(names: Sequence[str], rows: Rows, axis: str, palette: Palette) -> Spec:
-    """A bar from zero for each configuration, best first, with the interval of its median and its number."""
-    most = max((max(row["high"], row["median"]) for row in rows), default=1.0)
-    scale = alt.Scale(domain=[0, most * 1.25], nice=False, zero=True)
-    told = tip("configuration", "median_text", "interval_text", "n")
-    base = alt.Chart(data("rows")).encode(y=rows_axis(names), tooltip=told)
-    x = alt.X("median:Q", title=axis, scale=scale, axis=alt.Axis(tickCount=FEW_TICKS))
-    layers = [
-        base.mark_bar(opacity=0.85).encode(x=x, color=palette.encoding),
-        base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
-        base.mark_text(**theme.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
-    ]
-    return finished(alt.layer(*layers), height(len(names)), rows=rows)
 
 
 def ratios(labels: Sequence[str], rows: Rows, margin: float) -> Spec:

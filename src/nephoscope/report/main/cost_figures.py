@@ -5,9 +5,8 @@ from typing import Any
 import altair as alt
 
 from nephoscope.model.price_rows import CostRow
-from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.report import format as people
-from nephoscope.report.figures import theme
+from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.dollars import money_interval
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
 from nephoscope.report.main import charts
@@ -21,11 +20,11 @@ _PARTS = {"machines": "var(--muted)", "volumes": "var(--band-edge)"}
 MAX_TRANSFERS = 8
 
 
-def per_dollar(book: Book, board: Board, palette: Palette) -> Figure | None:
+def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     """What one unit of the main metric costs a month, cheapest first."""
     every = sorted(board.prices(book.lookup), key=lambda row: (row.usd_per_unit, row.configuration))
     found = every[:TOP_OF_CHAPTER]
-    sold = priced_quantity(board.metric.unit, found[0].usd_per_unit)
+    sold = book.lookup.sold(board.metric.unit)
     rows: list[dict[str, Any]] = [
         {
             "configuration": palette.called[row.configuration],
@@ -52,43 +51,46 @@ def per_dollar(book: Book, board: Board, palette: Palette) -> Figure | None:
             (
                 "",
                 f"Bars of {axis}: {spoken}.",
-                charts.bars([palette.called[name] for name in names], rows, axis, palette),
+                row_charts.bars(
+                    [palette.called[name] for name in names],
+                    rows,
+                    axis,
+                    palette.encoding,
+                    height=charts.height(len(names)),
+                ),
             )
         ],
         key=palette.key(names),
     )
 
 
-def months(book: Book) -> Figure | None:
+def months(book: Book, palette: Palette) -> Figure | None:
     """A month of each configuration, machines and volumes apart; None where no volume has a price."""
-    priced = [row for row in book.lookup.study.costs if row.month_usd is not None and row.storage_share]
-    first = next((row.basis for row in priced), None)
-    every = sorted((row for row in priced if row.basis == first), key=lambda row: row.storage_share or 0, reverse=True)
+    basis = book.lookup.basis
+    priced = [row for row in book.lookup.study.costs if row.month_usd is not None and row.basis == basis]
+    every = sorted((row for row in priced if row.storage_share), key=lambda row: row.storage_share or 0, reverse=True)
     if not every:
         return None
     found = every[:TOP_OF_CHAPTER]
-    names = [row.configuration for row in found]
-    rows = [part for row in found for part in _parts(row)]
-    cut = (
-        f"The {TOP_OF_CHAPTER} of {len(every)} with the largest share of volumes"
-        if len(every) > TOP_OF_CHAPTER
-        else "Largest share first"
-    )
+    names = [palette.called[row.configuration] for row in found]
+    rows = [part for row, name in zip(found, names, strict=True) for part in _parts(row, name)]
+    few = len(every) <= TOP_OF_CHAPTER
+    cut = "Largest share first" if few else f"The {TOP_OF_CHAPTER} of {len(every)} with the largest share of volumes"
     return book.figure(
         "Share of volumes in a month's cost",
-        f"{cut}; {first} prices.",
+        f"{cut}; {basis} prices.",
         "",
         [("", f"Stacked bars of {people.plural(len(names), 'configuration')}.", _stacked(names, rows))],
         key=[KeyEntry("■", colour, name) for name, colour in _PARTS.items()],
     )
 
 
-def _parts(row: CostRow) -> list[dict[str, Any]]:
+def _parts(row: CostRow, name: str) -> list[dict[str, Any]]:
     month, share = row.month_usd or 0.0, row.storage_share or 0.0
     ends = {"machines": (0.0, month * (1 - share)), "volumes": (month * (1 - share), month)}
     return [
         {
-            "configuration": row.configuration,
+            "configuration": name,
             "part": part,
             "low": low,
             "high": high,
@@ -113,14 +115,14 @@ def _stacked(names: list[str], rows: Rows) -> Spec:
     return finished(alt.layer(*layers), charts.height(len(names)), rows=rows)
 
 
-def transfer(book: Book) -> Figure | None:
+def transfer(book: Book, palette: Palette) -> Figure | None:
     """A month of the measured transfer between the machines of a cluster; None where it costs nothing."""
     priced = [row for row in book.lookup.study.transfers if row.month_usd]
     every = sorted(priced, key=lambda row: row.month_usd or 0.0, reverse=True)
     best: dict[str, dict[str, Any]] = {}
     for row in every:
         month = row.month_usd or 0.0
-        label = f"{row.configuration}, {row.benchmark}, {row.way}"
+        label = f"{palette.called[row.configuration]}, {row.benchmark}, {row.way}"
         best.setdefault(
             label,
             {
@@ -144,7 +146,7 @@ def transfer(book: Book) -> Figure | None:
     )
 
 
-def table(book: Book, board: Board) -> Table | None:
-    """The leaderboard per dollar."""
-    priced = board.prices(book.lookup)
-    return costs.per_dollar(book, board.row, board.metric, priced[0].basis) if priced else None
+def table(book: Book, board: Board, palette: Palette) -> Table | None:
+    """What a unit of the metric costs on each configuration."""
+    basis = book.lookup.basis
+    return costs.per_unit(book, board.row, board.metric, basis, palette.called, brief=True) if basis else None

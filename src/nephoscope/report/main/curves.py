@@ -65,8 +65,12 @@ def _over_load(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[
     if shown is None:
         return None
     metric = f"point.{operation}.response_{shown}"
-    rates = people.scale_for("1/s", [float(one[searches.OFFERED]) for many in points.values() for one in many])
-    times = people.scale_for("s", [float(one[metric]) for many in points.values() for one in many if metric in one])
+    rates = people.scale_for(
+        "1/s", [float(one[searches.OFFERED]) for many in points.values() for one in many], digits=people.FEW_DIGITS
+    )
+    times = people.scale_for(
+        "s", [float(one[metric]) for many in points.values() for one in many if metric in one], digits=people.FEW_DIGITS
+    )
     rows = [
         _row(palette, name, rates.value(float(one[searches.OFFERED])), times.value(float(one[metric])))
         | {
@@ -114,7 +118,7 @@ def _over_warehouses(book: Book, row: BenchmarkRow, palette: Palette, names: Seq
         values = [float(one[metric]) for many in points.values() for one in many if metric in one]
         if not values:
             continue
-        scale = people.scale_for(unit, values)
+        scale = people.scale_for(unit, values, digits=people.FEW_DIGITS)
         rows = [
             _row(palette, name, float(one[warehouses.WAREHOUSES]), scale.value(float(one[metric])))
             | {
@@ -138,7 +142,7 @@ def _over_warehouses(book: Book, row: BenchmarkRow, palette: Palette, names: Seq
     return _figure(
         book,
         row,
-        "With more warehouses",
+        f"{row.benchmark} with more warehouses",
         "The rule limits both: a level passes above the limit of efficiency and below that of response time.",
         drawn,
         palette,
@@ -155,7 +159,7 @@ def _over_count(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence
     return _figure(
         book,
         row,
-        f"With more {curves[0].counted}",
+        f"{row.benchmark} with more {curves[0].counted}",
         "Medians over replicates; vertical axes start at zero.",
         drawn,
         palette,
@@ -179,7 +183,9 @@ def _counted(
     if not found:
         return None
     metric = curve.metrics[0][1]
-    scale = people.scale_for(metric.unit, [one.median for _, one in found], metric=metric.name)
+    scale = people.scale_for(
+        metric.unit, [one.median for _, one in found], metric=metric.name, digits=people.FEW_DIGITS
+    )
     rows = [
         _row(palette, one.configuration, float(count), scale.value(one.median))
         | {
@@ -241,7 +247,7 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     shown = [(name, one) for name, _, many in group for one in many if one.configuration in names]
     if not shown:
         return None
-    scale = people.scale_for("s", [one.median for _, one in shown])
+    scale = people.scale_for("s", [one.median for _, one in shown], digits=people.FEW_DIGITS)
     percentiles = unique(name for name, _, _ in group)
     domain = (scale.value(min(one.low for _, one in shown)), scale.value(max(one.high for _, one in shown)))
     rows = [
@@ -255,7 +261,7 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     return book.figure(
         f"{title} in {row.benchmark}",
         f"{scale.unit}, lower is better{log}",
-        f"Of {people.plural(len(groups), 'operation')}, the first." if len(groups) > 1 else "",
+        f"The first of {len(groups):,} operations; the others are on the evidence page." if len(groups) > 1 else "",
         [("", f"{', '.join(percentiles)} of {title} for each configuration.", spec)],
         key=[
             KeyEntry(theme.GLYPHS[place], theme.PERCENTILE_COLOURS[min(place, len(theme.PERCENTILE_COLOURS) - 1)], name)

@@ -171,6 +171,8 @@ def _replicates(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001
     few = [row for row in lookup.headline_statistics if row.more_replicates_needed]
     if not few:
         return ""
+    if all(row.n == 1 for row in lookup.headline_statistics):
+        return "Every configuration was measured once, so no interval is known."
     least, needed = min(row.n for row in few), max(row.n + row.more_replicates_needed for row in few)
     return (
         f"{people.plural(len(few), 'median')} {'rests' if len(few) == 1 else 'rest'} on fewer than {needed:,} "

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from nephoscope.model.price_rows import PricePerformance
-from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
-from nephoscope.report.figures import theme
+from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.spec import Spec
 from nephoscope.report.figures.ticks import linear_ticks, log_ticks
 from nephoscope.report.lookup import Lookup, unique
@@ -44,10 +43,10 @@ def price_and_performance(book: Book) -> Figure | None:
 
 def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palette: Palette) -> Figure:
     lookup, metric = book.lookup, board.metric
-    scale = lookup.scale(board.row.benchmark, metric)
+    scale = lookup.brief_scale(board.row.benchmark, metric)
     processors = {row.configuration: processor_of(lookup, row.configuration) for row in priced}
     statistics = {one.configuration: one for one in lookup.statistics_of(board.row.benchmark, metric.name)}
-    sold = priced_quantity(metric.unit, min(row.usd_per_unit for row in priced))
+    sold = lookup.sold(metric.unit)
     types = {row.configuration: row.machine_type for row in lookup.study.configurations}
     rows: list[dict[str, Any]] = [
         {
@@ -202,7 +201,7 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
     """Bars with intervals, best first."""
     found = board.ranked(book.lookup)
     shown, metric = found[:TOP], board.metric
-    scale = book.lookup.scale(board.row.benchmark, metric)
+    scale = book.lookup.brief_scale(board.row.benchmark, metric)
     axis = f"{unit_text(scale)}, {direction_text(metric.direction)}"
     more = f" The best {TOP} of {len(found)} are drawn." if len(found) > TOP else ""
     return book.figure(
@@ -212,7 +211,7 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
         [
             (
                 "",
-                ranking_text(shown, scale),
+                ranking_text(shown, scale, palette),
                 bars(shown, scale, axis, palette),
             )
         ],
@@ -232,10 +231,11 @@ def bars(statistics: Sequence[Statistic], scale: people.Scale, axis: str, palett
         }
         for one in statistics
     ]
-    return charts.bars([palette.called[one.configuration] for one in statistics], rows, axis, palette)
+    names = [palette.called[one.configuration] for one in statistics]
+    return row_charts.bars(names, rows, axis, palette.encoding, height=charts.height(len(names)))
 
 
-def ranking_text(statistics: Sequence[Statistic], scale: people.Scale) -> str:
+def ranking_text(statistics: Sequence[Statistic], scale: people.Scale, palette: Palette) -> str:
     """A ranking as a sentence."""
-    named = ", ".join(f"{one.configuration} {scale.text(one.median)}" for one in statistics[:6])
+    named = ", ".join(f"{palette.called[one.configuration]} {scale.text(one.median)}" for one in statistics[:6])
     return f"Bars, best first: {named}" + (f"; and {len(statistics) - 6} more." if len(statistics) > 6 else ".")

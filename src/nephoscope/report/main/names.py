@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from nephoscope.model.words import provider_name
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup
 
 MAX_NAMED = 6
 """A sentence never names more; it counts the others."""
 CPUS = "CPUs"
-PROVIDERS = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "local": "this machine", "ssh": "own machines"}
 
 
 def names_of(lookup: Lookup) -> Mapping[str, str]:
@@ -54,12 +54,12 @@ def compared(lookup: Lookup) -> str:
         parts.append(people.plural(len(study.benchmarks), "benchmark"))
     if study.source is None:
         parts.append(f"{people.plural(study.replicates, 'replicate')} of each")
-    if study.source is not None:
-        parts.append(f"measured by others ({study.source.source})")
-    if study.started_unix_ms is not None:
-        parts.append(f"measured on {people.moment(study.started_unix_ms)[:10]}")
+    day = people.moment(study.started_unix_ms)[:10] if study.started_unix_ms is not None else None
+    others = "" if study.source is None else f" by others ({study.source.source})"
+    if others or day:
+        parts.append(f"measured{others}{f' on {day}' if day else ''}")
     if study.price_date and any(row.month_usd is not None for row in study.costs):
-        parts.append(f"prices of {study.price_date}")
+        parts.append(f"prices of {'the same day' if study.price_date == day else study.price_date}")
     return f"{parts[0]} {', '.join(parts[1:])}." if len(parts) > 1 else parts[0]
 
 
@@ -83,8 +83,8 @@ def _of_providers(lookup: Lookup) -> str:
     sold |= {row.configuration: row.provider for row in lookup.study.configurations if row.machine_type}
     counted = Counter(provider for name in lookup.configurations if (provider := sold.get(name)))
     if len(counted) < 2:
-        return f" on {PROVIDERS.get(name, name)}" if (name := next(iter(counted), "")) else ""
-    return f" on {enumerated([f'{PROVIDERS.get(name, name)} ({count:,})' for name, count in counted.items()])}"
+        return f" on {provider_name(name)}" if (name := next(iter(counted), "")) else ""
+    return f" on {enumerated([f'{provider_name(name)} ({count:,})' for name, count in counted.items()])}"
 
 
 def _by_size(value: str) -> tuple[bool, float, str]:

@@ -6,9 +6,10 @@ from typing import Literal
 
 import altair as alt
 
+from nephoscope.model.words import provider_name
 from nephoscope.report.figures import theme
 from nephoscope.report.lookup import Lookup, unique
-from nephoscope.report.main.names import PROVIDERS, names_of
+from nephoscope.report.main.names import names_of
 from nephoscope.report.parts import KeyEntry
 
 UNKNOWN = "not known"
@@ -68,4 +69,4 @@ def provider_of(lookup: Lookup, configuration: str) -> str:
     priced = [row.provider for row in lookup.costs.get(configuration, ()) if row.provider]
     known = [row.provider for row in lookup.study.configurations if row.configuration == configuration]
     name = next(iter([*priced, *known]), None)
-    return UNKNOWN if name is None else PROVIDERS.get(name, name)
+    return UNKNOWN if name is None else provider_name(name)

@@ -1,13 +1,11 @@
 """How many trials can be used, if not all, and the commands that repair it."""
 
-import re
 from dataclasses import dataclass
 
 from nephoscope.report.lookup import Lookup, unique
-from nephoscope.report.sections.trials import counted
+from nephoscope.report.sections.trials import lost
 
 MAX_COMMANDS = 2
-_COMMAND = re.compile(r"`(nephoscope run [^`]*)`")
 
 
 @dataclass(frozen=True)
@@ -25,9 +23,8 @@ def repair(lookup: Lookup) -> Repair | None:
     usable = sum(row.counts for row in trials)
     if usable == len(trials) or lookup.study.source is not None:
         return None
-    said = [row.text for row in lookup.study.insights if row.rule == "usable"]
-    commands = unique(command for text in said for command in _COMMAND.findall(text))
-    why = counted(trials).partition(" usable, ")[2].rstrip(".")
+    commands = unique(one.command for cell in lookup.study.lost for one in cell.unusable if one.command)
+    why = ", ".join(lost(trials))
     then = f"{why[:1].upper()}{why[1:]}." if why else ""
     if commands:
         then += " To repair it, where DIR is the folder of the results:"

@@ -159,8 +159,10 @@ def _counted(row: Comparison) -> str:
 
 def _decides(row: Comparison) -> str:
     parts = [said for said in (row.reason, row.note) if said]
-    if row.more_replicates_needed:
-        parts.append(f"about {people.plural(row.more_replicates_needed, 'more replicate')}")
+    if row.more_to_measure:
+        parts.append(f"about {people.plural(row.more_to_measure, 'more replicate')}")
+    elif row.is_hardly_decidable:
+        parts.append("more replicates will hardly decide it")
     if row.minimum_detectable_percent is not None:
         parts.append(f"smallest detectable difference: {people.percent(row.minimum_detectable_percent)}")
     return "; ".join(parts) or people.MISSING

@@ -1,9 +1,9 @@
-"""What configurations cost: a month of each with its formula, and headline metrics per dollar, as stored."""
+"""What configurations cost: a month of each with its formula, and a unit of each headline metric, as stored."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
-from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report import format as people
@@ -19,6 +19,16 @@ from nephoscope.report.tables.transfers import transfer_formulas, transfer_table
 from nephoscope.report.wording import ENOUGH, metric_title
 
 OLD_DAYS = 365
+_MORE_COLUMNS = (
+    Column(
+        "$ per million operations", numeric=True, hint="On machines that are busy all month; of rates of operations."
+    ),
+    Column(
+        "Discount to lead",
+        numeric=True,
+        hint="Discount on its machines that would make it cost as little as the first.",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,7 @@ class CostSection:
     months: Table | None
     missing: Table | None
     figures: list[Figure]
-    per_dollar: list[Table]
+    per_unit: list[Table]
     transfers: Table | None
     formulas: list[tuple[str, str]]
     """Configuration with price basis, and the formula."""
@@ -38,23 +48,24 @@ class CostSection:
 
 
 def cost_section(book: Book) -> CostSection:
-    """Monthly costs, what has no price, leaderboards per dollar, and every formula."""
+    """Monthly costs, what has no price, what a unit of each headline metric costs, and every formula."""
     study = book.lookup.study
     priced = [row for row in study.costs if row.month_usd is not None]
     missing = [row for row in study.costs if row.month_usd is None]
     formulas = [(f"{row.configuration}, {row.basis}", row.formula) for row in priced]
     formulas += transfer_formulas(study.transfers)
     first = study.costs[0] if study.costs else None
+    own = {name: name for name in book.lookup.configurations}
     return CostSection(
         months=_months(priced),
         missing=_missing(missing, study.transfers),
         figures=_figures(book),
-        per_dollar=[
+        per_unit=[
             table
             for benchmark in study.benchmarks
             for metric in headlines(benchmark)
             for basis in unique(row.basis for row in priced)
-            if (table := per_dollar(book, benchmark, metric, basis))
+            if (table := per_unit(book, benchmark, metric, basis, own))
         ],
         transfers=transfer_table(book),
         formulas=formulas[:MAX_FORMULAS],
@@ -129,45 +140,46 @@ def _missing(rows: list[CostRow], transfers: list[TransferRow]) -> Table | None:
     return Table("Without a price", columns, body, compact=True)
 
 
-def per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str) -> Table | None:
-    """The leaderboard of a metric per dollar under one price basis; None without prices."""
+def per_unit(
+    book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str, called: Mapping[str, str], *, brief: bool = False
+) -> Table | None:
+    """What a unit of a metric costs a month under one price basis, cheapest first; None without prices.
+
+    `called` has the names of the configurations for a reader; `brief` leaves out what the page of evidence has besides.
+    """
     found = book.lookup.price_boards.get((benchmark.benchmark, metric.name, basis), [])
     if not found:
         return None
-    sold = priced_quantity(metric.unit, min(row.usd_per_unit for row in found))
+    sold = book.lookup.sold(metric.unit)
     moved = any(row.usd_per_unit_with_transfer is not None for row in found)
     columns = (
         Column("Configuration"),
-        Column("Rank", numeric=True, hint="By performance per dollar; a range if it is not certain; = marks a tie."),
+        Column("Rank", numeric=True, hint="By this cost, lowest first; a range if it is not certain; = marks a tie."),
         Column(f"$ a month per {sold.text}", numeric=True),
         Column("Interval", numeric=True, hint="From the interval of the median; the cost itself is a constant."),
         *([Column("With transfer", numeric=True, hint="With a month of the measured data transfer.")] if moved else []),
-        Column("$ per million", numeric=True, hint="Cost of a million operations on machines that are busy all month."),
-        Column("Pareto front", hint="Of cost and median; open: behind by the medians, but not with certainty."),
-        Column(
-            "Discount to lead",
-            numeric=True,
-            hint="Discount on its machines that would make it cost as little as the first.",
-        ),
-        Column("n", numeric=True),
+        Column("Pareto front", hint="On it: nothing is both cheaper and better. Open: behind, but not with certainty."),
+        *(() if brief else _MORE_COLUMNS),
+        Column("n", numeric=True, hint="Valid replicates."),
     )
     title = f"{benchmark.benchmark}: {metric_title(metric)}, {basis}"
     rows = [
-        _priced(book, row, sold.size, moved=moved)
+        _priced(book, row, called[row.configuration], sold.size, moved=moved, brief=brief)
         for row in sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))
     ]
     return Table(title, columns, (Row(group=Link(title, "")), *rows))
 
 
-def _priced(book: Book, row: PricePerformance, size: float, *, moved: bool) -> Row:
+def _priced(book: Book, row: PricePerformance, name: str, size: float, *, moved: bool, brief: bool) -> Row:
     with_transfer = row.usd_per_unit_with_transfer
     ends = f"{people.money(row.low * size)} \N{EN DASH} {people.money(row.high * size)}"
     lead = row.discount_to_lead_percent
     discount = "not possible" if lead is None else "leads" if lead == 0 else people.percent(lead)
+    million = Cell(people.MISSING if row.usd_per_million is None else people.money(row.usd_per_million))
     rank = book.lookup.ranks.get((row.benchmark, row.metric, "per dollar", row.basis), {}).get(row.configuration)
     return Row(
         (
-            Cell(row.configuration, tone="name"),
+            Cell(name, tone="name"),
             rank_cell(rank),
             evidence_cell(
                 book,
@@ -180,9 +192,8 @@ def _priced(book: Book, row: PricePerformance, size: float, *, moved: bool) -> R
             if row.n == 1
             else Cell(ends, note="" if row.coverage >= ENOUGH else f"range, {people.coverage(row.coverage)}"),
             *([Cell(people.MISSING if with_transfer is None else people.money(with_transfer * size))] if moved else []),
-            Cell(people.MISSING if row.usd_per_million is None else people.money(row.usd_per_million)),
             Cell(row.front),
-            Cell(discount),
+            *(() if brief else (million, Cell(discount))),
             Cell(str(row.n)),
         )
     )

@@ -13,8 +13,9 @@ from typing import Any
 from nephoscope.model.questions import RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, RankRow, Statistic
+from nephoscope.model.words import PROVIDERS
 from nephoscope.report.lookup import Lookup, headlines, unique
-from nephoscope.report.main.boards import main_board
+from nephoscope.report.main.boards import in_order
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer_machines import labels_of, machines_of
 from nephoscope.report.tables.statistics import section_anchor
@@ -27,18 +28,16 @@ STEP = 1.01
 def explorer_data(book: Book) -> dict[str, Any] | None:
     """None when no trial is valid: then there is nothing to rank."""
     lookup = book.lookup
-    boards = [board for row in lookup.study.benchmarks for m in headlines(row) if (board := _board(book, row, m))]
-    first = main_board(lookup)
-    if first is None or not boards:
+    boards = [board for row in in_order(lookup) for m in headlines(row) if (board := _board(book, row, m))]
+    if not boards:
         return None
-    # What a reader sees first is what the first figure is about.
-    boards.sort(key=lambda board: board["name"] != _name(first.row, first.metric))
     ranked = unique(name for board in boards for name in board["plain"])
     machines = machines_of(lookup)
     return {
         "margin": math.log1p(lookup.study.equivalence_margin_percent / 100),
         "step": STEP,
-        "bases": _bases(lookup),
+        "bases": lookup.bases,
+        "providers": PROVIDERS,
         "costs": book.href("costs"),
         "scopes": lookup.study.scopes,
         "labels": labels_of(lookup),
@@ -47,25 +46,15 @@ def explorer_data(book: Book) -> dict[str, Any] | None:
     }
 
 
-def _bases(lookup: Lookup) -> list[str]:
-    """Price bases on which a configuration has a price: the one with most prices first."""
-    priced = [row.basis for row in lookup.study.costs if row.month_usd]
-    return sorted(unique(priced), key=lambda basis: -priced.count(basis))
-
-
-def _name(row: BenchmarkRow, metric: Metric) -> str:
-    return f"{row.benchmark}/{metric.name}"
-
-
 def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | None:
     lookup = book.lookup
     plain = lookup.statistics.get((row.benchmark, metric.name, False), {})
     if not plain:
         return None
     per_cpu = lookup.statistics.get((row.benchmark, metric.name, True), {})
-    scale, of_cpu = lookup.scale(row.benchmark, metric), lookup.scale(row.benchmark, metric, per_cpu=True)
+    scale, of_cpu = lookup.brief_scale(row.benchmark, metric), lookup.brief_scale(row.benchmark, metric, per_cpu=True)
     return {
-        "name": _name(row, metric),
+        "name": f"{row.benchmark}/{metric.name}",
         "benchmark": row.benchmark,
         "evidence": book.href(section_anchor(row.benchmark)),
         "title": metric_title(metric),

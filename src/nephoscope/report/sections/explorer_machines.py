@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nephoscope.model.price_rows import CostRow
+from nephoscope.model.price_rows import CostLineRow, CostRow
 from nephoscope.model.rows import ConfigurationRow
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main.names import names_of
@@ -89,14 +89,19 @@ def _storage(machine: Mapping[str, Any]) -> str | None:
 
 def _priced_volumes(lookup: Lookup) -> dict[str, str]:
     """Configuration -> the volumes whose price its cost includes; for machines that the study did not order."""
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, str]] = {}
     for line in lookup.study.cost_lines:
         if line.what.endswith(SIZE):
-            found.setdefault(line.configuration, {})[line.what.removesuffix(SIZE)] = line.amount
-    return {
-        name: ", ".join(f"{kind} {amount:g} GB" for kind, amount in sorted(many.items()))
-        for name, many in found.items()
-    }
+            kind = line.what.removesuffix(SIZE)
+            found.setdefault(line.configuration, {})[kind] = _volume(kind, line)
+    return {name: ", ".join(text for _, text in sorted(many.items())) for name, many in found.items()}
+
+
+def _volume(kind: str, line: CostLineRow) -> str:
+    """'gp3 500 GB', '500 GiB' where the provider counts so; disks of fixed size have it in their name."""
+    if line.unit == "disk-month":
+        return kind if line.amount == 1 else f"{line.amount:g} × {kind}"
+    return f"{kind} {line.amount:g} {line.unit.partition('-')[0]}"
 
 
 def _price(row: CostRow) -> dict[str, Any]:

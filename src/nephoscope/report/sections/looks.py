@@ -1,7 +1,9 @@
 """Which questions of a study that stops by itself were closed, after which block, and why."""
 
 from nephoscope.model.looks import OUTCOMES, QuestionAtLook
+from nephoscope.model.words import scope_name
 from nephoscope.report.parts import Book, Cell, Column, Row, Table
+from nephoscope.report.wording import view_text
 
 _NAMED = 5
 _KINDS = {"best": "the best", "contrast": "contrast"}
@@ -24,13 +26,16 @@ def looks_table(book: Book) -> Table | None:
     return Table("When questions were closed", columns, rows, anchor="looks", compact=True)
 
 
+def _about(row: QuestionAtLook) -> str:
+    return scope_name(row.about) if row.kind == "best" else row.about
+
+
 def _row(row: QuestionAtLook) -> Row:
-    view = "" if row.view == "plain" else f", {row.view}" + (f" ({row.basis})" if row.basis else "")
     more = len(row.configurations) - _NAMED
     names = ", ".join(row.configurations[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     return Row(
         (
-            Cell(f"{_KINDS[row.kind]}: {row.about}{view}"),
+            Cell(f"{_KINDS[row.kind]}: {_about(row)}{view_text(row.view, row.basis)}"),
             Cell(row.benchmark, tone="name"),
             Cell(row.metric, tone="name"),
             Cell(OUTCOMES.get(row.state, row.state)),

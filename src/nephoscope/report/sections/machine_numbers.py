@@ -12,6 +12,7 @@ from nephoscope.report.figures import row_charts
 from nephoscope.report.figures.network import network_figures
 from nephoscope.report.figures.results import of_databases, results_of
 from nephoscope.report.figures.small_and_large import small_and_large
+from nephoscope.report.figures.spec import coloured
 from nephoscope.report.figures.storage import storage_figures
 from nephoscope.report.figures.tops import TEN, best_of_clouds, tops
 from nephoscope.report.lookup import best_first, headlines
@@ -100,7 +101,7 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
                 "",
                 f"Bars of {title}, best first: "
                 + ", ".join(f"{one.configuration} {scale.text(one.median)}" for one in shown[:6]),
-                row_charts.bars(names, rows, most, axis, book.lookup.configurations),
+                row_charts.bars(names, rows, axis, coloured(book.lookup.configurations), most=most),
             )
         ],
         key=(KeyEntry("─", "var(--ink)", "interval of the median"),),

@@ -36,7 +36,7 @@ QUESTIONS = {
     "leaders": "Which is best",
     "per_cpu": "Per CPU",
     "growth": "Scaling with machines",
-    "price_leaders": "Per dollar",
+    "price_leaders": "Which costs least for the work",
     "storage": "Storage",
     "families": "Families of machine types",
     "predictors": "What predicts database performance",

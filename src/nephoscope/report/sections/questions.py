@@ -1,9 +1,10 @@
 """The questions of the study with their answers: the best of each leaderboard, and what one thing changes."""
 
 from nephoscope.model.questions import BestRow, ContrastRow, View
+from nephoscope.model.words import scope_name
 from nephoscope.report import format as people
 from nephoscope.report.parts import Book, Cell, Column, Link, Row, Table, evidence_cell, verdict_badge
-from nephoscope.report.wording import metric_title
+from nephoscope.report.wording import metric_title, view_text
 
 MAX_NAMED = 12
 MAX_ROWS = 300
@@ -21,7 +22,7 @@ def best_table(book: Book) -> Table | None:
     columns = (
         Column("Among"),
         Column("The best"),
-        Column("Certainly worse", numeric=True, hint="Configurations that are certainly not the best."),
+        Column("Worse", numeric=True, hint="Configurations that were shown not to be the best."),
         Column("Error rate", numeric=True, hint="Chance of excluding one that is the best or equal to the best."),
         Column("Could show", numeric=True, hint="Difference from the best that is found with a chance of 80 %."),
         Column("Spread", numeric=True, hint="Of single values, as pooled; with its degrees of freedom."),
@@ -56,7 +57,10 @@ def _best(book: Book, row: BestRow) -> Row:
     freedom = row.degrees_of_freedom
     return Row(
         (
-            Cell(f"{row.scope}: {row.of}", note=f"{len(row.left_out)} left out" if row.left_out else ""),
+            Cell(
+                f"{scope_name(row.scope)}, {people.plural(row.of, 'configuration')}",
+                note=f"{len(row.left_out)} left out" if row.left_out else "",
+            ),
             evidence_cell(book, text, row.trials, f"{_title(book, row)}, {row.scope}"),
             Cell(str(row.excluded), note=note),
             Cell(people.percent(100 * row.alpha)),
@@ -95,7 +99,9 @@ def contrasts_table(book: Book) -> Table | None:
     return Table("What one thing changes", columns, tuple(found), note=note, compact=True) if found else None
 
 
-def _contrast(book: Book, row: ContrastRow) -> Row:
+def _contrast(book: Book, stored: ContrastRow) -> Row:
+    """A ratio of costs where the question is about cost; the verdict is about the same configurations."""
+    row = stored.as_costs() if stored.view == "per dollar" else stored
     interval = "no interval: too few values"
     if row.low is not None and row.high is not None:
         interval = f"{people.ratio(row.low).removesuffix(people.TIMES)} \N{EN DASH} {people.ratio(row.high)}"
@@ -123,5 +129,4 @@ def _title(book: Book, row: BestRow | ContrastRow) -> str:
         if benchmark.benchmark == row.benchmark
         for metric in benchmark.metrics
     }
-    view = "" if row.view == "plain" else f", {row.view}" + (f" ({row.basis})" if row.basis else "")
-    return f"{row.benchmark}: {titles.get(row.metric, row.metric)}{view}"
+    return f"{row.benchmark}: {titles.get(row.metric, row.metric)}{view_text(row.view, row.basis)}"

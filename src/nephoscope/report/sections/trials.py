@@ -14,6 +14,13 @@ def counted(trials: list[TrialRow]) -> str:
     """How many trials can be used, and what happened to the others."""
     if not trials:
         return "The study has no trials."
+    good = sum(trial.counts for trial in trials)
+    usable = f"{good:,} of {people.plural(len(trials), 'trial')} usable"
+    return f"{', '.join((usable, *lost(trials)))}."
+
+
+def lost(trials: list[TrialRow]) -> list[str]:
+    """What happened to those that cannot be used: '4 rejected by a check', '2 failed'."""
     parts = []
     for words, found in (
         ("rejected by a check", [t for t in trials if t.state == "finished" and t.verdict is VerdictKind.INVALID]),
@@ -30,8 +37,7 @@ def counted(trials: list[TrialRow]) -> str:
     ):
         if found:
             parts.append(f"{len(found):,} {words}")
-    good = sum(trial.counts for trial in trials)
-    return f"{good:,} of {people.plural(len(trials), 'trial')} usable{''.join(f', {part}' for part in parts)}."
+    return parts
 
 
 def exclusions_table(book: Book) -> Table | None:

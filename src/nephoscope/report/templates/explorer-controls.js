@@ -47,7 +47,7 @@ explorer.start = async () => {
     offer("basis", data.bases.map((basis) => [basis, basis]), state.basis);
     for (const key of model.CHOICES) {
       const values = distinct(key).sort(natural);
-      offer(key, values.length > 1 ? [["", "any"], ...values.map((value) => [value, value])] : [], state[key]);
+      offer(key, values.length > 1 ? [["", "any"], ...values.map((value) => [value, key === "provider" ? model.sellerOf(value) : value])] : [], state[key]);
     }
     const sizes = distinct("vcpus").sort(natural);
     const more = sizes.slice(1, -1).map((size) => [`${size}+`, `${size} or more`]);
@@ -57,7 +57,7 @@ explorer.start = async () => {
     find("gib").closest("label").hidden = new Set(distinct("gib").map(Math.round)).size < 2;
     for (const key of ["search", "least"]) find(key).closest("label").hidden = data.configurations.length < MANY;
   };
-  const VIEWS = [["plain", "performance"], ["cpu", "per CPU"], ["dollar", "per dollar"]];
+  const VIEWS = [["plain", "performance"], ["cpu", "per CPU"], ["dollar", "$ per unit"]];
   const fillOfBoard = (board) => {
     offer("view", VIEWS.filter(([view]) => model.fits(board, view)), state.view);
     const unit = unitText(board.unit);
@@ -81,7 +81,8 @@ explorer.start = async () => {
       const [{ one, performance, month }] = best;
       const cost = month === null ? "" : ` for ${dollars(month)} a month`;
       const value = `${written(performance, board, "plain")} ${unitText(board.unit)}`.trim();
-      return `${count} Best${{ plain: "", cpu: " per CPU", dollar: " per dollar" }[state.view]}: ${one.called}, ${value}${cost}.`;
+      const asked = { plain: "Best", cpu: "Best per CPU", dollar: "Least cost for the work" }[state.view];
+      return `${count} ${asked}: ${one.called}, ${value}${cost}.`;
     }
     if (!best.length || best.length === ranked.length) return best.length > 1 ? `${count} Any of these may be the best.` : count;
     if (best.length > NAMED) return `${count} ${best.length} of these may be the best.`;

@@ -106,7 +106,8 @@ explorer.model = (data) => {
   // ---- rows ----
 
   const LABELS = data.labels.map((label) => ({ label, key: `label-${label}` }));
-  const textOf = (one) => [one.name, one.called, one.provider, one.region, one.type, one.family, one.cpu, one.storage, ...LABELS.map(({ key }) => one[key])].join(" ").toLowerCase();
+  const sellerOf = (provider) => data.providers[provider] ?? provider;
+  const textOf = (one) => [one.name, one.called, one.provider, sellerOf(one.provider), one.region, one.type, one.family, one.cpu, one.storage, ...LABELS.map(({ key }) => one[key])].join(" ").toLowerCase();
   const CHOICES = ["provider", "region", "family", "cpu", "storage", ...LABELS.map(({ key }) => key)];
   const wanted = (one, state) =>
     CHOICES.every((key) => !state[key] || one[key] === state[key]) &&
@@ -165,5 +166,5 @@ explorer.model = (data) => {
   const find = (name) => data.configurations[places.get(name)];
   const prices = { rateOf, monthOf };
   const pairs = { pair, verdict, mayBeBest };
-  return { data, boards, find, CHOICES, LABELS, SORTS: Object.keys(KEYS), fits, direction, lessIsBetter, rowsOf, valueOf, ...prices, ...pairs };
+  return { data, boards, find, sellerOf, CHOICES, LABELS, SORTS: Object.keys(KEYS), fits, direction, lessIsBetter, rowsOf, valueOf, ...prices, ...pairs };
 };

@@ -9,7 +9,10 @@ explorer.numbers = (() => {
   const unitText = (unit) => ({ "1/s": "per second", "1/min": "per minute", "": "" })[unit] ?? unit;
 
   // Dollars are quoted for a round quantity, so that the cheapest costs at least ten cents: per 1,000 and not for one.
-  const quantityOf = (values) => [1, 1e3, 1e6].find((many) => many * Math.min(...values) >= 0.1) ?? 1e9;
+  // Nobody counts single operations a second: rates start at 1,000.
+  const isRate = ({ unit }) => /\/(s|min)$/.test(unit) && !/(bit|B)\/s$/.test(unit);
+  const quantityOf = (values, board) =>
+    [1, 1e3, 1e6].find((many) => many >= (isRate(board) ? 1e3 : 1) && many * Math.min(...values) >= 0.1) ?? 1e9;
   const lowered = (title) => (/^.[a-z ]/.test(title) ? title[0].toLowerCase() + title.slice(1) : title);
   // "1,000 point selects per second" where the unit alone would be "1,000/s".
   const perText = (quantity, { unit, title }) => {

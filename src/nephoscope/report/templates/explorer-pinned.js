@@ -8,7 +8,7 @@ explorer.pinned = (model, find, change) => {
     return usd === null ? "no price" : dollars(usd);
   };
   const facts = (state) => [
-    ["Provider", (one) => one.provider],
+    ["Provider", (one) => model.sellerOf(one.provider)],
     ["Region", (one) => one.region],
     ["Machine type", (one) => one.type],
     ["Architecture", (one) => one.cpu],
@@ -32,7 +32,7 @@ explorer.pinned = (model, find, change) => {
   const measuredRow = (board, view, chosen, state) => {
     const values = chosen.map((one) => model.valueOf(board, view, one, state)?.value ?? null);
     if (values.every((value) => value === null)) return null;
-    const quantity = quantityOf(values.filter((value) => value !== null).map((value) => value * board.divisor));
+    const quantity = quantityOf(values.filter((value) => value !== null).map((value) => value * board.divisor), board);
     const cells = chosen.map((one, place) => {
       const value = values[place];
       if (value === null) return element("td", { class: "n" }, DASH);

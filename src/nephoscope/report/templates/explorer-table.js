@@ -22,7 +22,7 @@ explorer.table = (model, find, change) => {
     const { board, rows, state } = seen;
     const known = rows.filter((row) => row.value !== null);
     const base = known.find((row) => row.one.name === state.pins[0]) ?? known[0];
-    const quantity = quantityOf(known.map((row) => row.value * board.divisor));
+    const quantity = quantityOf(known.map((row) => row.value * board.divisor), board);
     const relative = state.scale === "relative" && base;
     const numbers = relative ? relativeTo(base, seen) : measured;
     const shown = known.map(numbers);
@@ -63,7 +63,7 @@ explorer.table = (model, find, change) => {
     const type = one.type && !bare(one.name).includes(bare(one.type.replace(/^Standard_/, ""))) ? one.type : null;
     const of = (key) => (varied.has(key) ? one[key] : null);
     const name = one.name === one.called ? null : one.name;
-    return [name, of("provider"), severalPlaces ? one.region : null, type, of("cpu"), of("storage")].filter(Boolean).join(" \u00b7 ");
+    return [name, model.sellerOf(of("provider")), severalPlaces ? one.region : null, type, of("cpu"), of("storage")].filter(Boolean).join(" \u00b7 ");
   };
 
   const valueCell = (row, scale, board) => {
@@ -94,7 +94,7 @@ explorer.table = (model, find, change) => {
     return all.filter(Boolean);
   };
   const dollarColumn = (board, rows) => {
-    const quantity = quantityOf(rows.filter((row) => row.dollars !== null).map((row) => row.dollars * board.divisor));
+    const quantity = quantityOf(rows.filter((row) => row.dollars !== null).map((row) => row.dollars * board.divisor), board);
     const cells = (row) => [row.dollars === null ? DASH : written(row.dollars, board, "dollar", quantity)];
     return { title: heading(board, "dollar", quantity), sort: "dollars", kind: "n", cells };
   };

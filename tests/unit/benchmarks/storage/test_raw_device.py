@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def reason(**changes: Any) -> str:
 
 def test_an_empty_disk_may_be_written_over() -> None:
     assert reason() == ""
-    assert reason(type="loop", fstype="ext4") == "", "a filesystem that nobody uses: the study named it twice"
+    assert reason(type="loop", fstype="ext4") == "", "what udev saw may be old: the device itself is looked at"
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,17 @@ def test_a_device_in_use_is_refused(changes: dict[str, Any], said: str) -> None:
 def test_a_device_must_be_named_twice(given: dict[str, str]) -> None:
     with pytest.raises(ValidationError):
         FioParameters.model_validate(given)
+
+
+def test_a_raw_volume_is_nephoscopes_own_and_named_once(tmp_path: Path) -> None:
+    asked = FioParameters(raw_device="volume", edition="cr2022")
+    assert Fio().notes(asked)[-1] == "Measured on the raw volume, which was filled first."
+    assert Fio().needs(asked).raw_device == "volume"
+    with pytest.raises(ValidationError, match="must name the same device"):
+        FioParameters(raw_device="volume", destroys_data_on="/dev/sdb")
+    site, _ = site_here(tmp_path)
+    with pytest.raises(InputError, match="nephoscope created none"):
+        asyncio.run(Fio().prepare(site, asked))
 
 
 def test_a_study_that_names_it_once_is_told_why() -> None:
@@ -127,6 +139,30 @@ class TestOnALoopDevice:
         assert Fio().observations(raw_of(site), asked).reads[0].files_bytes == 96 * MIB
         with Path(loop).open("rb") as device:
             assert any(device.read(4096)), "it was written over"
+
+    def test_one_that_carries_a_filesystem_is_refused_unless_it_came_with_the_machine(
+        self, tmp_path: Path, loop: str
+    ) -> None:
+        """Named by its path it may be anybody's; 'volume' is a disk that nobody else can have written to."""
+        subprocess.run(["mkfs.ext4", "-q", loop], check=True)
+        site, recorder = site_here(tmp_path)
+        short = (FioJob(name="reads", mode="randread", block_size_kib=4, duration_s=1),)
+        named = FioParameters(raw_device=loop, destroys_data_on=loop, jobs=short)
+        with pytest.raises(InputError, match=f"it contains ext4; hint: if .* wipefs --all {loop}"):
+            asyncio.run(Fio().prepare(site, named))
+        assert recorder.ran == []
+        link = tmp_path / "raw-1"
+        link.symlink_to(loop)
+        machine = replace(site.cluster.database[0], raw_devices=(str(link),))
+        asyncio.run(
+            Fio().prepare(
+                replace(site, cluster=replace(site.cluster, database=(machine,))),
+                FioParameters(raw_device="volume", jobs=short),
+            )
+        )
+        assert [name for name, _ in recorder.ran] == ["fio-fill"]
+        subprocess.run(["wipefs", "--all", "--quiet", loop], check=True)
+        asyncio.run(require_unused(machine, loop))
 
     @pytest.mark.parametrize("namespace", [False, True])
     def test_a_mounted_one_is_refused(self, tmp_path: Path, loop: str, namespace: bool) -> None:

@@ -1,0 +1,159 @@
+"""A plan's bill and the quotas it needs, in lines of at most 80 characters. Pure."""
+
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from nephoscope.model.records import Plan
+from nephoscope.model.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+from nephoscope.model.words import counted
+from nephoscope.plan.bill import FULL_BLOCKS, LATER_SHARE, Bill, BillRow, Loads, Spend
+from nephoscope.plan.quotas import RegionNeeds
+
+WIDTH = 80
+_HEADERS = ("", "trials", "creating", "loading", "measuring", "total")
+_LABEL_WIDTH, _TRIALS_WIDTH, _CELL_WIDTH = 12, 8, 13
+_FEW_HOURS = 10
+_NOTHING = "-"
+_LISTED = "on-demand"
+"""How the basis of a price starts that comes from the price book, followed by its region."""
+_PARTS = {"creating": "creating clusters", "loading": "loading data", "measuring": "measuring"}
+
+
+def bill_lines(bill: Bill) -> Iterator[str]:
+    """Where hours and dollars go; nothing if no machines are created and so everything is measuring."""
+    if not bill.total.creating.time_s:
+        return
+    yield from _basis(bill.basis)
+    yield ""
+    yield _cells(_HEADERS)
+    rows = bill.chapters if len(bill.chapters) == 1 else [*bill.chapters, bill.total]
+    for row in rows:
+        yield from _row(row)
+    yield ""
+    yield from _wrapped(_dominates(bill.total))
+    if bill.loads is not None:
+        yield from _wrapped(_loads(bill.loads))
+
+
+def stop_lines(plan: Plan, bill: Bill) -> Iterator[str]:
+    """The bill of a study that stops by itself, beside the full one."""
+    decided = bill.decided
+    if decided is None:
+        return
+    trials = counted(decided.trials, "trial")
+    if plan.stop == "decided":
+        yield from _wrapped(
+            f'that is the most; stop = "decided" is expected to measure about {trials} in {_spent(decided.expected)}: '
+            f"{FULL_BLOCKS} blocks in full and {LATER_SHARE * 100:.0f} % of the others, as for the CPUs of three "
+            "clouds; the closer your best configurations, the more"
+        )
+    elif bill.total.creating.time_s:
+        yield from _wrapped(
+            f'stop = "decided" would save about {_spent(decided.saved)}: it is expected to measure {trials}'
+        )
+
+
+def quota_lines(needs: Sequence[RegionNeeds], clusters: int) -> Iterator[str]:
+    """A paragraph for each region of each cloud."""
+    if not needs:
+        return
+    yield f"quotas, at most, for {counted(clusters, 'cluster')} at once (--max-clusters):"
+    for region in needs:
+        yield from _wrapped(f"{region.provider} {region.region}: {'; '.join(_needs(region))}", indent="  ")
+
+
+def _needs(region: RegionNeeds) -> Iterator[str]:
+    by_amount: dict[int, list[str]] = defaultdict(list)
+    for quota, amount in region.vcpus.items():
+        by_amount[amount].append(quota)
+    for amount, quotas in sorted(by_amount.items(), reverse=True):
+        yield f"{amount:,} vCPUs {'each ' if len(quotas) > 1 else ''}of {', '.join(quotas)}"
+    for volume in region.volumes:
+        iops = f", {volume.iops:,.0f} IOPS" if volume.iops else ""
+        yield f"{volume.count:,} × {volume.kind}, {volume.size:,.0f} {_SIZES.get(region.provider, 'GiB')}{iops}"
+    if region.addresses:
+        yield f"{region.addresses:,} public address{'' if region.addresses == 1 else 'es'}"
+    if region.unknown:
+        yield f"and the vCPUs of {', '.join(region.unknown)}, whose names do not say how many"
+
+
+_SIZES: Mapping[str, str] = {"gcp": "GB"}
+"""Provider -> the unit in which it counts the size of volumes; GiB elsewhere."""
+
+
+def _basis(basis: Sequence[str]) -> Iterator[str]:
+    """'dollars: on-demand prices in us-east-1 and eastus'; what they cover and their sources are in the JSON."""
+    regions: dict[str, list[str]] = {}
+    for one in basis:
+        kind, _, rest = one.partition(" (")[0].partition(", ")
+        listed = kind == _LISTED
+        regions.setdefault(f"{kind} prices of machines and their volumes" if listed else one, []).append(
+            rest.partition(", ")[0] if listed else ""
+        )
+    for what, where in regions.items():
+        places = ", ".join(dict.fromkeys(filter(None, where)))
+        yield from _wrapped(f"dollars: {what}{f' in {places}' if places else ''}")
+
+
+def _dominates(total: BillRow) -> str:
+    """The largest part, by dollars if they are known, else by hours."""
+    whole = total.total
+    parts = {"creating": total.creating, "loading": total.loading, "measuring": total.measuring}
+    if whole.usd:
+        name, part = max(parts.items(), key=lambda one: one[1].usd or 0.0)
+        return (
+            f"{_PARTS[name]} takes most: {(part.usd or 0) / whole.usd:.0%} of the dollars, "
+            f"{part.time_s / whole.time_s:.0%} of the hours"
+        )
+    name, part = max(parts.items(), key=lambda one: one[1].time_s)
+    return f"{_PARTS[name]} takes most: {part.time_s / whole.time_s:.0%} of the hours"
+
+
+def _loads(loads: Loads) -> str:
+    said = f"{counted(loads.trials, 'trial')} need data, which {counted(loads.loads, 'trial')} must load"
+    if loads.saved.time_s:
+        said += f"; that the others restore a backup saves {_spent(loads.saved)}"
+    if loads.avoidable.time_s:
+        where = ", ".join(loads.avoidable_at)
+        said += f"; with `database.fixtures` on {where}, too, {_spent(loads.avoidable)} less"
+    return said
+
+
+def _spent(spend: Spend) -> str:
+    usd = "" if spend.usd is None else f" and {_usd(spend.usd)}"
+    return f"{_hours(spend.time_s)}{usd}"
+
+
+def _row(row: BillRow) -> Iterator[str]:
+    parts = (row.creating, row.loading, row.measuring, row.total)
+    yield _cells((row.chapter, f"{row.trials:,}", *(_hours(part.time_s) for part in parts)))
+    if row.total.usd is not None:
+        yield _cells(("", "", *(_usd(part.usd) for part in parts)))
+
+
+def _cells(cells: Sequence[str]) -> str:
+    label, trials, *parts = cells
+    return f"{label:{_LABEL_WIDTH}}{trials:>{_TRIALS_WIDTH}}" + "".join(f"{part:>{_CELL_WIDTH}}" for part in parts)
+
+
+def _hours(seconds: float) -> str:
+    """'12 min', '3.5 h', '2,410 h'."""
+    if not seconds:
+        return _NOTHING
+    if seconds < SECONDS_PER_HOUR:
+        return f"{seconds / SECONDS_PER_MINUTE:.0f} min"
+    hours = seconds / SECONDS_PER_HOUR
+    return f"{hours:.1f} h" if hours < _FEW_HOURS else f"{hours:,.0f} h"
+
+
+def _usd(usd: float | None) -> str:
+    """Whole dollars, as these are estimates; cents below ten."""
+    if not usd:
+        return _NOTHING
+    return f"${usd:,.2f}" if usd < _FEW_HOURS else f"${usd:,.0f}"
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    more = f"{indent}  "
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=more, break_on_hyphens=False)

@@ -1,0 +1,124 @@
+"""The numbers of a rehearsal: what a benchmark would report on a machine, as a simulation invents it.
+
+Levels follow what machines of the reports differ in (vCPUs, memory, speed of a CPU, kind of volume), so that every
+figure and every question of a report has something to show. They say nothing about real machines.
+"""
+
+import math
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nephoscope.app.rehearsal.machines import SimulatedMachine
+from nephoscope.benchmarks.base import Benchmark
+from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.subjects import Subject
+
+SECONDS = 30
+"""Values of a trial that is stored second by second."""
+_SPREAD = 0.01
+"""Between trials, as a standard deviation of logarithms."""
+_SPREAD_OF_SECONDS = {"throughput": 0.05, "round_trip": 0.2}
+_ORDERS_PER_VCPU = 440.0
+_LARGE_VCPUS = 8
+_TPMC_PER_WAREHOUSE = 12.7
+_PERCENTILES = {"min": 0.5, "p50": 0.9, "mean": 1.0, "p90": 1.7, "p95": 2.2, "p99": 3.5, "p999": 5.0, "max": 9.0}
+_TRIPS = {"": 1.0, "min": 0.93, "p50": 0.99, "p90": 1.1, "p95": 1.15, "p99": 1.25, "max": 1.4, "deviation": 0.05}
+_FAR_TRIPS = {"": 1.0, "min": 0.99, "p50": 1.0, "p90": 1.01, "p95": 1.01, "p99": 1.02, "max": 1.05, "deviation": 0.002}
+_SECOND_ENDS = {"": 1.0, "_min_1s": 0.7, "_median_1s": 1.01, "_max_1s": 1.2}
+
+
+def measurements(benchmark: Benchmark, parameters: Any, machine: SimulatedMachine, seed: int) -> Iterator[Measurement]:
+    """What one trial reports; equal arguments give equal numbers."""
+    values = parameters.model_dump(mode="json")
+    drawn = random.Random(f"nephoscope/rehearsal/{machine.asked.name}/{benchmark.name}/{values}/{seed}")  # noqa: S311
+    of_trial = math.exp(drawn.gauss(0, _SPREAD))
+    for metric in benchmark.metrics(parameters):
+        level = _level(benchmark, values, machine, metric)
+        if level is None:
+            continue
+        value = level * (of_trial if metric.direction is Direction.HIGHER else 1 / of_trial)
+        yield Measurement(metric=metric.name, unit=metric.unit, value=value, role="database")
+        spread = _SPREAD_OF_SECONDS.get(metric.name)
+        for second in range(1, SECONDS + 1) if spread else ():
+            each = value * math.exp(drawn.gauss(0, spread or 0))
+            yield Measurement(metric=metric.name, unit=metric.unit, value=each, role="database", at_s=float(second))
+
+
+def sent_bytes_per_s(benchmark: Benchmark, machine: SimulatedMachine) -> float:
+    """What the load machine sends to the database machine."""
+    if benchmark.subject is Subject.NETWORK:
+        return 1e9 * machine.speed * (1 + machine.vcpus / 16)
+    return 1e5 * machine.vcpus if benchmark.subject is Subject.DATABASE else 0.0
+
+
+def _level(benchmark: Benchmark, values: Mapping[str, Any], machine: SimulatedMachine, metric: Metric) -> float | None:
+    """None: this metric is left out, as there are many."""
+    if benchmark.subject is Subject.NETWORK:
+        return _network(machine, metric)
+    if benchmark.subject is Subject.STORAGE:
+        return _storage(machine, metric)
+    if not metric.headline:
+        return _response(machine, metric.name) if benchmark.subject is Subject.DATABASE else None
+    if benchmark.name == "tpcc":
+        return _orders(machine, values)
+    return _headline(benchmark, machine, metric)
+
+
+def _headline(benchmark: Benchmark, machine: SimulatedMachine, metric: Metric) -> float:
+    """A rate that grows with vCPUs, or a time that does not."""
+    if benchmark.name == "coremark":
+        each = 21_000.0 * machine.speed * (1.0 if machine.vcpus <= _LARGE_VCPUS else 0.96)
+        return each * machine.vcpus if metric.name.startswith("multi") else 1.4 * each
+    return 0.01 / machine.speed if metric.direction is Direction.LOWER else 180.0 * machine.vcpus * machine.speed
+
+
+def _orders(machine: SimulatedMachine, values: Mapping[str, Any]) -> float:
+    """New-Orders a minute: what is driven if it waits, else what the machines can do with so much memory."""
+    count = machine.asked.database_machine.count
+    per_vcpu = _ORDERS_PER_VCPU * machine.speed * (1.04 if machine.has_fast_volumes else 1.0)
+    can = per_vcpu * count * machine.vcpus * (1.0 if machine.vcpus <= _LARGE_VCPUS else 0.86)
+    if values.get("wait") == "spec":
+        return min(_TPMC_PER_WAREHOUSE * (values.get("active_warehouses") or values.get("warehouses") or 1), can)
+    step = values.get("active_warehouses_per_cpu") or 50
+    tired = max(0.0, 3 - machine.gib_per_vcpu) * (step - 50) / 1500
+    return can * (1 - tired)
+
+
+def _response(machine: SimulatedMachine, name: str) -> float | None:
+    operation, _, quantity = name.partition(".")
+    kind, _, percentile = quantity.rpartition("_")
+    if kind not in {"service", "response"} or percentile not in _PERCENTILES:
+        return None
+    base_s = 0.04 if operation in {"delivery", "stock_level"} else 0.015
+    return base_s * _PERCENTILES[percentile] / machine.speed
+
+
+def _network(machine: SimulatedMachine, metric: Metric) -> float | None:
+    name = metric.name
+    if name.startswith("throughput"):
+        end = name.removeprefix("throughput")
+        level = 9.6e9 * machine.speed * (1 + max(0, machine.vcpus - 16) / 20)
+        return level * _SECOND_ENDS[end] * (0.5 if machine.is_far else 1.0) if end in _SECOND_ENDS else None
+    _, trip, quantity = name.rpartition("round_trip")
+    if not trip:
+        return None
+    factor = (_FAR_TRIPS if machine.is_far else _TRIPS).get(quantity.removeprefix("_"))
+    return None if factor is None else (0.08 if machine.is_far else 7e-5) * factor / machine.speed
+
+
+def _storage(machine: SimulatedMachine, metric: Metric) -> float | None:
+    """Jobs of fio, and sysbench's curves over threads ('read-16.iops')."""
+    head, _, quantity = metric.name.partition(".")
+    kind, _, threads = head.rpartition("-")
+    if threads.isdigit() and kind in {"read", "write"}:
+        slow = 0.4 if machine.asked.database_machine.volumes else 1.0
+        rate = 900.0 * slow * machine.speed * float(min(int(threads), 12) ** 0.8) * (1.3 if kind == "read" else 1.0)
+        waited_s = int(threads) / rate
+        return {"iops": rate, "bandwidth": rate * 32_768, "latency_mean": waited_s, "latency_p95": 2.2 * waited_s}.get(
+            quantity
+        )
+    rate = 16_000.0 if machine.has_fast_volumes else 8_000.0
+    rate *= (1.2 if head.startswith("rd") else 1.0) * (0.8 if "fsync" in head else 1.0)
+    known = {"iops": rate, "bandwidth": rate * 8_192, "latency_mean": 16 / rate, "latency_p99": 40 / rate}
+    return known.get(quantity) if quantity else (rate if metric.headline else None)

@@ -1,0 +1,144 @@
+"""Machines that do not exist: what they would show, and how fast a simulation takes them to be."""
+
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nephoscope.model.records import Disk, Facts
+from nephoscope.model.units import GIB
+from nephoscope.study.machine_names import machine_name
+from nephoscope.study.model import Configuration, Machine
+
+_VCPUS = 8
+"""Of a machine whose type does not say it."""
+_GIB_PER_VCPU: Mapping[str, float] = {
+    "c": 2,
+    "m": 4,
+    "r": 8,
+    "n2-highcpu": 1,
+    "n2-highmem": 8,
+    "n2d-highcpu": 1,
+    "n2d-highmem": 8,
+    "n1-highcpu": 0.9,
+    "n1-highmem": 6.5,
+    "f": 2,
+    "e": 8,
+    "ds": 4,
+}
+"""By the start of a family's name; the longest that fits counts."""
+_SPEED: Mapping[str, float] = {
+    "t2d": 1.2,
+    "m6i": 1.12,
+    "n2d": 1.0,
+    "n2": 1.05,
+    "c2": 1.08,
+    "m5a": 0.7,
+    "r5a": 0.7,
+    "c5a": 0.9,
+    "c5": 1.0,
+    "n1": 0.85,
+    "das_v5": 1.1,
+    "eas_v5": 1.1,
+    "ds_v5": 1.08,
+    "es_v5": 1.08,
+}
+"""Of one vCPU, by the start of a family's name: invented, in the order in which the reports found them."""
+_OTHER_SPEED, _SPEED_SPREAD = 0.95, 0.02
+
+
+@dataclass(frozen=True)
+class SimulatedMachine:
+    """One configuration as the simulation sees it: the machine of the role that is measured."""
+
+    asked: Configuration
+    vcpus: int
+    gib_per_vcpu: float
+    speed: float
+    """Of one vCPU; a configuration of the same type has the same."""
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> "SimulatedMachine":
+        """By the name of its type."""
+        database, sold = configuration.database_machine, configuration.priced_as
+        provider = sold.provider if sold else configuration.provider
+        kind = (sold.type if sold else database.type) or configuration.name
+        name = machine_name(provider, kind)
+        family = (name.family or kind).lower()
+        drawn = random.Random(f"nephoscope/rehearsal/{provider}/{kind}").gauss(0, _SPEED_SPREAD)  # noqa: S311
+        return cls(
+            asked=configuration,
+            vcpus=_vcpus(database, name.vcpus),
+            gib_per_vcpu=_gib_per_vcpu(kind, family),
+            speed=_longest(_SPEED, family, _OTHER_SPEED) * (1 + drawn),
+        )
+
+    @property
+    def is_far(self) -> bool:
+        """True if its load machine is in another region."""
+        load = self.asked.load_machine
+        return bool(load and load.region and load.region != self.asked.region)
+
+    @property
+    def has_fast_volumes(self) -> bool:
+        """True with volumes that are sold for their speed."""
+        volumes = self.asked.database_machine.volumes or ()
+        return any(one.kind in {"io1", "io2", "pd-extreme", "Ultra Disk"} for one in volumes)
+
+    def facts(self, name: str, at_unix_ms: int) -> Facts:
+        """What it shows of itself: all that the study asks for."""
+        asked = self.asked.database_machine
+        family = (machine_name(self.asked.provider, asked.type or "").family or asked.type or self.asked.name).lower()
+        cpus = self.vcpus if asked.cpus == "all" else asked.cpus
+        online = max(self.vcpus, cpus)
+        memory_gib = asked.expect_memory_gib or self.gib_per_vcpu * self.vcpus
+        return Facts(
+            at_unix_ms=at_unix_ms,
+            hostname=name,
+            cpu_model=asked.expect_cpu_model or f"simulated {family.partition('-')[0]}",
+            architecture="simulated",
+            cpus_online=online,
+            cpus_allowed=cpus,
+            sockets=asked.expect_sockets or 1,
+            numa_nodes=asked.expect_numa_nodes or 1,
+            l3_bytes=None if asked.expect_l3_mib is None else round(asked.expect_l3_mib * GIB / 1024),
+            memory_bytes=round(memory_gib * GIB),
+            kernel=asked.expect_kernel or "simulated",
+            clock_source=asked.expect_clock_source,
+            clock_offset_s=0.0,
+            clock_offset_bound_s=0.0,
+            steal_share=0.0,
+            busy_share=0.0,
+            busy_share_by_cpu={f"cpu{cpu}": 0.0 for cpu in range(online)},
+            observed_for_s=0.5,
+            cgroups_seen=True,
+            disk=_disk(asked),
+        )
+
+
+def _vcpus(machine: Machine, named: int | None) -> int:
+    if machine.emulated is not None:
+        return machine.emulated.vcpus
+    return named or (machine.cpus if isinstance(machine.cpus, int) else _VCPUS)
+
+
+def _gib_per_vcpu(kind: str, family: str) -> float:
+    """A custom type of GCP says its memory; others have what their family has."""
+    custom = re.search(r"custom-(\d+)-(\d+)", kind)
+    return int(custom[2]) / 1024 / int(custom[1]) if custom else _longest(_GIB_PER_VCPU, family, 4.0)
+
+
+def _disk(machine: Machine) -> Disk:
+    size_bytes = None if machine.expect_disk_gib is None else round(machine.expect_disk_gib * GIB)
+    options = [option for option in machine.mount_options or () if option != "barrier"]
+    return Disk(
+        filesystem=machine.filesystem,
+        mount_options=",".join(("noatime", *options)),
+        size_bytes=size_bytes,
+        rotational=None if machine.expect_disk_kind is None else machine.expect_disk_kind == "hdd",
+    )
+
+
+def _longest(table: Mapping[str, float], family: str, other: float) -> float:
+    fitting = [start for start in table if family.startswith(start)]
+    return table[max(fitting, key=len)] if fitting else other

@@ -1,0 +1,175 @@
+"""A cloud that is a list in a file: its clusters outlive a controller that is killed, and every one is counted."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from typing_extensions import override
+
+from nephoscope.app.rehearsal.benchmark import PROGRAM, invent
+from nephoscope.app.rehearsal.levels import sent_bytes_per_s
+from nephoscope.app.rehearsal.machines import SimulatedMachine
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.machines.fake import Answer, Elapses, FakeRemote
+from nephoscope.machines.remote import Background, MachineHandle
+from nephoscope.plan.before import MAKE_S
+from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
+from nephoscope.providers.fake import load_names
+from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.model import Configuration
+
+_CREATED, _DELETED = "+", "-"
+_LINES = 3
+_TICKS_PER_S = 100
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The file: a line for each cluster that is created or deleted."""
+
+    path: Path
+
+    def note(self, sign: str, provider: str, key: str) -> None:
+        """Appends a line."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(f"{sign}\t{provider}\t{key}\n")
+
+    def existing(self, provider: str) -> dict[str, None]:
+        """Keys of the clusters of a provider that were not deleted; a line that a kill cut off says nothing."""
+        found: dict[str, None] = {}
+        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        for line in text.split("\n")[:-1]:
+            sign, name, key = line.split("\t")
+            if name == provider:
+                found.update({key: None}) if sign == _CREATED else found.pop(key, None)
+        return found
+
+
+@dataclass
+class SimulatedProvider(Provider):
+    """Stands in for a provider of that name."""
+
+    name: str
+    clusters: Clusters
+    clock: Elapses
+    _existing: dict[str, None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Reads what an earlier controller left."""
+        self._existing = self.clusters.existing(self.name)
+
+    @override
+    async def create(self, request: ClusterRequest) -> Cluster:
+        configuration = request.configuration
+        if request.key not in self._existing:
+            self.clusters.note(_CREATED, self.name, request.key)
+            self._existing[request.key] = None
+            self.clock.elapse(MAKE_S if configuration.provider in CLOUDS else 0.0)
+        asked, load = configuration.database_machine, configuration.load_machine
+        names = [f"database-{number}" for number in range(1, asked.count + 1)]
+        names += load_names(load.count) if load else []
+        run = _Run(SimulatedMachine.of(configuration), self.clock)
+        return cluster_of(request.key, [run.machine(name) for name in names], asked.count)
+
+    @override
+    async def list(self, study: str) -> list[str]:
+        return [key for key in self._existing if key.startswith(f"{study}/")]
+
+    @override
+    async def delete(self, key: str) -> None:
+        if key in self._existing:
+            self.clusters.note(_DELETED, self.name, key)
+            del self._existing[key]
+
+
+@dataclass
+class _Run:
+    """What the machines of one cluster share: what was run on them says how busy their network was."""
+
+    simulated: SimulatedMachine
+    clock: Elapses
+    seconds: float = 0.0
+    sent_bytes_per_s: float = 0.0
+
+    def machine(self, name: str) -> MachineHandle:
+        cpus = tuple(range(_cpus(self.simulated.asked, self.simulated.vcpus)))
+        return MachineHandle(name, SimulatedRemote(self, name), "192.0.2.1", cpus, f"/rehearsal/{name}")
+
+    def invent(self, argv: Sequence[str], _stdin: bytes) -> Answer:
+        answer = invent(argv, self.simulated)
+        self.seconds, self.sent_bytes_per_s = answer.takes_s, sent_bytes_per_s(BENCHMARKS[argv[1]], self.simulated)
+        return answer
+
+    def telemetry(self, name: str, cpus: int) -> bytes:
+        """Idle CPUs, and a network that carried what the load machine sent."""
+        from_load = name.startswith("fake-load")
+        many, few = self.sent_bytes_per_s, self.sent_bytes_per_s / 10
+        sends, receives = (many, few) if from_load else (few, many)
+        lines = (
+            _counters(self.seconds * line / (_LINES - 1), cpus, sends=sends, receives=receives)
+            for line in range(_LINES)
+        )
+        return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+class SimulatedRemote(FakeRemote):
+    """A machine on which a single program is installed. What it was busy with is known when its sampler stops."""
+
+    def __init__(self, run: _Run, name: str) -> None:
+        super().__init__({PROGRAM: run.invent}, run.clock)
+        self.run = run
+        self.name = name
+
+    @override
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        log: Path,
+        errors: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        pinned: bool = True,
+    ) -> Background:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        return _Sampler(self, log)
+
+
+class _Sampler:
+    """Writes what it saw when it is stopped."""
+
+    def __init__(self, remote: SimulatedRemote, log: Path) -> None:
+        self._remote = remote
+        self._log = log
+
+    def running(self) -> bool:
+        return True
+
+    async def stop(self, *, signal: int, timeout_s: float) -> int | None:  # noqa: ARG002 - it stops at once
+        run = self._remote.run
+        self._log.write_bytes(run.telemetry(self._remote.name, _cpus(run.simulated.asked, run.simulated.vcpus)))
+        return 0
+
+
+def _cpus(configuration: Configuration, vcpus: int) -> int:
+    asked = configuration.database_machine.cpus
+    return asked if isinstance(asked, int) else vcpus
+
+
+def _counters(elapsed_s: float, cpus: int, *, sends: float, receives: float) -> dict[str, object]:
+    """A line of `nephoscope-load telemetry`."""
+    busy = dict.fromkeys(("user", "nice", "system", "iowait", "irq", "softirq", "steal"), 0)
+    idle = round(_TICKS_PER_S * elapsed_s)
+    rows = [{"cpu": "cpu", **busy, "idle": idle * cpus}]
+    return {
+        "at_unix_ms": round(1000 * elapsed_s),
+        "elapsed_s": elapsed_s,
+        "cpu": [*rows, *({"cpu": f"cpu{cpu}", **busy, "idle": idle} for cpu in range(cpus))],
+        "jiffies_per_s": _TICKS_PER_S,
+        "disks": [],
+        "network": [{"name": "eth0", "rx_bytes": round(receives * elapsed_s), "tx_bytes": round(sends * elapsed_s)}],
+        "load_1m": 0.0,
+        "procs_running": 1,
+        "psi_cpu_some_us": None,
+        "own_cpu_us": round(100 * elapsed_s),
+    }

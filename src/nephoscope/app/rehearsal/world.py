@@ -1,0 +1,56 @@
+"""The world of a rehearsal: every provider, database, benchmark and clock of a study, simulated."""
+
+from collections.abc import Awaitable, Callable
+
+import nephoscope
+from nephoscope.app.rehearsal.benchmark import SimulatedBenchmark
+from nephoscope.app.rehearsal.provider import Clusters, SimulatedProvider, SimulatedRemote
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.databases.fake import FakeDatabase
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.records import Facts
+from nephoscope.run.clock import Clock, FakeClock
+from nephoscope.run.world import Listener, World
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.model import Study
+
+Observe = Callable[[MachineHandle], Awaitable[tuple[Facts, dict[str, str]]]]
+
+
+def rehearsed_world(listener: Listener, folder: ResultsFolder, study: Study, now_unix_ms: int) -> World:
+    """A world whose time goes on where an earlier controller of the folder stopped, and passes at once."""
+    clock = FakeClock(max(now_unix_ms, _last_unix_ms(folder) + 1))
+    clusters = Clusters(folder.rehearsal_path)
+    configurations = study.configurations
+    providers = {one.provider: SimulatedProvider(one.provider, clusters, clock) for one in configurations}
+    return World(
+        providers=providers,
+        databases={one.database.system: FakeDatabase(name=one.database.system) for one in configurations},
+        benchmarks={name: SimulatedBenchmark(real) for name, real in BENCHMARKS.items()},
+        observe=_observing(clock),
+        clock=clock,
+        listener=listener,
+        load_program="nephoscope-load",
+        version=nephoscope.__version__,
+    )
+
+
+def _observing(clock: Clock) -> Observe:
+    async def observe(machine: MachineHandle) -> tuple[Facts, dict[str, str]]:
+        remote = machine.remote
+        if not isinstance(remote, SimulatedRemote):
+            raise TypeError(f"{machine.name} is no simulated machine")
+        return remote.run.simulated.facts(machine.name, clock.unix_ms()), {}
+
+    return observe
+
+
+def _last_unix_ms(folder: ResultsFolder) -> int:
+    """The last moment that is stored; 0: none is."""
+    moments = [0]
+    for _, trial in folder.planned():
+        for attempt in trial.attempts():
+            lease, status = attempt.lease(), attempt.status()
+            moments += [lease.begun_unix_ms] if lease else []
+            moments += [status.at_unix_ms] if status and status.at_unix_ms else []
+    return max(moments)

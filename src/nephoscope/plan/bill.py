@@ -1,0 +1,195 @@
+"""What a plan's hours and dollars go into: creating clusters, loading data, measuring; by chapter. Pure.
+
+The parts are estimated as the plan is: this goes through its trials in their order once more.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from nephoscope.model.records import Plan, PlannedTrial
+from nephoscope.plan.before import LOAD_BYTES_PER_S, RESTORE_BYTES_PER_S, Before, HasDataSet, Setup
+from nephoscope.plan.cut import chapter_of
+from nephoscope.plan.expand import Plannable
+from nephoscope.prices.quote import quote
+from nephoscope.study.model import Study
+
+FULL_BLOCKS = 3
+"""Blocks that are always measured in full."""
+LATER_SHARE = 0.17
+"""Of the trials of later blocks: what simulated studies needed, see docs/concepts/statistics.md."""
+EVERYTHING = "all"
+
+
+@dataclass(frozen=True)
+class Spend:
+    """Time, one trial after another, and money."""
+
+    time_s: float
+    usd: float | None
+    """None: a configuration has no price."""
+
+
+@dataclass(frozen=True)
+class BillRow:
+    """Where the time and the money of one chapter go."""
+
+    chapter: str
+    """'all': the whole plan."""
+    trials: int
+    creating: Spend
+    """Creating and deleting clusters."""
+    loading: Spend
+    """Loading data sets, and restoring those that were loaded before."""
+    measuring: Spend
+    """The benchmarks themselves, with their ramps."""
+
+    @property
+    def total(self) -> Spend:
+        """All three."""
+        parts = (self.creating, self.loading, self.measuring)
+        prices_usd = [part.usd for part in parts if part.usd is not None]
+        usd = fsum(prices_usd) if len(prices_usd) == len(parts) else None
+        return Spend(time_s=fsum(part.time_s for part in parts), usd=usd)
+
+
+@dataclass(frozen=True)
+class Loads:
+    """How often data sets are loaded from nothing. All other trials restore what was loaded before."""
+
+    trials: int
+    """That need a data set."""
+    loads: int
+    saved: Spend
+    """By backups and kept clusters, compared with a load in each trial."""
+    avoidable: Spend
+    """Loads of a data set that `database.fixtures` could have kept."""
+    avoidable_at: list[str]
+    """Providers where that is so."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What `stop = "decided"` is expected to measure."""
+
+    trials: int
+    expected: Spend
+    saved: Spend
+    """Compared with every trial of the plan."""
+
+
+@dataclass(frozen=True)
+class Bill:
+    """The whole bill."""
+
+    chapters: list[BillRow]
+    """In the order of the study."""
+    benchmarks: list[BillRow]
+    """The same for each benchmark, whose name takes the chapter's place."""
+    total: BillRow
+    loads: Loads | None
+    """None: no machines are created, or nothing loads data."""
+    decided: Decided | None
+    """None: fewer than four blocks, so that `stop = "decided"` saves nothing."""
+    basis: list[str]
+    """Of the dollars: prices and their sources, each once."""
+
+
+@dataclass(frozen=True)
+class _Priced:
+    """One trial, taken apart."""
+
+    planned: PlannedTrial
+    benchmark: str
+    chapter: str
+    before: Setup
+    usd_per_s: float | None
+
+
+def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bill:
+    """The bill of a study's plan, or of the plan of a part of it."""
+    rows = _priced(study, plan, benchmarks)
+    chapters, names = dict.fromkeys(row.chapter for row in rows), dict.fromkeys(row.benchmark for row in rows)
+    used = {row.planned.intent.configuration_name for row in rows}
+    quotes = [quote(one, 1) for one in study.configurations if one.name in used]
+    return Bill(
+        chapters=[_row(name, [row for row in rows if row.chapter == name]) for name in chapters],
+        benchmarks=[_row(name, [row for row in rows if row.benchmark == name]) for name in sorted(names)],
+        total=_row(EVERYTHING, rows),
+        loads=_loads(rows),
+        decided=_decided(rows),
+        basis=list(dict.fromkeys(found.basis for found in quotes if found.basis)),
+    )
+
+
+def _priced(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> list[_Priced]:
+    configurations = {one.name: one for one in study.configurations}
+    said: dict[str, tuple[str, int]] = {}
+    before = Before(study.placement)
+    rows = []
+    for planned in plan.trials:
+        use = planned.intent.benchmark
+        if use.name not in said:
+            benchmark = benchmarks[use.uses]
+            parameters = benchmark.parameters.model_validate(use.parameters)
+            size_bytes = benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0
+            said[use.name] = chapter_of(benchmark, parameters), size_bytes
+        chapter, size_bytes = said[use.name]
+        configuration = configurations[planned.intent.configuration_name]
+        setup = before.of(configuration, size_bytes)
+        whole_s, usd = planned.expected_duration_s, planned.price_usd
+        per_s = None if usd is None else usd / whole_s if whole_s else 0.0
+        rows.append(_Priced(planned, use.name, chapter, setup, per_s))
+    return rows
+
+
+def _row(name: str, rows: Sequence[_Priced]) -> BillRow:
+    return BillRow(
+        chapter=name,
+        trials=len(rows),
+        creating=_sum((row.before.make_s, row.usd_per_s) for row in rows),
+        loading=_sum((row.before.load_s + row.before.restore_s, row.usd_per_s) for row in rows),
+        measuring=_sum((row.planned.expected_duration_s - row.before.total_s, row.usd_per_s) for row in rows),
+    )
+
+
+def _sum(parts: Iterable[tuple[float, float | None]]) -> Spend:
+    """Of seconds, and of seconds times dollars a second."""
+    found = list(parts)
+    known = [time_s * per_s for time_s, per_s in found if per_s is not None]
+    return Spend(time_s=fsum(time_s for time_s, _ in found), usd=fsum(known) if len(known) == len(found) else None)
+
+
+def _loads(rows: Sequence[_Priced]) -> Loads | None:
+    with_data = [row for row in rows if row.before.load_s or row.before.restore_s]
+    if not with_data:
+        return None
+    avoidable = [row for row in with_data if row.before.reload_s]
+    slower = RESTORE_BYTES_PER_S / LOAD_BYTES_PER_S
+    return Loads(
+        trials=len(with_data),
+        loads=sum(row.before.load_s > 0 for row in with_data),
+        saved=_sum((row.before.restore_s * slower, row.usd_per_s) for row in with_data if not row.before.load_s),
+        avoidable=_sum((row.before.reload_s, row.usd_per_s) for row in avoidable),
+        avoidable_at=sorted({str(row.planned.intent.configuration["provider"]) for row in avoidable}),
+    )
+
+
+def _decided(rows: Sequence[_Priced]) -> Decided | None:
+    """Three blocks in full and a share of the others."""
+    full = [row for row in rows if row.planned.intent.block <= FULL_BLOCKS]
+    rest = [row for row in rows if row.planned.intent.block > FULL_BLOCKS]
+    if not rest:
+        return None
+    early, late = (_sum((row.planned.expected_duration_s, row.usd_per_s) for row in some) for some in (full, rest))
+    known = early.usd is not None and late.usd is not None
+    return Decided(
+        trials=round(len(full) + LATER_SHARE * len(rest)),
+        expected=Spend(
+            time_s=early.time_s + LATER_SHARE * late.time_s,
+            usd=(early.usd or 0) + LATER_SHARE * (late.usd or 0) if known else None,
+        ),
+        saved=Spend(
+            time_s=(1 - LATER_SHARE) * late.time_s, usd=None if late.usd is None else (1 - LATER_SHARE) * late.usd
+        ),
+    )

@@ -1,0 +1,102 @@
+"""Rejects a plan in which a benchmark or a database and the disks of its machines do not fit each other."""
+
+from collections.abc import Mapping
+
+from nephoscope.benchmarks.base import VOLUME, Needs
+from nephoscope.model.errors import InputError
+from nephoscope.model.records import Plan, TrialIntent
+from nephoscope.model.subjects import Subject
+from nephoscope.plan.expand import Plannable
+from nephoscope.plan.space import Footprint
+from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.disks import disks_of
+from nephoscope.study.model import Configuration
+
+_ORDER = 'give a volume of `database_machine` `use = "raw"`, or its local SSDs `local_ssd_use = "raw"`'
+
+
+def check_raw(
+    plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Mapping[str, Footprint], placement: str
+) -> None:
+    """Returns normally if raw disks and what uses them fit; pure.
+
+    Args:
+        plan: with whole parameters.
+        benchmarks: by the name that a study uses.
+        footprints: see `check_space`.
+        placement: of the study.
+
+    Raises:
+        InputError: a raw disk is used that is not there or that boot formats, or data would be on the image's disk.
+    """
+    seen: set[tuple[str, str]] = set()
+    for intent in (trial.intent for trial in plan.trials):
+        cell = (intent.configuration_name, intent.benchmark.name)
+        if cell in seen:
+            continue
+        seen.add(cell)
+        configuration = Configuration.model_validate(intent.configuration)
+        if configuration.provider in CLOUDS:
+            _require_fit(intent, configuration, benchmarks[intent.benchmark.uses], footprints, placement)
+        elif _wanted(intent, configuration, benchmarks[intent.benchmark.uses])[0] == VOLUME and _is_real(configuration):
+            raise InputError(
+                f"{intent.benchmark.name} on {configuration.name}: only on clouds does nephoscope create a raw volume",
+                hint='name the device instead of "volume", and again in `destroys_data_on`',
+            )
+
+
+def _require_fit(
+    intent: TrialIntent,
+    configuration: Configuration,
+    benchmark: Plannable,
+    footprints: Mapping[str, Footprint],
+    placement: str,
+) -> None:
+    machine, where = configuration.database_machine, f"{intent.benchmark.name} on {configuration.name}"
+    raw, formatted = disks_of(machine, raw=True), disks_of(machine, raw=False)
+    wanted, needs = _wanted(intent, configuration, benchmark)
+    if wanted == VOLUME and not raw:
+        if needs.raw_device is None or not formatted:
+            raise InputError(f"{where} uses a raw volume, but its machines have none", hint=_ORDER)
+        if placement != "fresh":
+            raise InputError(
+                f"{where} measures a raw volume, but its machines serve several trials and get a filesystem at boot",
+                hint=f'use `placement = "fresh"`, or {_ORDER}',
+            )
+    if wanted not in {None, VOLUME} and raw + formatted:
+        raise InputError(
+            f"{where} overwrites {wanted}, but which disk of a cloud's machine has that name is not known before, and "
+            f"{'boot formats and mounts its disks' if formatted else 'its disks are raw'}",
+            hint=f'write "volume" instead of {wanted}' + ("" if raw else f", and {_ORDER}"),
+        )
+    if raw and not formatted and _data_bytes(intent, configuration, benchmark, footprints):
+        raise InputError(
+            f"{where} needs a filesystem for its data, but all disks of its machines are raw, so the data would be on "
+            "the image's disk",
+            hint="add a second volume for the data, or name the configurations that the benchmark runs on",
+        )
+
+
+def _wanted(intent: TrialIntent, configuration: Configuration, benchmark: Plannable) -> tuple[str | None, Needs]:
+    """The raw device that the benchmark measures or its database uses."""
+    parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
+    needs = benchmark.needs(parameters)
+    own = configuration.database.aerospike
+    driven = benchmark.subject_of(parameters) is Subject.DATABASE and configuration.database.system == "aerospike"
+    return needs.raw_device or (own.device if own is not None and driven else None), needs
+
+
+def _data_bytes(
+    intent: TrialIntent, configuration: Configuration, benchmark: Plannable, footprints: Mapping[str, Footprint]
+) -> int:
+    """What the benchmark, or the database for it, writes into the data folder of each machine."""
+    parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
+    needed, database = benchmark.needs(parameters).disk_bytes, configuration.database
+    driven = benchmark.subject_of(parameters) is Subject.DATABASE
+    footprint = footprints.get(database.system) if driven else None
+    return needed if footprint is None else footprint(database, needed, configuration.database_machine.count)
+
+
+def _is_real(configuration: Configuration) -> bool:
+    """False for a rehearsal, and for machines that are only planned."""
+    return configuration.provider not in {"fake", "other"}

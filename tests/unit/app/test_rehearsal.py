@@ -1,0 +1,194 @@
+"""A rehearsal: the real controller on machines that do not exist, told from measurements everywhere."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nephoscope.app.cli import app
+from nephoscope.app.rehearsal.levels import measurements
+from nephoscope.app.rehearsal.machines import SimulatedMachine
+from nephoscope.app.rehearsal.provider import Clusters
+from nephoscope.app.stages import evaluation
+from nephoscope.app.stages.planning import load, plan
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.model.errors import InputError
+from nephoscope.model.records import Plan
+from nephoscope.model.words import NOBODY_MEASURED, SIMULATED
+from nephoscope.report.files import report_files
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.model import Study
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXT = """
+name = "clouds"
+replicates = 4
+clouds.aws = { image = "ami-1", ingress = "203.0.113.7/32" }
+
+[defaults]
+provider = "aws"
+region = "us-east-1"
+zone = "us-east-1a"
+database = { system = "cockroachdb", version = "22.1.6" }
+
+[[matrix]]
+name = "{type:slug}"
+axes.type = ["m6i.2xlarge", "m5a.2xlarge"]
+load_machine = { type = "{type}" }
+database_machine = { type = "{type}", count = 3, expect_numa_nodes = 1, expect_cpu_model = "8259CL", filesystem = "ext4", mount_options = ["discard"] }
+
+[[benchmarks]]
+uses = "tpcc"
+parameters = { edition = "cr2022", dialect = "cockroachdb", isolation = "serializable", active_warehouses = 1200 }
+
+[[benchmarks]]
+uses = "multi-stream"
+
+[[benchmarks]]
+uses = "fio"
+"""  # noqa: E501
+TRIALS = 4 * 2 * 3
+
+
+@pytest.fixture(scope="module")
+def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> ResultsFolder:
+    place = tmp_path_factory.mktemp("rehearsal")
+    (place / "clouds.toml").write_text(TEXT)
+    run(place / "clouds.toml", place / "out", "--rehearse")
+    return ResultsFolder(place / "out")
+
+
+def run(study: Path, out: Path, *options: str) -> str:
+    done = CliRunner().invoke(app, ["run", str(study), "--out", str(out), *options])
+    assert done.exit_code == 0, done.output
+    return done.stderr
+
+
+def planned(*, simulated: bool) -> Plan:
+    return plan(load(TEXT, "clouds.toml"), simulated=simulated)
+
+
+def test_every_trial_is_run_and_valid_and_every_cluster_is_deleted(rehearsed: ResultsFolder) -> None:
+    rows = evaluation.status(rehearsed)
+    assert Counter((row.state, row.verdict) for row in rows) == {("finished", "valid"): TRIALS}
+    assert Clusters(rehearsed.rehearsal_path).existing("aws") == {}
+    signs = Counter(line[0] for line in rehearsed.rehearsal_path.read_text().splitlines())
+    assert signs == {"+": TRIALS, "-": TRIALS}
+
+
+def test_time_passes_as_planned(rehearsed: ResultsFolder) -> None:
+    rows = evaluation.status(rehearsed)
+    begun = [row.started_unix_ms for row in rows if row.started_unix_ms]
+    last = max(rows, key=lambda row: row.started_unix_ms or 0)
+    took_s = (max(begun) - min(begun)) / 1000 + (last.duration_s or 0)
+    measuring_s = sum(BENCHMARKS[row.uses].expected_duration_s(_parameters(rehearsed, row.trial)) for row in rows)
+    assert took_s == pytest.approx(measuring_s + 240 * TRIALS, rel=0.02)
+
+
+def _parameters(folder: ResultsFolder, trial: str) -> object:
+    intent = next(row.intent for row in folder.plan().trials if row.intent.id == trial)
+    return BENCHMARKS[intent.benchmark.uses].parameters.model_validate(intent.benchmark.parameters)
+
+
+def test_the_report_says_everywhere_that_it_is_simulated(rehearsed: ResultsFolder) -> None:
+    study = evaluation.analysed(rehearsed)
+    assert study.title == f"{SIMULATED}: clouds"
+    assert study.description.startswith(NOBODY_MEASURED)
+    for name in ("index.html", "evidence.html"):
+        page = report_files(study)[name].decode()
+        figures = page.count("<figure")
+        assert figures > 0
+        assert page.count(SIMULATED) > figures
+
+
+def test_its_trials_never_pass_for_measured_ones(rehearsed: ResultsFolder, tmp_path: Path) -> None:
+    ids = [{row.intent.id for row in planned(simulated=one).trials} for one in (True, False)]
+    assert not ids[0] & ids[1]
+    assert {row.intent.id for row in rehearsed.plan().trials} == ids[0]
+    with pytest.raises(InputError, match="holds a rehearsal"):
+        evaluation.parse(rehearsed, None)  # type: ignore[arg-type] # is not reached
+    (tmp_path / "clouds.toml").write_text(TEXT)
+    refused = CliRunner().invoke(app, ["run", str(tmp_path / "clouds.toml"), "--out", str(rehearsed.path)])
+    assert "24 are missing" in str(refused.exception)
+
+
+def test_a_folder_goes_on_as_a_rehearsal(rehearsed: ResultsFolder, tmp_path: Path) -> None:
+    study = tmp_path / "clouds.toml"
+    study.write_text(TEXT)
+    run(study, tmp_path / "out", "--rehearse", "--only", "storage")
+    ResultsFolder(tmp_path / "out").write_plan(TEXT, planned(simulated=True))
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert values(ResultsFolder(tmp_path / "out")) == values(rehearsed), "whoever runs it, the numbers are the same"
+
+
+def values(folder: ResultsFolder) -> dict[str, list[tuple[str, float]]]:
+    found = {}
+    for row, trial in folder.planned():
+        attempt = trial.decisive_attempt()
+        found[row.intent.id] = [(one.metric, one.value) for one in attempt.measurements()] if attempt else []
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+def test_every_benchmark_has_numbers(name: str) -> None:
+    benchmark = BENCHMARKS[name]
+    try:
+        parameters = benchmark.parameters.model_validate({})
+    except ValueError:
+        parameters = benchmark.parameters.model_validate({"edition": "cr2022"})
+    machine = SimulatedMachine.of(load(TEXT, "clouds.toml").configurations[0])
+    found = list(measurements(benchmark, parameters, machine, 1))
+    headlines = {metric.name for metric in benchmark.metrics(parameters) if metric.headline}
+    assert headlines <= {one.metric for one in found if one.at_s is None}
+    assert all(one.value > 0 for one in found)
+
+
+KILLS = (20, 45, 70, 100, 140)
+
+
+@pytest.mark.slow
+def test_the_2022_edition_is_rehearsed_through_five_kills(tmp_path: Path) -> None:
+    """One replicate of all its chapters on each eighth configuration, killed by kill -9."""
+    out, study = tmp_path / "out", tmp_path / "edition.toml"
+    text = (ROOT / "studies" / "cloud-report-2022.toml").read_text()
+    study.write_text(text.replace("replicates = 6", "replicates = 3"))
+    argv = [sys.executable, "-m", "nephoscope", "run", str(study), "--rehearse", "--out", str(out), "--types", "m6i.*"]
+    argv += ["--types", "n2-standard-*", "--types", "D8s_v5", "--max-clusters", "3"]
+    for ended in KILLS:
+        process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while len(list(out.glob("trials/*/attempts/*/status.json"))) < ended:
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    folder = ResultsFolder(out)
+    rows = evaluation.status(folder)
+    assert {(row.state, row.verdict) for row in rows} == {("finished", "valid")}
+    assert {row.uses for row in rows} >= {"tpcc", "coremark", "multi-stream", "request-response", "fio"}
+    signs = Counter(line[0] for line in folder.rehearsal_path.read_text().splitlines())
+    assert signs["+"] == signs["-"] >= len(rows)
+    whole = load(study.read_text(), study.name)
+    assert values(folder) == {row: drawn(folder, whole, row) for row in values(folder)}
+    assert report_files(evaluation.analysed(folder))
+
+
+def drawn(folder: ResultsFolder, study: Study, trial: str) -> list[tuple[str, float]]:
+    """What an unkilled run stores: numbers depend on the trial alone."""
+    from nephoscope.model.seeds import derive_seed
+
+    intent = next(row.intent for row in folder.plan().trials if row.intent.id == trial)
+    configuration = next(one for one in study.configurations if one.name == intent.configuration_name)
+    benchmark = BENCHMARKS[intent.benchmark.uses]
+    seed = derive_seed(intent.seed, intent.benchmark.name, intent.replicate)
+    parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
+    return [
+        (one.metric, one.value) for one in measurements(benchmark, parameters, SimulatedMachine.of(configuration), seed)
+    ]

@@ -1,0 +1,162 @@
+"""What a plan's hours, dollars and quotas are, by chapter and region."""
+
+from dataclasses import replace
+from math import isclose
+
+import pytest
+
+from nephoscope.app.bill import WIDTH, bill_lines, quota_lines, stop_lines
+from nephoscope.app.stages.planning import bill, load, plan, quotas
+from nephoscope.plan.before import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S
+from nephoscope.plan.bill import Bill
+from nephoscope.plan.quotas import RegionNeeds
+from nephoscope.study.model import Study
+
+TEXT = """
+name = "clouds"
+replicates = 4
+PLACEMENT
+clouds.aws = { image = "ami-1", ingress = "203.0.113.7/32", identity = "profile" }
+clouds.azure = { image = "a:b:c:1", ingress = "203.0.113.7/32", reach = "private", subnet = "/subscriptions/s/subnet" }
+clouds.gcp = { image = "projects/p/global/images/i", ingress = "203.0.113.7/32", identity = "a@p" }
+
+[defaults]
+database = { system = "cockroachdb", version = "22.1.6" }
+
+[[configurations]]
+name = "m6i-gp3"
+provider = "aws"
+region = "us-east-1"
+zone = "us-east-1a"
+database_machine = { type = "m6i.2xlarge", count = 3, volumes = [{ kind = "gp3", size = 1000, iops = 8000 }] }
+load_machine = { type = "c5.9xlarge" }
+database.fixtures = "s3://bucket/sets?AUTH=implicit"
+
+[[configurations]]
+name = "m6i-io2"
+provider = "aws"
+region = "us-east-1"
+zone = "us-east-1a"
+database_machine = { type = "m6i.8xlarge", count = 3, volumes = [{ kind = "io2", size = 2500, iops = 16000 }] }
+load_machine = { type = "m6i.8xlarge" }
+database.fixtures = "s3://bucket/sets?AUTH=implicit"
+
+[[configurations]]
+name = "d8s"
+provider = "azure"
+region = "eastus"
+zone = "2"
+database_machine = { type = "Standard_D8s_v5", count = 3, volumes = [{ kind = "Ultra Disk", size = 1000, iops = 16000 }] }
+load_machine = { type = "Standard_D8s_v5" }
+
+[[configurations]]
+name = "n2"
+provider = "gcp"
+region = "us-east4"
+zone = "us-east4-c"
+database_machine = { type = "n2-standard-16", count = 3, local_ssds = 2 }
+load_machine = { type = "n1-standard-16" }
+database.fixtures = "gs://bucket/sets?AUTH=implicit"
+
+[[benchmarks]]
+uses = "tpcc"
+parameters = { edition = "cr2022", dialect = "cockroachdb", isolation = "serializable", active_warehouses = 1200, warehouses = 2000 }
+
+[[benchmarks]]
+uses = "coremark"
+configurations = ["m6i-gp3", "n2"]
+"""  # noqa: E501
+
+
+def study(placement: str = "fresh") -> Study:
+    text = TEXT.replace("PLACEMENT", f'placement = "{placement}"')
+    return load(text, "clouds.toml")
+
+
+@pytest.fixture(scope="module")
+def found() -> Bill:
+    return bill(study(), plan(study()))
+
+
+def needed(clusters: int, placement: str = "fresh") -> dict[str, RegionNeeds]:
+    return {one.provider: one for one in quotas(study(placement), plan(study(placement)), clusters)}
+
+
+def test_the_parts_add_up_to_the_plan(found: Bill) -> None:
+    planned = plan(study())
+    assert [row.chapter for row in found.chapters] == ["oltp", "cpu"] or [row.chapter for row in found.chapters] == [
+        "cpu",
+        "oltp",
+    ]
+    assert found.total.trials == len(planned.trials) == 4 * (4 + 2)
+    for rows in (found.chapters, found.benchmarks):
+        assert isclose(sum(row.total.time_s for row in rows), planned.expected_duration_s)
+        assert isclose(sum(row.total.usd or 0 for row in rows), planned.price_usd or 0)
+    assert found.total.creating.time_s == MAKE_S * len(planned.trials)
+    cpu = next(row for row in found.chapters if row.chapter == "cpu")
+    assert cpu.loading.time_s == 0
+    assert cpu.measuring.time_s > 0
+
+
+def test_data_are_loaded_once_for_each_bucket_and_again_where_there_is_none(found: Bill) -> None:
+    loads = found.loads
+    assert loads is not None
+    assert (loads.trials, loads.loads) == (16, 1 + 1 + 4), "aws, gcp, and each trial on azure"
+    oltp = next(row for row in found.chapters if row.chapter == "oltp")
+    load_s = oltp.loading.time_s / (loads.loads + loads.trials * LOAD_BYTES_PER_S / RESTORE_BYTES_PER_S)
+    assert isclose(loads.saved.time_s, 10 * load_s)
+    assert isclose(loads.avoidable.time_s, 3 * load_s)
+    assert loads.avoidable_at == ["azure"]
+    kept = bill(study("per-configuration"), plan(study("per-configuration")))
+    assert kept.loads is not None
+    assert kept.loads.loads == 1 + 1 + 1
+    assert kept.total.creating.time_s == 4 * MAKE_S
+
+
+def test_stopping_early_saves_most_of_the_fourth_block(found: Bill) -> None:
+    assert found.decided is not None
+    whole = found.total.total
+    assert found.decided.trials == round(18 + 0.17 * 6)
+    assert isclose(found.decided.expected.time_s + found.decided.saved.time_s, whole.time_s)
+    (line, *_) = stop_lines(plan(study()), found)
+    assert line.startswith('stop = "decided" would save about ')
+
+
+def test_quotas_are_those_of_the_largest_clusters() -> None:
+    one = needed(1)
+    assert one["aws"].vcpus == {"Standard": 4 * 32}
+    assert one["aws"].addresses == 4
+    assert [(kind.kind, kind.count, kind.size, kind.iops) for kind in one["aws"].volumes] == [
+        ("gp3", 3, 3000, 24_000),
+        ("io2", 3, 7500, 48_000),
+    ]
+    assert one["azure"].vcpus == {"DSv5": 32}
+    assert one["azure"].addresses == 0, "reached from inside"
+    assert one["gcp"].vcpus == {"CPUS": 16, "N2_CPUS": 48}
+    assert [(kind.kind, kind.count, kind.size) for kind in one["gcp"].volumes] == [("local SSD", 6, 2250)]
+    assert needed(3)["aws"].vcpus == {"Standard": 3 * 4 * 32}
+    assert needed(99)["aws"].vcpus == {"Standard": 4 * 128 + 8 * (3 * 8 + 36)}, "no more clusters than trials"
+    assert needed(3, "per-configuration")["aws"].vcpus == {"Standard": 128 + 60}
+
+
+def test_it_fits_a_terminal(found: Bill) -> None:
+    planned = plan(study())
+    needs = quotas(study(), planned, 24)
+    lines = [*bill_lines(found), *stop_lines(planned, found), *quota_lines(needs, 24)]
+    assert max(map(len, lines)) <= WIDTH
+    text = " ".join(line.strip() for line in lines)
+    assert "dollars: on-demand prices of machines and their volumes in us-east-1, eastus, us-east4" in text
+    assert "loading data takes most" in text
+    assert "16 trials need data, which 6 trials must load" in text
+    assert "vCPUs of DSv5" in text
+    assert f"${found.total.total.usd:,.0f}" in text
+
+
+def test_without_prices_there_are_hours_alone(found: Bill) -> None:
+    row = found.total
+    free = replace(
+        row, **{part: replace(getattr(row, part), usd=None) for part in ("creating", "loading", "measuring")}
+    )
+    text = "\n".join(bill_lines(replace(found, total=free, chapters=[free], basis=[], loads=None)))
+    assert "$" not in text
+    assert "of the hours" in text

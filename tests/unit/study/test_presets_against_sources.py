@@ -1,0 +1,73 @@
+"""Presets beside the tables of their sources, copied to tests/data/studies/sources: the same machines and storage.
+
+A row of a source that a preset lacks says why in its last column.
+"""
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from nephoscope.app.stages.planning import read_study
+from nephoscope.study.machine_names import machine_name
+from nephoscope.study.model import Configuration, Machine
+from tests.unit.study.study_example import ROOT
+
+SOURCES = sorted((ROOT / "tests" / "data" / "studies" / "sources").glob("*.csv"))
+LOCAL = "local SSD"
+WORDS = {
+    "gp3": "ebs-gp3",
+    "io2": "ebs-io2",
+    "Ultra Disk": "ultra-disk",
+    **dict.fromkeys((f"Premium SSD {tier} LRS" for tier in ("P20", "P30", "P50")), "premium-disk"),
+}
+"""Our kind of volume -> the word of the sources, where it is another one."""
+Row = Mapping[str, str]
+
+
+@cache
+def rows(path: Path) -> tuple[Row, ...]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
+
+
+def asked(path: Path) -> Iterator[tuple[Configuration, Machine]]:
+    """Configurations of the preset that the source's tables list; it lists pairs of regions nowhere."""
+    for one in read_study(ROOT / "studies" / f"{path.stem}.toml").configurations:
+        load = one.load_machine
+        if load is None or load.region in {None, one.region}:
+            yield one, one.database_machine
+
+
+def storage(machine: Machine) -> str:
+    kinds = {volume.kind for volume in machine.volumes or ()} or {LOCAL if machine.local_ssds else "none"}
+    return "+".join(sorted(WORDS.get(kind, kind) for kind in kinds))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_a_preset_has_the_configurations_of_its_source(path: Path) -> None:
+    ours = Counter((one.provider, machine.type, storage(machine), str(machine.count)) for one, machine in asked(path))
+    theirs = Counter(
+        (row["provider"], row["type"], row["storage"], row["machines"]) for row in rows(path) if not row["absent"]
+    )
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_its_machines_are_of_the_size_and_processor_that_the_source_says(path: Path) -> None:
+    for one, machine in asked(path):
+        said = [row for row in rows(path) if (row["provider"], row["type"]) == (one.provider, machine.type)]
+        vcpus = machine_name(one.provider, machine.type or "").vcpus
+        assert vcpus is None or {row["vcpus"] for row in said} <= {str(vcpus), ""}, one.name
+        processors = {row["processor"] for row in said}
+        if machine.expect_cpu_model is not None:
+            assert any(machine.expect_cpu_model in processor for processor in processors), one.name
+
+
+def test_a_custom_type_has_the_memory_of_the_source() -> None:
+    (path,) = (path for path in SOURCES if path.stem == "cloud-report-2022")
+    custom = {(row["type"], row["memory_gib"]) for row in rows(path) if "custom" in row["type"]}
+    assert custom == {("n2-custom-8-16384", "16"), ("n2-custom-32-65536", "64")}
