@@ -57,6 +57,6 @@ def test_a_page_that_is_open_follows_the_study(browser: Any, served: tuple[list[
     assert first.locator(".bar > span:first-child").all_inner_texts() == ["b", "a"]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("document.body.dataset.same") == "page", "it was not loaded again"
+    assert problems == []
     assert violations(page) == []
     page.close()
-    assert problems == []
