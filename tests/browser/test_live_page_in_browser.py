@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nephoscope.store.folder import ResultsFolder
+from tests.support.accessibility import violations
 from tests.support.command_line import start_nephoscope
 from tests.support.made_results import made_results, write_trial
 
@@ -56,5 +57,6 @@ def test_a_page_that_is_open_follows_the_study(browser: Any, served: tuple[list[
     assert first.locator(".bar > span:first-child").all_inner_texts() == ["b", "a"]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("document.body.dataset.same") == "page", "it was not loaded again"
-    page.close()
     assert problems == []
+    assert violations(page) == []
+    page.close()

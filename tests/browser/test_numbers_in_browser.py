@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.test_report_in_browser import WIDTHS, Opened, open_report
-from tests.support.report_folder import write_report
+from tests.browser.test_report_in_browser import hanging, open_report
+from tests.support.report_folder import evidence_page
 from tests.unit.report.numbers_example import MACHINES, numbers
 
 REPLICATES = 3
@@ -15,16 +15,12 @@ COUNT = """selector => Object.fromEntries([...document.querySelectorAll('#number
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Opened]:
-    folder = tmp_path_factory.mktemp("results") / "report"
-    write_report(numbers(REPLICATES), folder)
-    return {width: open_report(browser, folder / "evidence.html", width) for width in WIDTHS}
-
-
-@pytest.fixture(params=WIDTHS)
-def page(request: pytest.FixtureRequest, opened: dict[int, Opened]) -> Any:
-    assert opened[request.param].said == []
-    return opened[request.param].page
+def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path = tmp_path_factory.mktemp("report") / "evidence.html"
+    path.write_text(evidence_page(numbers(REPLICATES)), encoding="utf-8")
+    opened = open_report(browser, path, 1280)
+    assert opened.said == []
+    return opened.page
 
 
 def marks(page: Any, selector: str) -> dict[str, int]:
@@ -51,8 +47,7 @@ def test_every_configuration_has_its_marks(page: Any) -> None:
 
 
 def test_nothing_hangs_over_the_window(page: Any) -> None:
-    wide, window = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    assert wide <= window
+    assert hanging(page) == []
 
 
 def test_the_contents_lead_to_each_part(page: Any) -> None:

@@ -1,6 +1,5 @@
 """What `run --rehearse` stores of a study, as tables: without a controller, so in seconds."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from nephoscope.model.rows import BenchmarkRow, NetworkRow, TrialRow
 from nephoscope.model.seeds import derive_seed
 from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import expand
-from nephoscope.study.model import Configuration, Study
+from nephoscope.study.model import Study
 from tests.support.edition_tables import Machine, Simulation
 from tests.unit.analysis.study_builder import measurement, trial
 
@@ -94,17 +93,3 @@ def _row(intent: TrialIntent, benchmark: Benchmark, parameters: Any) -> Benchmar
         subject=benchmark.subject_of(parameters),
         database_load=benchmark.database_load_of(parameters),
     )
-
-
-def with_regions(study: Study, far: Sequence[Mapping[str, Any]]) -> Study:
-    """The study with network benchmarks on further configurations, whose load machines are in other regions."""
-    added = [Configuration.model_validate(one) for one in far]
-    entries = [
-        entry.model_copy(update={"configurations": [*entry.configurations, *(one.name for one in added)]})
-        if BENCHMARKS[entry.uses].subject is Subject.NETWORK
-        else entry.model_copy(
-            update={"configurations": entry.configurations or [one.name for one in study.configurations]}
-        )
-        for entry in study.benchmarks
-    ]
-    return study.model_copy(update={"configurations": [*study.configurations, *added], "benchmarks": entries})

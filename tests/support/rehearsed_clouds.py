@@ -17,6 +17,13 @@ from tests.support import fake_arm, gcplocal_compute, moto_ec2
 from tests.support.fake_cloud import FakeCloud
 from tests.support.made_cloud import AtOnce, request_of
 from tests.support.orders import request_to_azure, request_to_gcp
+from tests.support.permissions import (
+    granted_on_aws,
+    granted_on_azure,
+    granted_on_google,
+    needed_on_azure,
+    needed_on_google,
+)
 
 LAST_MACHINE = "load"
 ERRORS: dict[str, type[NephoscopeError]] = {
@@ -40,6 +47,10 @@ class Rehearsed:
     """From now on the load machine, which comes last, is refused so ('capacity'); None: it is not."""
     die_at: Callable[[int | None], None] = lambda _: None
     """The controller that makes so many more changes does not live to make the next one; None: it lives."""
+    needed: Callable[[], set[str]] = set
+    """Permissions of all requests so far."""
+    granted: Callable[[], set[str]] = set
+    """Permissions that its page in the manual tells a user to grant."""
 
 
 @contextmanager
@@ -67,9 +78,11 @@ def aws(folder: Path) -> Iterator[Rehearsed]:
         "unsupported": "Unsupported",
     }
 
+    called: set[str] = set()
     life = _Life()
 
     def refuse(operation: str, arguments: dict[str, Any]) -> str | None:
+        called.add(f"ec2:{operation}")
         if not operation.startswith("Describe") and life.ends():
             return "Unsupported"
         last = operation == "RunInstances" and moto_ec2.tag_in(arguments, "nephoscope-role") == LAST_MACHINE
@@ -84,7 +97,7 @@ def aws(folder: Path) -> Iterator[Rehearsed]:
         def left() -> list[str]:
             return [one for region in moto_ec2.REGIONS for one in moto_ec2.left(client_of(region))]
 
-        yield Rehearsed(controller, request_of, left, _switch(wanted), life.end_after)
+        yield Rehearsed(controller, request_of, left, _switch(wanted), life.end_after, lambda: called, granted_on_aws)
 
 
 @contextmanager
@@ -115,6 +128,8 @@ def gcp(folder: Path) -> Iterator[Rehearsed]:
             lambda: server.left,
             _switch(wanted),
             life.end_after,
+            lambda: needed_on_google(server.asked),
+            granted_on_google,
         )
 
 
@@ -145,6 +160,8 @@ def azure(folder: Path) -> Iterator[Rehearsed]:
             lambda: list(arm.resources),
             _switch(wanted),
             life.end_after,
+            lambda: needed_on_azure(arm.asked),
+            granted_on_azure,
         )
 
 

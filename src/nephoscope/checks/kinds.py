@@ -52,8 +52,8 @@ class EqualMachines:
 
     name = "equal-machines"
     text = (
-        "Rejects a trial on a machine of another kind than most of its configuration: another CPU, cache, NUMA layout, "
-        "kernel or clock (`equal_machines`)."
+        "Rejects a trial on a machine that differs from most of its configuration in CPU, cache, NUMA layout, kernel "
+        "or clock (`equal_machines`)."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:

@@ -294,9 +294,15 @@ class Throttled(InfrastructureFailure):
 
 
 class MachineLost(InfrastructureFailure):
-    """A machine disappeared or cannot be reached any more: preempted by the provider, crashed, or disconnected."""
+    """A machine disappeared or cannot be reached any more: deleted by the provider, crashed, or disconnected."""
 
     failure_class = "machine_lost"
+
+
+class MachinePreempted(MachineLost):
+    """The provider took a preemptible machine (`spot = true`) back: nephoscope uses a new cluster."""
+
+    failure_class = "preempted"
 
 
 class BudgetReached(TrialFailure):

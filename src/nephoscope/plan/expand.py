@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -127,8 +127,21 @@ def expand(
 
 def _priced_elsewhere(quotes: Collection[Quote]) -> list[str]:
     """One sentence for all prices that are another region's."""
-    found = sorted({one for quote_ in quotes for one in quote_.elsewhere})
+    of_regions: dict[tuple[str, str], set[str]] = {}
+    for one in (one for quote_ in quotes for one in quote_.elsewhere):
+        of_regions.setdefault((one.region, one.price_of), set()).add(one.what)
+    found = [
+        f"{region} as in {other}: {_named(sorted(whats))}" for (region, other), whats in sorted(of_regions.items())
+    ]
     return [f"prices of another region, as the book has none of its own: {'; '.join(found)}"] if found else []
+
+
+_MAX_NAMED = 3
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _fitting(

@@ -28,14 +28,26 @@ class Missing(Frozen):
         return self.what if self.kind == "nobody states one" else f"{self.what}, and no price given"
 
 
+class Elsewhere(Frozen):
+    """Something without a price in its own region."""
+
+    region: str
+    what: str
+    price_of: str
+    """The region whose price was taken."""
+
+    def __str__(self) -> str:
+        return f"{self.region}: {self.what} as in {self.price_of}"
+
+
 class Quote(Frozen):
     """A price with its basis, or the reason why there is none. Never 0 for 'not known'."""
 
     price_usd: float | None
     basis: str | None
     missing: Missing | None = None
-    elsewhere: tuple[str, ...] = ()
-    """What has no price in its own region, and whose price was taken: 'us-east4: pd-extreme IOPS as in us-central1'."""
+    elsewhere: tuple[Elsewhere, ...] = ()
+    """What has no price in its own region."""
 
 
 def quote(configuration: Configuration, hours: float, *, book: PriceBook | None = None, on: date = date.max) -> Quote:
@@ -71,19 +83,17 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     if missing:
         return _no_price("not in the price book", missing[0])
     sources = "; ".join(sorted({f"{one.price.source}, {one.price.date}" for _, bill in bills for one in bill.lines}))
-    elsewhere = sorted(
-        {
-            f"{region}: {one.what} as in {one.elsewhere}"
-            for region, (_, bill) in zip(regions, bills, strict=False)
-            for one in bill.lines
-            if one.elsewhere
-        }
+    elsewhere = dict.fromkeys(
+        Elsewhere(region=region, what=one.what, price_of=one.elsewhere)
+        for region, (_, bill) in zip(regions, bills, strict=False)
+        for one in bill.lines
+        if one.elsewhere
     )
     where = " and ".join(dict.fromkeys(regions))
     storage = "and volumes" if offer.volumes or offer.load_volumes else "without storage"
     return Quote(
         price_usd=math.fsum(count * (bill.machine_usd or 0) for count, bill in bills) * hours / _MONTH.hours,
-        basis="; ".join([f"on-demand, {where}, machines {storage} ({sources})", *elsewhere]),
+        basis="; ".join([f"on-demand, {where}, machines {storage} ({sources})", *map(str, elsewhere)]),
         elsewhere=tuple(elsewhere),
     )
 

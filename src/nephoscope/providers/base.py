@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import Tool
+from nephoscope.model.errors import NephoscopeError
 from nephoscope.study.model import Configuration
 
 
@@ -150,6 +151,15 @@ class Detached(Protocol):
     @property
     def detached(self) -> bool:
         """True."""
+        ...
+
+
+@runtime_checkable
+class KnowsLosses(Protocol):
+    """A provider that may know what happened to a machine that does not answer any more."""
+
+    async def why_lost(self, request: ClusterRequest) -> NephoscopeError | None:
+        """What ended a machine of the cluster, asked before the cluster is deleted; None: nothing is known."""
         ...
 
 

@@ -11,7 +11,7 @@ import socket
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +132,9 @@ class SshProvider(Provider, FindsOnMachines):
                 leased.append(remote)
                 await remote.end_all(keep=session)
             machines = [
-                await _machine(host, remote, asked, ssh.folder)
+                replace(
+                    await _machine(host, remote, asked, ssh.folder), region=asked.region or configuration.region or ""
+                )
                 for host, remote, (_, asked) in zip(hosts, remotes, roles, strict=True)
             ]
         except BaseException:

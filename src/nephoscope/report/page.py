@@ -64,13 +64,14 @@ def render_pages(study: AnalysedStudy, *, changes: Link | None = None, mark: str
 
 
 def _main(book: Book) -> dict[str, Any]:
+    answers = verdict(book)
     return {
         "compared": compared(book.lookup),
         "repair": repair(book.lookup),
-        "verdict": verdict(book),
+        "verdict": answers,
         "money": price_and_performance(book),
         "explorer": _explorer(book),
-        "chapters": chapters(book),
+        "chapters": chapters(book, answers.drawn),
         "doubts": doubts(book),
     }
 

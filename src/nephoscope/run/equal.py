@@ -1,4 +1,4 @@
-"""Finds machines of another kind than most of their configuration, so that their trials are repeated on new ones.
+"""Finds machines that differ in kind from most of their configuration, so that their trials are repeated on new ones.
 
 What is usual is known only once several machines were seen, so it is decided after each block, stored with each attempt
 and judged by the check `equal-machines`: `parse` finds the same. It decides again with every further machine.

@@ -55,7 +55,7 @@ class PlainValues(Serializer):
 def never_unpickle() -> None:
     """From here on DBOS cannot read a pickle in this process.
 
-    A serializer of one's own is not enough: DBOS unpickles each row that says of itself that it is a pickle.
+    A serializer of one's own is not enough: DBOS unpickles each row that is marked as a pickle.
     """
     DefaultSerializer.deserialize = _refuse  # type: ignore[assignment, method-assign]
 

@@ -15,6 +15,7 @@ from nephoscope.model.errors import (
     CapacityLacking,
     InfrastructureFailure,
     MachineLost,
+    MachinePreempted,
     MachineUnsupported,
     QuotaReached,
     Throttled,
@@ -143,7 +144,7 @@ class Decision:
 
 
 _WAITS = frozenset({CapacityLacking.failure_class, QuotaReached.failure_class, Throttled.failure_class})
-_LOST = frozenset({MachineLost.failure_class, InfrastructureFailure.failure_class})
+_LOST = frozenset({MachineLost.failure_class, MachinePreempted.failure_class, InfrastructureFailure.failure_class})
 _ENDED: Mapping[str, State] = MappingProxyType({MachineUnsupported.failure_class: State.INVALID})
 
 
@@ -151,23 +152,33 @@ def after_failure(failures: Sequence[Failure], zones: Sequence[str | None], pati
     """What to do after these failures, oldest first; `zones` are those listed, in order of preference.
 
     Only infrastructure failures are retried: lost machines at most `patience.retries` times, each time on a new
-    cluster; missing capacity at once in the next listed zone, and after the last one later again. Any failure of the
-    measurement itself ends the trial: retrying until it works would select results.
+    cluster; missing capacity at once in the next listed zone, and after the last one later again; a zone that does not
+    offer the machine type is never tried again. Any failure of the measurement itself ends the trial: retrying until it
+    works would select results.
     """
     last = failures[-1]
+    without = {one.zone for one in failures if one.failure_class == MachineUnsupported.failure_class}
+    zones = [zone for zone in zones if zone not in without]
     if last.failure_class in _LOST:
         lost = sum(failure.failure_class in _LOST for failure in failures)
         if lost > patience.retries:
             return Decision(State.GAVE_UP, reason=f"machines were lost {lost} times")
         return Decision(State.PLANNED, zone=last.zone, reason="new machines")
     if last.failure_class not in _WAITS:
-        return Decision(_ENDED.get(last.failure_class, State.GAVE_UP), reason=last.failure_class)
+        return _not_there(last, zones)
     waited = sum(failure.failure_class in _WAITS for failure in failures)
     if waited > patience.waits:
         return Decision(State.GAVE_UP, reason=f"{last.failure_class}: gave up after {waited} tries")
     if last.failure_class == CapacityLacking.failure_class:
         return _next_zone(failures, zones, patience)
     return Decision(State.PLANNED, patience.wait_s(waited - 1), last.zone, f"waiting: {last.failure_class}")
+
+
+def _not_there(last: Failure, zones: Sequence[str | None]) -> Decision:
+    """A machine type may be offered in another of the zones that are left; everything else ends the trial."""
+    if last.failure_class == MachineUnsupported.failure_class and zones:
+        return Decision(State.PLANNED, zone=zones[0], reason=f"no such machine type: trying zone {zones[0]}")
+    return Decision(_ENDED.get(last.failure_class, State.GAVE_UP), reason=last.failure_class)
 
 
 def _next_zone(failures: Sequence[Failure], zones: Sequence[str | None], patience: Patience) -> Decision:

@@ -15,11 +15,11 @@ from nephoscope.checks.thresholds import FOREIGN_SHARE
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
 from nephoscope.machines.remote import KnowsItsProcesses, MachineHandle
 from nephoscope.model.control import Resumption
-from nephoscope.model.errors import STORAGE_ERRNOS, BudgetReached, NephoscopeError, StorageFailed
+from nephoscope.model.errors import STORAGE_ERRNOS, BudgetReached, MachineLost, NephoscopeError, StorageFailed
 from nephoscope.model.records import Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.model.seeds import derive_seed
 from nephoscope.model.subjects import Subject
-from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.base import Cluster, ClusterRequest, KnowsLosses, Provider
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
 from nephoscope.run.gate import gate, observe, stated_conditions
@@ -158,6 +158,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
     async with AsyncExitStack() as leave:
         task.enter(State.PROVISIONING)
         leave.push_async_callback(_leave, task, world)
+        await leave.enter_async_context(_with_its_reason(provider, task.request))
         cluster = await provider.create(task.request)
         configuration = _at_this_size(configuration, cluster)
         site = _site(intent, configuration, cluster, attempt, world)
@@ -192,6 +193,19 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
             attempt.write_facts(before[machine.name].model_copy(update={"after": after}))
         attempt.sync_raw()
         task.enter(State.COLLECTED)
+
+
+@asynccontextmanager
+async def _with_its_reason(provider: Provider, request: ClusterRequest) -> AsyncIterator[None]:
+    """The loss of a machine is reported as its provider explains it, which it can do until the cluster is deleted."""
+    try:
+        yield
+    except MachineLost as error:
+        why = None
+        if isinstance(provider, KnowsLosses):
+            with suppress(NephoscopeError):
+                why = await provider.why_lost(request)
+        raise (why or error) from error
 
 
 async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: AttemptTask, world: World) -> None:

@@ -379,7 +379,7 @@ class Study(Frozen):
         ge=2,
         le=1000,
         description="how many trials of each configuration and benchmark must be on machines of the same kind (CPU, "
-        "caches, NUMA nodes, kernel): a trial on another kind than most is rejected, and repeated on new machines "
+        "caches, NUMA nodes, kernel): a trial on a machine unlike most is rejected, and repeated on new machines "
         "until so many are; needs new machines for each trial. Default: machines may differ",
     )
     equivalence_margin_percent: float = Field(

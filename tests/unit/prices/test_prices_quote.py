@@ -123,7 +123,7 @@ def test_a_price_of_another_region_is_marked() -> None:
     machine = Machine.model_validate({"type": "n2-standard-8", "volumes": [volume]})
     here = {"provider": "gcp", "region": "us-east4", "database_machine": machine, "load_machine": None}
     found = quote(in_the_cloud(**here), 730)
-    assert found.elsewhere == ("us-east4: pd-extreme IOPS as in us-central1",)
+    assert [str(one) for one in found.elsewhere] == ["us-east4: pd-extreme IOPS as in us-central1"]
     assert found.basis is not None
     assert found.basis.endswith("; us-east4: pd-extreme IOPS as in us-central1")
     assert found.price_usd == pytest.approx(730 * 0.437512 + 1000 * 0.138 + 10_000 * 0.065, rel=1e-3)

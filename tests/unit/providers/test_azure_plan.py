@@ -11,6 +11,7 @@ from nephoscope.model.errors import (
     InfrastructureFailure,
     InputError,
     MachineLost,
+    MachinePreempted,
     MachineUnsupported,
     NephoscopeError,
     QuotaReached,
@@ -56,6 +57,48 @@ def test_a_machine_is_asked_for_exactly() -> None:
     assert (volume["sku"], volume["zones"]) == ({"name": "PremiumV2_LRS"}, ["1"])
     speed = {"diskSizeGB": 100, "diskIOPSReadWrite": 8000, "diskMBpsReadWrite": 500}
     assert speed.items() <= volume["properties"].items()
+
+
+FAR: dict[str, Any] = {
+    "database_machine": {"type": "Standard_D8s_v5", "count": 3, "zones": ["1", "3"]},
+    "load_machine": {"type": "Standard_D8s_v5", "region": "westus2", "zones": ["2"]},
+}
+
+
+def test_machines_of_several_zones_take_turns_and_two_regions_have_joined_networks() -> None:
+    machines = asked("virtual_machines", **FAR)
+    places = {name: (one["location"], *one["zones"]) for name, one in machines.items()}
+    assert places == {
+        "database-1": ("eastus", "1"),
+        "database-2": ("eastus", "3"),
+        "database-3": ("eastus", "1"),
+        "load": ("westus2", "2"),
+    }
+    addresses = asked("public_ip_addresses", **FAR)
+    assert {name: (one["location"], *one["zones"]) for name, one in addresses.items()} == places
+    networks = {name: one["properties"]["addressSpace"] for name, one in asked("virtual_networks", **FAR).items()}
+    assert networks == {
+        "network": {"addressPrefixes": ["10.0.0.0/16"]},
+        "network-2": {"addressPrefixes": ["10.1.0.0/16"]},
+    }
+    rules = asked("network_security_groups", **FAR)
+    for name, other in (("rules", "10.1.0.0/16"), ("rules-2", "10.0.0.0/16")):
+        allowed = [one["properties"] for one in rules[name]["properties"]["securityRules"] if one["name"] != "else"]
+        sources = [one.get("sourceAddressPrefix", "the group") for one in allowed]
+        assert sources == ["203.0.113.7/32", "the group", other]
+    peerings = [
+        call.arguments
+        for step in making_steps(order(**FAR), SUBSCRIPTION)
+        for call in step
+        if call.operations == "virtual_network_peerings"
+    ]
+    assert [(network, name) for _, network, name, _ in peerings] == [
+        ("network", "to-westus2"),
+        ("network-2", "to-eastus"),
+    ]
+    assert peerings[0][3]["properties"]["remoteVirtualNetwork"]["id"].endswith("/virtualNetworks/network-2")
+    with pytest.raises(InputError, match="a subnet of Azure is in one region"):
+        making_steps(order(**FAR, cloud={"subnet": "/subscriptions/x/subnets/y"}), SUBSCRIPTION)
 
 
 def test_a_disk_of_the_price_book_has_its_performance_tier() -> None:
@@ -159,10 +202,10 @@ def test_an_image_may_be_ones_own() -> None:
         (["ProvisioningState/updating", "PowerState/starting"], False, Life.STARTING, None),
         (["ProvisioningState/succeeded", "PowerState/running"], False, Life.RUNNING, None),
         (["ProvisioningState/succeeded", "PowerState/stopped"], False, Life.ENDED, MachineLost),
-        (["ProvisioningState/succeeded", "PowerState/deallocated"], True, Life.ENDED, MachineLost),
+        (["ProvisioningState/succeeded", "PowerState/deallocated"], True, Life.ENDED, MachinePreempted),
         (["ProvisioningState/deleting"], False, Life.ENDED, MachineLost),
         (["ProvisioningState/failed/AllocationFailed"], False, Life.ENDED, CapacityLacking),
-        (["ProvisioningState/failed/Evicted", "PowerState/running"], True, Life.ENDED, MachineLost),
+        (["ProvisioningState/failed/Evicted", "PowerState/running"], True, Life.ENDED, MachinePreempted),
     ],
 )
 def test_a_machine_is_read(codes: list[str], spot: bool, life: Life, why: type[NephoscopeError] | None) -> None:
@@ -186,7 +229,7 @@ def test_a_machine_is_read(codes: list[str], spot: bool, life: Life, why: type[N
         ("SubscriptionRequestsThrottled", None, "", Throttled),
         ("InvalidParameter", 400, "The value of parameter vmSize is invalid.", MachineUnsupported),
         ("InvalidParameter", 400, "The value of parameter imageReference is invalid.", InputError),
-        ("Evicted", None, "", MachineLost),
+        ("Evicted", None, "", MachinePreempted),
         ("AuthorizationFailed", 403, "", EnvironmentProblem),
         ("MissingSubscriptionRegistration", 409, "", EnvironmentProblem),
         ("ResourceGroupBeingDeleted", 409, "", InfrastructureFailure),

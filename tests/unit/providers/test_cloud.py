@@ -13,6 +13,7 @@ from nephoscope.model.errors import (
     InfrastructureFailure,
     InputError,
     MachineLost,
+    MachinePreempted,
     NephoscopeError,
     Throttled,
 )
@@ -71,6 +72,21 @@ def test_a_cluster_of_which_a_machine_was_taken_back_is_lost_and_given_back() ->
     with pytest.raises(MachineLost, match="spot"):
         run(provider(cloud).create(request_of()))
     assert cloud.there == {}
+
+
+def test_a_preemptible_machine_that_is_gone_was_taken_back() -> None:
+    spot = {"image": "ami-12c6146b", "ingress": "203.0.113.7/32", "spot": True}
+    cloud, request = MadeCloud(), request_of(cloud=spot)
+    key = run(provider(cloud).create(request)).key
+    assert run(provider(cloud).why_lost(request)) is None, "all are there: the network was at fault"
+    cloud.end(key, "load", MachinePreempted("Server.SpotInstanceTermination"))
+    assert str(run(provider(cloud).why_lost(request))) == "Server.SpotInstanceTermination"
+    cloud.there[key] = [one for one in cloud.there[key] if one.name != "load"]
+    said = run(provider(cloud).why_lost(request))
+    assert isinstance(said, MachinePreempted)
+    assert said.message.startswith("load of study-1/m6i/abc-1: aws took back")
+    assert "`spot = false`" in said.hint
+    assert run(provider(cloud).why_lost(request_of())) is None, "nobody takes back a machine that is not preemptible"
 
 
 def test_machines_that_ended_before_do_not_stand_in_the_way_of_new_ones() -> None:

@@ -58,6 +58,23 @@ def test_a_machine_is_asked_for_exactly() -> None:
     assert [interface["accessConfigs"][0]["type"] for interface in made["networkInterfaces"]] == ["ONE_TO_ONE_NAT"]
 
 
+def test_machines_of_several_zones_take_turns_and_each_region_has_its_own_policy_and_subnet() -> None:
+    far = {
+        "database_machine": {"type": "n2-standard-8", "count": 3, "zones": ["us-east4-a", "us-east4-c"]},
+        "load_machine": {"type": "n2-standard-8", "region": "us-west1", "zones": ["us-west1-b"]},
+        "cloud": {"subnet": "mine", "placement_group": "spread"},
+    }
+    zones = [call.arguments["zone"] for call in machine_calls(order(**far), "p")]
+    assert zones == ["us-east4-a", "us-east4-c", "us-east4-a", "us-west1-b"]
+    made = machines(**far)
+    assert made["load"]["networkInterfaces"][0]["subnetwork"] == "projects/p/regions/us-west1/subnetworks/mine"
+    assert made["load"]["resourcePolicies"] == [f"projects/p/regions/us-west1/resourcePolicies/{name_of(KEY)}"]
+    assert made["load"]["disks"][0]["initializeParams"]["diskType"].startswith("projects/p/zones/us-west1-b/")
+    policies = placement_calls(order(**far), "p")
+    assert [call.arguments["region"] for call in policies] == ["us-east4", "us-west1"]
+    assert len({call.arguments["requestId"] for call in policies}) == 2
+
+
 def test_disks_whose_speed_follows_their_size_are_not_asked_for_more() -> None:
     volume = {"kind": "pd-ssd", "size": 500, "iops": 15000, "throughput": 240, "count": 2}
     disks = machines(database_machine={"type": "n2-standard-8", "volumes": [volume]})["database-1"]["disks"]

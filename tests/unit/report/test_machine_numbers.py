@@ -11,6 +11,7 @@ from nephoscope.model.rows import MachineRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures.counted_metrics import curves_of
 from nephoscope.report.figures.network import BINS_PER_DECADE
+from nephoscope.report.figures.round_trips import floors_of
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
@@ -60,6 +61,14 @@ def test_every_part_has_its_figures(found: MachineNumbers) -> None:
         "stress-ng: Bogo operations (matrix), per CPU, small and large machines",
     ]
     assert all(figure.table for _, _, figures in found.parts for figure in figures if "second by" not in figure.title)
+
+
+def test_database_machines_are_in_one_region() -> None:
+    lookup = Lookup.of(numbers(2))
+    row = next(one for one in lookup.study.benchmarks if one.uses == "ping")
+    assert floors_of(lookup, row)
+    among = row.model_copy(update={"parameters": {**row.parameters, "between": "databases"}})
+    assert floors_of(lookup, among) == {}
 
 
 def test_every_chart_is_what_the_schema_of_vega_lite_allows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from nephoscope.model.errors import (
     CleanupFailed,
     InputError,
     MachineLost,
+    MachinePreempted,
     MachineUnsupported,
     NephoscopeError,
     QuotaReached,
@@ -126,6 +127,31 @@ def test_a_lost_machine_is_replaced_and_a_fourth_loss_ends_the_trial(tmp_path: P
     again = fleet(tmp_path / "r", lost)
     assert conducted(again).finished == TRIALS
     assert len(trial.attempts()) == 6
+
+
+def test_what_took_a_machine_is_asked_before_its_cluster_is_deleted_and_the_trial_gets_a_new_one(
+    tmp_path: Path,
+) -> None:
+    class Spot(FakeProvider):
+        async def why_lost(self, request: ClusterRequest) -> NephoscopeError | None:
+            assert request.key in self.existing
+            return MachinePreempted("taken back", hint="`spot = false`")
+
+    lost = iter([False, True, *[False] * 99])
+
+    def program(argv: Sequence[str], stdin: bytes) -> Answer:
+        gone = argv[1:] != ["--version"] and next(lost)
+        return Answer(error=MachineLost("no answer")) if gone else fake_program(argv, stdin)
+
+    study = fleet(tmp_path / "r", program=program)
+    provider = Spot({PROGRAM: program}, study.clock)
+    conduct = run_options(study.folder, study.study, CliOptions())
+    outcome = asyncio.run(run_study(study.folder, replace(study.world, providers={"fake": provider}), conduct))
+    assert (outcome.finished, outcome.failed) == (TRIALS, 0)
+    (rows,) = attempts(study).values()
+    assert [row[:2] for row in rows] == [("failed", "preempted"), ("finished", None)]
+    (told,) = study.heard.again
+    assert told[1][0] == "taken back; hint: `spot = false`"
 
 
 def test_a_failed_tool_is_not_tried_again_and_an_unsupported_machine_is_invalid(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ load_machine = { type = "m6i.2xlarge", region = "us-east-1", zones = ["us-east-1
 type = "m6i.2xlarge"
 count = 3
 zones = ["us-west-2a", "us-west-2b", "us-west-2c"]
-volumes = [{ kind = "gp3", size = 100, iops = 8000 }]
+volumes = [{ kind = "gp3", size = 100, iops = 8000 }, { kind = "gp3", size = 50, use = "raw" }]
 [configurations.database]
 system = "fake"
 

@@ -55,6 +55,24 @@ def decided(*classes: str, zones: tuple[str | None, ...] = (None,)) -> Decision:
     return after_failure([Failure(name, zones[0]) for name in classes], zones, PATIENCE)
 
 
+def test_a_zone_that_lacks_the_machine_type_is_left_for_good() -> None:
+    def after(*failures: tuple[str, str], zones: tuple[str, ...] = ("a", "b", "c")) -> Decision:
+        return after_failure([Failure(*one) for one in failures], zones, PATIENCE)
+
+    assert after(("unsupported", "a")) == Decision(
+        State.PLANNED, zone="b", reason="no such machine type: trying zone b"
+    )
+    assert after(("unsupported", "a"), ("capacity", "b")).zone == "c"
+    again = after(("unsupported", "a"), ("capacity", "b"), ("capacity", "c"))
+    assert (again.zone, again.wait_s) == ("b", 30)
+    assert after(*(("unsupported", zone) for zone in "abc")).state is State.INVALID
+
+
+def test_machines_that_were_taken_back_are_replaced_as_lost_ones_are() -> None:
+    assert [decided(*["preempted"] * n).state for n in (1, 3, 4)] == [*[State.PLANNED] * 2, State.GAVE_UP]
+    assert decided("machine_lost", "preempted", "machine_lost", "preempted").state is State.GAVE_UP
+
+
 def test_lost_machines_are_replaced_three_times() -> None:
     assert [decided(*["machine_lost"] * n).state for n in (1, 2, 3, 4)] == [*[State.PLANNED] * 3, State.GAVE_UP]
     assert decided("machine_lost").wait_s == 0

@@ -6,11 +6,13 @@ from nephoscope.model.errors import (
     InfrastructureFailure,
     InputError,
     MachineLost,
+    MachinePreempted,
     MachineUnsupported,
     NephoscopeError,
     QuotaReached,
     Throttled,
 )
+from nephoscope.providers.cloud.order import LATER, NOT_PREEMPTED, SLOWER
 
 
 class NotAllowed(EnvironmentProblem):
@@ -101,11 +103,19 @@ _REFUSED = frozenset(
 )
 _ASKED_WRONGLY = ("Invalid", "Missing", "Malformed", "UnknownParameter", "NoDefaultVpc", "VPCIdNotSpecified")
 
+_MORE = "request more in Service Quotas, or use fewer clusters: --max-clusters"
+
+_OTHER_ZONE = "check that the zone offers this machine type, or list zones that do in `other_zones`"
+
 _MEANINGS: tuple[tuple[frozenset[str], type[NephoscopeError], str], ...] = (
-    (_CAPACITY, CapacityLacking, ""),
-    (_QUOTA, QuotaReached, "request more in Service Quotas, or use fewer clusters: --max-clusters"),
-    (_THROTTLE, Throttled, ""),
-    (_UNSUPPORTED, MachineUnsupported, "check that the zone offers this machine type"),
+    (_CAPACITY, CapacityLacking, LATER),
+    (_QUOTA, QuotaReached, _MORE),
+    (_THROTTLE, Throttled, SLOWER),
+    (
+        _UNSUPPORTED,
+        MachineUnsupported,
+        _OTHER_ZONE,
+    ),
     (_FAULTS | GONE, InfrastructureFailure, ""),
     (
         _REFUSED,
@@ -131,9 +141,9 @@ def of_state_reason(code: str, message: str) -> NephoscopeError:
     said = f"AWS ended the machine, {code}: {message}"
     kind, _, what = code.partition(".")
     if kind == "Server" and what in _CAPACITY:
-        return CapacityLacking(said)
+        return CapacityLacking(said, hint=LATER)
     if what in _QUOTA:
-        return QuotaReached(said)
+        return QuotaReached(said, hint=_MORE)
     if what.startswith("Spot"):
-        return MachineLost(said, hint="`spot = false` gives machines that are not preempted")
+        return MachinePreempted(said, hint=NOT_PREEMPTED)
     return MachineLost(said)

@@ -9,12 +9,13 @@ from nephoscope.model.errors import (
     EnvironmentProblem,
     InfrastructureFailure,
     InputError,
-    MachineLost,
+    MachinePreempted,
     MachineUnsupported,
     NephoscopeError,
     QuotaReached,
     Throttled,
 )
+from nephoscope.providers.cloud.order import LATER, NOT_PREEMPTED, SLOWER
 
 GONE = frozenset({"ResourceGroupNotFound", "ResourceNotFound", "NotFound", "ParentResourceNotFound"})
 """The resource to read or delete does not exist."""
@@ -83,11 +84,11 @@ _MORE = "request more in the subscription's quotas, or use fewer clusters: --max
 _HINT = "`az account show` shows who you are; docs/how-to/run-on-azure.md lists the permissions you need"
 
 _MEANINGS: tuple[tuple[frozenset[str], type[NephoscopeError], str], ...] = (
-    (_CAPACITY, CapacityLacking, ""),
+    (_CAPACITY, CapacityLacking, LATER),
     (_QUOTA, QuotaReached, _MORE),
-    (_THROTTLE, Throttled, ""),
-    (_UNSUPPORTED, MachineUnsupported, "check that the zone offers this size"),
-    (_EVICTED, MachineLost, "`spot = false` gives machines that are not preempted"),
+    (_THROTTLE, Throttled, SLOWER),
+    (_UNSUPPORTED, MachineUnsupported, "check that the zone offers this size, or list zones that do in `other_zones`"),
+    (_EVICTED, MachinePreempted, NOT_PREEMPTED),
     (_FAULTS, InfrastructureFailure, ""),
     (_REFUSED, EnvironmentProblem, _HINT),
 )
@@ -97,7 +98,7 @@ def of_code(code: str, status: int | None, message: str, details: tuple[str, ...
     """The typed error for an answer; `details` are the codes inside it, `status` the HTTP one, if there is one."""
     said = f"Azure answered {code or status}: {message}"
     if status == 429:
-        return Throttled(said)
+        return Throttled(said, hint=SLOWER)
     if code == "OperationNotAllowed" and "quota" in message.lower():
         return QuotaReached(said, hint=_MORE)
     for codes, meaning, hint in _MEANINGS:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nephoscope.model.errors import InputError, MachineLost, NephoscopeError
+from nephoscope.model.errors import InputError, MachineLost, MachinePreempted, NephoscopeError
 from nephoscope.providers.azure.errors import of_code
-from nephoscope.providers.cloud.order import ROLE, ClusterOrder, RoleOrder, short_id
+from nephoscope.providers.cloud.order import NOT_PREEMPTED, ROLE, ClusterOrder, RoleOrder, short_id
 from nephoscope.providers.cloud.provider import CloudMachine, Life
 from nephoscope.study.model import Volume
 
@@ -407,6 +407,5 @@ def life_of(name: str, view: Mapping[str, Any], *, spot: bool) -> tuple[Life, Ne
         return Life.RUNNING, None
     if power in _STARTING or (not power and made in {"", *_STARTING}):
         return Life.STARTING, None
-    hint = "`spot = false` gives machines that are not preempted" if spot else ""
-    said = f"Azure says {power or made} of {name}"
-    return Life.ENDED, MachineLost(f"{said}: {told}" if told else said, hint=hint)
+    said = f"Azure says {power or made} of {name}" + (f": {told}" if told else "")
+    return Life.ENDED, MachinePreempted(said, hint=NOT_PREEMPTED) if spot else MachineLost(said)

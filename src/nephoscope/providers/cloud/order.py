@@ -17,6 +17,10 @@ from nephoscope.study.model import Machine
 PREFIX = "nephoscope-"
 STUDY, CLUSTER, ROLE = f"{PREFIX}study", f"{PREFIX}cluster", f"{PREFIX}role"
 EXPIRES = f"{PREFIX}expires"
+NOT_PREEMPTED = "`spot = false` gives machines that are not preempted"
+LATER = "list more zones in `other_zones`, or run the same command again later"
+SLOWER = "run the same command again later, or use fewer clusters: --max-clusters"
+"""Hints that are the same on all clouds."""
 AS_THE_MACHINE = "AUTH=implicit"
 """In an address of CockroachDB: log in with the machine's own identity."""
 

@@ -18,9 +18,9 @@ from typing_extensions import override
 
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.model.errors import InfrastructureFailure, MachineLost, NephoscopeError, Throttled
+from nephoscope.model.errors import InfrastructureFailure, MachineLost, MachinePreempted, NephoscopeError, Throttled
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
-from nephoscope.providers.cloud.order import ClusterOrder, order_of
+from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of
 from nephoscope.study.model import Machine
 
 Result = TypeVar("Result")
@@ -194,6 +194,19 @@ class CloudProvider(Provider):
             for machine in held.machines if held else ():
                 if isinstance(machine.remote, SshRemote):
                     await machine.remote.close()
+
+    async def why_lost(self, request: ClusterRequest) -> NephoscopeError | None:
+        """See `KnowsLosses`. A preemptible machine that its cloud has already deleted was taken back."""
+        order = order_of(request, self._owner, "")
+        found = await self._cloud.machines(order.key, order.region)
+        living = {machine.name for machine in found if machine.life is not Life.ENDED}
+        missing = [name for name in order.names if name not in living]
+        said = next((one.why for one in found if one.name in missing and one.why is not None), None)
+        if said is None and missing and order.cloud.spot:
+            return MachinePreempted(
+                f"{', '.join(missing)} of {order.key}: {self.name} took back preemptible machines", hint=NOT_PREEMPTED
+            )
+        return said
 
     async def _running(self, order: ClusterOrder, gone: Collection[str] | None) -> Sequence[CloudMachine]:
         """All machines of the order, once they run.

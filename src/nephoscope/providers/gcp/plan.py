@@ -13,8 +13,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from nephoscope.model.errors import InputError, MachineLost, NephoscopeError
-from nephoscope.providers.cloud.order import CLUSTER, EXPIRES, ROLE, STUDY, ClusterOrder, RoleOrder, short_id, utc
+from nephoscope.model.errors import InputError, MachineLost, MachinePreempted, NephoscopeError
+from nephoscope.providers.cloud.order import (
+    CLUSTER,
+    EXPIRES,
+    NOT_PREEMPTED,
+    ROLE,
+    STUDY,
+    ClusterOrder,
+    RoleOrder,
+    short_id,
+    utc,
+)
 from nephoscope.providers.cloud.provider import CloudMachine, Life
 
 _LIVES: Mapping[str, Life] = MappingProxyType(
@@ -338,7 +348,7 @@ def machine_of(instance: Mapping[str, Any], key: str) -> CloudMachine:
 def _why_ended(instance: Mapping[str, Any]) -> NephoscopeError:
     said = f"GCP says {instance['status']} of {instance['name']}: {instance.get('statusMessage') or 'no reason'}"
     if instance.get("scheduling", {}).get("provisioningModel") == "SPOT":
-        return MachineLost(said, hint="`spot = false` gives machines that are not preempted")
+        return MachinePreempted(said, hint=NOT_PREEMPTED)
     return MachineLost(said)
 
 

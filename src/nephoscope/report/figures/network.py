@@ -11,7 +11,7 @@ from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts, panels, theme
 from nephoscope.report.figures.counted_metrics import curves_of
 from nephoscope.report.figures.distributions import throughput_histogram, titled, within, within_table
-from nephoscope.report.figures.round_trips import by_place, round_trips
+from nephoscope.report.figures.round_trips import by_place, floors_of, round_trips
 from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.storage import curves_figure
@@ -96,7 +96,7 @@ def throughput_ranges(book: Book, row: BenchmarkRow, metric: Metric, found: Rang
     axis = f"{scale.unit}   ·   higher is better →"
     ends = [one[end] for one in rows.values() for end in ("low", "high")]
     drawn = []
-    for panel, names in by_place(book.lookup, list(found)).items():
+    for panel, names in by_place(book.lookup, row, list(found)).items():
         spoken = f"Ranges of {title}: slowest, median and fastest second of {', '.join(names[:6])}"
         spec = machine_charts.ranges(names, [rows[name] for name in names], axis, book.lookup.configurations, ends)
         drawn.append((panel, spoken, spec))
@@ -145,7 +145,7 @@ def latency_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure |
     if not series:
         return None
     scale = people.scale_for("s", [one.value for one in series])
-    floors = {one.configuration: one for one in book.lookup.study.wan_floors}
+    floors = floors_of(book.lookup, row)
     names = [name for name in book.lookup.configurations if any(one.configuration == name for one in series)]
     ends = [scale.value(one.value) for one in series]
     ends += [scale.value(floors[name].round_trip_s) for name in names if name in floors]

@@ -31,7 +31,7 @@ def round_trips(book: Book, row: BenchmarkRow) -> list[Figure]:
         for ending in _ENDS
     }
     names = [name for name in book.lookup.ranked(row.benchmark, metric) if all(name in one for one in found.values())]
-    floors = {one.configuration: one for one in book.lookup.study.wan_floors}
+    floors = floors_of(book.lookup, row)
     near, far = [name for name in names if name not in floors], [name for name in names if name in floors]
     figures = [
         _figure(book, row, found, _near(book.lookup, near), "within a region", {}),
@@ -40,9 +40,16 @@ def round_trips(book: Book, row: BenchmarkRow) -> list[Figure]:
     return present(figures)
 
 
-def by_place(lookup: Lookup, names: Sequence[str]) -> groups.Groups:
+def floors_of(lookup: Lookup, row: BenchmarkRow) -> dict[str, WanFloor]:
+    """By configuration; none for a benchmark that ran between database machines, which are in one region."""
+    if row.parameters.get("between") == "databases":
+        return {}
+    return {one.configuration: one for one in lookup.study.wan_floors}
+
+
+def by_place(lookup: Lookup, row: BenchmarkRow, names: Sequence[str]) -> groups.Groups:
     """Machines of one region by cloud, and others by their pair of regions; a single group has no title."""
-    floors = {one.configuration: one for one in lookup.study.wan_floors}
+    floors = floors_of(lookup, row)
     near, far = [name for name in names if name not in floors], [name for name in names if name in floors]
     return {**_near(lookup, near), **_pairs(lookup, far, floors)}
 

@@ -19,6 +19,8 @@ TITLE_ABOVE: dict[str, Any] = {"titleAlign": "left", "titleX": 0, "titleY": -14}
 """Title of a vertical axis: above it, and not beside it."""
 NUMBER: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": "left", "dx": 6}
 """The value behind a bar."""
+APART: dict[str, Any] = {"labelOverlap": "parity", "labelSeparation": 6}
+"""Of numbers along an axis: every second one is left out where they would touch."""
 NOTE: dict[str, Any] = {"fill": "var(--muted)", "fontSize": 11.5, "align": "left"}
 
 
@@ -59,7 +61,7 @@ def config() -> dict[str, Any]:
         "autosize": {"type": "fit", "contains": "padding"},
         "view": {"stroke": None},
         "axis": axis,
-        "axisX": {"grid": True, "labelFlush": False, "tickCount": 5, "labelOverlap": "greedy", "titleAnchor": "start"},
+        "axisX": {"grid": True, "labelFlush": False, "tickCount": 5, **APART, "titleAnchor": "end"},
         "axisY": {
             "grid": True,
             "tickCount": 5,

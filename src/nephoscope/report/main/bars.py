@@ -7,6 +7,7 @@ from nephoscope.model.rows import Statistic
 from nephoscope.report.figures import theme
 from nephoscope.report.format import Scale
 from nephoscope.report.lookup import Lookup
+from nephoscope.report.main.palette import Palette
 
 MAX_BARS = 4
 
@@ -24,18 +25,19 @@ class Bar:
     glyph: str
 
 
-def bars(lookup: Lookup, rows: Sequence[Statistic], scale: Scale, names: dict[str, str]) -> tuple[Bar, ...]:
+def bars(lookup: Lookup, palette: Palette, rows: Sequence[Statistic], scale: Scale) -> tuple[Bar, ...]:
     """A bar for each of the first rows, in their order. Empty where a bar from zero would say nothing."""
     shown = rows[:MAX_BARS]
     longest = max((row.high for row in shown), default=0.0)
     if longest <= 0 or any(row.low < 0 for row in shown):
         return ()
-    return tuple(_bar(lookup, row, scale, names, longest) for row in shown)
+    return tuple(_bar(lookup, palette, row, scale, longest) for row in shown)
 
 
-def _bar(lookup: Lookup, row: Statistic, scale: Scale, names: dict[str, str], longest: float) -> Bar:
+def _bar(lookup: Lookup, palette: Palette, row: Statistic, scale: Scale, longest: float) -> Bar:
     count = len(lookup.configurations)
     place = lookup.configurations.index(row.configuration)
     low, median, high = (round(100 * value / longest, 2) for value in (row.low, row.median, row.high))
-    colour, glyph = theme.colour(place, count), theme.glyph(place, count) if count <= theme.MAX_COLOURS else ""
-    return Bar(names[row.configuration], scale.text(row.median), median, low, high, colour, glyph)
+    glyph = theme.glyph(place, count) if palette.by == "configuration" else ""
+    colour = palette.colour(row.configuration)
+    return Bar(palette.called[row.configuration], scale.text(row.median), median, low, high, colour, glyph)

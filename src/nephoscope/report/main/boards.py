@@ -10,7 +10,9 @@ from nephoscope.report.figures.counted_metrics import curves_of
 from nephoscope.report.lookup import Lookup, best_first, headlines
 
 TOP = 20
-"""Rows of a ranking on the main page."""
+"""Rows of the first figure, where it is a ranking."""
+TOP_OF_CHAPTER = 10
+"""Rows of a ranking in a chapter; the explorer has all."""
 SUBJECTS = (Subject.DATABASE, Subject.CPU, Subject.STORAGE, Subject.NETWORK, Subject.MEMORY)
 """In the order of cards."""
 

@@ -8,7 +8,7 @@ from nephoscope.model.rows import ComparisonVerdict, Statistic
 from nephoscope.report import format as people
 from nephoscope.report.lookup import headlines, unique
 from nephoscope.report.main import charts
-from nephoscope.report.main.boards import TOP, Board
+from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.money import bars, ranking_text
 from nephoscope.report.main.names import enumerated
 from nephoscope.report.main.palette import UNKNOWN, Palette, provider_of
@@ -18,16 +18,14 @@ from nephoscope.report.wording import direction_text, metric_title, unit_text
 FEW = 8
 """Configurations that have room in one small panel."""
 MAX_PANELS = 3
-TOP_OF_CLOUD = 10
+TOP_OF_CLOUD = 5
 TWO = 2
 PANEL_HEIGHT, STACKED_HEIGHT = 40, 300
 """Of the title of a panel, and of panels in one column; higher ones are side by side."""
-MAX_RATIOS = 8
+MAX_RATIOS = 6
 
 
-def ranking(
-    book: Book, boards: Sequence[Board], palette: Palette, *, per_cpu: bool = False, top: int = TOP
-) -> Figure | None:
+def ranking(book: Book, boards: Sequence[Board], palette: Palette, *, per_cpu: bool = False) -> Figure | None:
     """The best of each headline metric, a panel for each; None without values."""
     ranked = [(board, board.ranked(book.lookup, per_cpu=per_cpu)) for board in boards]
     ranked = [(board, found) for board, found in ranked if len(found) > 1]
@@ -36,11 +34,12 @@ def ranking(
     drawn, most = [], max(len(found) for _, found in ranked)
     for board, found in ranked[:MAX_PANELS]:
         scale = book.lookup.brief_scale(board.row.benchmark, board.metric, per_cpu=per_cpu)
-        shown = found[:top]
+        shown = found[:TOP_OF_CHAPTER]
         axis = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(board.metric.direction)}"
         spec = bars(shown, scale, axis, palette)
         drawn.append((_named(board, ranked), ranking_text(shown, scale, palette), spec))
-    cut = f"Medians of the best {top} of {most}" if most > top else "Medians, best first"
+    panel_height = PANEL_HEIGHT + charts.height(min(most, TOP_OF_CHAPTER))
+    cut = f"Medians of the best {TOP_OF_CHAPTER} of {most}" if most > TOP_OF_CHAPTER else "Medians, best first"
     left_out = f" {_more(len(ranked) - MAX_PANELS)}" if len(ranked) > MAX_PANELS else ""
     return book.figure(
         _about(ranked, per_cpu=per_cpu),
@@ -48,8 +47,8 @@ def ranking(
         + ("; lines: intervals." if any(one.n > 1 for _, found in ranked for one in found) else "; one value each."),
         left_out.strip(),
         drawn,
-        key=palette.key([one.configuration for _, found in ranked for one in found[:top]]),
-        columns=1 if len(drawn) * (PANEL_HEIGHT + charts.height(min(most, top))) <= STACKED_HEIGHT else len(drawn),
+        key=palette.key([one.configuration for _, found in ranked for one in found[:TOP_OF_CHAPTER]]),
+        columns=1 if len(drawn) * panel_height <= STACKED_HEIGHT else len(drawn),
         apart=True,
     )
 

@@ -1,8 +1,9 @@
 """The chapters of the main page: CPU, network, storage, OLTP, key-value and cost."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
@@ -53,17 +54,40 @@ class Chapter:
     is_folded: bool = False
     """The table repeats what the figures show, with intervals and evidence: a reader who wants that unfolds it."""
 
+    is_half: bool = False
+    """It stands beside the chapter before or after it, where the window is wide."""
 
-def chapters(book: Book) -> list[Chapter]:
-    """The chapters of which the study has results."""
+    @property
+    def columns(self) -> int:
+        """Figures side by side, where the window is wide: all in one row, if there is room for their panels."""
+        panels = sum(figure.columns for figure in self.figures)
+        return panels if panels <= MAX_FIGURES else sum(figure.columns == 1 for figure in self.figures)
+
+
+def chapters(book: Book, on_cards: Collection[tuple[str, str]] = ()) -> list[Chapter]:
+    """The chapters of which the study has results.
+
+    Args:
+        book: of the page.
+        on_cards: (benchmark, metric) of which a card shows every bar: chapters do not draw them again.
+    """
     palette = palette_of(book.lookup)
     found = []
     for key, rows in _by_chapter(book.lookup).items():
         boards = [board for row in rows for board in boards_of(book.lookup, row)]
         if boards:
-            found.append(_chapter(book, key, rows, boards, palette))
+            found.append(_chapter(book, key, rows, boards, palette, on_cards))
     cost = _cost(book, palette)
-    return [*found, cost] if cost else found
+    return _beside([*found, cost] if cost else found)
+
+
+def _beside(found: Sequence[Chapter]) -> list[Chapter]:
+    """Two chapters that follow each other stand side by side if each is one small figure."""
+    halves: set[int] = set()
+    for place, pair in enumerate(pairwise(found)):
+        if place not in halves and all(one.columns == 1 and one.is_folded for one in pair):
+            halves |= {place, place + 1}
+    return [replace(one, is_half=place in halves) for place, one in enumerate(found)]
 
 
 def chapter_of(row: BenchmarkRow) -> str:
@@ -79,17 +103,24 @@ def _by_chapter(lookup: Lookup) -> dict[str, list[BenchmarkRow]]:
     return {key: rows for key, rows in found.items() if rows}
 
 
-def _chapter(book: Book, key: str, rows: Sequence[BenchmarkRow], boards: Sequence[Board], palette: Palette) -> Chapter:
+def _chapter(
+    book: Book,
+    key: str,
+    rows: Sequence[BenchmarkRow],
+    boards: Sequence[Board],
+    palette: Palette,
+    on_cards: Collection[tuple[str, str]],
+) -> Chapter:
     names = [row.benchmark for row in rows]
     first = boards[0]
     per_cpu = [one for one in boards if one.metric.per_cpu]
     second: Draw = lambda: (  # noqa: E731
-        chapter_figures.ranking(book, per_cpu, palette, per_cpu=True, top=chapter_figures.TOP_OF_CLOUD)
-        if key == "cpu"
-        else _course(book, rows, palette)
+        chapter_figures.ranking(book, per_cpu, palette, per_cpu=True) if key == "cpu" else _course(book, rows, palette)
     )
+    known = all((board.row.benchmark, board.metric.name) in on_cards for board in boards)
+    ranking: Draw = lambda: chapter_figures.ranking(book, boards, palette)  # noqa: E731
     wanted: list[Draw] = [
-        lambda: chapter_figures.ranking(book, boards, palette),
+        *(() if known else (ranking,)),
         second,
         lambda: chapter_figures.winners(book, first, palette),
         lambda: chapter_figures.contrasts(book, names),
@@ -99,7 +130,7 @@ def _chapter(book: Book, key: str, rows: Sequence[BenchmarkRow], boards: Sequenc
         anchor=f"chapter-{key}",
         title=TITLES[key],
         opening=_opening(book, boards),
-        figures=_drawn(wanted),
+        figures=_drawn(wanted) or _drawn([ranking]),
         table=chapter_table(book, boards, palette.called),
         is_folded=len(book.lookup.configurations) <= FEW,
         more=tuple(Link(row.benchmark, book.href(section_anchor(row.benchmark))) for row in rows),
@@ -153,7 +184,7 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
         else None,
         figures=_drawn(_cost_figures(book, board, palette)),
         table=cost_figures.table(book, board, palette),
-        is_folded=len(book.lookup.configurations) <= FEW,
+        is_folded=True,
         more=(Link("every price with its formula", book.href("costs")),),
     )
 

@@ -21,7 +21,9 @@ VERDICTS = {
     "unresolved": ("circle", "●", "unresolved"),
 }
 """Verdict -> its sign in Vega, the same in text, and its meaning."""
-SCATTER_HEIGHT = 400
+SCATTER_HEIGHT, LOW_SCATTER_HEIGHT = 400, 260
+FEW_POINTS = 4
+"""A chart of so few is low."""
 MANY_POINTS = 60
 HALO: dict[str, Any] = {"stroke": "var(--paper)", "strokeWidth": 4}
 _ABOVE: dict[str, Any] = {**theme.TITLE_ABOVE, "titleLimit": 0}
@@ -150,7 +152,8 @@ def scatter(
         base.mark_point(filled=True, size=46 if len(rows) > MANY_POINTS else 80, opacity=0.9).encode(y=y, shape=shape),
         *(_names(x, y, align, drawn) for align in ("left", "right") for drawn in (HALO, {}) if _any(front, align)),
     ]
-    return finished(alt.layer(*layers), SCATTER_HEIGHT, rows=rows, front=front)
+    tall = SCATTER_HEIGHT if len(rows) > FEW_POINTS else LOW_SCATTER_HEIGHT
+    return finished(alt.layer(*layers), tall, rows=rows, front=front)
 
 
 def _any(front: Rows, align: str) -> bool:

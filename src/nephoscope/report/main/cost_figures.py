@@ -10,7 +10,7 @@ from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.dollars import money_interval
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
 from nephoscope.report.main import charts
-from nephoscope.report.main.boards import TOP, Board
+from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure, KeyEntry, Table
 from nephoscope.report.sections import costs
@@ -23,7 +23,7 @@ MAX_TRANSFERS = 8
 def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     """What one unit of the main metric costs a month, cheapest first."""
     every = sorted(board.prices(book.lookup), key=lambda row: (row.usd_per_unit, row.configuration))
-    found = every[:TOP]
+    found = every[:TOP_OF_CHAPTER]
     sold = book.lookup.sold(board.metric.unit)
     rows: list[dict[str, Any]] = [
         {
@@ -40,7 +40,7 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
         for row in found
     ]
     names = [row.configuration for row in found]
-    cut = f"The cheapest {TOP} of {len(every)}; " if len(every) > TOP else ""
+    cut = f"The cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
     axis = f"$ a month per {sold.text}, lower is better"
     spoken = "; ".join(f"{row['configuration']} {row['median_text']}" for row in rows[:6])
     return book.figure(
@@ -71,10 +71,11 @@ def months(book: Book, palette: Palette) -> Figure | None:
     every = sorted((row for row in priced if row.storage_share), key=lambda row: row.storage_share or 0, reverse=True)
     if not every:
         return None
-    found = every[:TOP]
+    found = every[:TOP_OF_CHAPTER]
     names = [palette.called[row.configuration] for row in found]
     rows = [part for row, name in zip(found, names, strict=True) for part in _parts(row, name)]
-    cut = f"The {TOP} of {len(every)} with the largest share of volumes" if len(every) > TOP else "Largest share first"
+    few = len(every) <= TOP_OF_CHAPTER
+    cut = "Largest share first" if few else f"The {TOP_OF_CHAPTER} of {len(every)} with the largest share of volumes"
     return book.figure(
         "Share of volumes in a month's cost",
         f"{cut}; {basis} prices.",

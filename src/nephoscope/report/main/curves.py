@@ -227,6 +227,7 @@ def _figure(
             for name, spoken, (rows, limits, titles, log) in drawn
         ],
         key=[*_key(names, palette), *hollow],
+        columns=len(drawn),
     )
 
 

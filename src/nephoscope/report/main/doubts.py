@@ -11,6 +11,8 @@ from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
 
 MAX_DOUBTS = 10
+MANY_PERCENT = 200.0
+"""From here on people say 'times'."""
 MAX_WORDS = 45
 """A longer sentence of the analysis is not repeated here."""
 
@@ -242,8 +244,9 @@ def _colocated(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001 
 
 
 def _transfer(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
-    most = people.percent(max(row.numbers["most"] for row in rows))
-    return f"Monthly costs leave out transfer between machines. Under load all month it would add up to {most}."
+    most = max(row.numbers["most"] for row in rows)
+    added = people.percent(most) if most < MANY_PERCENT else f"{most / 100:,.0f} times as much"
+    return f"Monthly costs leave out transfer between machines. Under load all month it would add up to {added}."
 
 
 def _caps(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`

@@ -10,6 +10,7 @@ from nephoscope.report.main.answers import MACHINES_ALONE, Answer, Question, Sta
 from nephoscope.report.main.bars import MAX_BARS, Bar, bars
 from nephoscope.report.main.boards import SUBJECTS
 from nephoscope.report.main.cost_lines import cost_lines
+from nephoscope.report.main.palette import palette_of
 from nephoscope.report.parts import Book
 from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import metric_title
@@ -24,6 +25,7 @@ class Card:
 
     question: str
     benchmark: str
+    metric: str
     href: str
     state: State
     answer: str
@@ -50,6 +52,11 @@ class Verdict:
     about_intervals: str
     scope: str
 
+    @property
+    def drawn(self) -> set[tuple[str, str]]:
+        """(benchmark, metric) of each card that has a bar for every configuration."""
+        return {(card.benchmark, card.metric) for card in self.shown if card.bars and not card.more}
+
 
 def verdict(book: Book) -> Verdict:
     """A card for each headline metric with values; of each kind of benchmark in turn, databases first."""
@@ -74,12 +81,13 @@ def _card(question: Question, answer: Answer) -> Card:
     scale = book.lookup.brief_scale(benchmark.benchmark, metric)
     first = [row for row in question.rows if row.configuration in answer.winners]
     ordered = first[:MAX_BARS] + [row for row in question.rows if row.configuration not in answer.winners]
-    drawn = bars(book.lookup, ordered, scale, dict(question.names))
+    drawn = bars(book.lookup, palette_of(book.lookup), ordered, scale)
     trials = [trial for row in ordered for trial in row.trials]
     found = book.evidence.cite(trials, f"verdict on {metric.title} in {benchmark.benchmark}")
     return Card(
         question=metric_title(metric),
         benchmark=benchmark.benchmark,
+        metric=metric.name,
         href=book.href(section_anchor(benchmark.benchmark)),
         state=answer.state,
         answer=answer.answer,

@@ -13,8 +13,13 @@
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   };
-  const specificationOf = async (script) =>
-    JSON.parse(script.type === "application/json" ? script.textContent : await unpacked(script.textContent));
+  const textOf = async (script) => (script.type === "application/json" ? script.textContent : await unpacked(script.textContent));
+  const specificationOf = async (script) => JSON.parse(await textOf(script));
+
+  // By the id of its box: unpacked before anything needs it, as printing cannot wait.
+  const specifications = new Map();
+  const unpackSpecifications = () =>
+    Promise.all([...document.querySelectorAll("script[data-for]")].map(async (script) => specifications.set(script.dataset.for, await textOf(script))));
 
   const unpackRows = async () => {
     for (const tbody of document.querySelectorAll("tbody[data-rows]"))
@@ -29,16 +34,17 @@
 
   // It takes a browser long to run the library, so it waits until the page can be used.
   const idle = () => new Promise((resume) => (window.requestIdleCallback ?? setTimeout)(resume, { timeout: 300 }));
+  const runLibrary = () => {
+    if (window.vegaEmbed) return;
+    const script = document.createElement("script");
+    script.textContent = document.getElementById("library").textContent;
+    document.head.append(script);
+  };
   let library;
-  window.chartLibrary = () =>
-    (library ??= idle().then(() => {
-      const script = document.createElement("script");
-      script.textContent = document.getElementById("library").textContent;
-      document.head.append(script);
-    }));
+  const chartLibrary = () => (library ??= idle().then(runLibrary));
 
   const draw = async (box) => {
-    const specification = await specificationOf(document.querySelector(`script[data-for="${box.id}"]`));
+    const specification = JSON.parse(specifications.get(box.id));
     const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: sized(box.clientWidth), tooltip: { theme: "custom" } };
     const { view } = await window.vegaEmbed(box, specification, options);
     view.addEventListener("click", (_, item) => {
@@ -65,19 +71,19 @@
   const seen = new IntersectionObserver(async (entries) => {
     const boxes = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
     for (const box of boxes) seen.unobserve(box);
-    if (boxes.length) await window.chartLibrary();
+    if (boxes.length) await chartLibrary();
     for (const box of boxes) await drawn(box);
   }, { rootMargin: "200px" });
-  for (const box of document.querySelectorAll(".drawing:not(:empty)")) seen.observe(box);
+  const observeAll = () => {
+    for (const box of document.querySelectorAll(".drawing:not(:empty)")) seen.observe(box);
+  };
+  const waiting = () => [...document.querySelectorAll(".drawing:empty")].filter((box) => !box.closest(".order-fold:not([open])"));
 
   // The nearest first: a reader may have jumped meanwhile.
   const drawAll = async () => {
-    const waiting = new Set([...document.querySelectorAll(".drawing:empty")].filter((box) => !box.closest(".order-fold:not([open])")));
-    if (waiting.size) await window.chartLibrary();
-    while (waiting.size) {
-      const box = [...waiting].reduce((near, other) => (distance(other) < distance(near) ? other : near));
-      waiting.delete(box);
-      await drawn(box);
+    if (waiting().length) await chartLibrary();
+    for (let boxes = waiting(); boxes.length; boxes = waiting()) {
+      await drawn(boxes.reduce((near, other) => (distance(other) < distance(near) ? other : near)));
       await idle();
     }
     root.dataset.charts = "drawn";
@@ -85,7 +91,7 @@
   // A chart without a width cannot be drawn, so folded ones wait.
   for (const fold of document.querySelectorAll(".order-fold"))
     fold.addEventListener("toggle", async () => {
-      await window.chartLibrary();
+      await chartLibrary();
       for (const box of fold.querySelectorAll(".drawing:empty")) await drawn(box);
     }, { once: true });
 
@@ -160,6 +166,10 @@
   addEventListener("hashchange", open);
   addEventListener("beforeprint", () => {
     for (const fold of document.querySelectorAll("main details")) if (!fold.closest("figure") && !fold.matches(".order-fold")) fold.open = true;
+    // Nothing that is drawn waits for a timer or a file, so charts are complete before the browser makes its pages.
+    const boxes = root.dataset.charts ? waiting() : [];
+    if (boxes.length) runLibrary();
+    for (const box of boxes) drawn(box);
   });
 
   const names = { "": "Auto", light: "Light", dark: "Dark" };
@@ -186,5 +196,10 @@
   label();
 
   if (matchMedia("(max-width: 1179px)").matches) document.querySelector(".contents-fold").open = false;
-  unpackRows().then(drawAll).then(open);
+  unpackSpecifications()
+    .then(() => (root.dataset.charts = "unpacked"))
+    .then(observeAll)
+    .then(unpackRows)
+    .then(drawAll)
+    .then(open);
 })();

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import RawOutput
 from nephoscope.benchmarks.database.max_warehouses import RULES, MaxWarehouses, MaxWarehousesParameters, read_search
+from nephoscope.benchmarks.database.tpcc import Tpcc, TpccParameters
 from nephoscope.benchmarks.load.benchmark import CALIBRATION
 from nephoscope.benchmarks.search.levels import Outcome, Purpose
 from nephoscope.benchmarks.search.trail import CONDITIONS
@@ -86,6 +87,10 @@ def test_each_level_drives_so_many_of_the_warehouses_loaded_once(found: Found) -
     assert {(workload["warehouses"], workload["wait"]) for workload in workloads} == {(LOADED, "spec")}
     assert levels[0] == LOADED // 8
     assert {spec.get("action") for _, spec in load.specs} == {"run"}
+
+
+def test_a_plan_counts_the_loading_of_all_warehouses() -> None:
+    assert MaxWarehouses().fixture_bytes(PARAMETERS) == LOADED * Tpcc().fixture_bytes(TpccParameters(warehouses=1))
 
 
 def test_the_curve_is_kept(found: Found) -> None:
