@@ -112,8 +112,8 @@ def _dominates(total: BillRow) -> str:
 
 def _loads(loads: Loads) -> str:
     said = (
-        f"{counted(loads.trials, 'trial')} need data, which {counted(loads.loads, 'trial')} must load; each trial's own "
-        f"copy takes {_spent(loads.restoring)} in all"
+        f"{counted(loads.trials, 'trial')} need data, which {counted(loads.loads, 'trial')} must load; the copy for "
+        f"each trial takes {_spent(loads.restoring)} in all"
     )
     if loads.saved.time_s:
         said += f"; that the others copy a backup saves {_spent(loads.saved)}"
