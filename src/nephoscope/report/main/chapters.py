@@ -53,9 +53,8 @@ class Chapter:
     """Where the rest is."""
     is_folded: bool = False
     """The table repeats what the figures show, with intervals and evidence: a reader who wants that unfolds it."""
-
     is_half: bool = False
-    """It stands beside the chapter before or after it, where the window is wide."""
+    """It shares a row with the chapter before or after it, where the window is wide."""
 
     @property
     def columns(self) -> int:
