@@ -158,6 +158,10 @@ def test_machines_that_differ_in_memory_alone_share_a_panel() -> None:
     (steps,) = all_steps(of.lookup)
     found = rows(over_memory(of, steps), "Google Cloud, simulated n2, 8 vCPUs, pd-ssd")
     assert [one["series"].partition(" GiB")[0] for one in found[::5]] == ["1", "2", "4", "8"]
+
+
+def test_the_spread_of_replicates_is_drawn_over_memory() -> None:
+    of = book(editions.cr2020())
     (results,) = of_databases(of.lookup)
     spread = {one["configuration"]: one["cv"] for one in rows(consistency(of, results))}
     assert spread == {one.configuration: one.cv_percent for one in results.plain}
