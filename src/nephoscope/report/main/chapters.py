@@ -55,7 +55,7 @@ class Chapter:
     """The table repeats what the figures show, with intervals and evidence: a reader who wants that unfolds it."""
 
     is_half: bool = False
-    """It stands beside the chapter before or after it, where the window is wide."""
+    """It is side by side with the chapter before or after it, where the window is wide."""
 
     @property
     def columns(self) -> int:
