@@ -9,7 +9,7 @@ from nephoscope.app.bill import WIDTH, bill_lines, quota_lines, stop_lines
 from nephoscope.app.stages.planning import bill, load, plan, quotas
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.plan.before import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S, HasDataSet
-from nephoscope.plan.bill import LATER_SHARE, Bill
+from nephoscope.plan.bill import Bill
 from nephoscope.plan.quotas import RegionNeeds
 from nephoscope.study.model import Study
 

@@ -201,10 +201,6 @@ class HighestLoad(Benchmark):
         between_s = parameters.ramp_s + parameters.settle_s + _START_S
         return float(points + (_USUAL_SHORT + _USUAL_LONG) * between_s)
 
-    def fixture_bytes(self, parameters: HighestLoadParameters) -> int:
-        """Of the data set, which is loaded once."""
-        return parameters.workload.fixture_bytes(parameters.closed())
-
     @override
     def connections(self, site: Site, parameters: HighestLoadParameters) -> int:
         return parameters.workload.connections(site, parameters.closed())

@@ -175,10 +175,6 @@ class MaxWarehouses(Benchmark):
         points = _USUAL_SHORT * parameters.point_s + _USUAL_LONG * parameters.confirmation_s
         return float(points + (_USUAL_SHORT + _USUAL_LONG) * (parameters.ramp_s + parameters.settle_s))
 
-    def fixture_bytes(self, parameters: MaxWarehousesParameters) -> int:
-        """Of all warehouses, which are loaded once."""
-        return self._tpcc.fixture_bytes(parameters.most)
-
     @override
     def connections(self, site: Site, parameters: MaxWarehousesParameters) -> int:
         return self._tpcc.connections(site, parameters.most)

@@ -198,7 +198,7 @@ class CloudProvider(Provider):
     async def why_lost(self, request: ClusterRequest) -> NephoscopeError | None:
         """See `KnowsLosses`. A preemptible machine that its cloud has already deleted was taken back."""
         order = order_of(request, self._owner, "")
-        found = await self._cloud.machines(order.key, order.region)
+        found = await self._cloud.machines(order.key, order.regions)
         living = {machine.name for machine in found if machine.life is not Life.ENDED}
         missing = [name for name in order.names if name not in living]
         said = next((one.why for one in found if one.name in missing and one.why is not None), None)
