@@ -55,7 +55,7 @@ def far_request(request_to: Callable[..., ClusterRequest], trial: str = "abc", a
     """The cluster that a cloud's request asks for, with databases in three zones and the load in another region."""
     near = request_to(trial, attempt).configuration
     other, zones, far = _FAR[near.provider]
-    database = {**near.database_machine.model_dump(), "count": 3, "zones": zones}
+    database = {"type": near.database_machine.type, "count": 3, "zones": zones}
     load = {"type": near.database_machine.type, "region": other, "zones": [far], "image": "ami-west"}
     if near.provider != "aws":
         del load["image"]

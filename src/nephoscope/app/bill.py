@@ -111,9 +111,12 @@ def _dominates(total: BillRow) -> str:
 
 
 def _loads(loads: Loads) -> str:
-    said = f"{counted(loads.trials, 'trial')} need data, which {counted(loads.loads, 'trial')} must load"
+    said = (
+        f"{counted(loads.trials, 'trial')} need data, which {counted(loads.loads, 'trial')} must load; the copy for "
+        f"each trial takes {_spent(loads.restoring)} in all"
+    )
     if loads.saved.time_s:
-        said += f"; that the others restore a backup saves {_spent(loads.saved)}"
+        said += f"; that the others copy a backup saves {_spent(loads.saved)}"
     if loads.avoidable.time_s:
         where = ", ".join(loads.avoidable_at)
         said += f"; with `database.fixtures` on {where}, too, {_spent(loads.avoidable)} less"

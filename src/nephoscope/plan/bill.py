@@ -60,6 +60,8 @@ class Loads:
     trials: int
     """That need a data set."""
     loads: int
+    restoring: Spend
+    """Of each trial's own copy, from a backup or from what was loaded just before."""
     saved: Spend
     """By backups and kept clusters, compared with a load in each trial."""
     avoidable: Spend
@@ -169,6 +171,7 @@ def _loads(rows: Sequence[_Priced]) -> Loads | None:
     return Loads(
         trials=len(with_data),
         loads=sum(row.before.load_s > 0 for row in with_data),
+        restoring=_sum((row.before.restore_s, row.usd_per_s) for row in with_data),
         saved=_sum((row.before.restore_s * slower, row.usd_per_s) for row in with_data if not row.before.load_s),
         avoidable=_sum((row.before.reload_s, row.usd_per_s) for row in avoidable),
         avoidable_at=sorted({str(row.planned.intent.configuration["provider"]) for row in avoidable}),

@@ -197,8 +197,9 @@ def test_machines_of_several_zones_take_turns_and_keep_their_names() -> None:
 def test_two_regions_let_in_each_other_s_network_and_nothing_else() -> None:
     asked = order(**FAR)
     assert [addresses(asked, region) for region in asked.regions] == ["10.0.0.0/16", "10.1.0.0/16"]
-    _, _, far = ingress_call(asked, "sg-1", ["10.1.0.0/16"]).arguments["IpPermissions"]
+    _, _, far, too_large = ingress_call(asked, "sg-1", ["10.1.0.0/16"]).arguments["IpPermissions"]
     assert [one["CidrIp"] for one in far["IpRanges"]] == ["10.1.0.0/16"]
+    assert (too_large["IpProtocol"], too_large["FromPort"], too_large["ToPort"]) == ("icmp", 3, 4)
     subnets = [call.arguments["CidrBlock"] for call in subnet_calls(asked, "us-east-1", "vpc-1").values()]
     assert subnets == ["10.0.0.0/20", "10.0.16.0/20", "10.0.32.0/20"]
 

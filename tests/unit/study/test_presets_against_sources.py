@@ -86,3 +86,34 @@ def test_the_overview_has_the_workers_and_concurrencies_of_its_tables() -> None:
     asked = {one.label: one.parameters for one in study.benchmarks}
     assert (asked["oltp-insert"]["connections"], asked["point-select"]["connections"]) == (480, 216)
     assert asked["tpcc-140000"]["warehouses"] == 140_000
+
+
+CHAPTERS = {
+    "cloud-report-2018": {"most-tpmc": 6, "stress-ng": 3, "throughput": 2, "ping": 2, "sysbench-fileio": 4},
+    "cloud-report-2020": {
+        "most-tpmc": 10,
+        "most-tpmc-of-1500": 1,  # the machines of FIG 3
+        "stress-ng": 26,
+        "throughput": 26,
+        "ping": 26,
+        "sysbench-fileio": 37,
+    },
+    "cloud-report-2022": {
+        **{f"tpcc-{step}": 115 for step in (50, 75, 100, 125, 150)},
+        "tpcc-1200": 57,
+        "coremark": 60,
+        "request-response": 120,
+        "multi-stream": 120,
+        "fio": 115,
+    },
+    "small-against-large": {"tpcc-1200": 12},
+    "crdb-overview": {"kv95": 5, "oltp-insert": 1, "point-select": 1, "tpcc-140000": 1},
+}
+"""Configurations of each benchmark, by tables and text of the sources; for networks also 60 pairs of regions."""
+
+
+@pytest.mark.parametrize("preset", sorted(CHAPTERS))
+def test_each_chapter_measures_the_machines_of_its_tables(preset: str) -> None:
+    study = read_study(ROOT / "studies" / f"{preset}.toml")
+    found = {one.label: len(one.configurations or study.configurations) for one in study.benchmarks}
+    assert found == CHAPTERS[preset]

@@ -25,6 +25,16 @@ _COUNT = f"{PREFIX}count"
 """Tag of a machine: how many its role has."""
 _TURN = f"{PREFIX}turn"
 """Tag of a machine of a role in several zones: '2 of 3', it is in the second of the three that take turns."""
+_TOO_LARGE: Mapping[str, Any] = MappingProxyType(
+    {
+        "IpProtocol": "icmp",
+        "FromPort": 3,
+        "ToPort": 4,
+        "IpRanges": [{"CidrIp": "0.0.0.0/0", "Description": "a packet is too large for its path"}],
+    }
+)
+"""Destination unreachable, fragmentation needed: regions pass smaller packets to each other than machines of one zone
+do, and routers say so from addresses of their own (EC2's guide, "Path MTU Discovery")."""
 _DEVICES = tuple(f"/dev/sd{letter}" for letter in "fghijklmnop")
 _OF_IOPS, _OF_THROUGHPUT = frozenset({"gp3", "io1", "io2"}), frozenset({"gp3"})
 _LIVES: Mapping[str, Life] = MappingProxyType({"pending": Life.STARTING, "running": Life.RUNNING})
@@ -100,6 +110,8 @@ def ingress_call(order: ClusterOrder, group_id: str, others: Sequence[str] = ())
     for cidr in others:
         far = {"CidrIp": cidr, "Description": "the cluster in another region"}
         rules.append({"IpProtocol": "-1", "IpRanges": [far]})
+    if others:
+        rules.append(dict(_TOO_LARGE))
     return Call("authorize_security_group_ingress", {"GroupId": group_id, "IpPermissions": rules})
 
 
