@@ -6,9 +6,10 @@ lies in no such tree is placed as any other: by the folders above it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from nephoscope.checks.verdicts import invalid, valid
@@ -20,6 +21,8 @@ from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Facts, Verdict
 from nephoscope.parsers.lscpu import Lscpu, parse_lscpu
 from nephoscope.parsers.text import clean
+from nephoscope.study.machine_names import machine_name
+from nephoscope.study.model import Volume
 
 _PARSERS = (parse_fio_file, parse_coremark_file, parse_netperf_file, parse_cockroach_workload)
 _PROVIDERS = {"aws": "aws", "azure": "azure", "gce": "gcp", "gcp": "gcp"}
@@ -32,6 +35,22 @@ _WAREHOUSES = re.compile(r"tpcc-results-(\d+)")
 _PER_VCPU = (50, 75, 100, 125, 150)
 """Active warehouses for each vCPU of one machine, as the edition of 2022 required."""
 _SIZE = re.compile(r"-(\d*x?large|metal|nano|micro|small|medium)$")
+_PRICED_IN = {"aws": "us-east-1", "gcp": "us-east4", "azure": "eastus"}
+"""The report's prices are those of Northern Virginia, wherever it measured."""
+_SMALL_VCPUS = 8
+_DATABASE_MACHINES = 3
+"""Of each cluster, beside its load machine."""
+_ORDERED: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]] = MappingProxyType(
+    {
+        "gp3": (("gp3",), (8_000, 16_000)),
+        "io2": (("io2",), (16_000,)),
+        "pd-ssd": (("pd-ssd",), (0,)),
+        "premium-disk": (("Premium SSD P30 LRS", "Premium SSD P50 LRS"), (0,)),
+        "ultra-disk": (("Ultra Disk",), (16_000,)),
+    }
+)
+"""Storage in a path -> kind and IOPS ordered for small and large machines (cloudDetails of 2022). It does not say how
+many IOPS pd-extreme had, so that has no price."""
 _NODE = re.compile(r"^[ \t]*(?:\d+:[ \t]*)?(?=Architecture:)", re.MULTILINE)
 """Where lscpu of one machine begins; roachprod writes the number of the machine before it."""
 
@@ -80,8 +99,28 @@ def _machine(file: Path) -> ImportedMachine | None:
             storage, written = parts[index - 1], parts[index + 1]
             machine_type = _SIZE.sub(r".\1", written) if provider == "aws" else written
             name = safe_name(f"{provider}-{machine_type}-{storage}")
-            return ImportedMachine(name=name, provider=provider, machine_type=machine_type)
+            volumes = _volumes(storage, machine_name(provider, machine_type).vcpus)
+            return ImportedMachine(
+                name=name,
+                provider=provider,
+                machine_type=machine_type,
+                priced_in=_PRICED_IN[provider] if volumes is not None else None,
+                volumes=volumes or [],
+                count=_DATABASE_MACHINES,
+            )
     return None
+
+
+def _volumes(storage: str, vcpus: int | None) -> list[Volume] | None:
+    """As the repository orders them: 1,000 GB for machines of 8 vCPU, 2,500 for larger ones. None: it does not say."""
+    kind = storage.removeprefix("ebs-")
+    if kind == "local-ssd":
+        return []
+    if vcpus is None or kind not in _ORDERED:
+        return None
+    small = vcpus <= _SMALL_VCPUS
+    sold, iops = _ORDERED[kind]
+    return [Volume(kind=sold[0 if small else -1], size=1000 if small else 2500, iops=iops[0 if small else -1])]
 
 
 def _info_beside(file: Path) -> Path | None:
@@ -150,6 +189,7 @@ CLOUD_REPORT_TREE = FileFormat(
     parse=parse_any_of_a_tree,
     unknown=(
         "which of several runs of a tool the report used; all files are imported",
+        "prices are those of Northern Virginia, for three machines with the volumes of the repository of 2022",
         "for other files (scripts, logs of the driver), only that they exist",
         "cpu_info.txt was written after the run in its folder, or before all runs of its cluster",
         *COCKROACH.unknown,

@@ -109,7 +109,8 @@ def _keys(machine: ImportedMachine) -> dict[str, object]:
         keys["database_machine"] = inner
     if machine.priced_in and machine.machine_type:
         sold_as = {"provider": machine.provider, "region": machine.priced_in, "type": machine.machine_type}
-        keys["priced_as"] = sold_as
+        volumes = [volume.model_dump(exclude_defaults=True) for volume in machine.volumes]
+        keys["priced_as"] = {**sold_as, **({"volumes": volumes} if volumes else {})}
     return keys
 
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Facts, ImportedBenchmark, Measurement, Verdict, VerdictKind
+from nephoscope.study.model import Volume
 
 WHOLE = "imported-output"
 """Check of every imported trial: its output was read completely."""
@@ -20,6 +21,7 @@ class ImportedMachine(Frozen):
     provider: str = Field(description="'aws', 'azure', 'gcp', or 'other'")
     machine_type: str | None
     priced_in: str | None = Field(default=None, description="region of its price; where it ran may not be known")
+    volumes: list[Volume] = Field(default=[], description="volumes of each machine, as priced")
     count: int = Field(default=1, description="number of machines of this type that were measured together")
     database: str | None = Field(default=None, description="system under test, if there is one; for people")
 

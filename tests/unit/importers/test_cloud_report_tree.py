@@ -66,6 +66,16 @@ def test_cloud_storage_and_type_are_in_the_path(
     assert {one.machine.machine_type for one in found.values()} == {machine_type}
 
 
+def test_type_and_storage_of_the_path_have_prices(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path / "out")
+    imports.import_results("cloud-report", tree(tmp_path / "in", cpu_info=cluster(LSCPU, LSCPU)), folder)
+    costs = {row.basis: row for row in evaluation.analyze(folder).costs}
+    monthly = 730 * 0.384 + 1000 * 0.08 + 5000 * 0.005
+    assert costs["on-demand"].machine_month_usd == pytest.approx(monthly)
+    assert costs["on-demand"].month_usd == pytest.approx(3 * monthly)
+    assert costs["on-demand"].region == "us-east-1"
+
+
 def test_cpu_info_is_read_as_facts_and_kept(tmp_path: Path) -> None:
     found = read(tree(tmp_path, cpu_info=cluster(LSCPU, LSCPU, LSCPU, LSCPU)))
     assert len(found) == 4, "cpu_info and marks are no outputs of their own"

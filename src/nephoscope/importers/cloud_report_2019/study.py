@@ -24,10 +24,13 @@ from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of
 from nephoscope.importers.cloud_report_2019.measured import ImportedMeasurement
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, machine, safe_name
 from nephoscope.model.records import ImportedBenchmark, Measurement, Metric, Verdict
+from nephoscope.study.model import Volume
 
 FORMAT = "cloud-report-2019"
 PRICED_IN = {"aws": "us-east-1", "gcp": "us-east4", "azure": "eastus"}
 """Where the price book knows the types; the logs name no region."""
+_EBS = Volume(kind="io1", size=500, iops=20_000)
+"""Of labels that end so: 20,000 IOPS as the repository's deployment steps order; no size is published."""
 _HEADLINES = {
     "bogo_ops_per_s",
     "round_trip_mean",
@@ -81,7 +84,11 @@ def study_of(tree: Path) -> tuple[ImportRecord, ImportedStudy]:
         "nephoscope measured none of it. Configurations are labels of folders: what the runs claim to be.",
         source=SOURCE,
         licence=LICENCE,
-        unknown=[*NOT_KNOWN, "region and zone; prices are those of us-east-1 (AWS) and us-east4 (Google)"],
+        unknown=[
+            *NOT_KNOWN,
+            "region and zone; prices are those of us-east-1 (AWS) and us-east4 (Google)",
+            "volumes; those of labels that end in -ebs are priced as io1 of 500 GB with 20,000 IOPS, others not at all",
+        ],
         benchmarks=_benchmarks(trials, [one for _, measured in runs for one in measured]),
         checks=dict(LOG_CHECKS),
         trials=trials,
@@ -94,7 +101,8 @@ def _machine(run: ImportedRun) -> ImportedMachine:
     known = machine_type_of(label.provider, label.machine_type)
     provider = provider_of(label.provider)
     named = machine(provider, label.machine_type, PRICED_IN.get(provider))
-    return named.model_copy(update={"machine_type": known.name if known else label.machine_type})
+    volumes = [_EBS] if provider == "aws" and label.machine_type.casefold().endswith("-ebs") else []
+    return named.model_copy(update={"machine_type": known.name if known else label.machine_type, "volumes": volumes})
 
 
 def _trials(tree: Path, run: ImportedRun, measured: Sequence[ImportedMeasurement]) -> Iterator[ImportedTrial]:
