@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from nephoscope.model.units import MIB
+from nephoscope.model.units import GIB, MIB
 from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.disks import left_raw, volumes_of
 from nephoscope.study.model import Configuration
 
 _EMULATED = "emulated"
@@ -20,6 +21,8 @@ LOAD_BYTES_PER_S = 60 * MIB
 """Loading rate of a cluster with three copies and its indexes."""
 RESTORE_BYTES_PER_S = 200 * MIB
 """Restore rate of a cluster, from a copy on its own disks or in a bucket in its region."""
+FILL_MIB_PER_S = 200.0
+"""Of a volume whose study gives no throughput."""
 KEEPS_BACKUPS = frozenset({"cockroachdb"})
 """Databases for which a study may set `fixtures`."""
 
@@ -121,6 +124,17 @@ class Before:
                 'set `database.fixtures` to a bucket, or use `placement = "per-configuration"`'
             )
         return found
+
+
+def fill_s(configuration: Configuration, share: float) -> float:
+    """Estimated seconds to write so much of a raw volume once, before it is measured.
+
+    The size of a local SSD is not known before, so nothing is counted for one.
+    """
+    first = next(volumes_of(left_raw(configuration).database_machine, raw=True), None)
+    if first is None:
+        return 0.0
+    return share * first.size * GIB / ((first.throughput or FILL_MIB_PER_S) * MIB)
 
 
 def _make_s(configuration: Configuration) -> float:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from nephoscope.benchmarks.base import Needs
+from nephoscope.benchmarks.base import VOLUME, Needs
 from nephoscope.benchmarks.presets import scale_words
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
@@ -17,7 +17,7 @@ from nephoscope.model.records import BenchmarkUse, Disturbance, Metric, Plan, Pl
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.advice import warnings_for
-from nephoscope.plan.before import Before, HasDataSet
+from nephoscope.plan.before import Before, HasDataSet, fill_s
 from nephoscope.plan.order import Cell, shuffled
 from nephoscope.prices.quote import Quote, quote
 from nephoscope.study.disturbance import disturbance_of
@@ -102,6 +102,7 @@ def expand(
             entry, place = entries[label], ((block - 1) * len(fitting) + position, position)
             intent = _intent(study, subjects[name], entry, block, place, simulated=simulated)
             duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes).total_s
+            duration_s += fill_s(configurations[name], entry.filled_share) if entry.filled_share else 0.0
             per_hour_usd = quotes[name].price_usd
             cost_usd = None if per_hour_usd is None else per_hour_usd * (duration_s / SECONDS_PER_HOUR)
             trials.append(PlannedTrial(intent=intent, expected_duration_s=duration_s, price_usd=cost_usd))
@@ -238,6 +239,8 @@ class _Resolved:
     """Names of configurations; empty: all with enough machines."""
     fixture_bytes: int
     """Size of its data set; 0: it has none."""
+    filled_share: float
+    """Of a raw volume that it fills first; 0: it measures none."""
 
 
 _SCALE = "scale"
@@ -281,13 +284,15 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
         raise InputError(f"parameters of benchmark {entry.label!r} are not valid: {error}") from error
     plain = parameters.model_dump(mode="json", by_alias=True)
     use = BenchmarkUse(name=entry.label, uses=entry.uses, version=benchmark.version, parameters=plain)
+    needs = benchmark.needs(parameters)
     return _Resolved(
         use=use,
         canonical=_canonical(use.model_dump(mode="json")),
         duration_s=benchmark.expected_duration_s(parameters),
-        machines=benchmark.needs(parameters).machines,
+        machines=needs.machines,
         run_on=frozenset(entry.configurations),
         fixture_bytes=benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0,
+        filled_share=float(plain.get(_SCALE, 1)) if needs.raw_device == VOLUME else 0.0,
     )
 
 

@@ -83,7 +83,7 @@ def _equal_machines(data: Mapping[str, Any]) -> Iterator[Problem]:
         text = 'needs new machines for each trial; remove it, or use `placement = "fresh"`'
         yield Problem(("equal_machines",), text)
     for _, configuration in _tables(data, "configurations"):
-        provider = configuration.get("provider", "local")
+        provider = str(configuration.get("provider", "local"))
         if provider in _OWN:
             yield Problem(
                 ("equal_machines",),

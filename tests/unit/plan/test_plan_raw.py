@@ -105,6 +105,19 @@ def test_keys_that_contradict_each_other_are_refused_with_their_line(disks: list
         planned(FIO, *disks, more=more)
 
 
+def test_filling_the_volume_is_part_of_the_hours_so_that_no_machine_ends_itself_meanwhile() -> None:
+    def hours(volume: str, benchmark: str = FIO) -> float:
+        text = f'name = "s"\nreplicates = 1\n[[configurations]]\nname = "a"\nprovider = "aws"\n{CLOUD["aws"]}\n'
+        text += f'database_machine = {{ type = "x.large", volumes = [{volume}] }}\n[[benchmarks]]\n{benchmark}\n'
+        return planning.plan(planning.load(text, "s.toml")).expected_duration_s / 3600
+
+    small, large = '{ kind = "gp3", size = 1 }', '{ kind = "gp3", size = 2500 }'
+    assert hours(large) - hours(small) == pytest.approx(2499 * 1024 / 200 / 3600)
+    fast = hours('{ kind = "gp3", size = 2500, throughput = 1000 }') - hours('{ kind = "gp3", size = 1 }')
+    assert fast == pytest.approx((2500 * 1024 / 1000 - 1024 / 200) / 3600)
+    assert hours(large, 'uses = "fio"') == hours(small.replace("1 }", "9 }"), 'uses = "fio"')
+
+
 def test_only_a_cloud_creates_raw_volumes() -> None:
     with pytest.raises(InputError, match="only on clouds does nephoscope create a raw volume; hint: name the device"):
         planning.plan(
