@@ -48,6 +48,10 @@ class PriceBook:
         self._by_item: dict[tuple[str, str, str], list[Price]] = defaultdict(list)
         for row in self.rows:
             self._by_item[row.provider, row.region, row.item].append(row)
+        self._regions: dict[tuple[str, str], set[str]] = defaultdict(set)
+        """(provider, item) -> where it has a price."""
+        for provider, region, item in self._by_item:
+            self._regions[provider, item].add(region)
 
     def over(self, base: "PriceBook") -> "PriceBook":
         """This book, and of another one the rows of what this one has no price of."""
@@ -145,7 +149,7 @@ class PriceBook:
 
         Each of its rows names its region: whoever uses one must say so.
         """
-        regions = sorted({row.region for row in self.rows if row.provider == provider and row.item == item} - {region})
+        regions = sorted(self._regions.get((provider, item), set()) - {region})
         found = [self.price_at(on, provider, one, item, basis, unit=unit, terms=terms) for one in regions]
         priced = [pick for pick in found if pick.prices]
         if not priced:
