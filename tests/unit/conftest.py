@@ -1,0 +1,22 @@
+"""Unit tests write below memory: what is stored is synced to disk many times a trial, and no test has to wait for that."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_MEMORY = Path("/dev/shm")  # noqa: S108: a file system in memory, where there is one
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory; on disk where memory cannot hold files."""
+    if not os.access(_MEMORY, os.W_OK):
+        yield tmp_path
+        return
+    folder = Path(tempfile.mkdtemp(prefix="nephoscope-test-", dir=_MEMORY))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
