@@ -370,7 +370,7 @@ def test_a_plan_says_its_size_first_and_every_trial_where_asked(study: Path) -> 
     first, second, third, *_ = said.stdout.splitlines()
     assert first == "24 trials: 2 configurations × 2 benchmarks × 6 replicates"
     assert second.startswith("about 4 min 00 s, one trial after another; not priced (small, large: ")
-    assert third == "machines at once: 1 (times --max-clusters)"
+    assert third == "machines per cluster: 1; --max-clusters sets how many clusters at once"
     rows = nephoscope("plan", study, "--rows").stdout.splitlines()
     trials = json.loads(nephoscope("plan", study, "--json").stdout)["trials"]
     assert rows[0].split() == ["#", "block", "configuration", "benchmark", "replicate", "takes", "trial"]

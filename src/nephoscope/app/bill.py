@@ -44,9 +44,10 @@ def stop_lines(plan: Plan, bill: Bill) -> Iterator[str]:
     trials = counted(decided.trials, "trial")
     if plan.stop == "decided":
         yield from _wrapped(
-            f'that is the most; stop = "decided" is expected to measure about {trials} in {_spent(decided.expected)}: '
-            f"{FULL_BLOCKS} blocks in full and {LATER_SHARE * 100:.0f} % of the others, as for the CPUs of three "
-            "clouds; the closer your best configurations, the more"
+            f'These are upper limits. stop = "decided" will probably measure about {trials} in '
+            f"{_spent(decided.expected)}: {FULL_BLOCKS} full blocks, then {LATER_SHARE * 100:.0f} % of the rest (the "
+            "share in a study of three clouds' CPUs). The closer your best configurations are to each other, the more "
+            "it measures."
         )
     elif bill.total.creating.time_s:
         yield from _wrapped(
@@ -111,15 +112,15 @@ def _dominates(total: BillRow) -> str:
 
 
 def _loads(loads: Loads) -> str:
-    said = (
-        f"{counted(loads.trials, 'trial')} need data, which {counted(loads.loads, 'trial')} must load; the copy for "
-        f"each trial takes {_spent(loads.restoring)} in all"
+    said = f"{counted(loads.trials, 'trial')} need{'s' if loads.trials == 1 else ''} a loaded data set. " + (
+        f"{loads.loads:,} of them load{'s' if loads.loads == 1 else ''} it" if loads.saved.time_s else "Each loads it"
     )
     if loads.saved.time_s:
-        said += f"; that the others copy a backup saves {_spent(loads.saved)}"
+        said += f"; the others restore a backup, which saves {_spent(loads.saved)}"
+    said += f". Making each trial's copy takes {_spent(loads.restoring)} in all."
     if loads.avoidable.time_s:
         where = ", ".join(loads.avoidable_at)
-        said += f"; with `database.fixtures` on {where}, too, {_spent(loads.avoidable)} less"
+        said += f" `database.fixtures` on {where} would save {_spent(loads.avoidable)} more."
     return said
 
 

@@ -20,7 +20,7 @@ def in_one_line(plan: Plan) -> str:
 
 
 def summary(plan: Plan) -> Iterator[str]:
-    """What it measures, how long that takes, what it costs, and how many machines it holds at once."""
+    """What it measures, how long that takes, what it costs, and how many machines a cluster has."""
     intents = [trial.intent for trial in plan.trials]
     configurations = len({intent.configuration_name for intent in intents})
     benchmarks = len({intent.benchmark.name for intent in intents})
@@ -36,7 +36,8 @@ def summary(plan: Plan) -> Iterator[str]:
     without = f", less {missing:,} that do not apply" if missing else ""
     yield f"{counted(len(intents), 'trial')}: {product}{without}"
     yield f"about {duration(plan.expected_duration_s)}, one trial after another; {_price(plan)}"
-    yield f"machines at once: {max(map(_machines, intents), default=0)} (times --max-clusters)"
+    machines = max(map(_machines, intents), default=0)
+    yield f"machines per cluster: {machines}; --max-clusters sets how many clusters at once"
 
 
 def groups(plan: Plan) -> Iterator[tuple[str, ...]]:

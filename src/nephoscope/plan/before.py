@@ -23,8 +23,10 @@ RESTORE_BYTES_PER_S = 200 * MIB
 """Restore rate of a cluster, from a copy on its own disks or in a bucket in its region."""
 FILL_MIB_PER_S = 200.0
 """Of a volume whose study gives no throughput."""
-KEEPS_BACKUPS = frozenset({"cockroachdb"})
+_KEEPS_BACKUPS = frozenset({"cockroachdb"})
 """Databases for which a study may set `fixtures`."""
+_NO_IDENTITY = "22."
+"""Versions of CockroachDB that cannot use the managed identity of an Azure machine, and so no storage of Azure."""
 
 
 @runtime_checkable
@@ -65,8 +67,8 @@ class Before:
         self._kept: set[tuple[str, int]] = set()
         self._once: set[tuple[str, str, int]] = set()
         """Data sets that one backup in a store of their region could have kept."""
-        self._reloads: set[str] = set()
-        """Providers where every trial does."""
+        self._reloads: dict[str, list[str]] = {}
+        """What could be done where every trial does -> providers."""
 
     def of(self, configuration: Configuration, fixture_bytes: int) -> Setup:
         """Estimate before the next trial; nothing if no machines are created.
@@ -88,7 +90,9 @@ class Before:
         loaded = kept in self._kept and (bucket is not None or not fresh)
         self._kept.add(kept)
         if fresh and bucket is None:
-            self._reloads.add(configuration.provider)
+            providers = self._reloads.setdefault(_instead(configuration), [])
+            if configuration.provider not in providers:
+                providers.append(configuration.provider)
         restore_s = fixture_bytes / RESTORE_BYTES_PER_S
         if loaded:
             return Setup(make_s, restore_s=restore_s)
@@ -100,7 +104,7 @@ class Before:
         once = (configuration.provider, configuration.region or "", fixture_bytes)
         before = once in self._once
         self._once.add(once)
-        return before and configuration.database.system in KEEPS_BACKUPS
+        return before and can_keep_backups(configuration)
 
     def notes(self) -> list[str]:
         """Notes on how the hours were estimated."""
@@ -117,13 +121,29 @@ class Before:
             found.append(
                 f"the time includes an estimate: {EMULATED_HOST_S:g} s for each emulated machine of a database"
             )
-        if self._reloads:
-            where = ", ".join(sorted(self._reloads))
-            found.append(
-                f"{where}: every trial loads its data set again, because its cluster is new and nothing outlives it; "
-                'set `database.fixtures` to a bucket, or use `placement = "per-configuration"`'
-            )
+        found += [
+            f"{', '.join(sorted(where))}: every trial loads its data set again, because its cluster is new; {instead}"
+            for instead, where in self._reloads.items()
+        ]
         return found
+
+
+def can_keep_backups(configuration: Configuration) -> bool:
+    """Whether its database can restore a data set from a bucket: `database.fixtures` may be set."""
+    database = configuration.database
+    without = configuration.provider == "azure" and (database.version or "").startswith(_NO_IDENTITY)
+    return database.system in _KEEPS_BACKUPS and not without
+
+
+def _instead(configuration: Configuration) -> str:
+    """What a study could do so that not every trial loads its data set."""
+    kept = '`placement = "per-configuration"` loads once, but then the results describe those machines only'
+    database = configuration.database
+    if can_keep_backups(configuration):
+        return f"set `database.fixtures` to a bucket; {kept}"
+    if database.system in _KEEPS_BACKUPS:
+        return f"CockroachDB {database.version} cannot restore from Azure storage; {kept}"
+    return kept
 
 
 def fill_s(configuration: Configuration, share: float) -> float:

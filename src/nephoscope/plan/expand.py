@@ -16,7 +16,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import BenchmarkUse, Disturbance, Metric, Plan, PlannedTrial, TrialIntent
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
-from nephoscope.plan.advice import warnings_for
+from nephoscope.plan.advice import fails_today, warnings_for
 from nephoscope.plan.before import Before, HasDataSet, fill_s
 from nephoscope.plan.order import Cell, shuffled
 from nephoscope.prices.quote import Quote, quote
@@ -120,6 +120,7 @@ def expand(
             *_scaled(entries.values()),
             *before.notes(),
             *warnings_for(part),
+            *([] if simulated else fails_today(trials, benchmarks)),
             *_priced_elsewhere(quotes.values()),
             *(sentence for cell, sentence in left_out.items() if _is_in(cell, part)),
         ],
@@ -132,9 +133,14 @@ def _priced_elsewhere(quotes: Collection[Quote]) -> list[str]:
     for one in (one for quote_ in quotes for one in quote_.elsewhere):
         of_regions.setdefault((one.region, one.price_of), set()).add(one.what)
     found = [
-        f"{region} as in {other}: {_named(sorted(whats))}" for (region, other), whats in sorted(of_regions.items())
+        f"{_named(sorted(whats))} in {region} (those of {other})"
+        for (region, other), whats in sorted(of_regions.items())
     ]
-    return [f"prices of another region, as the book has none of its own: {'; '.join(found)}"] if found else []
+    return (
+        [f"the price book lacks some prices, so the plan uses those of another region: {'; '.join(found)}"]
+        if found
+        else []
+    )
 
 
 _MAX_NAMED = 3

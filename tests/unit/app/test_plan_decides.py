@@ -24,14 +24,16 @@ def test_the_detectable_difference_follows_from_range_and_t() -> None:
 
 def test_a_plan_says_what_it_can_decide_and_on_which_assumption() -> None:
     planned = expand(study(configurations=configurations("a", "b", "c")), BENCHMARKS)
-    (line,) = decides(planned)
+    line, assumed = decides(planned)
     assert re.match(
-        r"6 replicates tell 3 configurations apart that differ by [45](\.\d)? % or more \(with a chance of 80 %\)", line
+        r".* \(3 configurations\): 6 replicates detect a difference of [45](\.\d)? % or more with a probability "
+        r"of 80 %, if the values of a configuration have a CV of 2 %$",
+        line,
     )
-    assert line.endswith("; this spread is assumed, --like RESULTS takes that of earlier results")
+    assert assumed == "That CV is an assumption; --like RESULTS uses the one of earlier results."
     earlier = analyse(inputs(noisy({"a": 1, "b": 1.1, "c": 1.2}, 0.004)))
     (like,) = decides(planned, earlier, "results/x")
-    assert re.search(r"differ by [01]\.\d+ % or more .*, at the spread of results/x \(CV 0\.\d+ %\)$", like)
+    assert re.search(r"difference of [01]\.\d+ % or more .*, at the spread of results/x \(CV 0\.\d+ %\)$", like)
 
 
 def test_one_configuration_and_one_replicate_decide_nothing() -> None:

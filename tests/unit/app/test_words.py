@@ -42,7 +42,7 @@ def test_a_plan_that_may_stop_has_two_bills() -> None:
     planned = plan(study)
     assert list(summary(planned))[1] == "about 4 min 00 s, one trial after another; $2.40"
     assert " ".join(line.strip() for line in stop_lines(planned, bill(study, planned))).startswith(
-        'that is the most; stop = "decided" is expected to measure about 15 trials in 2 min and $1.50: '
+        'These are upper limits. stop = "decided" will probably measure about 15 trials in 2 min and $1.50: '
     )
 
 

@@ -19,6 +19,7 @@ def test_a_fresh_cluster_loads_again_unless_a_bucket_outlives_it() -> None:
     before = Before("fresh")
     assert [before.of(configuration(), SIZE).total_s for _ in range(2)] == [MAKE_S + LOAD_S + RESTORE_S] * 2
     assert any(note.startswith("aws: every trial loads its data set again") for note in before.notes())
+    assert not any("fixtures" in note for note in before.notes()), "PostgreSQL has none"
     kept = Before("fresh")
     stored = {"system": "cockroachdb", "fixtures": "s3://bucket/sets"}
     assert kept.of(configuration(**stored), SIZE).total_s == MAKE_S + LOAD_S + RESTORE_S
@@ -29,6 +30,24 @@ def test_a_fresh_cluster_loads_again_unless_a_bucket_outlives_it() -> None:
         "another data set"
     )
     assert len(kept.notes()) == 1
+
+
+@pytest.mark.parametrize(
+    ("provider", "version", "advice"),
+    [
+        ("aws", "22.1.6", "set `database.fixtures` to a bucket"),
+        ("azure", "23.1.0", "set `database.fixtures` to a bucket"),
+        ("azure", "22.1.6", "CockroachDB 22.1.6 cannot restore from Azure storage"),
+    ],
+)
+def test_a_bucket_is_advised_only_where_it_can_be_used(provider: str, version: str, advice: str) -> None:
+    before = Before("fresh")
+    one = configuration(provider=provider, system="cockroachdb", version=version)
+    first, second = (before.of(one, SIZE) for _ in range(2))
+    assert first.reload_s == 0
+    assert (second.reload_s > 0) == ("fixtures" in advice)
+    assert advice in before.notes()[-1]
+    assert ("fixtures" in before.notes()[-1]) == ("fixtures" in advice)
 
 
 def test_a_kept_cluster_is_made_once_and_loaded_once() -> None:

@@ -35,7 +35,12 @@ Scale = Annotated[
 ]
 Like = Annotated[
     Path | None,
-    typer.Option("--like", metavar="RESULTS", help="a results folder: its spread says what the study could decide"),
+    typer.Option(
+        "--like",
+        metavar="RESULTS",
+        help="results folder of an earlier study; its spread is used to estimate which differences this study can "
+        "detect",
+    ),
 ]
 Expand = Annotated[
     bool,
@@ -46,8 +51,8 @@ Only = Annotated[
     typer.Option(
         "--only",
         metavar="CHAPTER",
-        help="plan or run this chapter alone: cpu, memory, storage, network, database, or of the last oltp or "
-        "key-value; may be given several times",
+        help="only this chapter: cpu, memory, storage, network or database, or only the part oltp or key-value of "
+        "database; repeatable",
     ),
 ]
 Types = Annotated[
@@ -55,7 +60,7 @@ Types = Annotated[
     typer.Option(
         "--types",
         metavar="PATTERN",
-        help="only configurations whose machine type looks like this, as 'm6i.*'; may be given several times",
+        help="only configurations whose machine type matches this pattern, such as 'm6i.*'; repeatable",
     ),
 ]
 Rows = Annotated[bool, typer.Option("--rows", help="print every trial, in a pager on a terminal")]
@@ -116,8 +121,8 @@ RetryRefused = Annotated[
     bool,
     typer.Option(
         "--retry-refused",
-        help="repeat rejected trials of earlier runs, too, if their cause lies outside them (foreign load, a changed "
-        "machine); the last lines of `run` and `status` name the cells that need it",
+        help="also repeat trials that a check rejected in earlier runs, if the cause lies outside them (foreign load, "
+        "a changed machine); `status` lists them",
     ),
 ]
 RefusedBy = Annotated[
@@ -125,8 +130,8 @@ RefusedBy = Annotated[
     typer.Option(
         "--check",
         metavar="NAME",
-        help="with --retry-refused: only trials that this check rejected; also those that waited for you to change "
-        "something, such as cgroup-limit; may be given several times",
+        help="with --retry-refused: only trials that this check rejected, including checks that need a change by you "
+        "first, such as cgroup-limit; repeatable",
     ),
 ]
 

@@ -101,13 +101,19 @@ def decides(planned: Plan, like: "AnalysedStudy | None" = None, name: str = "") 
             at = (
                 f"at the spread of {name} (CV {100 * cv:.2g} %)"
                 if like
-                else f"if single values spread by {100 * cv:g} % (CV)"
+                else f"if the values of a configuration have a CV of {100 * cv:g} %"
             )
-            line = f"{n} replicates tell {len(names)} configurations apart that differ by {100 * share:.2g} % or more"
-            lines.setdefault(f"{line} (with a chance of {100 * POWER:g} %), {at}", []).append(label)
-    every = len(lines) == 1
-    hint = "" if like else "; this spread is assumed, --like RESULTS takes that of earlier results"
-    return [f"{line}{hint}" if every else f"{', '.join(labels)}: {line}{hint}" for line, labels in lines.items()]
+            line = (
+                f"({len(names)} configurations): {n} replicates detect a difference of {100 * share:.2g} % or more "
+                f"with a probability of {100 * POWER:g} %, {at}"
+            )
+            lines.setdefault(line, []).append(label)
+    found = [f"{', '.join(labels)} {line}" for line, labels in lines.items()]
+    return (
+        [*found, "That CV is an assumption; --like RESULTS uses the one of earlier results."]
+        if found and not like
+        else found
+    )
 
 
 def _spread(like: "AnalysedStudy", label: str) -> float | None:
