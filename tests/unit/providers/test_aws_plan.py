@@ -22,7 +22,7 @@ from nephoscope.providers.aws.plan import (
     require_possible,
 )
 from nephoscope.providers.cloud.order import ClusterOrder, order_of
-from nephoscope.providers.cloud.provider import Life
+from nephoscope.providers.cloud.provider import EndedByUser, Life
 from tests.support.made_cloud import request_of
 from tests.support.permissions import granted_on_aws
 
@@ -249,6 +249,7 @@ def test_a_machine_is_read_from_what_ec2_tells() -> None:
         ("Client.VolumeLimitExceeded", QuotaReached),
         ("Server.SpotInstanceTermination", MachinePreempted),
         ("Client.InstanceInitiatedShutdown", MachineLost),
+        ("Client.UserInitiatedShutdown", EndedByUser),
         ("", MachineLost),
     ],
 )

@@ -13,6 +13,7 @@ from nephoscope.model.errors import (
     Throttled,
 )
 from nephoscope.providers.cloud.order import LATER, NOT_PREEMPTED, SLOWER
+from nephoscope.providers.cloud.provider import EndedByUser
 
 
 class NotAllowed(EnvironmentProblem):
@@ -137,7 +138,7 @@ def of_code(code: str, message: str) -> NephoscopeError:
 
 
 def of_state_reason(code: str, message: str) -> NephoscopeError:
-    """Why a machine ended that nephoscope did not end."""
+    """Why a machine ended."""
     said = f"AWS ended the machine, {code}: {message}"
     kind, _, what = code.partition(".")
     if kind == "Server" and what in _CAPACITY:
@@ -146,4 +147,6 @@ def of_state_reason(code: str, message: str) -> NephoscopeError:
         return QuotaReached(said, hint=_MORE)
     if what.startswith("Spot"):
         return MachinePreempted(said, hint=NOT_PREEMPTED)
+    if code == "Client.UserInitiatedShutdown":
+        return EndedByUser(said)
     return MachineLost(said)
