@@ -271,7 +271,9 @@ def test_machines_end_before_volumes_and_these_before_groups() -> None:
     ]
     assert operations(Left({"i-2": "shutting-down"}, {"vol-1": "available"}, groups)) == []
     assert operations(Left({}, {"vol-1": "available", "vol-2": "in-use"}, groups)) == ["delete_volume"]
-    assert operations(Left({}, {}, groups)) == ["delete_placement_group", "delete_security_group"]
+    assert operations(Left({}, {}, groups)) == ["delete_placement_group"]
+    (call,) = ending_calls(Left({}, {}, groups), {"nephoscope-1"})
+    assert call.operation == "delete_security_group"
     assert operations(Left({}, {}, {"sg-1": ""})) == ["delete_security_group"]
     (call,) = ending_calls(Left({"i-1": "running", "i-2": "shutting-down"}, {}, groups))
     assert call.arguments == {"InstanceIds": ["i-1"]}

@@ -169,8 +169,9 @@ class AwsCloud(Cloud):
     async def _unmake(self, key: str, region: str) -> None:
         until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
         before: list[Call] = []
+        placements_gone: set[str] = set()
         while not (left := await self._left(key, region)).nothing:
-            calls = ending_calls(left)
+            calls = ending_calls(left, placements_gone)
             if self._clock.monotonic_s() > until_s:
                 raise InfrastructureFailure(
                     f"AWS has not deleted all of {key}: {', '.join(left.names)} still exist",
@@ -179,7 +180,9 @@ class AwsCloud(Cloud):
             if calls == before:  # nothing new since then: they are being deleted
                 await self._clock.sleep(_LOOK_EVERY_S)
             for call in calls:
-                await self._send(region, call, fine=GONE | IN_USE)
+                _, code = await self._answer(region, call, GONE | IN_USE)
+                if call.operation == "delete_placement_group" and code not in IN_USE:
+                    placements_gone.add(call.arguments["GroupName"])
             before = calls
 
     async def _left(self, key: str, region: str) -> Left:
@@ -249,15 +252,21 @@ class AwsCloud(Cloud):
 
     async def _send(self, region: str | None, call: Call, *, fine: frozenset[str] = frozenset()) -> dict[str, Any]:
         """The answer; empty if the error code is acceptable."""
+        answer, _ = await self._answer(region, call, fine)
+        return answer
 
-        def send() -> dict[str, Any]:
+    async def _answer(self, region: str | None, call: Call, fine: frozenset[str]) -> tuple[dict[str, Any], str | None]:
+        """The answer; or an empty one, and the error code that is acceptable."""
+
+        def send() -> tuple[dict[str, Any], str | None]:
             try:
                 answer: dict[str, Any] = getattr(self._client(region), call.operation)(**call.arguments)
             except Exception as error:
-                if code_of(error) in fine:
-                    return {}
+                code = code_of(error)
+                if code in fine:
+                    return {}, code
                 raise
-            return answer
+            return answer, None
 
         return await patiently(send, typed, self._clock)
 
