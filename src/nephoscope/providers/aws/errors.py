@@ -31,6 +31,7 @@ GONE = frozenset(
         "InvalidSubnetID.NotFound",
         "InvalidRouteTableID.NotFound",
         "InvalidInternetGatewayID.NotFound",
+        "InvalidGatewayID.NotFound",
         "InvalidVpcPeeringConnectionID.NotFound",
         "InvalidAssociationID.NotFound",
         "Gateway.NotAttached",
@@ -43,6 +44,10 @@ IN_USE = frozenset(
 """It cannot be deleted yet."""
 THERE = frozenset({"InvalidGroup.Duplicate", "InvalidPermission.Duplicate", "InvalidPlacementGroup.Duplicate"})
 """It already exists: an earlier call created it, and its answer was lost."""
+DONE = frozenset({"RouteAlreadyExists", "Resource.AlreadyAssociated", "InvalidStateTransition"})
+"""Two things that were just created are joined already: by an earlier call, whose answer was lost."""
+SUBNET_THERE = frozenset({"InvalidSubnet.Conflict"})
+"""The network has a subnet with these addresses: an earlier call created it, and its answer was lost."""
 
 _CAPACITY = frozenset(
     {
