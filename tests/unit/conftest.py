@@ -1,4 +1,4 @@
-"""Unit tests write below memory: what is stored is synced to disk many times a trial, and no test has to wait for that."""
+"""Unit tests write to memory: what is stored is synced many times a trial, and none of them has to wait for a disk."""
 
 import os
 import shutil
@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-_MEMORY = Path("/dev/shm")  # noqa: S108: a file system in memory, where there is one
+_MEMORY = Path("/dev/shm")  # noqa: S108
+"""A file system in memory, where there is one."""
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from nephoscope.model.units import GIB, MIB
 from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.disks import left_raw, volumes_of
+from nephoscope.study.disks import left_raw, local_ssd_gib, local_ssds_of, volumes_of
 from nephoscope.study.model import Configuration
 
 _EMULATED = "emulated"
@@ -22,7 +22,7 @@ LOAD_BYTES_PER_S = 60 * MIB
 RESTORE_BYTES_PER_S = 200 * MIB
 """Restore rate of a cluster, from a copy on its own disks or in a bucket in its region."""
 FILL_MIB_PER_S = 200.0
-"""Of a volume whose study gives no throughput."""
+"""Of a local SSD, and of a volume whose study gives no throughput."""
 _KEEPS_BACKUPS = frozenset({"cockroachdb"})
 """Databases for which a study may set `fixtures`."""
 _NO_IDENTITY = "22."
@@ -147,14 +147,16 @@ def _instead(configuration: Configuration) -> str:
 
 
 def fill_s(configuration: Configuration, share: float) -> float:
-    """Estimated seconds to write so much of a raw volume once, before it is measured.
+    """Estimated seconds to write so much of a raw volume or local SSD once, before it is measured.
 
-    The size of a local SSD is not known before, so nothing is counted for one.
+    Nothing is counted for a local SSD of unknown size, which `check_raw` rejects.
     """
-    first = next(volumes_of(left_raw(configuration).database_machine, raw=True), None)
-    if first is None:
-        return 0.0
-    return share * first.size * GIB / ((first.throughput or FILL_MIB_PER_S) * MIB)
+    machine = left_raw(configuration).database_machine
+    first = next(volumes_of(machine, raw=True), None)
+    if first is not None:
+        return share * first.size * GIB / ((first.throughput or FILL_MIB_PER_S) * MIB)
+    size_gib = local_ssd_gib(configuration) if local_ssds_of(machine, raw=True) else None
+    return share * (size_gib or 0.0) * GIB / (FILL_MIB_PER_S * MIB)
 
 
 def _make_s(configuration: Configuration) -> float:

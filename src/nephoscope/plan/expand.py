@@ -202,9 +202,11 @@ def _chosen(fitting: Collection[Cell], part: Study) -> set[Cell]:
 _NOT_MEASURED: dict[str, Any] = {
     **dict.fromkeys(("price_usd_per_hour", "price_basis", "priced_as", "rented", "labels"), True),
     "ssh": {"key_file": True, "jump": True, "host_keys": True, "inventory": True},
+    **{role: {"local_ssd_gib": True} for role in ("database_machine", "load_machine")},
     "cloud": dict.fromkeys(("identity", "ingress", "reach", "user"), True),
 }
-"""Keys that do not change what is measured: prices, labels, who owns a machine, how to log in, what it may access."""
+"""Keys that do not change what is measured: prices, labels, who owns a machine, how to log in, what it may access, what
+only the estimate of hours needs."""
 
 
 def _measured(configuration: Configuration) -> str:

@@ -9,7 +9,7 @@ from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import Plannable
 from nephoscope.plan.space import Footprint
 from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.disks import disks_of
+from nephoscope.study.disks import disks_of, left_raw, local_ssd_gib, volumes_of
 from nephoscope.study.model import Configuration
 
 _ORDER = 'give a volume of `database_machine` `use = "raw"`, or its local SSDs `local_ssd_use = "raw"`'
@@ -27,7 +27,8 @@ def check_raw(
         placement: of the study.
 
     Raises:
-        InputError: a raw disk is used that is not there or that boot formats, or data would be on the image's disk.
+        InputError: a raw disk is used that is not there, that boot formats or whose size is unknown, or data would be
+            on the image's disk.
     """
     seen: set[tuple[str, str]] = set()
     for intent in (trial.intent for trial in plan.trials):
@@ -63,6 +64,12 @@ def _require_fit(
                 f"{where} measures a raw volume, but its machines serve several trials and get a filesystem at boot",
                 hint=f'use `placement = "fresh"`, or {_ORDER}',
             )
+    if needs.raw_device == VOLUME and local_ssd_gib(configuration) is None and not _has_volume(configuration):
+        raise InputError(
+            f"{where} fills a local SSD of {machine.type}, but its size is not known, nor how long that takes",
+            hint="set `database_machine.local_ssd_gib` to the size of one local SSD in the provider's list of "
+            "machine types",
+        )
     if wanted not in {None, VOLUME} and raw + formatted:
         raise InputError(
             f"{where} overwrites {wanted}, but which disk of a cloud's machine has that name is not known before, and "
@@ -75,6 +82,11 @@ def _require_fit(
             "the image's disk",
             hint="add a second volume for the data, or name the configurations that the benchmark runs on",
         )
+
+
+def _has_volume(configuration: Configuration) -> bool:
+    """Whether the first raw disk, which fio measures, is a volume."""
+    return any(volumes_of(left_raw(configuration).database_machine, raw=True))
 
 
 def _wanted(intent: TrialIntent, configuration: Configuration, benchmark: Plannable) -> tuple[str | None, Needs]:

@@ -6,6 +6,7 @@ is one of its states, written before anything starts, so another controller of t
 stopped. A controller repeats only trials that its own folder holds, so two controllers never repeat the same trial.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -121,7 +122,7 @@ class Candidates:
         """
         if self._rules.equal_machines is not None:
             judge_kinds(self._folder, self._placement, ties=not first)
-        equal = equal_trials(self._rows) if self._rules.equal_machines is not None else {}
+        equal = self._equal(still_to_come=first)
         found: list[tuple[PlannedTrial, Repair]] = []
         refused: dict[str, str] = {}
         limit: _Limit | None = None
@@ -132,10 +133,9 @@ class Candidates:
             left = self.left(planned, trial) if repair else 0
             if repair is None or left <= 0 or (first and left < self._rules.most):
                 continue
-            if repair.checks == (EqualMachines.name,):
-                if equal.get(cell_of(planned), 0) >= (self._rules.equal_machines or 0):
-                    continue
-                equal[cell_of(planned)] += 1
+            of_kind = repair.checks == (EqualMachines.name,)
+            if of_kind and equal[cell_of(planned)] >= (self._rules.equal_machines or 0):
+                continue
             use = planned.intent.benchmark
             if self._versions.get(use.uses) != use.version:
                 refused[planned.intent.id] = f"this nephoscope has another version of the benchmark {use.uses!r}"
@@ -146,7 +146,20 @@ class Candidates:
                 refused[planned.intent.id] = why_not
             else:
                 found.append((planned, repair))
+                equal[cell_of(planned)] += of_kind
         return found, refused
+
+    def _equal(self, *, still_to_come: bool) -> Counter[tuple[str, str]]:
+        """Configuration and benchmark -> trials that are valid; also those that later blocks measure, if asked for.
+
+        An unusual machine is exchanged only where the later blocks cannot give enough equal ones.
+        """
+        if self._rules.equal_machines is None:
+            return Counter()
+        equal = Counter(equal_trials(self._rows))
+        if still_to_come:
+            equal.update(cell_of(planned) for planned, trial in self._rows if not trial.finished())
+        return equal
 
 
 class _Limit:

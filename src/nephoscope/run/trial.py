@@ -158,8 +158,8 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
     async with AsyncExitStack() as leave:
         task.enter(State.PROVISIONING)
         leave.push_async_callback(_leave, task, world)
-        await leave.enter_async_context(_with_its_reason(provider, task.request))
         cluster = await provider.create(task.request)
+        await leave.enter_async_context(_with_its_reason(provider, task.request))
         configuration = _at_this_size(configuration, cluster)
         site = _site(intent, configuration, cluster, attempt, world)
         resumption = attempt.resumption()
@@ -197,7 +197,11 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
 
 @asynccontextmanager
 async def _with_its_reason(provider: Provider, request: ClusterRequest) -> AsyncIterator[None]:
-    """The loss of a machine is reported as its provider explains it, which it can do until the cluster is deleted."""
+    """The loss of a machine is reported as its provider explains it, which it can do until the cluster is deleted.
+
+    Enter it only once the cluster exists: a provider that fails to create one deletes what it made, and would explain
+    its own deletion.
+    """
     try:
         yield
     except MachineLost as error:

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 
 from nephoscope.study.model import Configuration, Machine, Volume
 
+GCP_LOCAL_SSD_GIB = 375.0
+"""Of one local SSD of Compute Engine, of every type but z3."""
+
 
 def volumes_of(machine: Machine, *, raw: bool) -> Iterator[Volume]:
     """One for each disk that is attached, in the order of the study."""
@@ -15,6 +18,18 @@ def volumes_of(machine: Machine, *, raw: bool) -> Iterator[Volume]:
 def local_ssds_of(machine: Machine, *, raw: bool) -> int:
     """How many of the machine's own disks."""
     return (machine.local_ssds or 0) if (machine.local_ssd_use == "raw") == raw else 0
+
+
+def local_ssd_gib(configuration: Configuration) -> float | None:
+    """Size of one local SSD of a database machine; None: the study does not say, and it depends on the machine type.
+
+    GCP attaches disks of 375 GiB to all types but z3, whose disks are larger (Compute Engine, "About Local SSD disks").
+    """
+    machine = configuration.database_machine
+    if machine.local_ssd_gib is not None:
+        return machine.local_ssd_gib
+    whole = configuration.provider == "gcp" and not (machine.type or "").startswith("z3-")
+    return GCP_LOCAL_SSD_GIB if whole else None
 
 
 def disks_of(machine: Machine, *, raw: bool) -> int:

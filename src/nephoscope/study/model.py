@@ -90,6 +90,12 @@ class Machine(Frozen):
     local_ssd_use: Literal["data", "raw"] | None = Field(
         default=None, description="only clouds: what local SSDs are for, as `use` of a volume; default: data"
     )
+    local_ssd_gib: float | None = Field(
+        default=None,
+        gt=0,
+        description="only clouds: size of one local SSD, needed if fio measures it raw, because each trial fills it "
+        "first and `plan` counts that time; default: 375 on gcp, except for z3",
+    )
     disks: Literal["striped", "apart"] | None = Field(
         default=None,
         description="only clouds: several volumes or local SSDs form one filesystem (striped, the default) or one "

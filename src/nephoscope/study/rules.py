@@ -222,7 +222,16 @@ def _list(value: Any) -> list[Any]:
 
 def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Problem]:
     """Keys that only make sense where machines are created."""
-    for key in ("image", "volumes", "local_ssds", "disks", "local_ssd_use", "cores", "threads_per_core"):
+    for key in (
+        "image",
+        "volumes",
+        "local_ssds",
+        "disks",
+        "local_ssd_use",
+        "local_ssd_gib",
+        "cores",
+        "threads_per_core",
+    ):
         if key in machine and provider not in CLOUDS:
             yield Problem((*path, key), f"{_ONLY_CLOUDS}; remove it")
     if "cores" in machine and provider == "azure":
@@ -241,8 +250,9 @@ def _disks(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Pr
         yield Problem((*path, "local_ssd_interface"), _TYPE_DECIDES)
     elif "local_ssd_interface" in machine and "local_ssds" not in machine:
         yield Problem((*path, "local_ssd_interface"), "there are no `local_ssds`; remove it")
-    if "local_ssd_use" in machine and "local_ssds" not in machine:
-        yield Problem((*path, "local_ssd_use"), "there are no `local_ssds`; remove it")
+    for key in ("local_ssd_use", "local_ssd_gib"):
+        if key in machine and "local_ssds" not in machine:
+            yield Problem((*path, key), "there are no `local_ssds`; remove it")
     holding = [one for one in _list(machine.get("volumes")) if isinstance(one, Mapping) and one.get("use") != "raw"]
     if holding and "local_ssds" in machine and machine.get("local_ssd_use") != "raw":
         yield Problem(

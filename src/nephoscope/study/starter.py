@@ -92,7 +92,7 @@ cpus = 1                           # CPU affinity of everything measured: a numb
 # zones: only with a cloud or "emulated", zones assigned to the machines in turn, as ["us-east-1a", "us-east-1b"].
 # region: only in load_machine: a region other than the database's; it then names its `zones` there.
 # image, volumes (kind, size, iops, throughput, count, use, cache, interface), local_ssds, local_ssd_interface,
-# local_ssd_use, disks (striped or apart), cores, threads_per_core, cpu_platform: only with a cloud.
+# local_ssd_use, local_ssd_gib, disks (striped or apart), cores, threads_per_core, cpu_platform: only with a cloud.
 # filesystem, mount_options: of the data folder: created by "emulated" and clouds, required on all others.
 # expect_cpu_model = "Xeon"        # text in the CPU model; a trial on another CPU is not valid
 # expect_memory_gib = 16           # up to 10 % less is accepted

@@ -49,8 +49,9 @@ database_machine = {{ type = "x.large"{volumes}{more} }}
         (FIO, [RAW], "", ""),
         (FIO, [RAW, DATA], "", ""),
         (FIO, [DATA], "", ""),
-        (FIO, [DATA], ', local_ssds = 1, local_ssd_use = "raw"', ""),
-        (FIO, [], ", local_ssds = 1", ""),
+        (FIO, [DATA], ', local_ssds = 1, local_ssd_use = "raw", local_ssd_gib = 50', ""),
+        (FIO, [], ", local_ssds = 1, local_ssd_gib = 50", ""),
+        (FIO, [RAW, DATA], ', local_ssds = 1, local_ssd_use = "raw"', ""),
         ('uses = "tpcc"', [RAW, DATA], "", ""),
         ('uses = "stress-ng"', [RAW], "", ""),
         (AEROSPIKE, [RAW], "", ON_VOLUME),
@@ -96,6 +97,7 @@ def test_a_pair_that_must_fail_is_refused(benchmark: str, disks: list[str], give
     ("disks", "more", "why"),
     [
         ([], ', local_ssd_use = "raw"', "there are no `local_ssds`; remove it"),
+        ([], ", local_ssd_gib = 50", "there are no `local_ssds`; remove it"),
         ([DATA], ", local_ssds = 1", "the data folder is either on `volumes` or on local SSDs"),
         (['{ kind = "gp3", size = 1, use = "swap" }'], "", 'volumes.0..use: "swap" is not allowed'),
     ],
@@ -116,6 +118,31 @@ def test_filling_the_volume_is_part_of_the_hours_so_that_no_machine_ends_itself_
     fast = hours('{ kind = "gp3", size = 2500, throughput = 1000 }') - hours('{ kind = "gp3", size = 1 }')
     assert fast == pytest.approx((2500 * 1024 / 1000 - 1024 / 200) / 3600)
     assert hours(large, 'uses = "fio"') == hours(small.replace("1 }", "9 }"), 'uses = "fio"')
+
+
+def hours_with_local_ssd(provider: str, machine: str, more: str = "", benchmark: str = FIO) -> tuple[float, str]:
+    """Of the plan, and the id of its trial."""
+    text = f'name = "s"\nreplicates = 1\n[[configurations]]\nname = "a"\nprovider = "{provider}"\n{CLOUD[provider]}\n'
+    text += f'database_machine = {{ type = "{machine}", local_ssds = 1{more} }}\n[[benchmarks]]\n{benchmark}\n'
+    (trial,) = planning.plan(planning.load(text, "s.toml")).trials
+    return trial.expected_duration_s / 3600, trial.intent.id
+
+
+def test_filling_a_local_ssd_is_part_of_the_hours_and_its_size_of_no_trial_id() -> None:
+    small, first = hours_with_local_ssd("aws", "i4i.large", ", local_ssd_gib = 1")
+    large, second = hours_with_local_ssd("aws", "i4i.large", ", local_ssd_gib = 2001")
+    assert large - small == pytest.approx(2000 * 1024 / 200 / 3600)
+    assert first == second
+    known, stated = (hours_with_local_ssd("gcp", "n2-standard-8", more)[0] for more in ("", ", local_ssd_gib = 375"))
+    assert known == stated
+    assert known > 375 * 1024 / 200 / 3600
+    hours_with_local_ssd("aws", "i4i.large", benchmark='uses = "fio"')
+
+
+@pytest.mark.parametrize(("provider", "machine"), [("aws", "i4i.large"), ("gcp", "z3-highmem-88")])
+def test_a_local_ssd_of_unknown_size_is_not_filled(provider: str, machine: str) -> None:
+    with pytest.raises(InputError, match=f"fills a local SSD of {machine}.*hint: set `database_machine.local_ssd_gib`"):
+        hours_with_local_ssd(provider, machine)
 
 
 def test_only_a_cloud_creates_raw_volumes() -> None:

@@ -22,7 +22,7 @@ from nephoscope.providers.aws.plan import (
     require_possible,
 )
 from nephoscope.providers.cloud.order import ClusterOrder, order_of
-from nephoscope.providers.cloud.provider import Life
+from nephoscope.providers.cloud.provider import EndedByUser, Life
 from tests.support.made_cloud import request_of
 from tests.support.permissions import granted_on_aws
 
@@ -249,6 +249,7 @@ def test_a_machine_is_read_from_what_ec2_tells() -> None:
         ("Client.VolumeLimitExceeded", QuotaReached),
         ("Server.SpotInstanceTermination", MachinePreempted),
         ("Client.InstanceInitiatedShutdown", MachineLost),
+        ("Client.UserInitiatedShutdown", EndedByUser),
         ("", MachineLost),
     ],
 )
@@ -270,7 +271,9 @@ def test_machines_end_before_volumes_and_these_before_groups() -> None:
     ]
     assert operations(Left({"i-2": "shutting-down"}, {"vol-1": "available"}, groups)) == []
     assert operations(Left({}, {"vol-1": "available", "vol-2": "in-use"}, groups)) == ["delete_volume"]
-    assert operations(Left({}, {}, groups)) == ["delete_placement_group", "delete_security_group"]
+    assert operations(Left({}, {}, groups)) == ["delete_placement_group"]
+    (call,) = ending_calls(Left({}, {}, groups), {"nephoscope-1"})
+    assert call.operation == "delete_security_group"
     assert operations(Left({}, {}, {"sg-1": ""})) == ["delete_security_group"]
     (call,) = ending_calls(Left({"i-1": "running", "i-2": "shutting-down"}, {}, groups))
     assert call.arguments == {"InstanceIds": ["i-1"]}

@@ -17,7 +17,7 @@ from nephoscope.model.errors import (
     NephoscopeError,
     Throttled,
 )
-from nephoscope.providers.cloud.provider import CloudMachine, CloudProvider, Life, patiently
+from nephoscope.providers.cloud.provider import CloudMachine, CloudProvider, EndedByUser, Life, patiently
 from nephoscope.run.clock import FakeClock
 from tests.support.made_cloud import AtOnce, MadeCloud, request_of
 
@@ -87,6 +87,18 @@ def test_a_preemptible_machine_that_is_gone_was_taken_back() -> None:
     assert said.message.startswith("load of study-1/m6i/abc-1: aws took back")
     assert "`spot = false`" in said.hint
     assert run(provider(cloud).why_lost(request_of())) is None, "nobody takes back a machine that is not preemptible"
+
+
+def test_a_preemption_explains_more_than_other_ends_and_an_end_by_a_user_explains_nothing() -> None:
+    spot = {"image": "ami-12c6146b", "ingress": "203.0.113.7/32", "spot": True}
+    cloud, request = MadeCloud(), request_of(cloud=spot)
+    key = run(provider(cloud).create(request)).key
+    cloud.end(key, "database-1", EndedByUser("Client.UserInitiatedShutdown"))
+    assert run(provider(cloud).why_lost(request)) is None
+    cloud.end(key, "database-2", MachineLost("Client.InstanceInitiatedShutdown"))
+    assert str(run(provider(cloud).why_lost(request))) == "Client.InstanceInitiatedShutdown"
+    cloud.end(key, "load", MachinePreempted("Server.SpotInstanceTermination"))
+    assert str(run(provider(cloud).why_lost(request))) == "Server.SpotInstanceTermination"
 
 
 def test_machines_that_ended_before_do_not_stand_in_the_way_of_new_ones() -> None:

@@ -154,6 +154,19 @@ def test_what_took_a_machine_is_asked_before_its_cluster_is_deleted_and_the_tria
     assert told[1][0] == "taken back; hint: `spot = false`"
 
 
+def test_a_cluster_that_was_never_complete_is_not_explained_by_its_own_deletion(tmp_path: Path) -> None:
+    class Explains(FakeProvider):
+        async def why_lost(self, request: ClusterRequest) -> NephoscopeError | None:
+            return MachinePreempted("nephoscope deleted it")
+
+    study = fleet(tmp_path / "r")
+    provider = Explains({PROGRAM: fake_program}, study.clock, failures=chain([MachineLost("no sshd")], repeat(None)))
+    conduct = run_options(study.folder, study.study, CliOptions())
+    asyncio.run(run_study(study.folder, replace(study.world, providers={"fake": provider}), conduct))
+    (rows,) = attempts(study).values()
+    assert [row[:2] for row in rows] == [("failed", "machine_lost"), ("finished", None)]
+
+
 def test_a_failed_tool_is_not_tried_again_and_an_unsupported_machine_is_invalid(tmp_path: Path) -> None:
     study = fleet(tmp_path / "r", MachineUnsupported("no such type"), ToolFailed("it broke"))
     assert conducted(study).failed == 2

@@ -13,7 +13,7 @@ from typing_extensions import override
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
 from nephoscope.providers.aws import network
 from nephoscope.providers.aws.call import Call
-from nephoscope.providers.aws.errors import GONE, IN_USE, THERE, NotAllowed, of_code
+from nephoscope.providers.aws.errors import DONE, GONE, IN_USE, SUBNET_THERE, THERE, NotAllowed, of_code
 from nephoscope.providers.aws.network import OwnNetwork
 from nephoscope.providers.aws.plan import (
     Cpus,
@@ -126,26 +126,40 @@ class AwsCloud(Cloud):
         asked = await self._send(here, network.peering_call(order, found[here].vpc, found[there].vpc, there))
         peering = str(asked["VpcPeeringConnection"]["VpcPeeringConnectionId"])
         await self._until_peering(there, peering, network.WAITS)
-        await self._send(there, network.accept_call(peering))
+        await self._send(there, network.accept_call(peering), fine=DONE)
         for region, other in ((here, there), (there, here)):
             await self._until_peering(region, peering, network.JOINED)
             cidr = network.addresses(order, other)
-            await self._send(region, network.route_over_call(found[region].table, cidr, peering))
+            await self._send(region, network.route_over_call(found[region].table, cidr, peering), fine=DONE)
         return found
 
     async def _network(self, order: ClusterOrder, region: str) -> "_Network":
         vpc = str((await self._send(region, network.vpc_call(order, region)))["Vpc"]["VpcId"])
         made = await self._send(region, network.gateway_call(order))
         gateway = str(made["InternetGateway"]["InternetGatewayId"])
-        await self._send(region, network.attach_call(vpc, gateway))
+        await self._send(region, network.attach_call(vpc, gateway), fine=DONE)
         made = await self._send(region, network.table_call(order, vpc))
         table = str(made["RouteTable"]["RouteTableId"])
-        await self._send(region, network.route_out_call(table, gateway))
+        await self._send(region, network.route_out_call(table, gateway), fine=DONE)
         subnets = {}
         for zone, call in network.subnet_calls(order, region, vpc).items():
-            subnets[zone] = str((await self._send(region, call))["Subnet"]["SubnetId"])
-            await self._send(region, network.associate_call(table, subnets[zone]))
+            subnets[zone] = await self._subnet(order, region, call)
+            await self._send(region, network.associate_call(table, subnets[zone]), fine=DONE)
         return _Network(vpc, table, subnets)
+
+    async def _subnet(self, order: ClusterOrder, region: str, call: Call) -> str:
+        """The id of a subnet, made or found."""
+        made = await self._send(region, call, fine=SUBNET_THERE)
+        if made:
+            return str(made["Subnet"]["SubnetId"])
+        vpc, cidr = call.arguments["VpcId"], call.arguments["CidrBlock"]
+        filters = {f"tag:{CLUSTER}": [order.key], "vpc-id": [vpc], "cidr-block": [cidr]}
+        found = [one for page in await self._pages(region, "describe_subnets", filters) for one in page["Subnets"]]
+        if not found:
+            raise InfrastructureFailure(
+                f"AWS reports that a subnet of {order.key} with the addresses {cidr} exists, but does not find it"
+            )
+        return str(found[0]["SubnetId"])
 
     async def _until_peering(self, region: str, peering: str, wanted: str) -> None:
         """Until a region reports the connection in this state.
@@ -169,8 +183,9 @@ class AwsCloud(Cloud):
     async def _unmake(self, key: str, region: str) -> None:
         until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
         before: list[Call] = []
+        placements_gone: set[str] = set()
         while not (left := await self._left(key, region)).nothing:
-            calls = ending_calls(left)
+            calls = ending_calls(left, placements_gone)
             if self._clock.monotonic_s() > until_s:
                 raise InfrastructureFailure(
                     f"AWS has not deleted all of {key}: {', '.join(left.names)} still exist",
@@ -179,7 +194,9 @@ class AwsCloud(Cloud):
             if calls == before:  # nothing new since then: they are being deleted
                 await self._clock.sleep(_LOOK_EVERY_S)
             for call in calls:
-                await self._send(region, call, fine=GONE | IN_USE)
+                _, code = await self._answer(region, call, GONE | IN_USE)
+                if call.operation == "delete_placement_group" and code not in IN_USE:
+                    placements_gone.add(call.arguments["GroupName"])
             before = calls
 
     async def _left(self, key: str, region: str) -> Left:
@@ -249,15 +266,21 @@ class AwsCloud(Cloud):
 
     async def _send(self, region: str | None, call: Call, *, fine: frozenset[str] = frozenset()) -> dict[str, Any]:
         """The answer; empty if the error code is acceptable."""
+        answer, _ = await self._answer(region, call, fine)
+        return answer
 
-        def send() -> dict[str, Any]:
+    async def _answer(self, region: str | None, call: Call, fine: frozenset[str]) -> tuple[dict[str, Any], str | None]:
+        """The answer; or an empty one, and the error code that is acceptable."""
+
+        def send() -> tuple[dict[str, Any], str | None]:
             try:
                 answer: dict[str, Any] = getattr(self._client(region), call.operation)(**call.arguments)
             except Exception as error:
-                if code_of(error) in fine:
-                    return {}
+                code = code_of(error)
+                if code in fine:
+                    return {}, code
                 raise
-            return answer
+            return answer, None
 
         return await patiently(send, typed, self._clock)
 

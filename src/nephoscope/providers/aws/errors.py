@@ -13,6 +13,7 @@ from nephoscope.model.errors import (
     Throttled,
 )
 from nephoscope.providers.cloud.order import LATER, NOT_PREEMPTED, SLOWER
+from nephoscope.providers.cloud.provider import EndedByUser
 
 
 class NotAllowed(EnvironmentProblem):
@@ -30,6 +31,7 @@ GONE = frozenset(
         "InvalidSubnetID.NotFound",
         "InvalidRouteTableID.NotFound",
         "InvalidInternetGatewayID.NotFound",
+        "InvalidGatewayID.NotFound",
         "InvalidVpcPeeringConnectionID.NotFound",
         "InvalidAssociationID.NotFound",
         "Gateway.NotAttached",
@@ -42,6 +44,10 @@ IN_USE = frozenset(
 """It cannot be deleted yet."""
 THERE = frozenset({"InvalidGroup.Duplicate", "InvalidPermission.Duplicate", "InvalidPlacementGroup.Duplicate"})
 """It already exists: an earlier call created it, and its answer was lost."""
+DONE = frozenset({"RouteAlreadyExists", "Resource.AlreadyAssociated", "InvalidStateTransition"})
+"""Two things that were just created are joined already: by an earlier call, whose answer was lost."""
+SUBNET_THERE = frozenset({"InvalidSubnet.Conflict"})
+"""The network has a subnet with these addresses: an earlier call created it, and its answer was lost."""
 
 _CAPACITY = frozenset(
     {
@@ -137,7 +143,7 @@ def of_code(code: str, message: str) -> NephoscopeError:
 
 
 def of_state_reason(code: str, message: str) -> NephoscopeError:
-    """Why a machine ended that nephoscope did not end."""
+    """Why a machine ended."""
     said = f"AWS ended the machine, {code}: {message}"
     kind, _, what = code.partition(".")
     if kind == "Server" and what in _CAPACITY:
@@ -146,4 +152,6 @@ def of_state_reason(code: str, message: str) -> NephoscopeError:
         return QuotaReached(said, hint=_MORE)
     if what.startswith("Spot"):
         return MachinePreempted(said, hint=NOT_PREEMPTED)
+    if code == "Client.UserInitiatedShutdown":
+        return EndedByUser(said)
     return MachineLost(said)

@@ -6,7 +6,7 @@ catch.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -222,8 +222,15 @@ class Left:
         return (*self.instances, *self.volumes, *self.groups, *self.network.names)
 
 
-def ending_calls(left: Left) -> list[Call]:
-    """What can be deleted now: machines first, then volumes that outlive them, groups once they are empty."""
+def ending_calls(left: Left, placements_gone: Collection[str] = ()) -> list[Call]:
+    """What can be deleted now: machines first, then volumes that outlive them, groups once they are empty.
+
+    Only the tag of a security group names its placement group, so the security group stays until that one is gone.
+
+    Args:
+        left: what exists.
+        placements_gone: names of placement groups that EC2 has deleted, or does not know.
+    """
     if left.instances:
         ids = sorted(one for one, state in left.instances.items() if state in _STARTS_OR_STOPS)
         return [Call("terminate_instances", {"InstanceIds": ids})] if ids else []
@@ -232,9 +239,10 @@ def ending_calls(left: Left) -> list[Call]:
         return [Call("delete_volume", {"VolumeId": one}) for one in free]
     calls = []
     for group, placement in sorted(left.groups.items()):
-        if placement:
+        if placement and placement not in placements_gone:
             calls.append(Call("delete_placement_group", {"GroupName": placement}))
-        calls.append(Call("delete_security_group", {"GroupId": group}))
+        else:
+            calls.append(Call("delete_security_group", {"GroupId": group}))
     return [*calls, *network_ending_calls(left.network)]
 
 

@@ -53,6 +53,10 @@ class MadeOnce(Generic[Name, Made]):
             return self._made[name]
 
 
+class EndedByUser(MachineLost):
+    """Somebody with access to the account ended the machine, which may have been nephoscope."""
+
+
 class Life(StrEnum):
     """Whether a machine can be used."""
 
@@ -196,17 +200,25 @@ class CloudProvider(Provider):
                     await machine.remote.close()
 
     async def why_lost(self, request: ClusterRequest) -> NephoscopeError | None:
-        """See `KnowsLosses`. A preemptible machine that its cloud has already deleted was taken back."""
+        """See `KnowsLosses`. A preemptible machine that its cloud has already deleted was taken back.
+
+        A preemption explains more than any other end, and an end that a user asked for explains nothing: it may be our
+        own deletion of an earlier cluster with the same key.
+        """
         order = order_of(request, self._owner, "")
         found = await self._cloud.machines(order.key, order.regions)
         living = {machine.name for machine in found if machine.life is not Life.ENDED}
         missing = [name for name in order.names if name not in living]
-        said = next((one.why for one in found if one.name in missing and one.why is not None), None)
-        if said is None and missing and order.cloud.spot:
+        said = [one.why for one in found if one.name in missing and one.why is not None]
+        reasons = [why for why in said if not isinstance(why, EndedByUser)]
+        if reasons:
+            return next((why for why in reasons if isinstance(why, MachinePreempted)), reasons[0])
+        unlisted = [name for name in missing if all(one.name != name for one in found)]
+        if unlisted and order.cloud.spot:
             return MachinePreempted(
-                f"{', '.join(missing)} of {order.key}: {self.name} took back preemptible machines", hint=NOT_PREEMPTED
+                f"{', '.join(unlisted)} of {order.key}: {self.name} took back preemptible machines", hint=NOT_PREEMPTED
             )
-        return said
+        return None
 
     async def _running(self, order: ClusterOrder, gone: Collection[str] | None) -> Sequence[CloudMachine]:
         """All machines of the order, once they run.
