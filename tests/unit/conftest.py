@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-_MEMORY = Path("/dev/shm")  # noqa: S108
+_MEMORY = Path("/dev/shm")
 """A file system in memory, where there is one."""
 
 
