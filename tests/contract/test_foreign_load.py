@@ -82,12 +82,15 @@ def unseen_cpus(samples: Sequence[TelemetrySample]) -> float:
     ids=["late", "ends early", "many short processes"],
 )
 def test_load_of_others_is_found_and_named(load: list[str], start_s: float, lasts_s: float, name: str) -> None:
-    used: list[float] = []
-    with other(load, start_s, lasts_s, used):
-        samples = watched("sleep 2")
-    assert foreign_s(samples) >= MISSED * used[0] > 0
-    assert named_s(samples) >= MISSED * used[0]
-    assert any(one.name.startswith(name) for sample in samples for one in sample.foreign_processes)
+    for _ in range(3):  # beside louder processes of other tests, it may not be among the few that a sample names
+        used: list[float] = []
+        with other(load, start_s, lasts_s, used):
+            samples = watched("sleep 2")
+        assert foreign_s(samples) >= MISSED * used[0] > 0
+        assert named_s(samples) >= MISSED * used[0]
+        if any(one.name.startswith(name) for sample in samples for one in sample.foreign_processes):
+            return
+    raise AssertionError(f"no sample of three tries names {name}")
 
 
 @pytest.mark.root
@@ -103,7 +106,7 @@ def test_load_of_another_pid_namespace_is_found_though_no_process_is_visible() -
 @pytest.mark.parametrize(
     "work",
     [
-        "n=0; while [ $n -lt 600 ]; do /bin/true; n=$((n + 1)); done; sleep 0.3",
+        "n=0; while [ $n -lt 600 ]; do /bin/true; n=$((n + 1)); done; sleep 1",
         "timeout 1.5 setsid sh -c 'while :; do :; done'",
         "dd if=/dev/zero of={file} bs=1M count=192 conv=fsync; sleep 1; rm -f {file}",
     ],

@@ -197,7 +197,7 @@ fn what_is_wrong_is_named() {
         (with("/action", json!("jump")), "action"),
         (with("/connections", json!(0)), "connections"),
         (with("/connections", json!(-1)), "connections"),
-        (with("/connections", json!(10_001)), "connections: must be 1 to 10000"),
+        (with("/connections", json!(1_000_001)), "connections: must be 1 to 1000000"),
         (with("/max_retries", json!(1_001)), "max_retries: must be at most 1000"),
         (with("/workload", json!({"kind": "tpcc", "warehouses": 1_000_001})), "workload.warehouses: must be 1 to"),
         (with("/workload", json!({"kind": "tpcc", "warehouses": 0})), "workload.warehouses: must be 1 to"),

@@ -14,7 +14,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -89,28 +88,25 @@ pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
 }
 
-/// The data directory of a new server: initdb runs once for all test programs, since a copy costs a third of it.
-fn template(binaries: &Path) -> &'static Path {
-    static TEMPLATE: OnceLock<PathBuf> = OnceLock::new();
-    TEMPLATE.get_or_init(|| {
-        let program = binaries.join("postgres");
-        let mut hasher = DefaultHasher::new();
-        (&program, program.metadata().and_then(|facts| facts.modified()).expect("the age of postgres"))
-            .hash(&mut hasher);
-        let template = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("data-{:x}", hasher.finish()));
-        if !template.exists() {
-            let fresh = fresh_directory();
-            initialise(binaries, &fresh);
-            let unfinished = template.with_extension(std::process::id().to_string());
-            copy(&fresh.join("data"), &unfinished);
-            // Fails where another process was sooner; its template is as good.
-            let _ = fs::rename(&unfinished, &template);
-            for left in [&fresh, &unfinished] {
-                let _ = fs::remove_dir_all(left);
-            }
+/// The data directory of a new server of these binaries: initdb runs once for all test programs, since a copy costs a
+/// third of it.
+fn template(binaries: &Path) -> PathBuf {
+    let program = binaries.join("postgres");
+    let mut hasher = DefaultHasher::new();
+    (&program, program.metadata().and_then(|facts| facts.modified()).expect("the age of postgres")).hash(&mut hasher);
+    let template = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("data-{:x}", hasher.finish()));
+    if !template.exists() {
+        let fresh = fresh_directory();
+        initialise(binaries, &fresh);
+        let unfinished = template.with_extension(fresh.file_name().expect("a name"));
+        copy(&fresh.join("data"), &unfinished);
+        // Fails where another test was sooner; its template is as good.
+        let _ = fs::rename(&unfinished, &template);
+        for left in [&fresh, &unfinished] {
+            let _ = fs::remove_dir_all(left);
         }
-        template
-    })
+    }
+    template
 }
 
 fn initialise(binaries: &Path, directory: &Path) {
@@ -138,7 +134,7 @@ impl Server {
     fn start(binaries: &Path, settings: &[&str], prepare: impl FnOnce(&Path)) -> Self {
         let directory = fresh_directory();
         let data = directory.join("data");
-        copy(template(binaries), &data);
+        copy(&template(binaries), &data);
         prepare(&data);
         let config = settings.iter().map(|setting| format!("{setting}\n")).collect::<String>();
         fs::write(data.join("postgresql.auto.conf"), config).expect("the server's configuration");
