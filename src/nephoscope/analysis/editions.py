@@ -74,6 +74,7 @@ def editions_of(before: AnalysedStudy, after: AnalysedStudy, *, basis: str, alph
         contrasts=contrast_changes(before, after, common, titles, basis),
         also_different=also_different(before, after, [pair.names for pair in pairs]),
         left_out=left_out,
+        simulated=before.plan.simulated and after.plan.simulated,
     )
 
 

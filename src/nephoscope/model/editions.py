@@ -124,3 +124,4 @@ class Editions(Frozen):
     contrasts: list[ContrastChange]
     also_different: list[str] = Field(description="what no study file declares: versions, settings in force, CPUs")
     left_out: list[LeftOut]
+    simulated: bool = Field(default=False, description="both studies are rehearsals: a program drew every number")

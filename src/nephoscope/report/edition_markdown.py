@@ -2,6 +2,7 @@
 
 from nephoscope.analysis.edition_gate import Judged, named, reasons
 from nephoscope.model.editions import EditionCard, Editions
+from nephoscope.model.words import SIMULATED
 from nephoscope.report import edition_words as words
 
 MAX_ROWS = 100
@@ -18,6 +19,8 @@ def render_markdown(found: Editions, judged: Judged | None, names: tuple[str, st
     """
     before, after = names
     lines = [f"## {_plain(after)} against {_plain(before)}", ""]
+    if found.simulated:
+        lines += [f"**{SIMULATED}:** both studies are rehearsals.", ""]
     if judged is not None:
         lines += [*_verdict(judged), ""]
     if found.cards:

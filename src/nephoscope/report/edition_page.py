@@ -6,7 +6,7 @@ from itertools import groupby
 from nephoscope.analysis.edition_gate import reasons
 from nephoscope.model.editions import BestChange, ContrastChange, EditionCard, EditionRow, Editions
 from nephoscope.model.rows import ComparisonVerdict
-from nephoscope.model.words import scope_name
+from nephoscope.model.words import SIMULATED, scope_name
 from nephoscope.report import edition_words as words
 from nephoscope.report import format as people
 from nephoscope.report.page import environment, style
@@ -65,6 +65,7 @@ def render_editions(found: Editions, names: tuple[str, str], report: str | None 
             before=before,
             after=after,
             report=report,
+            simulated=SIMULATED if found.simulated else "",
             groups=[
                 CardGroup(differs, [_card(card) for card in cards])
                 for differs, cards in groupby(found.cards, key=words.differs)

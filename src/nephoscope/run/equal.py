@@ -19,7 +19,7 @@ _JUDGE = EqualMachines()
 
 
 def judge_kinds(folder: ResultsFolder, placement: str, *, ties: bool) -> None:
-    """Judges all finished attempts on machines that were created for them.
+    """Judges all finished attempts of the plan, whatever part runs, on machines that were created for them.
 
     Args:
         folder: of the study.
@@ -30,7 +30,7 @@ def judge_kinds(folder: ResultsFolder, placement: str, *, ties: bool) -> None:
         StorageFailed: a verdict could not be stored.
     """
     by_configuration: dict[str, list[tuple[TrialIntent, Attempt]]] = defaultdict(list)
-    for planned, trial in folder.planned():
+    for planned, trial in folder.whole_plan():
         intent = planned.intent
         if Circumstances.of(intent.configuration, placement).other_machine:
             found = [(intent, attempt) for attempt in trial.finished_attempts()]

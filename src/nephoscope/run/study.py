@@ -60,12 +60,16 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
         whole: the plan of the whole study, of which `plan` is a part: the folder keeps its other parts.
 
     Raises:
-        InputError: some trials of the folder's plan are not in this one, and `replan` is not set.
+        InputError: some trials of the folder's plan are not in this one, and `replan` is not set; one of the two plans
+            is a rehearsal; or the study stops when all is decided, and the folder holds another part of it.
     """
     if folder.plan_path.exists():
-        if whole is not None:
-            plan = joined(whole, plan, (row.intent.id for row in folder.plan().trials))
         held = folder.plan()
+        _require_the_same_kind(folder, held, plan)
+        if whole is not None:
+            part = plan
+            plan = joined(whole, part, (row.intent.id for row in held.trials))
+            _require_one_part(folder, plan, part)
         gone = {row.intent.id for row in held.trials} - {row.intent.id for row in plan.trials}
         if gone and not replan:
             raise InputError(
@@ -76,7 +80,33 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
             )
         if gone:
             folder.forget_queue()
+            folder.forget_looks()
     folder.write_plan(study_text, plan)
+
+
+def _require_the_same_kind(folder: ResultsFolder, held: Plan, plan: Plan) -> None:
+    if held.simulated != plan.simulated:
+        holds, this = ("a rehearsal", "measures") if held.simulated else ("measurements", "is a rehearsal")
+        raise InputError(
+            f"{folder.path} holds {holds}, and this run {this}: one folder never holds both",
+            hint="choose another folder with --out",
+        )
+
+
+def _require_one_part(folder: ResultsFolder, plan: Plan, part: Plan) -> None:
+    """A look is at all cells of the plan, and waits for trials of each."""
+    others = _cells(plan) - _cells(part)
+    if plan.stop == "decided" and others:
+        raise InputError(
+            f'{folder.path} holds another part of this study, whose stop = "decided" looks at all parts of a folder '
+            f"together; not in this part: {', '.join(sorted({name for _, name in others})[:5])}",
+            hint="choose another folder for this part with --out, or run the study without --only and --types",
+        )
+
+
+def _cells(plan: Plan) -> set[tuple[str, str]]:
+    """Benchmarks and configurations."""
+    return {(row.intent.benchmark.name, row.intent.configuration_name) for row in plan.trials}
 
 
 @dataclass(frozen=True)
@@ -107,6 +137,9 @@ class RunOptions:
 async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | None = None) -> StudyOutcome:
     """Runs what is left of the plan in `folder`. A failed trial does not end the study.
 
+    Where the folder is for a part of its plan (see `ResultsFolder.only`), trials of other parts that a dead controller
+    left running are measured to their end first: their machines cost money, and nothing is left when this returns.
+
     Raises:
         StorageFailed: the results could not be stored.
         CleanupFailed: machines could not be deleted.
@@ -122,27 +155,31 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
     again = [row for row, trial in rows if trial.finished() and (due(trial) or candidates.repair(row, trial))]
     world.listener.study_started(len(rows), len(rows) - len(left))
     key = study_key(folder)
-    providers = _providers([*left, *again], world)
-    _refuse_too_few_clusters([*left, *again], providers, conduct)
-    await find(providers, key, (planned for planned, _ in rows))  # a lost cluster is reported by its own trial
+    _refuse_too_few_clusters([*left, *again], _providers([*left, *again], world), conduct)
+    everywhere = _providers([*left, *again, *_perhaps_on_machines(folder)], world)
+    await find(everywhere, key, folder.plan().trials)  # a lost cluster is reported by its own trial
     going_on = await _going_on(folder, key, world)
+    elsewhere = [trial for trial in going_on if trial not in {planned.intent.id for planned, _ in rows}]
+    worked_on = folder.also(elsewhere)
+    running = [planned for planned, _ in worked_on.planned() if planned.intent.id in elsewhere]
+    providers = _providers([*left, *again, *running], world)
     keep = {lease.cluster for _, lease in going_on.values()}
-    cleaned = await clean(providers, key, world.clock, keep)
+    cleaned = await clean(everywhere, key, world.clock, keep)
     try:
         async with AsyncExitStack() as leave:
             spent = spent_usd(folder, world.clock.unix_ms(), held=keep, gone=not cleaned.left)
             ledger = await leave.enter_async_context(_ledger(folder, conduct, spent))
-            conductor = Conductor(folder, key, world, ledger, conduct.rules)
+            conductor = Conductor(worked_on, key, world, ledger, conduct.rules)
             await conductor.hold_again(going_on)
-            queue = await leave.enter_async_context(_queue(folder, providers, conduct, world))
+            queue = await leave.enter_async_context(_queue(worked_on, providers, conduct, world))
             rounds = Rounds(folder, conductor, world, candidates, _at_once(providers, conduct))
             last = max((planned.intent.block for planned, _ in rows), default=0)
-            work = _all(left, last, queue, conductor, rounds, conduct)
+            work = _all(elsewhere, left, last, queue, conductor, rounds, conduct)
             if isinstance(ledger, SharedLedger) and isinstance(queue, DurableQueue):
                 work = _beside(work, _living(ledger, queue, world))
             stopped = await work
     finally:
-        await to_its_end(_leave_nothing(providers, key, world))
+        await to_its_end(_leave_nothing(everywhere, key, world))
     folder.remove_scratch()
     outcome = replace(count(folder), refused=conductor.refused, stopped=stopped, not_repeated=rounds.not_repeated)
     _require_its_part(folder, outcome, conduct)
@@ -176,13 +213,21 @@ def study_key(folder: ResultsFolder) -> str:
 
 
 async def _all(
-    left: list[PlannedTrial], last: int, queue: Queue, conductor: Conductor, rounds: Rounds, conduct: RunOptions
+    elsewhere: list[str],
+    left: list[PlannedTrial],
+    last: int,
+    queue: Queue,
+    conductor: Conductor,
+    rounds: Rounds,
+    conduct: RunOptions,
 ) -> str:
-    """Runs trials and repeats. Returns why it stopped.
+    """Runs trials and repeats, first those `elsewhere` that go on in other parts. Returns why it stopped.
 
     A controller that shares the study does not know when a block has ended, so it repeats at the end only. So does one
     with a budget and kept clusters, as a repeat could use up the money reserved for the trials that follow on them.
     """
+    if elsewhere:
+        await queue.drain(elsewhere, conductor.advance)
     await rounds.go_on()
     only_at_the_end = conduct.state_url is not None or (
         conduct.rules.placement != "fresh" and conduct.limits.max_usd is not None
@@ -269,6 +314,26 @@ def _providers(left: Sequence[PlannedTrial], world: World) -> list[Provider]:
     return [world.providers[name] for name in names if name in world.providers]
 
 
+def _perhaps_on_machines(folder: ResultsFolder) -> list[PlannedTrial]:
+    """Trials of the whole plan at providers where a dead controller may have left machines.
+
+    A provider where nothing started, or where every trial has ended, is not asked: nobody needs to log in there.
+    """
+    not_needed = folder.not_needed()
+    started: set[object] = set()
+    unended: set[object] = set()
+    for planned, trial in folder.whole_plan():
+        provider = planned.intent.configuration["provider"]
+        if trial.attempts():
+            started.add(provider)
+        elif planned.intent.id in not_needed:
+            continue
+        if due(trial) or any(record.state not in STOPS for record in trial.states()[-1:]):
+            unended.add(provider)
+    asked = started & unended
+    return [planned for planned in folder.plan().trials if planned.intent.configuration["provider"] in asked]
+
+
 def _refuse_too_few_clusters(left: Sequence[PlannedTrial], providers: Sequence[Provider], conduct: RunOptions) -> None:
     """Kept clusters live as long as their configuration has trials: with fewer, a block waits for the study's end."""
     configurations = {planned.intent.configuration_name for planned in left}
@@ -289,7 +354,7 @@ def _at_once(providers: Sequence[Provider], conduct: RunOptions) -> int:
 async def _going_on(folder: ResultsFolder, key: str, world: World) -> dict[str, tuple[Attempt, Lease]]:
     """What a dead controller started and still runs on existing clusters, by trial."""
     found = {}
-    for planned, trial in folder.planned():
+    for planned, trial in folder.whole_plan():
         provider = world.providers.get(str(planned.intent.configuration["provider"]))
         one = await open_attempt(trial, provider, key) if provider else None
         if one is not None:

@@ -114,6 +114,15 @@ class ResultsFolder:
         """The same folder for somebody who works on these trials of its plan alone."""
         return ResultsFolder(self.path, frozenset(trials))
 
+    def also(self, trials: Collection[str]) -> "ResultsFolder":
+        """The same folder for somebody who works on these trials, too."""
+        return self if self._only is None else self.only(self._only.union(trials))
+
+    def whole_plan(self) -> Iterator[tuple[PlannedTrial, Trial]]:
+        """Every trial of the plan with its folder, in the plan's order, whatever somebody works on."""
+        for planned in self.plan().trials:
+            yield planned, self.trial(planned.intent.id)
+
     @classmethod
     def existing(cls, path: Path) -> "ResultsFolder":
         """A folder that `run` created.
@@ -276,9 +285,8 @@ class ResultsFolder:
 
     def planned(self) -> Iterator[tuple[PlannedTrial, Trial]]:
         """Every planned trial with its folder, in the plan's order; see `only`."""
-        for planned in self.plan().trials:
-            if self._only is None or planned.intent.id in self._only:
-                yield planned, self.trial(planned.intent.id)
+        rows = self.whole_plan()
+        return (row for row in rows if self._only is None or row[0].intent.id in self._only)
 
     def looks(self) -> list[Look]:
         """In the order of their blocks; empty: the study takes none, or has not come that far."""
@@ -288,6 +296,19 @@ class ResultsFolder:
     def write_look(self, look: Look) -> None:
         """Stores what was known after a block."""
         files.write(self.path / "looks" / f"{look.block:02d}.json", look)
+
+    def forget_looks(self) -> None:
+        """Deletes them, because they are about trials that are no longer planned.
+
+        Raises:
+            StorageFailed: they cannot be deleted.
+        """
+        path = self.path / "looks"
+        try:
+            if path.exists():
+                shutil.rmtree(path)
+        except OSError as error:
+            raise StorageFailed.of(path, error) from error
 
     def not_needed(self) -> dict[str, int]:
         """Planned trials that no open question needs -> the block after which that was known."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.cli import main
+from nephoscope.model.words import SIMULATED
 from tests.support.made_results import made_results
 
 STEADY = [1000.0, 1001.0, 999.0, 1002.0, 998.0, 1000.5]
@@ -103,3 +104,21 @@ def test_a_report_against_an_earlier_study_has_a_page_beside_it(
     assert main(["report", str(studies / "same")]) == 0
     assert "changes.html" not in changes.with_name("index.html").read_text()
     assert not changes.exists(), "an earlier comparison is not left beside a newer report"
+
+
+def test_rehearsals_are_compared_among_themselves_and_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("real", "old", "new"):
+        folder = made_results(tmp_path / name, {"pg": STEADY})
+        folder.write_plan(folder.study_text(), folder.plan().model_copy(update={"simulated": name != "real"}))
+    real, old, new = (str(tmp_path / name) for name in ("real", "old", "new"))
+    for argv in (["compare", real, new], ["compare", new, real], ["report", new, "--against", real]):
+        assert main(argv) == 2
+        assert "new holds a rehearsal" in capsys.readouterr().err
+    page, summary = tmp_path / "page.html", tmp_path / "summary.md"
+    assert main(["compare", old, new, "--html", str(page), "--markdown", str(summary)]) == 0
+    for text in (page.read_text(), summary.read_text(), capsys.readouterr().out):
+        assert SIMULATED in text
+    assert main(["compare", real, real, "--markdown", "-"]) == 0
+    assert SIMULATED not in capsys.readouterr().out

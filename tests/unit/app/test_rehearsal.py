@@ -22,6 +22,7 @@ from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
 from nephoscope.model.words import NOBODY_MEASURED, SIMULATED
 from nephoscope.report.files import report_files
+from nephoscope.run.study import adopt_plan
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.model import Study
 
@@ -114,8 +115,33 @@ def test_its_trials_never_pass_for_measured_ones(rehearsed: ResultsFolder, tmp_p
     with pytest.raises(InputError, match="holds a rehearsal"):
         evaluation.parse(rehearsed, None)  # type: ignore[arg-type] # is not reached
     (tmp_path / "clouds.toml").write_text(TEXT)
-    refused = CliRunner().invoke(app, ["run", str(tmp_path / "clouds.toml"), "--out", str(rehearsed.path)])
-    assert "24 are missing" in str(refused.exception)
+    measure = ["run", str(tmp_path / "clouds.toml"), "--out", str(rehearsed.path)]
+    for more in ((), ("--replan",)):
+        assert "one folder never holds both" in str(CliRunner().invoke(app, [*measure, *more]).exception)
+    real = ResultsFolder(tmp_path / "real")
+    real.write_plan(TEXT, planned(simulated=False))
+    with pytest.raises(InputError, match="holds measurements, and this run is a rehearsal"):
+        adopt_plan(real, TEXT, planned(simulated=True), replan=True)
+
+
+def test_no_other_controller_shares_a_rehearsal(rehearsed: ResultsFolder, tmp_path: Path) -> None:
+    (tmp_path / "clouds.toml").write_text(TEXT)
+    for argv in (["run", str(tmp_path / "clouds.toml"), "--rehearse"], ["run", str(rehearsed.path)]):
+        done = CliRunner().invoke(app, [*argv, "--state", "postgresql://me@here:5432/studies"])
+        assert "a rehearsal cannot be shared" in str(done.exception)
+
+
+def test_a_line_that_a_kill_cut_off_says_nothing(tmp_path: Path) -> None:
+    clusters = Clusters(tmp_path / "rehearsal.log")
+    clusters.note("+", "aws", "s/a")
+    for half in ("-", "+\taws\ts/", "-\taws\ts/a"):
+        whole = clusters.path.read_text()
+        clusters.path.write_text(whole + half)
+        clusters.note("+", "aws", "s/b")
+        assert clusters.path.read_text() == f"{whole}+\taws\ts/b\n"
+        assert list(clusters.existing("aws")) == ["s/a", "s/b"]
+    clusters.path.write_text("-\naws\n\n+\taws\ts/c\n")
+    assert list(clusters.existing("aws")) == ["s/c"]
 
 
 def test_a_folder_goes_on_as_a_rehearsal(rehearsed: ResultsFolder, tmp_path: Path) -> None:

@@ -16,13 +16,14 @@ from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.checks.kinds import most_common
 from nephoscope.machines.fake import Answer, AnswerTo, FakeRemote
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.model.errors import StudyError
+from nephoscope.model.errors import InputError, StudyError
 from nephoscope.model.records import Facts
 from nephoscope.providers.azure.cloud import AzureCloud
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.cloud.provider import CloudMachine, CloudProvider
 from nephoscope.providers.fake import FakeProvider, idle_answers
 from nephoscope.run.clock import FakeClock
+from nephoscope.run.equal import judge_kinds
 from nephoscope.run.study import StudyOutcome, run_study
 from nephoscope.study.model import Machine
 from tests.support import fake_arm
@@ -110,6 +111,21 @@ def test_a_zone_with_nothing_else_is_given_up_within_the_repeats_and_the_budget(
     outcome, attempts, *_ = measured(tmp_path / "s", [ICE, LAKE, ICE, ICE, ICE], max_usd=5.0, equal=5)
     assert (outcome.valid, sum(map(len, attempts))) == (4, 5)
     assert set(outcome.not_repeated.values()) == {"the budget does not allow it"}
+
+
+def test_several_controllers_cannot_share_it_as_each_sees_only_its_own_machines(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r", text=STUDY.format(replicates=4, equal=4))
+    with pytest.raises(InputError, match="equal_machines and --state exclude each other"):
+        run_options(study.folder, study.study, CliOptions(state_url="postgresql://me@here:5432/studies"))
+
+
+def test_what_is_usual_is_judged_over_the_whole_plan_when_a_part_runs(tmp_path: Path) -> None:
+    _, _, _, study = measured(tmp_path / "r", [ICE, ICE, ICE, ICE], replicates=4)
+    rows = list(study.folder.planned())
+    for path in study.folder.path.glob("trials/*/attempts/*/kind.json"):
+        path.unlink()
+    judge_kinds(study.folder.only([rows[0][0].intent.id]), "fresh", ties=True)
+    assert all(attempt.usual_kind() for _, trial in rows for attempt in trial.attempts())
 
 
 ON_AZURE = """

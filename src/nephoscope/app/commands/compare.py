@@ -92,8 +92,11 @@ def _percent(text: str) -> float:
 
 def _tell_all(found: "Editions") -> None:
     from nephoscope.analysis.edition_gate import reasons
+    from nephoscope.model.words import SIMULATED
     from nephoscope.report import edition_words as words
 
+    if found.simulated:
+        say(f"{SIMULATED}: both studies are rehearsals")
     if found.rows:
         priced = any(row.price_ratio is not None for row in found.rows)
         money = ("price", "$ per unit") if priced else ()

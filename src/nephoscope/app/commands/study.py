@@ -292,6 +292,8 @@ def run(
             )
         _resume(study, options)
     else:
+        if rehearse:
+            _require_one_controller(options)
         wanted = _Wanted(cut, scale, rehearse=rehearse, replan=replan)
         _run(read_text(study), str(study), out, options, wanted)
 
@@ -310,6 +312,12 @@ def demo(out: Out = None) -> None:
             raise
         tell("some trials failed: the report says which ones, and why")
     results.report(folder)
+
+
+def _require_one_controller(options: "CliOptions") -> None:
+    """The list of a rehearsal's machines and its clock are in its folder, which other controllers do not see."""
+    if options.state_url is not None:
+        raise InputError("a rehearsal cannot be shared by several controllers", hint="drop --state")
 
 
 def _cut(only: list[str] | None, types: list[str] | None) -> "Cut":
@@ -349,7 +357,7 @@ def _run(text: str, name: str, out: Path | None, options: "CliOptions", wanted: 
     with folder.lock():
         whole = None if part is None else planning.plan(study, scale=wanted.scale, simulated=wanted.rehearse)
         running.adopt(folder, text, study, planned, replan=wanted.replan, whole=whole)
-        outcome = _conduct(folder, part or study, how)
+        outcome = _conduct(folder, study, how, part)
     _tell_outcome(outcome, folder)
 
 
@@ -361,6 +369,8 @@ def _resume(path: Path, options: "CliOptions") -> None:
     folder = ResultsFolder.existing(path)
     if folder.source() is not None:
         raise InputError(f"{path} holds imported results, which cannot be measured again here")
+    if folder.plan().simulated:
+        _require_one_controller(options)
     study = evaluation.stored_study(folder)
     how = running.run_options(folder, study, options)
     with folder.lock():
@@ -368,7 +378,8 @@ def _resume(path: Path, options: "CliOptions") -> None:
     _tell_outcome(outcome, folder)
 
 
-def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions") -> "StudyOutcome":
+def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "Study | None" = None) -> "StudyOutcome":
+    """Runs what is left of a folder; `part` is what is asked for of the study, None: all of it."""
     from nephoscope.app.progress import LiveProgress
     from nephoscope.app.stages import running, tracking
     from nephoscope.app.wiring import world_of
@@ -380,7 +391,7 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions") -> "Stu
     if aside is not None:
         tell(f"the queue of an earlier nephoscope is not used any more; it is kept as {aside.name}, and can be deleted")
     with LiveProgress(talk(), SystemClock(), tracking.remaining(folder)) as progress:
-        return run_until_stopped(running.run(folder, study, world_of(folder, study, progress), how))
+        return run_until_stopped(running.run(folder, part or study, world_of(folder, study, progress), how))
 
 
 def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:

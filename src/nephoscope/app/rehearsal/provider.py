@@ -1,6 +1,7 @@
 """A cloud that is a list in a file: its clusters outlive a controller that is killed, and every one is counted."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.model import Configuration
 
 _CREATED, _DELETED = "+", "-"
+_FIELDS = 3
 _LINES = 3
 _TICKS_PER_S = 100
 
@@ -31,17 +33,22 @@ class Clusters:
     path: Path
 
     def note(self, sign: str, provider: str, key: str) -> None:
-        """Appends a line."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(f"{sign}\t{provider}\t{key}\n")
+        """Appends a line, in place of one that a kill cut off."""
+        with self.path.open("a+b") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
+            if file.read(1) not in (b"", b"\n"):
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
+            file.write(f"{sign}\t{provider}\t{key}\n".encode())
 
     def existing(self, provider: str) -> dict[str, None]:
         """Keys of the clusters of a provider that were not deleted; a line that a kill cut off says nothing."""
         found: dict[str, None] = {}
-        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        text = self.path.read_text(encoding="utf-8", errors="replace") if self.path.exists() else ""
         for line in text.split("\n")[:-1]:
-            sign, name, key = line.split("\t")
-            if name == provider:
+            fields = line.split("\t")
+            if len(fields) == _FIELDS and fields[1] == provider:
+                sign, _, key = fields
                 found.update({key: None}) if sign == _CREATED else found.pop(key, None)
         return found
 

@@ -229,9 +229,20 @@ def _stored_analysis(folder: ResultsFolder) -> AnalysedStudy | None:
 
 
 def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Editions:
-    """What changed from one study to another; see `editions_of`."""
+    """What changed from one study to another; see `editions_of`.
+
+    Raises:
+        InputError: one of the two is a rehearsal, and the other is not.
+    """
     from nephoscope.analysis.editions import editions_of
 
+    rehearsed = [one for one in (before, after) if one.plan().simulated]
+    if len(rehearsed) == 1:
+        raise InputError(
+            f"{rehearsed[0].path} holds a rehearsal, whose numbers no machine produced: they cannot be compared with "
+            "measurements",
+            hint="compare two folders of measurements, or two rehearsals",
+        )
     return editions_of(analysed(before), analysed(after), basis=basis)
 
 

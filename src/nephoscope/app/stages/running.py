@@ -49,6 +49,12 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
             "--state must be the address of one PostgreSQL server, without a password",
             hint="--state postgresql://user@host:port/database, and the password in PGPASSWORD",
         )
+    if options.state_url is not None and study.equal_machines is not None:
+        raise InputError(
+            "equal_machines and --state exclude each other: the usual kind of machine is found from all trials of a "
+            "configuration, and with --state each controller stores only some of them",
+            hint="drop --state, or remove `equal_machines` from the study",
+        )
     return RunOptions(
         limits=Limits(max_usd=min(limits, default=None), max_clusters=options.max_clusters),
         rules=Rules(study.placement, Patience()),
