@@ -2,6 +2,7 @@
 
 import math
 from datetime import date
+from functools import lru_cache
 from typing import Literal
 
 from nephoscope.model.frozen import Frozen
@@ -102,7 +103,9 @@ def _no_price(kind: MissingKind, what: str) -> Quote:
     return Quote(price_usd=None, basis=None, missing=Missing(kind=kind, what=what))
 
 
+@lru_cache(maxsize=4096)
 def _month(provider: str, region: str, kind: str, volumes: tuple[Volume, ...], book: PriceBook, on: date) -> Bill:
+    """Cached: a study as large as a Cloud Report prices the same machine many times."""
     machine = MachineWithVolumes(provider=provider, region=region, type=kind, volumes=volumes)
     return month(book, on, machine, _MONTH)
 
