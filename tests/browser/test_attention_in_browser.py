@@ -151,7 +151,7 @@ def test_every_chart_is_there_before_any_script_has_run(browser: Any, write: Wri
 
 @pytest.mark.slow
 def test_the_evidence_of_many_keeps_nobody_out(browser: Any, write: Write) -> None:
-    opened = open_report(browser, write(MANY).with_name(Page.EVIDENCE), 1280)
+    opened = open_report(browser, write(MANY).with_name(Page.EVIDENCE.value), 1280)
     assert violations(opened.page) == []
     opened.page.context.close()
 
