@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nephoscope.insights.words import enumeration
 from nephoscope.model.editions import EditionCard, EditionRow, Editions, LeftOut
 from nephoscope.model.records import Direction
+from nephoscope.model.words import listed
 
 _MAX_IN_ONE = 3
 """More configurations of one card than this are counted."""
@@ -92,9 +93,4 @@ MAX_NAMED = 6
 def _results(rows: list[LeftOut]) -> str:
     configurations = list(dict.fromkeys(row.configuration for row in rows))
     benchmarks = list(dict.fromkeys(f"{row.benchmark} {row.metric}" for row in rows))
-    return f"{_list(configurations)} ({_list(benchmarks)})"
-
-
-def _list(names: list[str]) -> str:
-    more = len(names) - MAX_NAMED
-    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{listed(configurations, MAX_NAMED)} ({listed(benchmarks, MAX_NAMED)})"

@@ -1,6 +1,6 @@
 """Numbers and names in sentences, where several packages say them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
@@ -35,6 +35,12 @@ def scope_name(scope: str) -> str:
 def counted(count: int, noun: str) -> str:
     """'1 row', '3,102 rows'."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """'a, b', or 'a, b and 3 more' where there are more than `most`."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def duration(seconds: float) -> str:

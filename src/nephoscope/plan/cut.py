@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
 from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.words import listed
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 from nephoscope.study.suggest import nearest
 
@@ -158,6 +159,4 @@ def _types_hint(configurations: Iterable[Configuration]) -> str:
 
 def _named(words: Iterable[str]) -> str:
     """At most eight of them, each once."""
-    all_of_them = list(dict.fromkeys(words))
-    more = len(all_of_them) - _MAX_NAMED
-    return ", ".join(all_of_them[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return listed(list(dict.fromkeys(words)), _MAX_NAMED)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import BenchmarkUse, Disturbance, Metric, Plan, PlannedTrial, TrialIntent
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
+from nephoscope.model.words import listed
 from nephoscope.plan.advice import fails_today, warnings_for
 from nephoscope.plan.before import Before, HasDataSet, fill_s
 from nephoscope.plan.order import Cell, shuffled
@@ -133,7 +134,7 @@ def _priced_elsewhere(quotes: Collection[Quote]) -> list[str]:
     for one in (one for quote_ in quotes for one in quote_.elsewhere):
         of_regions.setdefault((one.region, one.price_of), set()).add(one.what)
     found = [
-        f"{_named(sorted(whats))} in {region} (those of {other})"
+        f"{listed(sorted(whats), _MAX_NAMED)} in {region} (those of {other})"
         for (region, other), whats in sorted(of_regions.items())
     ]
     return (
@@ -144,11 +145,6 @@ def _priced_elsewhere(quotes: Collection[Quote]) -> list[str]:
 
 
 _MAX_NAMED = 3
-
-
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - _MAX_NAMED
-    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _fitting(

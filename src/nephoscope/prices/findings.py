@@ -7,6 +7,7 @@ from enum import StrEnum
 from itertools import groupby
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import listed
 from nephoscope.prices.book import PriceBook, agree
 from nephoscope.prices.rows import Basis, Price
 
@@ -142,7 +143,7 @@ def _old(rows: Iterable[Price], today: date) -> Iterator[Finding]:
     for (provider, region, kind, basis), group in sorted(old.items()):
         oldest = min(group, key=lambda row: row.since)
         items = sorted({row.item for row in group})
-        shown = ", ".join(items[:_SHOWN]) + (f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else "")
+        shown = listed(items, _SHOWN)
         message = (
             f"old: no {basis} price of {provider} {region} {kind} younger than {MAX_AGE_DAYS} days for {shown}; "
             f"the oldest is of {oldest.date}, {(today - oldest.since).days} days ago"
@@ -195,5 +196,4 @@ def _said(row: Price) -> str:
 
 
 def _list(rows: list[Price]) -> str:
-    shown = ", ".join(_said(row) for row in rows[:_SHOWN])
-    return f"{shown} and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else shown
+    return listed([_said(row) for row in rows], _SHOWN)

@@ -24,6 +24,7 @@ from nephoscope.model.control import StateRecord
 from nephoscope.model.errors import InputError, StorageFailed
 from nephoscope.model.looks import Look, not_needed
 from nephoscope.model.records import Plan, PlannedTrial, SourceRecord, TrialIntent
+from nephoscope.model.words import listed
 from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 
@@ -155,9 +156,8 @@ class ResultsFolder:
         if there == path:
             others = sorted(found.name for found in path.iterdir() if not _OURS.fullmatch(found.name))
             if others and not (path / "plan.json").exists():
-                named = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
                 raise InputError(
-                    f"{path} is not a results folder, and it is not empty: it holds {named}",
+                    f"{path} is not a results folder, and it is not empty: it holds {listed(others, 3)}",
                     hint="name a new folder with --out; nothing was changed",
                 )
         if not os.access(there, os.W_OK | os.X_OK):

@@ -1,7 +1,7 @@
 """Which questions of a study that stops by itself were closed, after which block, and why."""
 
 from nephoscope.model.looks import OUTCOMES, QuestionAtLook
-from nephoscope.model.words import scope_name
+from nephoscope.model.words import listed, scope_name
 from nephoscope.report.parts import Book, Cell, Column, Row, Table
 from nephoscope.report.wording import view_text
 
@@ -31,8 +31,7 @@ def _about(row: QuestionAtLook) -> str:
 
 
 def _row(row: QuestionAtLook) -> Row:
-    more = len(row.configurations) - _NAMED
-    names = ", ".join(row.configurations[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    names = listed(row.configurations, _NAMED)
     return Row(
         (
             Cell(f"{_KINDS[row.kind]}: {_about(row)}{view_text(row.view, row.basis)}"),
