@@ -155,7 +155,8 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
     everywhere = _providers([*left, *again, *_perhaps_on_machines(folder)], world)
     await find(everywhere, key, folder.plan().trials)  # a lost cluster is reported by its own trial
     going_on = await _going_on(folder, key, world)
-    elsewhere = [trial for trial in going_on if trial not in {planned.intent.id for planned, _ in rows}]
+    own = {planned.intent.id for planned, _ in rows}
+    elsewhere = [trial for trial in going_on if trial not in own]
     worked_on = folder.also(elsewhere)
     running = [planned for planned, _ in worked_on.planned() if planned.intent.id in elsewhere]
     providers = _providers([*left, *again, *running], world)
