@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from nephoscope.checks.kinds import EqualMachines, most_common
 from nephoscope.checks.repeatable import Circumstances
+from nephoscope.checks.verdicts import measured_of
 from nephoscope.model.kinds import MachineKind
 from nephoscope.model.records import Facts, PlannedTrial, TrialIntent
 from nephoscope.run.derive import evidence_of_machines
@@ -68,8 +69,7 @@ def _judge(intent: TrialIntent, attempt: Attempt, kind: MachineKind) -> None:
 def _database_machines(attempt: Attempt) -> list[Facts]:
     started = attempt.started()
     found = {record.machine: record.before for record in attempt.facts()}
-    loads = {*started.load_machines} if started else set()
-    return [facts for name, facts in found.items() if name not in loads] or list(found.values())
+    return [found[name] for name in measured_of(found, started.load_machines if started else ())]
 
 
 def _facts_of(kind: MachineKind | None) -> dict[str, str] | None:
