@@ -15,6 +15,7 @@ from nephoscope.model.records import Plan
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import GCP_LOCAL_SSD_GIB
 from nephoscope.study.machine_names import machine_name
+from nephoscope.study.machine_places import region_of
 from nephoscope.study.model import Configuration, Machine, Study
 
 _AWS_STANDARD = frozenset("acdhimrtz")
@@ -116,7 +117,7 @@ def _of_cluster(configuration: Configuration) -> _Needs:
     found: dict[tuple[str, str], Counter[_Quota]] = defaultdict(Counter)
     for machine in (configuration.database_machine, configuration.load_machine):
         if machine is not None:
-            place = configuration.provider, machine.region or configuration.region or ""
+            place = configuration.provider, region_of(configuration, machine) or ""
             found[place].update(dict(_of_machines(configuration, machine)))
     return found
 

@@ -29,6 +29,7 @@ from nephoscope.model.errors import (
     NephoscopeError,
 )
 from nephoscope.providers.base import Cluster, ClusterRequest, FindsOnMachines, Provider, cluster_of
+from nephoscope.study.machine_places import region_of
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.places import Ssh
 
@@ -132,9 +133,7 @@ class SshProvider(Provider, FindsOnMachines):
                 leased.append(remote)
                 await remote.end_all(keep=session)
             machines = [
-                replace(
-                    await _machine(host, remote, asked, ssh.folder), region=asked.region or configuration.region or ""
-                )
+                replace(await _machine(host, remote, asked, ssh.folder), region=region_of(configuration, asked) or "")
                 for host, remote, (_, asked) in zip(hosts, remotes, roles, strict=True)
             ]
         except BaseException:

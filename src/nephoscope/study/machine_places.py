@@ -24,6 +24,11 @@ def load_places(configuration: Configuration) -> tuple[Place, ...]:
     return () if load is None else _places(configuration, load)
 
 
+def region_of(configuration: Configuration, machine: Machine) -> str | None:
+    """The region of a role's machines: its own, else the configuration's."""
+    return machine.region or configuration.region
+
+
 def zones_in_turn(configuration: Configuration, machine: Machine) -> tuple[str | None, ...]:
     """The zones that are assigned to the machines of a role in turn."""
     near = machine.region in {None, configuration.region}
@@ -46,5 +51,5 @@ def zone_count(configuration: Configuration) -> int:
 
 
 def _places(configuration: Configuration, machine: Machine) -> tuple[Place, ...]:
-    region, zones = machine.region or configuration.region, zones_in_turn(configuration, machine)
+    region, zones = region_of(configuration, machine), zones_in_turn(configuration, machine)
     return tuple(Place(region, zones[index % len(zones)]) for index in range(machine.count))

@@ -11,7 +11,7 @@ from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import BootPlan, boot_script
 from nephoscope.study.cloud import Cloud
 from nephoscope.study.disks import local_ssds_of, volumes_of
-from nephoscope.study.machine_places import zones_in_turn
+from nephoscope.study.machine_places import region_of, zones_in_turn
 from nephoscope.study.model import Machine
 
 PREFIX = "nephoscope-"
@@ -132,7 +132,7 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
             continue
         if machine.type is None:
             raise InputError(f"configuration {name!r} does not set the `type` of its {role} machine")
-        region, zones = machine.region or configuration.region, zones_in_turn(configuration, machine)
+        region, zones = region_of(configuration, machine), zones_in_turn(configuration, machine)
         named = [zone for zone in zones if zone is not None]
         if region is None or len(named) < len(zones):
             raise InputError(

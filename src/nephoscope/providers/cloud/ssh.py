@@ -22,6 +22,7 @@ from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import DATA, DONE, mounts, raw_devices
 from nephoscope.providers.cloud.provider import Clock, CloudMachine
 from nephoscope.study.disks import disks_of
+from nephoscope.study.machine_places import region_of
 from nephoscope.study.model import Machine
 
 BOOT_TIMEOUT_S = 900.0
@@ -91,7 +92,7 @@ class SshConnect:
             f"{self._folder}/data",
             more_data_dirs=_more_data_dirs(asked),
             raw_devices=raw_devices(disks_of(asked, raw=True)),
-            region=asked.region or request.configuration.region or "",
+            region=region_of(request.configuration, asked) or "",
             zone=machine.zone,
         )
 

@@ -28,6 +28,7 @@ from nephoscope.model.errors import EnvironmentProblem, InputError, MachineLost,
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
 from nephoscope.providers.emulated.limits import of_all_clusters
 from nephoscope.providers.emulated.scripts import LOCK, STATE, ClusterPlan, HostPlan, down_script, hosts_of, up_script
+from nephoscope.study.machine_places import region_of
 from nephoscope.study.model import Configuration
 from nephoscope.study.places import MachineType
 
@@ -279,7 +280,7 @@ async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest) -
                 cpus,
                 str(folder / "data"),
                 group=group,
-                region=asked.region or request.configuration.region or "",
+                region=region_of(request.configuration, asked) or "",
                 zone=host.zone if asked.zones else "",
             )
 
