@@ -4,7 +4,6 @@ Every claim is a stored answer: `best` for three or more configurations, `compar
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -76,7 +75,7 @@ class Question:
         """The stored comparison of two, with `first` on the left."""
         for row in self.book.lookup.comparisons.get((self.benchmark.benchmark, self.metric.name, False), []):
             if {row.left, row.right} == {first, second}:
-                return row if row.left == first else _mirrored(row)
+                return row if row.left == first else row.mirrored()
         return None
 
 
@@ -172,7 +171,7 @@ def _of_two(question: Question) -> Answer | None:
     if row is None:
         return None
     if row.verdict is ComparisonVerdict.WORSE:
-        first, second, row = second, first, _mirrored(row)
+        first, second, row = second, first, row.mirrored()
     caution, alpha = _sentence(row.note), question.book.lookup.study.levels.alpha
     one, other = question.names[first], question.names[second]
     if row.low is None:
@@ -369,20 +368,3 @@ def _detectable(best: BestRow) -> str:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
-
-
-def _mirrored(row: Comparison) -> Comparison:
-    words = {"better": "worse", "worse": "better"}
-    return row.model_copy(
-        update={
-            "left": row.right,
-            "right": row.left,
-            "n_left": row.n_right,
-            "n_right": row.n_left,
-            "ratio": 1 / row.ratio,
-            "low": None if row.high is None else 1 / row.high,
-            "high": None if row.low is None else 1 / row.low,
-            "verdict": row.verdict.opposite,
-            "reason": re.sub(r"better|worse", lambda found: words[found[0]], row.reason),
-        }
-    )
