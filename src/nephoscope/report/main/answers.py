@@ -67,6 +67,11 @@ class Question:
         words = "on this machine" if scopes == {"this machine"} else "on these machines"
         return f"{self.benchmark.benchmark} {words}" if scopes & MACHINES_ALONE else self.benchmark.benchmark
 
+    @property
+    def scale(self) -> people.Scale:
+        """How to write its values on the main page."""
+        return self.book.lookup.brief_scale(self.benchmark.benchmark, self.metric)
+
     def called(self, names: Sequence[str], last: str = "and") -> str:
         """The names for a reader as an enumeration."""
         return enumerated([self.names[name] for name in names], last=last)
@@ -117,7 +122,7 @@ def _single_runs(question: Question, of: int, caution: str) -> Answer:
     """The configuration that leads, where each was measured once."""
     first = question.rows[0]
     name, extreme = question.names[first.configuration], _extreme(question.metric)
-    value = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric).text(first.median)
+    value = question.scale.text(first.median)
     why = "each was measured once, so nothing is decided"
     clause = f"the {extreme} single run of {of:,} is {value}, of {name}; {why}"
     return Answer(
@@ -132,14 +137,13 @@ def _extreme(metric: Metric) -> str:
 
 def _alone(question: Question) -> Answer:
     (row,) = question.rows
-    scale = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric)
-    name, value = question.names[row.configuration], scale.text(row.median)
+    name, value = question.names[row.configuration], question.scale.text(row.median)
     lost = _without_value(question)
     if row.n == 1:
         about = "a single run, so nothing says how far to trust it"
         clause = f"{name} has {value}: {about}"
         return Answer("open", name, clause, value, about, sure=lost, winners=(row.configuration,))
-    interval = f"{scale.number(row.low)} to {scale.text(row.high)}"
+    interval = _interval(question, row)
     return Answer(
         "open",
         name,
@@ -151,6 +155,11 @@ def _alone(question: Question) -> Answer:
         coverage=row.coverage,
         winners=(row.configuration,),
     )
+
+
+def _interval(question: Question, row: Statistic) -> str:
+    scale = question.scale
+    return f"{scale.number(row.low)} to {scale.text(row.high)}"
 
 
 def _without_value(question: Question) -> str:
@@ -260,8 +269,7 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
     told = _lead_of_any(question, name, best.of)
     if told is None:
         row = next(row for row in question.rows if row.configuration == name)
-        scale = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric)
-        interval, value = f"{scale.number(row.low)} to {scale.text(row.high)}", scale.text(row.median)
+        interval, value = _interval(question, row), question.scale.text(row.median)
         about = f"median; the best of {best.of:,}"
         return Answer(
             "decided", f"Best: {called}", f"{first} a median of {value} ({interval})", value, about, interval, sure,

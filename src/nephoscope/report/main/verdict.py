@@ -79,10 +79,9 @@ def _in_turn(questions: Sequence[Question]) -> list[Question]:
 
 def _card(question: Question, answer: Answer, palette: Palette) -> Card:
     book, benchmark, metric = question.book, question.benchmark, question.metric
-    scale = book.lookup.brief_scale(benchmark.benchmark, metric)
     first = [row for row in question.rows if row.configuration in answer.winners]
     ordered = first[:MAX_BARS] + [row for row in question.rows if row.configuration not in answer.winners]
-    drawn = bars(book.lookup, palette, ordered, scale)
+    drawn = bars(book.lookup, palette, ordered, question.scale)
     trials = [trial for row in ordered for trial in row.trials]
     found = book.evidence.cite(trials, f"verdict on {metric.title} in {benchmark.benchmark}")
     return Card(
