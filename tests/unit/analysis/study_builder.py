@@ -110,6 +110,18 @@ def rows(
     return trials, measurements
 
 
+def noisy(
+    factors: dict[str, float], deviation: float = 0.004, n: int = 6, seed: int = 1, cpus: dict[str, int] | None = None
+) -> Rows:
+    """Configuration -> factor of its values, which are drawn around 1000; as `rows`."""
+    generator = np.random.default_rng(seed)
+    values = {
+        name: [float(1000 * factor * value) for value in generator.lognormal(0, deviation, n)]
+        for name, factor in factors.items()
+    }
+    return rows(values, cpus=cpus)
+
+
 def observed(of: TrialRow, **facts: Any) -> ObservedMachine:
     """Facts of the machine of a trial."""
     return ObservedMachine(
