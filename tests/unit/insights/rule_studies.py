@@ -9,10 +9,20 @@ from nephoscope.analysis.looks import looks_after
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import NetworkRow
 from nephoscope.model.subjects import Subject
 from nephoscope.study.model import Study
-from tests.unit.analysis.study_builder import LATENCY, TPMC, Rows, inputs, measurement, noisy, observed, rows, trial
+from tests.unit.analysis.study_builder import (
+    LATENCY,
+    TPMC,
+    Rows,
+    inputs,
+    measurement,
+    noisy,
+    observed,
+    rows,
+    traffic,
+    trial,
+)
 from tests.unit.analysis.test_growth import configuration, grown
 
 
@@ -164,24 +174,14 @@ def far_apart() -> AnalysedStudy:
         benchmarks=[{"uses": "tpcc"}],
         costs={"date": "2026-11-21"},
     )
-    moved = {
-        "configuration": "a",
-        "benchmark": "tpcc",
-        "subject": "database",
-        "machine": "here",
-        "role": "load",
-        "valid": True,
-    }
     network = [
-        NetworkRow(trial=row.trial, sampled_s=10, received_bytes=1e7, sent_bytes=1e7, **moved) for row in found[0]
+        traffic(row, machine, role, sent=1e7, received=1e7)
+        for machine, role in (("here", "load"), ("there", "database"))
+        for row in found[0]
     ]
     seen = [observed(row) for row in found[0]]
     made = inputs(found, machines=[*seen, *(one.model_copy(update={"machine": "there"}) for one in seen)])
-    return analyse(replace(made, study=study, network=[*network, *(other_end(row) for row in network)]))
-
-
-def other_end(row: NetworkRow) -> NetworkRow:
-    return row.model_copy(update={"machine": "there", "role": "database"})
+    return analyse(replace(made, study=study, network=network))
 
 
 def stolen() -> Rows:
