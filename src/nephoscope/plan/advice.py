@@ -32,17 +32,21 @@ def warnings_for(study: Study) -> list[str]:
 def fails_today(trials: Sequence[PlannedTrial], benchmarks: Mapping[str, HasChapter]) -> list[str]:
     """A warning of trials that drive TPC-C on a CockroachDB which lacks what its load, run and checks need."""
     failing = 0
+    chapter_by_label: dict[str, str] = {}
     chapters: dict[str, bool] = {}
     versions: set[str] = set()
     for intent in (trial.intent for trial in trials):
-        benchmark, database = benchmarks[intent.benchmark.uses], intent.configuration.get("database") or {}
+        use, database = intent.benchmark, intent.configuration.get("database") or {}
         version = str(database.get("version") or "")
         fails = (
-            intent.benchmark.uses in _TPCC
+            use.uses in _TPCC
             and database.get("system") == "cockroachdb"
             and version.startswith(_COCKROACHDB_WITHOUT_TPCC)
         )
-        chapter = chapter_of(benchmark, benchmark.parameters.model_validate(intent.benchmark.parameters))
+        if use.name not in chapter_by_label:
+            benchmark = benchmarks[use.uses]
+            chapter_by_label[use.name] = chapter_of(benchmark, benchmark.parameters.model_validate(use.parameters))
+        chapter = chapter_by_label[use.name]
         chapters[chapter] = chapters.get(chapter, False) or fails
         failing += fails
         versions |= {version} if fails else set()

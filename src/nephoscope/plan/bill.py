@@ -180,19 +180,12 @@ def _loads(rows: Sequence[_Priced]) -> Loads | None:
 
 def _decided(rows: Sequence[_Priced]) -> Decided | None:
     """Three blocks in full and a share of the others."""
-    full = [row for row in rows if row.planned.intent.block <= FULL_BLOCKS]
-    rest = [row for row in rows if row.planned.intent.block > FULL_BLOCKS]
+    measured = [(row, LATER_SHARE if row.planned.intent.block > FULL_BLOCKS else 1.0) for row in rows]
+    rest = [(row, share) for row, share in measured if share < 1]
     if not rest:
         return None
-    early, late = (_sum((row.planned.expected_duration_s, row.usd_per_s) for row in some) for some in (full, rest))
-    known = early.usd is not None and late.usd is not None
     return Decided(
-        trials=round(len(full) + LATER_SHARE * len(rest)),
-        expected=Spend(
-            time_s=early.time_s + LATER_SHARE * late.time_s,
-            usd=(early.usd or 0) + LATER_SHARE * (late.usd or 0) if known else None,
-        ),
-        saved=Spend(
-            time_s=(1 - LATER_SHARE) * late.time_s, usd=None if late.usd is None else (1 - LATER_SHARE) * late.usd
-        ),
+        trials=round(sum(share for _, share in measured)),
+        expected=_sum((share * row.planned.expected_duration_s, row.usd_per_s) for row, share in measured),
+        saved=_sum(((1 - share) * row.planned.expected_duration_s, row.usd_per_s) for row, share in rest),
     )

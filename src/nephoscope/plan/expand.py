@@ -91,7 +91,8 @@ def expand(
     entries = {entry.label: _resolve(_with_scale(entry, benchmarks, scale), benchmarks) for entry in study.benchmarks}
     configurations = {configuration.name: configuration for configuration in study.configurations}
     fitting, left_out = _fitting(configurations, entries)
-    chosen = _chosen(fitting, part)
+    asked = _cells_of(part)
+    chosen = _chosen(fitting, asked)
     quotes = {one.name: quote(one, 1) for one in part.configurations}
     subjects = {name: _subject(study, configuration) for name, configuration in configurations.items()}
     before = Before(study.placement)
@@ -123,7 +124,7 @@ def expand(
             *warnings_for(part),
             *([] if simulated else fails_today(trials, benchmarks)),
             *_priced_elsewhere(quotes.values()),
-            *(sentence for cell, sentence in left_out.items() if _is_in(cell, part)),
+            *(sentence for cell, sentence in left_out.items() if cell in asked),
         ],
     )
 
@@ -174,19 +175,18 @@ def _fitting(
     return cells, left_out
 
 
-def _is_in(cell: Cell, part: Study) -> bool:
-    name, label = cell
-    return any(one.name == name for one in part.configurations) and any(one.label == label for one in part.benchmarks)
+def _cells_of(part: Study) -> set[Cell]:
+    """Every configuration x benchmark."""
+    return {(one.name, benchmark.label) for one in part.configurations for benchmark in part.benchmarks}
 
 
-def _chosen(fitting: Collection[Cell], part: Study) -> set[Cell]:
-    """The cells of a part.
+def _chosen(fitting: Collection[Cell], asked: set[Cell]) -> set[Cell]:
+    """The cells of a part in which there is something to measure.
 
     Raises:
         InputError: there is none.
     """
-    names, labels = {one.name for one in part.configurations}, {one.label for one in part.benchmarks}
-    found = {(name, label) for name, label in fitting if name in names and label in labels}
+    found = asked.intersection(fitting)
     if not found:
         raise InputError(
             "nothing is left to measure: none of the chosen benchmarks runs on the chosen configurations",

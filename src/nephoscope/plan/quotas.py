@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from nephoscope.model.records import Plan
 from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.disks import GCP_LOCAL_SSD_GIB
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration, Machine, Study
 
-LOCAL_SSD_GB = 375
-"""The size of one local SSD of GCP, the only provider that counts them."""
 _AWS_STANDARD = frozenset("acdhimrtz")
 _AWS_OTHERS = {
     "g": "G and VT",
@@ -144,7 +143,7 @@ def _volumes(machine: Machine, provider: str) -> Sequence[VolumeNeeds]:
     found: dict[str, VolumeNeeds] = {}
     ordered = [(one.kind, one.count, one.size, one.iops) for one in machine.volumes or ()]
     if machine.local_ssds and provider == "gcp":
-        ordered.append(("local SSD", machine.local_ssds, LOCAL_SSD_GB, 0.0))
+        ordered.append(("local SSD", machine.local_ssds, GCP_LOCAL_SSD_GIB, 0.0))
     for kind, count, size, iops in ordered:
         had = found.get(kind, VolumeNeeds(kind=kind, count=0, size=0, iops=0))
         many = count * machine.count

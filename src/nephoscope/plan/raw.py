@@ -7,7 +7,7 @@ from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan, TrialIntent
 from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import Plannable
-from nephoscope.plan.space import Footprint
+from nephoscope.plan.space import Footprint, data_bytes
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import disks_of, left_raw, local_ssd_gib, volumes_of
 from nephoscope.study.model import Configuration
@@ -76,7 +76,8 @@ def _require_fit(
             f"{'boot formats and mounts its disks' if formatted else 'its disks are raw'}",
             hint=f'write "volume" instead of {wanted}' + ("" if raw else f", and {_ORDER}"),
         )
-    if raw and not formatted and _data_bytes(intent, configuration, benchmark, footprints):
+    parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
+    if raw and not formatted and data_bytes(configuration, benchmark, parameters, footprints)[1]:
         raise InputError(
             f"{where} needs a filesystem for its data, but all disks of its machines are raw, so the data would be on "
             "the image's disk",
@@ -96,17 +97,6 @@ def _wanted(intent: TrialIntent, configuration: Configuration, benchmark: Planna
     own = configuration.database.aerospike
     driven = benchmark.subject_of(parameters) is Subject.DATABASE and configuration.database.system == "aerospike"
     return needs.raw_device or (own.device if own is not None and driven else None), needs
-
-
-def _data_bytes(
-    intent: TrialIntent, configuration: Configuration, benchmark: Plannable, footprints: Mapping[str, Footprint]
-) -> int:
-    """What the benchmark, or the database for it, writes into the data folder of each machine."""
-    parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
-    needed, database = benchmark.needs(parameters).disk_bytes, configuration.database
-    driven = benchmark.subject_of(parameters) is Subject.DATABASE
-    footprint = footprints.get(database.system) if driven else None
-    return needed if footprint is None else footprint(database, needed, configuration.database_machine.count)
 
 
 def _is_real(configuration: Configuration) -> bool:

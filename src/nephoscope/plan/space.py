@@ -1,7 +1,7 @@
 """Rejects a plan whose data cannot fit on the disks its study describes, before anything starts."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan, TrialIntent
@@ -51,24 +51,30 @@ def check_space(plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Map
 def _problem(intent: TrialIntent, benchmark: Plannable, footprints: Mapping[str, Footprint]) -> str:
     """Empty if it fits, or if that is not known yet."""
     configuration = Configuration.model_validate(intent.configuration)
-    machine, database = configuration.database_machine, configuration.database
-    there_gib = _disk_gib(machine)
+    there_gib = _disk_gib(configuration.database_machine)
     if there_gib is None:
         return ""
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
-    needs = benchmark.needs(parameters)
-    needed_bytes, what = needs.disk_bytes, ""
-    driven = benchmark.subject_of(parameters) is Subject.DATABASE
-    footprint = footprints.get(database.system) if driven else None
-    if footprint is not None:
-        needed_bytes = footprint(database, needs.disk_bytes, machine.count)
-        what = f" (as {database.system} stores it, with its log)" if needed_bytes > needs.disk_bytes else ""
+    own_bytes, needed_bytes = data_bytes(configuration, benchmark, parameters, footprints)
     if needed_bytes <= there_gib * GIB:
         return ""
+    what = f" (as {configuration.database.system} stores it, with its log)" if needed_bytes > own_bytes else ""
     return (
         f"{intent.benchmark.name} needs {needed_bytes / GIB:.2f} GiB on each database machine of {configuration.name}"
         f"{what}, but its disk has {there_gib:g} GiB"
     )
+
+
+def data_bytes(
+    configuration: Configuration, benchmark: Plannable, parameters: Any, footprints: Mapping[str, Footprint]
+) -> tuple[int, int]:
+    """What a benchmark needs on each database machine, and what the database that it drives makes of it there."""
+    needed, database = benchmark.needs(parameters).disk_bytes, configuration.database
+    driven = benchmark.subject_of(parameters) is Subject.DATABASE
+    footprint = footprints.get(database.system) if driven else None
+    if footprint is None:
+        return needed, needed
+    return needed, footprint(database, needed, configuration.database_machine.count)
 
 
 def _disk_gib(machine: Machine) -> float | None:

@@ -8,6 +8,7 @@ from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import Bill, MachineWithVolumes, Method, Volume, month
 from nephoscope.prices.rows import Basis, Price
 from nephoscope.prices.sustained import sustained_use_percent
+from nephoscope.study.disks import GCP_LOCAL_SSD_GIB
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.model import Volume as Ordered
 
@@ -24,8 +25,8 @@ ALL_MONTH = "used all month, by Google's documented tiers"
 """Terms of sustained use where the book has no price of it: the on-demand price less the documented discount."""
 
 _SELLS_LOCAL_SSDS = "gcp"
-_LOCAL_SSD, _LOCAL_SSD_GIB = "local SSD", 375.0
-"""As the price book names it, and the only size there is of one."""
+_LOCAL_SSD = "local SSD"
+"""As the price book names it."""
 
 
 class Offer(Frozen):
@@ -87,7 +88,7 @@ def _priced(volumes: Sequence[Ordered]) -> tuple[Volume, ...]:
 def _ordered(machine: Machine, provider: str) -> tuple[Volume, ...]:
     """Volumes, and local SSDs where they are no part of a machine's price."""
     local = machine.local_ssds if provider == _SELLS_LOCAL_SSDS else None
-    ssds = (Volume(item=_LOCAL_SSD, size=_LOCAL_SSD_GIB, count=local),) if local else ()
+    ssds = (Volume(item=_LOCAL_SSD, size=GCP_LOCAL_SSD_GIB, count=local),) if local else ()
     return (*_priced(machine.volumes or ()), *ssds)
 
 

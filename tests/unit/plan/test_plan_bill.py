@@ -9,8 +9,9 @@ from nephoscope.app.bill import WIDTH, bill_lines, quota_lines, stop_lines
 from nephoscope.app.stages.planning import bill, load, plan, quotas
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.plan.before import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S, HasDataSet
-from nephoscope.plan.bill import Bill
+from nephoscope.plan.bill import FULL_BLOCKS, Bill
 from nephoscope.plan.quotas import RegionNeeds
+from nephoscope.stats.sequential import FIRST_LOOK
 from nephoscope.study.model import Study
 
 TEXT = """
@@ -178,3 +179,7 @@ def test_without_prices_there_are_hours_alone(found: Bill) -> None:
     text = "\n".join(bill_lines(replace(found, total=free, chapters=[free], basis=[], loads=None)))
     assert "$" not in text
     assert "of the hours" in text
+
+
+def test_the_blocks_in_full_are_those_before_the_first_look() -> None:
+    assert FULL_BLOCKS == FIRST_LOOK

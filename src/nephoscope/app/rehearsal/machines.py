@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from nephoscope.model.records import Disk, Facts
 from nephoscope.model.units import GIB
 from nephoscope.study.machine_names import machine_name
+from nephoscope.study.machine_places import two_regions
 from nephoscope.study.model import Configuration, Machine
 
 _THREADS = 2
@@ -78,8 +79,13 @@ class SimulatedMachine:
     @property
     def is_far(self) -> bool:
         """True if its load machine is in another region."""
-        load = self.asked.load_machine
-        return bool(load and load.region and load.region != self.asked.region)
+        return two_regions(self.asked) is not None
+
+    @property
+    def cpus(self) -> int:
+        """Those that the study lets its processes use."""
+        asked = self.asked.database_machine.cpus
+        return asked if isinstance(asked, int) else self.vcpus
 
     @property
     def has_fast_volumes(self) -> bool:
@@ -91,8 +97,7 @@ class SimulatedMachine:
         """What it shows of itself: all that the study asks for."""
         asked = self.asked.database_machine
         family = (machine_name(self.asked.provider, asked.type or "").family or asked.type or self.asked.name).lower()
-        cpus = self.vcpus if asked.cpus == "all" else asked.cpus
-        online = max(self.vcpus, cpus)
+        online = max(self.vcpus, self.cpus)
         memory_gib = asked.expect_memory_gib or self.gib_per_vcpu * self.vcpus
         return Facts(
             at_unix_ms=at_unix_ms,
@@ -100,7 +105,7 @@ class SimulatedMachine:
             cpu_model=asked.expect_cpu_model or f"simulated {family.partition('-')[0]}",
             architecture="simulated",
             cpus_online=online,
-            cpus_allowed=cpus,
+            cpus_allowed=self.cpus,
             threads_per_core=asked.threads_per_core or (_THREADS if asked.cores else None),
             sockets=asked.expect_sockets or 1,
             numa_nodes=asked.expect_numa_nodes or 1,

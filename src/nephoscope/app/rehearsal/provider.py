@@ -18,7 +18,6 @@ from nephoscope.plan.before import MAKE_S
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
 from nephoscope.providers.fake import load_names
 from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.model import Configuration
 
 _CREATED, _DELETED = "+", "-"
 _FIELDS = 3
@@ -100,7 +99,7 @@ class _Run:
     sent_bytes_per_s: float = 0.0
 
     def machine(self, name: str) -> MachineHandle:
-        cpus = tuple(range(_cpus(self.simulated.asked, self.simulated.vcpus)))
+        cpus = tuple(range(self.simulated.cpus))
         return MachineHandle(name, SimulatedRemote(self, name), "192.0.2.1", cpus, f"/rehearsal/{name}")
 
     def invent(self, argv: Sequence[str], _stdin: bytes) -> Answer:
@@ -154,13 +153,8 @@ class _Sampler:
 
     async def stop(self, *, signal: int, timeout_s: float) -> int | None:  # noqa: ARG002 - it stops at once
         run = self._remote.run
-        self._log.write_bytes(run.telemetry(self._remote.name, _cpus(run.simulated.asked, run.simulated.vcpus)))
+        self._log.write_bytes(run.telemetry(self._remote.name, run.simulated.cpus))
         return 0
-
-
-def _cpus(configuration: Configuration, vcpus: int) -> int:
-    asked = configuration.database_machine.cpus
-    return asked if isinstance(asked, int) else vcpus
 
 
 def _counters(elapsed_s: float, cpus: int, *, sends: float, receives: float) -> dict[str, object]:
