@@ -12,7 +12,7 @@ from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic
 from nephoscope.report import format as people
-from nephoscope.report.lookup import best_first, headlines
+from nephoscope.report.lookup import MetricKey, best_first, headlines
 from nephoscope.report.main.boards import in_order
 from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
@@ -68,6 +68,11 @@ class Question:
         return f"{self.benchmark.benchmark} {words}" if scopes & MACHINES_ALONE else self.benchmark.benchmark
 
     @property
+    def key(self) -> MetricKey:
+        """Its benchmark and metric, as tables name them."""
+        return self.benchmark.benchmark, self.metric.name
+
+    @property
     def scale(self) -> people.Scale:
         """How to write its values on the main page."""
         return self.book.lookup.brief_scale(self.benchmark.benchmark, self.metric)
@@ -78,7 +83,7 @@ class Question:
 
     def pair(self, first: str, second: str) -> Comparison | None:
         """The stored comparison of two, with `first` on the left."""
-        for row in self.book.lookup.comparisons.get((self.benchmark.benchmark, self.metric.name, False), []):
+        for row in self.book.lookup.comparisons.get((*self.key, False), []):
             if {row.left, row.right} == {first, second}:
                 return row if row.left == first else row.mirrored()
         return None
@@ -301,8 +306,8 @@ def _lead(question: Question, first: str, second: str, place: str) -> "_Ratio | 
     if pair is not None:
         decided = pair.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.TIE}
         return _Ratio.of(pair, called, place) if decided else None
-    wanted = (question.benchmark.benchmark, question.metric.name)
-    rows = (row for row in question.book.lookup.study.rank_intervals if (row.benchmark, row.metric) == wanted)
+    ranked = question.book.lookup.study.rank_intervals
+    rows = (row for row in ranked if (row.benchmark, row.metric) == question.key)
     stored = next(rows, None)
     gap = None if stored is None or stored.signs_only else stored.gap(first, second)
     if gap is None or gap[0] <= gap[1]:
