@@ -16,7 +16,7 @@ from nephoscope.checks.thresholds import (
     STRESS_LENGTH,
     SUSTAINED_LENGTH,
 )
-from nephoscope.checks.verdicts import invalid, over_machines, percent, unknown, valid
+from nephoscope.checks.verdicts import invalid, measured_of, over_machines, percent, unknown, valid
 from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, Verdict
 from nephoscope.model.units import GIB
 from nephoscope.stats.change_points import plateaus, throttling
@@ -131,8 +131,7 @@ class EffectiveCpus:
 
     def _phases(self, evidence: Evidence) -> Iterator[Verdict]:
         masks = evidence.measured_cpus
-        measured = masks.keys() - set(evidence.load_machines) or masks.keys()
-        cpus = {len(masks[machine]) for machine in measured}
+        cpus = {len(masks[machine]) for machine in measured_of(masks, evidence.load_machines)}
         for phase in evidence.cpu_phases:
             if phase.real_s >= STRESS_LENGTH.value:
                 yield self._phase(phase, max(cpus, default=0))

@@ -7,9 +7,9 @@ different NUMA count than the others", until four runs were on equal machines wh
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from nephoscope.checks.machine import as_expected
+from nephoscope.checks.verdicts import invalid, measured_of, valid
 from nephoscope.model.kinds import MachineKind
-from nephoscope.model.records import Evidence, Facts, Verdict
+from nephoscope.model.records import Evidence, Facts, Verdict, VerdictKind
 
 KIND_FACTS = (
     "cpu_model",
@@ -61,17 +61,16 @@ class EqualMachines:
         kind = evidence.usual_kind
         if kind is None:
             return None
-        loads = {*evidence.load_machines} if evidence.facts_before.keys() - {*evidence.load_machines} else set()
-        judged = {name: facts for name, facts in evidence.facts_before.items() if name not in loads}
+        facts, loads = evidence.facts_before, evidence.load_machines
+        verdicts = [self._judged(machine, facts[machine], kind) for machine in measured_of(facts, loads)]
+        return next((one for one in verdicts if one.verdict is VerdictKind.INVALID), verdicts[0] if verdicts else None)
 
-        def judge(facts: Facts) -> tuple[bool | None, str]:
-            other = list(_differences(facts, kind))
-            said = f"{kind.alike} of {kind.machines} machines of this configuration"
-            return (False, f"{', '.join(other)} on {said}") if other else (True, f"like {said}")
-
-        alone = (evidence.model_copy(update={"facts_before": {name: facts}}) for name, facts in judged.items())
-        verdicts = [as_expected(self.name, one, judge) for one in alone]
-        return next((one for one in verdicts if one.verdict != "valid"), verdicts[0] if verdicts else None)
+    def _judged(self, machine: str, facts: Facts, kind: MachineKind) -> Verdict:
+        other = list(_differences(facts, kind))
+        usual = f"{kind.alike} of {kind.machines} machines of this configuration"
+        if other:
+            return invalid(self.name, f"{machine}: {', '.join(other)} on {usual}")
+        return valid(self.name, f"{machine}: like {usual}")
 
 
 def _differences(facts: Facts, kind: MachineKind) -> Iterable[str]:

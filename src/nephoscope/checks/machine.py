@@ -7,7 +7,7 @@ so there an expectation is broken when no machine meets it.
 from collections.abc import Callable, Iterator
 
 from nephoscope.checks.thresholds import CLOCK_OFFSET, MEMORY_MISSING, QUOTA_OFF
-from nephoscope.checks.verdicts import invalid, over_machines, unknown, valid
+from nephoscope.checks.verdicts import invalid, measured_of, over_machines, unknown, valid
 from nephoscope.model.records import Evidence, Facts, Verdict, VerdictKind
 from nephoscope.model.units import GIB
 
@@ -70,8 +70,7 @@ class CpuCount:
         asked = evidence.expected
         if asked.cores is None and asked.threads_per_core is None:
             return
-        machines = evidence.facts_before.keys()
-        for machine in sorted((machines - {*evidence.load_machines}) or machines):
+        for machine in sorted(measured_of(evidence.facts_before, evidence.load_machines)):
             facts = evidence.facts_before[machine]
             threads = asked.threads_per_core or facts.threads_per_core
             if facts.cpus_online is None or threads is None or facts.threads_per_core is None:

@@ -48,6 +48,11 @@ def over_machines(check: str, verdicts: Sequence[Verdict], nothing: str) -> Verd
     return Verdict(check=check, verdict=worst, reason="; ".join(reasons))
 
 
+def measured_of(machines: Collection[str], loads: Collection[str]) -> list[str]:
+    """The machines that a trial measures, in their order: without the load generator's, unless there are no others."""
+    return [machine for machine in machines if machine not in loads] or list(machines)
+
+
 def mean_over_time(
     samples: Sequence[TelemetrySample], value_of: Callable[[TelemetrySample], float | None]
 ) -> float | None:

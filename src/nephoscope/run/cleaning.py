@@ -43,13 +43,12 @@ async def give_back(provider: Provider, key: str, clock: Clock) -> None:
 
 async def find(providers: Iterable[Provider], study_key: str, planned: Iterable[PlannedTrial]) -> list[str]:
     """Lets providers without a list inspect the machines of a plan; returns those that did not answer, and why."""
-    configurations = {
-        row.intent.configuration_name: Configuration.model_validate(row.intent.configuration) for row in planned
-    }
+    stored = {row.intent.configuration_name: row.intent.configuration for row in planned}
+    configurations = [Configuration.model_validate(one) for one in stored.values()]
     unreachable: list[str] = []
     for provider in providers:
         if isinstance(provider, FindsOnMachines):
-            its_own = [one for one in configurations.values() if one.provider == provider.name]
+            its_own = [one for one in configurations if one.provider == provider.name]
             unreachable += await provider.find(study_key, its_own)
     return unreachable
 

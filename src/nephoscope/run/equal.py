@@ -4,11 +4,12 @@ What is usual is known only once several machines were seen, so it is decided af
 and judged by the check `equal-machines`: `parse` finds the same. It decides again with every further machine.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from nephoscope.checks.kinds import EqualMachines, most_common
 from nephoscope.checks.repeatable import Circumstances
+from nephoscope.checks.verdicts import measured_of
 from nephoscope.model.kinds import MachineKind
 from nephoscope.model.records import Facts, PlannedTrial, TrialIntent
 from nephoscope.run.derive import evidence_of_machines
@@ -37,18 +38,18 @@ def judge_kinds(folder: ResultsFolder, placement: str, *, ties: bool) -> None:
             by_configuration[intent.configuration_name] += found
     for attempts in by_configuration.values():
         kind = most_common([facts for _, attempt in attempts for facts in _database_machines(attempt)], ties=ties)
+        if kind is None:
+            continue
         for intent, attempt in attempts:
-            if kind is not None and _facts_of(attempt.usual_kind()) != kind.facts:
+            earlier = attempt.usual_kind()
+            if earlier is None or earlier.facts != kind.facts:
                 _judge(intent, attempt, kind)
 
 
-def equal_trials(rows: Iterable[tuple[PlannedTrial, Trial]]) -> dict[tuple[str, str], int]:
+def equal_trials(rows: Iterable[tuple[PlannedTrial, Trial]]) -> Counter[tuple[str, str]]:
     """Configuration and benchmark -> trials that are valid, and so not on a machine of another kind."""
-    counts: dict[tuple[str, str], int] = defaultdict(int)
-    for planned, trial in rows:
-        attempt = trial.decisive_attempt()
-        counts[cell_of(planned)] += bool(attempt is not None and attempt.valid())
-    return counts
+    decisive = ((planned, trial.decisive_attempt()) for planned, trial in rows)
+    return Counter(cell_of(planned) for planned, attempt in decisive if attempt is not None and attempt.valid())
 
 
 def cell_of(planned: PlannedTrial) -> tuple[str, str]:
@@ -68,9 +69,4 @@ def _judge(intent: TrialIntent, attempt: Attempt, kind: MachineKind) -> None:
 def _database_machines(attempt: Attempt) -> list[Facts]:
     started = attempt.started()
     found = {record.machine: record.before for record in attempt.facts()}
-    loads = {*started.load_machines} if started else set()
-    return [facts for name, facts in found.items() if name not in loads] or list(found.values())
-
-
-def _facts_of(kind: MachineKind | None) -> dict[str, str] | None:
-    return kind.facts if kind is not None else None
+    return [found[name] for name in measured_of(found, started.load_machines if started else ())]

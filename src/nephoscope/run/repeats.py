@@ -156,7 +156,7 @@ class Candidates:
         """
         if self._rules.equal_machines is None:
             return Counter()
-        equal = Counter(equal_trials(self._rows))
+        equal = equal_trials(self._rows)
         if still_to_come:
             equal.update(cell_of(planned) for planned, trial in self._rows if not trial.finished())
         return equal

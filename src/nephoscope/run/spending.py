@@ -26,8 +26,7 @@ def spent_usd(folder: ResultsFolder, now_unix_ms: int, *, held: Collection[str] 
         held: keys of clusters that a ledger counts.
         gone: True if all other clusters of attempts without an end are known to be deleted.
     """
-    trials = (folder.trial(planned.intent.id) for planned in folder.plan().trials)
-    return sum(cost for trial in trials for cost in _costs(trial, now_unix_ms, held, gone=gone))
+    return sum(cost for _, trial in folder.whole_plan() for cost in _costs(trial, now_unix_ms, held, gone=gone))
 
 
 def _costs(trial: Trial, now_unix_ms: int, held: Collection[str], *, gone: bool) -> Iterator[float]:

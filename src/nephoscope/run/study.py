@@ -17,6 +17,7 @@ from nephoscope.providers.base import Detached, HasLimit, Provider
 from nephoscope.run.cleaning import clean, find
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
 from nephoscope.run.durable import DurableQueue, sqlite_url
+from nephoscope.run.equal import cell_of
 from nephoscope.run.ledger import Ledger, Limits, OwnLedger
 from nephoscope.run.queue import Advance, OwnQueue, Queue
 from nephoscope.run.repeats import Candidates, RepeatRules, due
@@ -95,18 +96,13 @@ def _require_the_same_kind(folder: ResultsFolder, held: Plan, plan: Plan) -> Non
 
 def _require_one_part(folder: ResultsFolder, plan: Plan, part: Plan) -> None:
     """A look is at all cells of the plan, and waits for trials of each."""
-    others = _cells(plan) - _cells(part)
+    others = {cell_of(row) for row in plan.trials} - {cell_of(row) for row in part.trials}
     if plan.stop == "decided" and others:
         raise InputError(
             f'{folder.path} holds another part of this study, whose stop = "decided" looks at all parts of a folder '
-            f"together; not in this part: {', '.join(sorted({name for _, name in others})[:5])}",
+            f"together; not in this part: {', '.join(sorted({name for name, _ in others})[:5])}",
             hint="choose another folder for this part with --out, or run the study without --only and --types",
         )
-
-
-def _cells(plan: Plan) -> set[tuple[str, str]]:
-    """Benchmarks and configurations."""
-    return {(row.intent.benchmark.name, row.intent.configuration_name) for row in plan.trials}
 
 
 @dataclass(frozen=True)
@@ -159,7 +155,8 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
     everywhere = _providers([*left, *again, *_perhaps_on_machines(folder)], world)
     await find(everywhere, key, folder.plan().trials)  # a lost cluster is reported by its own trial
     going_on = await _going_on(folder, key, world)
-    elsewhere = [trial for trial in going_on if trial not in {planned.intent.id for planned, _ in rows}]
+    own = {planned.intent.id for planned, _ in rows}
+    elsewhere = [trial for trial in going_on if trial not in own]
     worked_on = folder.also(elsewhere)
     running = [planned for planned, _ in worked_on.planned() if planned.intent.id in elsewhere]
     providers = _providers([*left, *again, *running], world)

@@ -72,7 +72,7 @@ class FioJob(Frozen):
     @property
     def title(self) -> str:
         """'Random reads of 4 KiB, queue depth 16', '..., 8 threads', '..., fsync after every 128'."""
-        size = "mixed sizes" if self.block_split else f"{_size(self.block_size_kib)}"
+        size = "mixed sizes" if self.block_split else _size(self.block_size_kib)
         parts = [f"{_MODES[self.mode]} of {size}"]
         parts += [f"queue depth {self.queue_depth}"] if self.queue_depth > 1 else []
         parts += [f"{self.threads} threads"] if self.threads > 1 else []

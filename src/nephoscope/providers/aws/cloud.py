@@ -154,7 +154,7 @@ class AwsCloud(Cloud):
             return str(made["Subnet"]["SubnetId"])
         vpc, cidr = call.arguments["VpcId"], call.arguments["CidrBlock"]
         filters = {f"tag:{CLUSTER}": [order.key], "vpc-id": [vpc], "cidr-block": [cidr]}
-        found = [one for page in await self._pages(region, "describe_subnets", filters) for one in page["Subnets"]]
+        found = await self._listed(region, "describe_subnets", "Subnets", filters)
         if not found:
             raise InfrastructureFailure(
                 f"AWS reports that a subnet of {order.key} with the addresses {cidr} exists, but does not find it"
@@ -213,15 +213,14 @@ class AwsCloud(Cloud):
         if not vpcs:
             return OwnNetwork()
         of_key = {f"tag:{CLUSTER}": [key]}
-        pages = [
-            await self._pages(region, "describe_subnets", of_key),
-            await self._pages(region, "describe_route_tables", of_key),
-            await self._pages(region, "describe_internet_gateways", of_key),
-            await self._pages(region, "describe_vpc_peering_connections", of_key),
-        ]
-        kinds = ("Subnets", "RouteTables", "InternetGateways", "VpcPeeringConnections")
-        lists = [[one for page in of_kind for one in page[kind]] for kind, of_kind in zip(kinds, pages, strict=True)]
-        return network.network_of(key, vpcs, *lists)
+        return network.network_of(
+            key,
+            vpcs,
+            await self._listed(region, "describe_subnets", "Subnets", of_key),
+            await self._listed(region, "describe_route_tables", "RouteTables", of_key),
+            await self._listed(region, "describe_internet_gateways", "InternetGateways", of_key),
+            await self._listed(region, "describe_vpc_peering_connections", "VpcPeeringConnections", of_key),
+        )
 
     async def _vpc_of_subnet(self, order: ClusterOrder) -> str | None:
         """Of the subnet that is named; None: the default one."""
@@ -241,26 +240,28 @@ class AwsCloud(Cloud):
     async def _instances(
         self, region: str, tag: str, value: str, more: Mapping[str, list[str]] | None = None
     ) -> list[dict[str, Any]]:
-        pages = await self._pages(region, "describe_instances", {f"tag:{tag}": [value], **(more or {})})
-        return [one for page in pages for reservation in page["Reservations"] for one in reservation["Instances"]]
+        filters = {f"tag:{tag}": [value], **(more or {})}
+        reservations = await self._listed(region, "describe_instances", "Reservations", filters)
+        return [one for reservation in reservations for one in reservation["Instances"]]
 
     async def _volumes(self, region: str, tag: str, value: str) -> list[dict[str, Any]]:
-        pages = await self._pages(region, "describe_volumes", {f"tag:{tag}": [value]})
-        return [one for page in pages for one in page["Volumes"]]
+        return await self._listed(region, "describe_volumes", "Volumes", {f"tag:{tag}": [value]})
 
     async def _groups(self, region: str, tag: str, value: str) -> list[dict[str, Any]]:
-        pages = await self._pages(region, "describe_security_groups", {f"tag:{tag}": [value]})
-        return [one for page in pages for one in page["SecurityGroups"]]
+        return await self._listed(region, "describe_security_groups", "SecurityGroups", {f"tag:{tag}": [value]})
 
     async def _vpcs(self, region: str, tag: str, value: str) -> list[dict[str, Any]]:
-        pages = await self._pages(region, "describe_vpcs", {f"tag:{tag}": [value]})
-        return [one for page in pages for one in page["Vpcs"]]
+        return await self._listed(region, "describe_vpcs", "Vpcs", {f"tag:{tag}": [value]})
 
-    async def _pages(self, region: str, operation: str, filters: Mapping[str, Iterable[str]]) -> list[dict[str, Any]]:
+    async def _listed(
+        self, region: str, operation: str, what: str, filters: Mapping[str, Iterable[str]]
+    ) -> list[dict[str, Any]]:
+        """All that an operation lists, whose pages hold it under the name `what`."""
         wanted = [{"Name": name, "Values": list(values)} for name, values in filters.items()]
 
         def read() -> list[dict[str, Any]]:
-            return list(self._client(region).get_paginator(operation).paginate(Filters=wanted))
+            pages = self._client(region).get_paginator(operation).paginate(Filters=wanted)
+            return [one for page in pages for one in page[what]]
 
         return await patiently(read, typed, self._clock)
 

@@ -12,7 +12,7 @@ from nephoscope.model.errors import (
     QuotaReached,
     Throttled,
 )
-from nephoscope.providers.cloud.order import LATER, NOT_PREEMPTED, SLOWER
+from nephoscope.providers.cloud.order import LATER, NOT_PREEMPTED, OTHER_ZONE, SLOWER
 from nephoscope.providers.cloud.provider import EndedByUser
 
 
@@ -111,17 +111,11 @@ _ASKED_WRONGLY = ("Invalid", "Missing", "Malformed", "UnknownParameter", "NoDefa
 
 _MORE = "request more in Service Quotas, or use fewer clusters: --max-clusters"
 
-_OTHER_ZONE = "check that the zone offers this machine type, or list zones that do in `other_zones`"
-
 _MEANINGS: tuple[tuple[frozenset[str], type[NephoscopeError], str], ...] = (
     (_CAPACITY, CapacityLacking, LATER),
     (_QUOTA, QuotaReached, _MORE),
     (_THROTTLE, Throttled, SLOWER),
-    (
-        _UNSUPPORTED,
-        MachineUnsupported,
-        _OTHER_ZONE,
-    ),
+    (_UNSUPPORTED, MachineUnsupported, OTHER_ZONE),
     (_FAULTS | GONE, InfrastructureFailure, ""),
     (
         _REFUSED,

@@ -42,7 +42,7 @@ class OwnNetwork:
 
 def addresses(order: ClusterOrder, region: str) -> str:
     """The network's addresses in a region: those of two regions must differ."""
-    return f"10.{order.regions.index(region)}.0.0/16"
+    return f"{_beginning(order, region)}.0.0/16"
 
 
 def vpc_call(order: ClusterOrder, region: str) -> Call:
@@ -68,7 +68,7 @@ def table_call(order: ClusterOrder, vpc: str) -> Call:
 
 def subnet_calls(order: ClusterOrder, region: str, vpc: str) -> dict[str, Call]:
     """Of each zone where machines are to be."""
-    beginning = f"10.{order.regions.index(region)}"
+    beginning = _beginning(order, region)
     return {
         zone: Call(
             "create_subnet",
@@ -122,6 +122,10 @@ def accept_call(peering: str) -> Call:
 def look_call(peering: str) -> Call:
     """Asks how the connection stands."""
     return Call("describe_vpc_peering_connections", {"VpcPeeringConnectionIds": [peering]})
+
+
+def _beginning(order: ClusterOrder, region: str) -> str:
+    return f"10.{order.regions.index(region)}"
 
 
 def network_of(

@@ -14,7 +14,7 @@ from typing import Any
 from nephoscope.model.errors import InputError
 from nephoscope.providers.aws.call import Call, tagged, tags
 from nephoscope.providers.aws.errors import of_state_reason
-from nephoscope.providers.aws.network import OwnNetwork, network_ending_calls
+from nephoscope.providers.aws.network import EVERYWHERE, OwnNetwork, network_ending_calls
 from nephoscope.providers.cloud.order import CLUSTER, PREFIX, ROLE, ClusterOrder, RoleOrder, machine_name
 from nephoscope.providers.cloud.provider import CloudMachine, Life
 from nephoscope.study.model import Volume
@@ -30,7 +30,7 @@ _TOO_LARGE: Mapping[str, Any] = MappingProxyType(
         "IpProtocol": "icmp",
         "FromPort": 3,
         "ToPort": 4,
-        "IpRanges": [{"CidrIp": "0.0.0.0/0", "Description": "a packet is too large for its path"}],
+        "IpRanges": [{"CidrIp": EVERYWHERE, "Description": "a packet is too large for its path"}],
     }
 )
 """Destination unreachable, fragmentation needed: regions pass smaller packets to each other than machines of one zone

@@ -16,7 +16,7 @@ from nephoscope.model.errors import (
     QuotaReached,
     Throttled,
 )
-from nephoscope.providers.cloud.order import LATER, SLOWER
+from nephoscope.providers.cloud.order import LATER, OTHER_ZONE, SLOWER
 
 GONE = frozenset({"notfound"})
 """It is already deleted."""
@@ -66,8 +66,6 @@ _NO_SUCH_TYPE = re.compile(
 )
 _HINT = "run `gcloud auth application-default login`; docs/how-to/run-on-gcp.md lists the permissions you need"
 
-_OTHER_ZONE = "check that the zone offers this machine type, or list zones that do in `other_zones`"
-
 _MEANINGS: tuple[tuple[frozenset[str], type[NephoscopeError], str], ...] = (
     (_CAPACITY, CapacityLacking, LATER),
     (_THROTTLE, Throttled, SLOWER),
@@ -97,7 +95,7 @@ def of_reason(reason: str, status: int | None, message: str) -> NephoscopeError:
         if plain(reason) in reasons:
             return meaning(said, hint=hint)
     if _NO_SUCH_TYPE.search(message):
-        return MachineUnsupported(said, hint=_OTHER_ZONE)
+        return MachineUnsupported(said, hint=OTHER_ZONE)
     for statuses, meaning in _BY_STATUS:
         if status in statuses:
             hint = "check image, type, zone, subnet and volumes in the study" if meaning is InputError else ""
