@@ -13,7 +13,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Page
 from nephoscope.report.pdf import paper
-from tests.browser.test_report_in_browser import HANGING, Opened, open_report
+from tests.browser.test_report_in_browser import HANGING, Opened, open_report, settled
 from tests.support.accessibility import violations
 from tests.unit.report import numbers_example, priced_example
 
@@ -93,7 +93,7 @@ def resized(page: Any, width: int, height: int = ALL_AT_ONCE_PX) -> None:
     """Charts have adapted when it returns."""
     page.set_viewport_size({"width": width, "height": height})
     page.wait_for_function(DRAWN)
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    settled(page)
 
 
 def test_the_main_page_stays_within_its_budget(opened: Opened, write: Write, example: Example) -> None:

@@ -77,12 +77,17 @@ def test_every_chart_has_marks(opened: Opened) -> None:
     assert min(counts) > 0
 
 
+def settled(page: Any) -> None:
+    """Charts have adapted to another width of the window when it returns."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def hanging(page: Any) -> list[str]:
     """What a reader cannot see whole, at any width."""
     found = page.evaluate(HANGING)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
-        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        settled(page)
         found += page.evaluate(HANGING)
     page.set_viewport_size({"width": 1280, "height": 900})
     return list(found)

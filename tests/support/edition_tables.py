@@ -35,7 +35,7 @@ from nephoscope.model.units import GIB
 from nephoscope.prices.book import shipped
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration, Study
-from tests.unit.analysis.study_builder import measurement, trial
+from tests.unit.analysis.study_builder import measurement, traffic, trial
 
 ROOT = Path(__file__).resolve().parents[2]
 REPLICATES = 4
@@ -139,20 +139,7 @@ class Simulation:
     def _count(self, row: TrialRow, machine: Machine) -> None:
         sent = 1e9 * 720 * machine.speed * (1 + machine.vcpus / 16)
         for role, received, gone in (("database", sent, 1e8), ("load", 1e8, sent)):
-            self.network.append(
-                NetworkRow(
-                    trial=row.trial,
-                    configuration=machine.name,
-                    benchmark=row.benchmark,
-                    subject=row.subject,
-                    machine=f"{role}-1",
-                    role=role,
-                    sampled_s=720.0,
-                    received_bytes=received,
-                    sent_bytes=gone,
-                    valid=True,
-                )
-            )
+            self.network.append(traffic(row, f"{role}-1", role, sent=gone, received=received, sampled_s=720.0))
 
     def inputs(self, title: str, description: str, study: Study) -> StudyInputs:
         """What a whole analysis reads, as if a trial had begun every ten minutes from `DAY` on."""

@@ -15,7 +15,7 @@ from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import expand
 from nephoscope.study.model import Study
 from tests.support.edition_tables import Machine, Simulation
-from tests.unit.analysis.study_builder import measurement, trial
+from tests.unit.analysis.study_builder import measurement, traffic, trial
 
 
 def rehearsed(study: Study, replicates: int) -> Simulation:
@@ -65,17 +65,13 @@ def _traffic(row: TrialRow, machine: SimulatedMachine, sent: float, seconds: flo
     names = [f"database-{number}" for number in range(1, machine.asked.database_machine.count + 1)]
     roles = {**dict.fromkeys(names, "database"), **({"fake-load": "load"} if machine.asked.load_machine else {})}
     return [
-        NetworkRow(
-            trial=row.trial,
-            configuration=row.configuration,
-            benchmark=row.benchmark,
-            subject=row.subject,
-            machine=name,
-            role=role,
+        traffic(
+            row,
+            name,
+            role,
+            sent=sent if role == "load" else sent / 10,
+            received=sent / 10 if role == "load" else sent,
             sampled_s=seconds,
-            received_bytes=sent / 10 if role == "load" else sent,
-            sent_bytes=sent if role == "load" else sent / 10,
-            valid=True,
         )
         for name, role in roles.items()
     ]

@@ -9,8 +9,6 @@ from nephoscope.model.records import Metric
 from nephoscope.model.rows import MAX_TIMES_MORE, Comparison, ComparisonVerdict, Insight
 from nephoscope.stats.decide import ALPHA, POWER
 
-_OPPOSITE = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
-
 
 @dataclass(frozen=True)
 class Oriented:
@@ -25,22 +23,16 @@ class Oriented:
 
 def oriented(comparison: Comparison, first: str) -> Oriented:
     """The comparison with `first` as the numerator of the ratio."""
-    if comparison.left == first:
-        ends, ratio = (comparison.low, comparison.high), comparison.ratio
-        counts, verdict = (comparison.n_left, comparison.n_right), comparison.verdict
-    else:
-        ends = (_inverse(comparison.high), _inverse(comparison.low))
-        ratio, counts = 1 / comparison.ratio, (comparison.n_right, comparison.n_left)
-        verdict = _OPPOSITE.get(comparison.verdict, comparison.verdict)
-    numbers: dict[str, float] = {"ratio": ratio, "n_first": counts[0], "n_second": counts[1], "alpha": 100 * ALPHA}
-    if ends[0] is not None and ends[1] is not None and comparison.coverage is not None:
-        numbers |= {"low": ends[0], "high": ends[1], "coverage": 100 * comparison.coverage}
-    second = comparison.right if comparison.left == first else comparison.left
-    return Oriented(first, second, verdict, numbers)
-
-
-def _inverse(value: float | None) -> float | None:
-    return None if value is None else 1 / value
+    row = comparison if comparison.left == first else comparison.mirrored()
+    numbers: dict[str, float] = {
+        "ratio": row.ratio,
+        "n_first": row.n_left,
+        "n_second": row.n_right,
+        "alpha": 100 * ALPHA,
+    }
+    if row.low is not None and row.high is not None and row.coverage is not None:
+        numbers |= {"low": row.low, "high": row.high, "coverage": 100 * row.coverage}
+    return Oriented(first, row.right, row.verdict, numbers)
 
 
 def winner_first(comparison: Comparison) -> Oriented:

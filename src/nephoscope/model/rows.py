@@ -4,6 +4,7 @@ On disk each table is one Parquet file in the results folder; `analysis.stored` 
 of its table, as scripts read columns of CSV files by their place.
 """
 
+import re
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -430,6 +431,30 @@ class Comparison(Frozen):
     machines_left: int | None = Field(default=None, description="number of machines on the left; None: not known")
     machines_right: int | None = None
     scope: Scope = Field(default="not known", description="what the verdict speaks for")
+
+    def mirrored(self) -> "Comparison":
+        """The same two with the right one on the left."""
+        words = {"better": "worse", "worse": "better"}
+        return self.model_copy(
+            update={
+                "left": self.right,
+                "right": self.left,
+                "n_left": self.n_right,
+                "n_right": self.n_left,
+                "counted_left": self.counted_right,
+                "counted_right": self.counted_left,
+                "machines_left": self.machines_right,
+                "machines_right": self.machines_left,
+                "ratio": 1 / self.ratio,
+                "low": None if self.high is None else 1 / self.high,
+                "high": None if self.low is None else 1 / self.low,
+                "verdict": self.verdict.opposite,
+                "delivered": self.delivered and self.delivered.opposite,
+                "quiet": self.quiet and self.quiet.opposite,
+                "quiet_ratio": None if self.quiet_ratio is None else 1 / self.quiet_ratio,
+                "reason": re.sub(r"better|worse", lambda found: words[found[0]], self.reason),
+            }
+        )
 
     @property
     def more_to_measure(self) -> int | None:

@@ -8,7 +8,7 @@ import numpy as np
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.model.records import Direction, Facts, Metric, Plan, VerdictKind
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.study.model import Study
 
@@ -51,7 +51,13 @@ def trial(name: str, configuration: str, replicate: int = 1, **changes: Any) -> 
     return TrialRow(**(fields | changes))
 
 
-def measurement(of: TrialRow, value: float, metric: Metric = TPMC, at_s: float | None = None) -> MeasurementRow:
+def measurement(
+    of: TrialRow,
+    value: float,
+    metric: Metric = TPMC,
+    at_s: float | None = None,
+    role: str | None = "database",
+) -> MeasurementRow:
     """One number of a trial."""
     return MeasurementRow(
         trial=of.trial,
@@ -62,11 +68,29 @@ def measurement(of: TrialRow, value: float, metric: Metric = TPMC, at_s: float |
         unit=metric.unit,
         direction=metric.direction,
         value=value,
-        role="database",
+        role=role,
         at_s=at_s,
         replicate=of.replicate,
         block=of.block,
         position=of.position,
+        valid=of.counts,
+    )
+
+
+def traffic(
+    of: TrialRow, machine: str, role: str, *, sent: float, received: float, sampled_s: float = 10.0
+) -> NetworkRow:
+    """Bytes that a machine sent and received during a trial."""
+    return NetworkRow(
+        trial=of.trial,
+        configuration=of.configuration,
+        benchmark=of.benchmark,
+        subject=of.subject,
+        machine=machine,
+        role=role,
+        sampled_s=sampled_s,
+        received_bytes=received,
+        sent_bytes=sent,
         valid=of.counts,
     )
 
@@ -108,6 +132,18 @@ def rows(
             trials.append(row)
             measurements.append(measurement(row, value, metric))
     return trials, measurements
+
+
+def noisy(
+    factors: dict[str, float], deviation: float = 0.004, n: int = 6, seed: int = 1, cpus: dict[str, int] | None = None
+) -> Rows:
+    """Configuration -> factor of its values, which are drawn around 1000; as `rows`."""
+    generator = np.random.default_rng(seed)
+    values = {
+        name: [float(1000 * factor * value) for value in generator.lognormal(0, deviation, n)]
+        for name, factor in factors.items()
+    }
+    return rows(values, cpus=cpus)
 
 
 def observed(of: TrialRow, **facts: Any) -> ObservedMachine:

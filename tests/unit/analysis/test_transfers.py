@@ -10,11 +10,9 @@ from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import TransferRow
 from nephoscope.model.records import Facts, TelemetrySample, VerdictKind
-from nephoscope.model.rows import NetworkRow
-from nephoscope.model.subjects import Subject
 from nephoscope.run.derive import network_bytes
 from nephoscope.study.model import Study
-from tests.unit.analysis.study_builder import inputs, rows
+from tests.unit.analysis.study_builder import inputs, rows, traffic
 
 VALUES = [1000.0, 1001, 1002, 1003, 1004, 1005]
 MONTH_S = 730 * 3600
@@ -33,18 +31,7 @@ def measured(
     trials, measurements = rows({"c": VALUES})
     trials[5] = trials[5].model_copy(update={"verdict": VerdictKind.INVALID})
     network = [
-        NetworkRow(
-            trial=row.trial,
-            configuration="c",
-            benchmark="tpcc",
-            subject=Subject.DATABASE,
-            machine=machine,
-            role=role,
-            sampled_s=10,
-            received_bytes=5e6 * row.replicate,
-            sent_bytes=10e6 * row.replicate,
-            valid=row.counts,
-        )
+        traffic(row, machine, role, sent=10e6 * row.replicate, received=5e6 * row.replicate)
         for row in trials
         for machine, role in (machines if seen is None else seen).items()
     ]

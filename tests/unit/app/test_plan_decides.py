@@ -8,8 +8,7 @@ from nephoscope.analysis.analyse import analyse
 from nephoscope.app.stages.planning import decides
 from nephoscope.plan.expand import expand
 from nephoscope.stats.detectable import detectable_share
-from tests.unit.analysis.study_builder import inputs
-from tests.unit.insights.test_rules import noisy
+from tests.unit.analysis.study_builder import inputs, noisy
 from tests.unit.plan.plan_example import BENCHMARKS, configurations, study
 
 

@@ -10,11 +10,11 @@ from nephoscope.analysis.analyse import analyse
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import MeasurementRow, NetworkRow, TrialRow
+from nephoscope.model.rows import MeasurementRow, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB
 from nephoscope.study.model import Study
-from tests.unit.analysis.study_builder import inputs, measurement, observed, trial
+from tests.unit.analysis.study_builder import inputs, measurement, observed, traffic, trial
 
 MACHINES = {
     "m6i-small": ("aws", "m6i.2xlarge", 8, 1.0),
@@ -121,25 +121,14 @@ def _study(replicates: int, names: Sequence[str], parameters: Mapping[str, Any],
         seen = [observed(row, cpus_online=row.cpus, cpus_allowed=row.cpus, memory_bytes=32 * GIB) for row, _ in ends]
         built = replace(
             built,
-            network=[_counted(row, role) for row, role in ends if row.subject is Subject.DATABASE],
+            network=[
+                traffic(row, f"{role}-1", role, sent=9e8, received=2e8, sampled_s=60.0)
+                for row, role in ends
+                if row.subject is Subject.DATABASE
+            ],
             machines=[one.model_copy(update={"role": role}) for one, (_, role) in zip(seen, ends, strict=True)],
         )
     return analyse(built)
-
-
-def _counted(row: TrialRow, role: str) -> NetworkRow:
-    return NetworkRow(
-        trial=row.trial,
-        configuration=row.configuration,
-        benchmark=row.benchmark,
-        subject=row.subject,
-        machine=f"{role}-1",
-        role=role,
-        sampled_s=60.0,
-        received_bytes=2e8,
-        sent_bytes=9e8,
-        valid=True,
-    )
 
 
 def _configurations(names: Sequence[str], *, sold: bool) -> list[dict[str, Any]]:

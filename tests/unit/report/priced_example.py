@@ -9,10 +9,10 @@ from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Direction, Metric, VerdictKind
-from nephoscope.model.rows import MeasurementRow, NetworkRow, TrialRow
+from nephoscope.model.rows import MeasurementRow, TrialRow
 from nephoscope.study.claims import Claims
 from nephoscope.study.model import Study
-from tests.unit.analysis.study_builder import TPMC, inputs, observed, rows
+from tests.unit.analysis.study_builder import TPMC, inputs, observed, rows, traffic
 
 MACHINES = {
     "aws-m6i": ("aws", "us-east-1", "m6i.2xlarge", 8, 1.00),
@@ -124,17 +124,13 @@ def everything() -> AnalysedStudy:
             measurements += [row.model_copy(update={"valid": row.trial != one[9].trial}) for row in many]
     ends = {"database-1": "database", "load-1": "load"}
     network = [
-        NetworkRow(
-            trial=row.trial,
-            configuration=row.configuration,
-            benchmark=row.benchmark,
-            subject=row.subject,
-            machine=machine,
-            role=role,
+        traffic(
+            row,
+            machine,
+            role,
+            received=float(generator.uniform(1e9, 2e9)),
+            sent=float(generator.uniform(1e9, 2e9)),
             sampled_s=9.9,
-            received_bytes=float(generator.uniform(1e9, 2e9)),
-            sent_bytes=float(generator.uniform(1e9, 2e9)),
-            valid=row.counts,
         )
         for row in trials
         for machine, role in ends.items()

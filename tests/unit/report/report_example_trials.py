@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from nephoscope.model.records import BenchmarkUse, Direction, Metric, PlannedTrial, TrialIntent, VerdictKind
 from nephoscope.model.rows import MeasurementRow, TrialRow
 from nephoscope.model.subjects import Subject
+from tests.unit.analysis.study_builder import measurement
 
 HOSTILE = "<script>alert('fio')</script> & \"quotes\" </script><img src=x onerror=alert(1)>"
 STARTED_UNIX_MS = 1_781_000_000_000
@@ -188,29 +189,10 @@ def measure(sketch: Sketch, rng: random.Random, row: TrialRow) -> list[Measureme
     for m in CATALOGUE[row.benchmark]:
         value = level_of(m.name, row.configuration, index) * rng.gauss(1.0, wobble)
         value *= 1 if row.counts else 0.74
-        rows.append(measurement(row, m, value, None))
+        rows.append(measurement(row, value, m, role=None))
         if SERIES.get(row.benchmark) == m.name:
             rows += [
-                measurement(row, m, value * (0.6 if s == 0 else rng.gauss(1.0, 0.035)), float(s + 1))
+                measurement(row, value * (0.6 if s == 0 else rng.gauss(1.0, 0.035)), m, float(s + 1), role=None)
                 for s in range(sketch.series_s)
             ]
     return rows
-
-
-def measurement(row: TrialRow, m: Metric, value: float, at_s: float | None) -> MeasurementRow:
-    return MeasurementRow(
-        trial=row.trial,
-        configuration=row.configuration,
-        benchmark=row.benchmark,
-        subject=row.subject,
-        metric=m.name,
-        unit=m.unit,
-        direction=m.direction,
-        value=value,
-        role=None,
-        at_s=at_s,
-        replicate=row.replicate,
-        block=row.block,
-        position=row.position,
-        valid=row.counts,
-    )

@@ -4,7 +4,6 @@ Every claim is a stored answer: `best` for three or more configurations, `compar
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +12,7 @@ from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic
 from nephoscope.report import format as people
-from nephoscope.report.lookup import best_first, headlines
+from nephoscope.report.lookup import MetricKey, best_first, headlines
 from nephoscope.report.main.boards import in_order
 from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
@@ -68,15 +67,25 @@ class Question:
         words = "on this machine" if scopes == {"this machine"} else "on these machines"
         return f"{self.benchmark.benchmark} {words}" if scopes & MACHINES_ALONE else self.benchmark.benchmark
 
+    @property
+    def key(self) -> MetricKey:
+        """Its benchmark and metric, as tables name them."""
+        return self.benchmark.benchmark, self.metric.name
+
+    @property
+    def scale(self) -> people.Scale:
+        """How to write its values on the main page."""
+        return self.book.lookup.brief_scale(self.benchmark.benchmark, self.metric)
+
     def called(self, names: Sequence[str], last: str = "and") -> str:
         """The names for a reader as an enumeration."""
         return enumerated([self.names[name] for name in names], last=last)
 
     def pair(self, first: str, second: str) -> Comparison | None:
         """The stored comparison of two, with `first` on the left."""
-        for row in self.book.lookup.comparisons.get((self.benchmark.benchmark, self.metric.name, False), []):
+        for row in self.book.lookup.comparisons.get((*self.key, False), []):
             if {row.left, row.right} == {first, second}:
-                return row if row.left == first else _mirrored(row)
+                return row if row.left == first else row.mirrored()
         return None
 
 
@@ -118,7 +127,7 @@ def _single_runs(question: Question, of: int, caution: str) -> Answer:
     """The configuration that leads, where each was measured once."""
     first = question.rows[0]
     name, extreme = question.names[first.configuration], _extreme(question.metric)
-    value = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric).text(first.median)
+    value = question.scale.text(first.median)
     why = "each was measured once, so nothing is decided"
     clause = f"the {extreme} single run of {of:,} is {value}, of {name}; {why}"
     return Answer(
@@ -133,14 +142,13 @@ def _extreme(metric: Metric) -> str:
 
 def _alone(question: Question) -> Answer:
     (row,) = question.rows
-    scale = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric)
-    name, value = question.names[row.configuration], scale.text(row.median)
+    name, value = question.names[row.configuration], question.scale.text(row.median)
     lost = _without_value(question)
     if row.n == 1:
         about = "a single run, so nothing says how far to trust it"
         clause = f"{name} has {value}: {about}"
         return Answer("open", name, clause, value, about, sure=lost, winners=(row.configuration,))
-    interval = f"{scale.number(row.low)} to {scale.text(row.high)}"
+    interval = _interval(question, row)
     return Answer(
         "open",
         name,
@@ -152,6 +160,11 @@ def _alone(question: Question) -> Answer:
         coverage=row.coverage,
         winners=(row.configuration,),
     )
+
+
+def _interval(question: Question, row: Statistic) -> str:
+    scale = question.scale
+    return f"{scale.number(row.low)} to {scale.text(row.high)}"
 
 
 def _without_value(question: Question) -> str:
@@ -172,7 +185,7 @@ def _of_two(question: Question) -> Answer | None:
     if row is None:
         return None
     if row.verdict is ComparisonVerdict.WORSE:
-        first, second, row = second, first, _mirrored(row)
+        first, second, row = second, first, row.mirrored()
     caution, alpha = _sentence(row.note), question.book.lookup.study.levels.alpha
     one, other = question.names[first], question.names[second]
     if row.low is None:
@@ -261,8 +274,7 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
     told = _lead_of_any(question, name, best.of)
     if told is None:
         row = next(row for row in question.rows if row.configuration == name)
-        scale = question.book.lookup.brief_scale(question.benchmark.benchmark, question.metric)
-        interval, value = f"{scale.number(row.low)} to {scale.text(row.high)}", scale.text(row.median)
+        interval, value = _interval(question, row), question.scale.text(row.median)
         about = f"median; the best of {best.of:,}"
         return Answer(
             "decided", f"Best: {called}", f"{first} a median of {value} ({interval})", value, about, interval, sure,
@@ -294,8 +306,8 @@ def _lead(question: Question, first: str, second: str, place: str) -> "_Ratio | 
     if pair is not None:
         decided = pair.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.TIE}
         return _Ratio.of(pair, called, place) if decided else None
-    wanted = (question.benchmark.benchmark, question.metric.name)
-    rows = (row for row in question.book.lookup.study.rank_intervals if (row.benchmark, row.metric) == wanted)
+    ranked = question.book.lookup.study.rank_intervals
+    rows = (row for row in ranked if (row.benchmark, row.metric) == question.key)
     stored = next(rows, None)
     gap = None if stored is None or stored.signs_only else stored.gap(first, second)
     if gap is None or gap[0] <= gap[1]:
@@ -369,20 +381,3 @@ def _detectable(best: BestRow) -> str:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
-
-
-def _mirrored(row: Comparison) -> Comparison:
-    words = {"better": "worse", "worse": "better"}
-    return row.model_copy(
-        update={
-            "left": row.right,
-            "right": row.left,
-            "n_left": row.n_right,
-            "n_right": row.n_left,
-            "ratio": 1 / row.ratio,
-            "low": None if row.high is None else 1 / row.high,
-            "high": None if row.low is None else 1 / row.low,
-            "verdict": row.verdict.opposite,
-            "reason": re.sub(r"better|worse", lambda found: words[found[0]], row.reason),
-        }
-    )

@@ -7,7 +7,7 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.figures.counted_metrics import curves_of
-from nephoscope.report.lookup import Lookup, best_first, headlines
+from nephoscope.report.lookup import Lookup, MetricKey, best_first, headlines
 
 TOP = 20
 """Rows of the first figure, where it is a ranking."""
@@ -24,13 +24,18 @@ class Board:
     row: BenchmarkRow
     metric: Metric
 
+    @property
+    def key(self) -> MetricKey:
+        """Its benchmark and metric, as tables name them."""
+        return self.row.benchmark, self.metric.name
+
     def ranked(self, lookup: Lookup, *, per_cpu: bool = False) -> list[Statistic]:
         """Its statistics, best median first."""
         return best_first(lookup.statistics_of(self.row.benchmark, self.metric.name, per_cpu=per_cpu), self.metric)
 
     def prices(self, lookup: Lookup) -> list[PricePerformance]:
         """What its units cost on the page's price basis; empty without prices."""
-        return lookup.prices_of(self.row.benchmark, self.metric.name)
+        return lookup.prices_of(*self.key)
 
 
 def boards_of(lookup: Lookup, row: BenchmarkRow) -> list[Board]:

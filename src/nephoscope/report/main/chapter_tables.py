@@ -57,7 +57,7 @@ def _median(book: Book, board: Board, configuration: str) -> Cell:
 
 def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:
     """The best overall, of each cloud and of each size, for the first metrics; None where nothing was decided."""
-    wanted = {(board.row.benchmark, board.metric.name): board for board in boards}
+    wanted = {board.key: board for board in boards}
     rows = [
         one
         for one in book.lookup.study.best

@@ -116,7 +116,7 @@ def _chapter(
     second: Draw = lambda: (  # noqa: E731
         chapter_figures.ranking(book, per_cpu, palette, per_cpu=True) if key == "cpu" else _course(book, rows, palette)
     )
-    known = all((board.row.benchmark, board.metric.name) in on_cards for board in boards)
+    known = all(board.key in on_cards for board in boards)
     ranking: Draw = lambda: chapter_figures.ranking(book, boards, palette)  # noqa: E731
     wanted: list[Draw] = [
         *(() if known else (ranking,)),
@@ -152,9 +152,9 @@ def _drawn(wanted: Iterable[Draw]) -> tuple[Figure, ...]:
 
 def _opening(book: Book, boards: Sequence[Board]) -> Opening | None:
     """The answer about the first headline metric of which one is decided, else about the first; as on its card."""
-    wanted = [(board.row.benchmark, board.metric.name) for board in boards]
-    questions = {(one.benchmark.benchmark, one.metric.name): one for one in questions_of(book)}
-    asked = [(questions[key], answer) for key in wanted if key in questions and (answer := answered(questions[key]))]
+    questions = {one.key: one for one in questions_of(book)}
+    wanted = (questions[board.key] for board in boards if board.key in questions)
+    asked = [(question, answer) for question in wanted if (answer := answered(question))]
     found = next((one for one in asked if one[1].state != "open"), next(iter(asked), None))
     if found is None:
         return None

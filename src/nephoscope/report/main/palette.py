@@ -67,6 +67,6 @@ def palette_of(lookup: Lookup) -> Palette:
 def provider_of(lookup: Lookup, configuration: str) -> str:
     """The provider as people write it."""
     priced = [row.provider for row in lookup.costs.get(configuration, ()) if row.provider]
-    known = [row.provider for row in lookup.study.configurations if row.configuration == configuration]
-    name = next(iter([*priced, *known]), None)
+    known = lookup.described.get(configuration)
+    name = next(iter(priced), known.provider if known else None)
     return UNKNOWN if name is None else provider_name(name)

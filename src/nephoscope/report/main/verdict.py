@@ -10,7 +10,7 @@ from nephoscope.report.main.answers import MACHINES_ALONE, Answer, Question, Sta
 from nephoscope.report.main.bars import MAX_BARS, Bar, bars
 from nephoscope.report.main.boards import SUBJECTS
 from nephoscope.report.main.cost_lines import cost_lines
-from nephoscope.report.main.palette import palette_of
+from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book
 from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import metric_title
@@ -62,7 +62,8 @@ def verdict(book: Book) -> Verdict:
     """A card for each headline metric with values; of each kind of benchmark in turn, databases first."""
     questions = _in_turn(questions_of(book))
     asked = [(question, answer) for question in questions if (answer := answered(question)) is not None]
-    found = [_card(question, answer) for question, answer in asked]
+    palette = palette_of(book.lookup)
+    found = [_card(question, answer, palette) for question, answer in asked]
     first = next((answer for _, answer in asked if answer.coverage is not None and answer.interval), None)
     return Verdict(found[:MAX_CARDS], found[MAX_CARDS:], _about_intervals(first), _scope([one for one, _ in asked]))
 
@@ -76,12 +77,11 @@ def _in_turn(questions: Sequence[Question]) -> list[Question]:
     return [question for turn in turns for question in turn if question is not None]
 
 
-def _card(question: Question, answer: Answer) -> Card:
+def _card(question: Question, answer: Answer, palette: Palette) -> Card:
     book, benchmark, metric = question.book, question.benchmark, question.metric
-    scale = book.lookup.brief_scale(benchmark.benchmark, metric)
     first = [row for row in question.rows if row.configuration in answer.winners]
     ordered = first[:MAX_BARS] + [row for row in question.rows if row.configuration not in answer.winners]
-    drawn = bars(book.lookup, palette_of(book.lookup), ordered, scale)
+    drawn = bars(book.lookup, palette, ordered, question.scale)
     trials = [trial for row in ordered for trial in row.trials]
     found = book.evidence.cite(trials, f"verdict on {metric.title} in {benchmark.benchmark}")
     return Card(

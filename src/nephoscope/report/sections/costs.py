@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
+from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report import format as people
-from nephoscope.report.figures.dollars import dollars
+from nephoscope.report.figures.dollars import dollars, money_interval
 from nephoscope.report.figures.results import all_steps, every_step, of_databases
 from nephoscope.report.figures.storage_kinds import storage_shares
 from nephoscope.report.figures.transfer_costs import cost_per_run
@@ -164,15 +165,15 @@ def per_unit(
     )
     title = f"{benchmark.benchmark}: {metric_title(metric)}, {basis}"
     rows = [
-        _priced(book, row, called[row.configuration], sold.size, moved=moved, brief=brief)
+        _priced(book, row, called[row.configuration], sold, moved=moved, brief=brief)
         for row in sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))
     ]
     return Table(title, columns, (Row(group=Link(title, "")), *rows))
 
 
-def _priced(book: Book, row: PricePerformance, name: str, size: float, *, moved: bool, brief: bool) -> Row:
+def _priced(book: Book, row: PricePerformance, name: str, sold: PricedQuantity, *, moved: bool, brief: bool) -> Row:
     with_transfer = row.usd_per_unit_with_transfer
-    ends = f"{people.money(row.low * size)} \N{EN DASH} {people.money(row.high * size)}"
+    size, ends = sold.size, money_interval(row, sold)
     lead = row.discount_to_lead_percent
     discount = "not possible" if lead is None else "leads" if lead == 0 else people.percent(lead)
     million = Cell(people.MISSING if row.usd_per_million is None else people.money(row.usd_per_million))

@@ -1,0 +1,267 @@
+"""Studies of which at least one makes each rule speak."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from nephoscope.analysis.analyse import analyse
+from nephoscope.analysis.looks import looks_after
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import VerdictKind
+from nephoscope.model.subjects import Subject
+from nephoscope.study.model import Study
+from tests.unit.analysis.study_builder import (
+    LATENCY,
+    TPMC,
+    Rows,
+    inputs,
+    measurement,
+    noisy,
+    observed,
+    rows,
+    traffic,
+    trial,
+)
+from tests.unit.analysis.test_growth import configuration, grown
+
+
+def sharing(found: Rows) -> Rows:
+    shares = {"client_cpu_share": 0.12, "conditions": ["co-located"]}
+    return [row.model_copy(update=shares) for row in found[0]], found[1]
+
+
+def refused() -> Rows:
+    trials, measurements = noisy({"a": 1, "b": 1.2}, n=5)
+    trials[0] = trials[0].model_copy(update={"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"]})
+    trials[1] = trials[1].model_copy(update={"verdict": VerdictKind.UNKNOWN, "reasons": ["audit: crashed"]})
+    trials[2] = trials[2].model_copy(update={"state": "failed", "verdict": None})
+    trials.append(trial("planned", "b", 6, state="planned", verdict=None))
+    return trials, measurements
+
+
+def drifting() -> Rows:
+    generator = np.random.default_rng(3)
+    drift = 10 * np.arange(6)
+    return rows({name: [float(v) for v in 100 + drift + generator.normal(0, 1, 6)] for name in "abcd"})
+
+
+def split() -> AnalysedStudy:
+    found = noisy({"a": 1.0})
+    seen = [observed(row, cpu_model="Xeon 8" if row.replicate < 3 else "Xeon 9") for row in found[0]]
+    return analyse(inputs(found, machines=seen))
+
+
+def stopped(digest: str = "") -> AnalysedStudy:
+    """Its third configuration is far behind; the last trials of it and of the second are not needed."""
+    trials, measurements = noisy({"a": 1.0, "b": 0.9, "c": 0.5})
+    late = {"a": 6, "b": 4, "c": 3}
+    unneeded = {row.trial for row in trials if row.block > late[row.configuration]}
+    rows_ = [
+        row.model_copy(update={"state": "not needed", "verdict": None, "reasons": []}) if row.trial in unneeded else row
+        for row in trials
+    ]
+    found = inputs((rows_, [row for row in measurements if row.trial not in unneeded]))
+    first, *later = looks_after(found, 4, [])
+    return analyse(
+        replace(found, looks=[first.model_copy(update={"inputs_digest": digest or first.inputs_digest}), *later])
+    )
+
+
+def on_machines(machines: dict[str, list[str]], factors: dict[str, float], deviation: float = 0.004) -> Rows:
+    """Trials in turn on the machines of their configuration."""
+    trials, measurements = noisy(factors, deviation)
+    places = {name: iter(many * len(trials)) for name, many in machines.items()}
+    return [row.model_copy(update={"machine": next(places[row.configuration])}) for row in trials], measurements
+
+
+def two_names() -> AnalysedStudy:
+    found = on_machines({"a": ["host 1"], "b": ["host 1"]}, {"a": 1, "b": 1.2})
+    seen = [observed(row).model_copy(update={"machine": f"name-{row.configuration}"}) for row in found[0]]
+    types = dict.fromkeys("ab", ("ssh", ""))
+    return analyse(inputs(found, machines=seen, types=types))
+
+
+def versions() -> AnalysedStudy:
+    found = inputs(noisy({"a": 1.0}))
+    return analyse(replace(found, tool_versions={"fio": {"fio-3.36", "fio-3.33"}, "stress-ng": {"0.15"}}))
+
+
+def latency(factors: dict[str, float]) -> AnalysedStudy:
+    metric = LATENCY.model_copy(update={"headline": True})
+    trials, measurements = noisy(factors)
+    values = [measurement(row, one.value / 1e6, metric) for row, one in zip(trials, measurements, strict=True)]
+    return analyse(inputs((trials, values), metrics={"tpcc": [metric]}))
+
+
+def with_latency(found: Rows) -> Rows:
+    generator = np.random.default_rng(9)
+    return found[0], found[1] + [measurement(row, float(generator.lognormal(-5, 0.3)), LATENCY) for row in found[0]]
+
+
+CPU_TIME = TPMC.model_copy(update={"name": "bogo_ops_per_s", "title": "Bogo operations", "unit": "s"})
+DESIGNS = {"m6a": ("AuthenticAMD", 25, 1, 1.3), "m6i": ("GenuineIntel", 6, 106, 1.0)}
+
+
+def clouds(workload: str | None) -> AnalysedStudy:
+    """Types of two CPU designs in three clouds and three sizes; half of the trials refused, with values far off.
+
+    Measured by a microbenchmark of CPUs that is not registered, and by `workload` where one is given.
+    """
+    measured = {"micro": (Subject.CPU, CPU_TIME)}
+    if workload:
+        measured[workload] = (BENCHMARKS[workload].subject, TPMC)
+    found: Rows = ([], [])
+    types: dict[str, tuple[str, str]] = {}
+    seen = []
+    generator = np.random.default_rng(8)
+    for provider in ("aws", "azure", "gcp"):
+        for size, vcpus in (("2xlarge", 8), ("4xlarge", 16), ("8xlarge", 32)):
+            for family, (vendor, cpu_family, model, factor) in DESIGNS.items():
+                name = f"{provider}-{family}.{size}"
+                types[name] = (provider, f"{family}.{size}")
+                for benchmark, (subject, metric) in measured.items():
+                    draws = generator.lognormal(0, 0.0002 * vcpus, 3)
+                    values = [float(100 * vcpus * factor * draw) for draw in draws]
+                    doubted = {name: [*values, 9.0, 9.0, 9.0]}
+                    more = rows(doubted, benchmark=benchmark, subject=subject, metric=metric, cpus={name: vcpus})
+                    refusal = {"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"]}
+                    more[0][3:] = [row.model_copy(update=refusal) for row in more[0][3:]]
+                    found[0].extend(row.model_copy(update={"uses": benchmark}) for row in more[0])
+                    found[1].extend(more[1])
+                    facts = {"cpu_vendor": vendor, "cpu_family": cpu_family, "cpu_model_number": model}
+                    memory = {"memory_bytes": (64 - vcpus) * vcpus * 2**30, "cpus_online": vcpus}
+                    seen += [observed(row, numa_nodes=1, threads_per_core=2, **facts, **memory) for row in more[0]]
+    metrics = {benchmark: [metric] for benchmark, (_, metric) in measured.items()}
+    return analyse(inputs(found, metrics=metrics, machines=seen, types=types))
+
+
+def on_disks() -> AnalysedStudy:
+    """One machine type on gp3 and on io2: a little faster, and much dearer."""
+    found = noisy({"gp3": 1, "io2": 1.1})
+    configurations = [
+        {
+            "name": kind,
+            "priced_as": {
+                "provider": "aws",
+                "region": "us-east-1",
+                "type": "m6i.2xlarge",
+                "volumes": [{"kind": kind, "size": 1000, "iops": 8000}],
+            },
+        }
+        for kind in ("gp3", "io2")
+    ]
+    study = Study(
+        name="disks",
+        seed=7,
+        configurations=configurations,
+        benchmarks=[{"uses": "tpcc"}],
+        costs={"date": "2026-11-21"},
+    )
+    return analyse(replace(inputs(found), study=study))
+
+
+def far_apart() -> AnalysedStudy:
+    """A load machine in another region, and much traffic."""
+    found = noisy({"a": 1})
+    load = {"type": "m6i.2xlarge", "region": "us-west-2"}
+    database = {"type": "m6i.2xlarge"}
+    configuration = {"name": "a", "provider": "aws", "region": "us-east-1"}
+    study = Study(
+        name="far",
+        seed=7,
+        configurations=[{**configuration, "database_machine": database, "load_machine": load}],
+        benchmarks=[{"uses": "tpcc"}],
+        costs={"date": "2026-11-21"},
+    )
+    network = [
+        traffic(row, machine, role, sent=1e7, received=1e7)
+        for machine, role in (("here", "load"), ("there", "database"))
+        for row in found[0]
+    ]
+    seen = [observed(row) for row in found[0]]
+    made = inputs(found, machines=[*seen, *(one.model_copy(update={"machine": "there"}) for one in seen)])
+    return analyse(replace(made, study=study, network=network))
+
+
+def stolen() -> Rows:
+    """`a` loses CPU time in trials that count and is quick in the others; steal rejected half of `b`."""
+    trials, measurements = rows(
+        {"a": [103.0, 104, 105, 103.5, 104.5, 90, 91, 92], "b": [100.0, 101, 102, 100.5, 80, 81, 82, 83]}
+    )
+    kept = []
+    for row in trials:
+        number = int(row.replicate)
+        if row.configuration == "a":
+            kept.append(row.model_copy(update={"stolen_share": 0.1 if number > 5 else 0.0, "disturbance": "record"}))
+        elif number > 4:
+            refused = {"verdict": VerdictKind.INVALID, "reasons": ["steal: local: 10 % of CPU time was stolen"]}
+            kept.append(row.model_copy(update={"stolen_share": 0.1, "disturbance": "refuse", **refused}))
+        else:
+            kept.append(row.model_copy(update={"stolen_share": 0.001, "disturbance": "refuse"}))
+    return kept, measurements
+
+
+def much_stolen() -> AnalysedStudy:
+    """More configurations than a report names lose CPU time."""
+    trials, measurements = noisy(dict.fromkeys("abcdefghij", 1), n=3)
+    return analyse(inputs(([row.model_copy(update={"stolen_share": 0.05}) for row in trials], measurements)))
+
+
+READ = TPMC.model_copy(update={"name": "read.iops", "title": "Reads", "unit": "IO/s"})
+
+
+def capped() -> AnalysedStudy:
+    """Four types of one provider: three on a plateau, one above."""
+    levels = {"small": 3000.0, "middle": 3001.0, "large": 3002.0, "huge": 6000.0}
+    values = {name: [level, level + 1, level + 2] for name, level in levels.items()}
+    types = {name: ("aws", f"{name}-type") for name in levels}
+    return analyse(inputs(rows(values, benchmark="fio", metric=READ), metrics={"fio": [READ]}, types=types))
+
+
+def restless() -> AnalysedStudy:
+    """One of two trials falls to half in its middle."""
+    trials, measurements = rows({"a": [100.0, 75.0]})
+    for row, later in zip(trials, (1.0, 0.5), strict=True):
+        levels = [100.0 + at % 7 / 10 for at in range(60)] + [later * (100.0 + at % 7 / 10) for at in range(60)]
+        measurements += [measurement(row, value, at_s=float(at + 1)) for at, value in enumerate(levels)]
+    return analyse(inputs((trials, measurements)))
+
+
+STUDIES: dict[str, AnalysedStudy] = {
+    "on disks": on_disks(),
+    "clouds": clouds("tpcc"),
+    "clouds without a database": clouds(None),
+    "clear": analyse(inputs(with_latency(sharing(noisy({"local-4cpu": 2, "local-1cpu": 1}, cpus={"local-4cpu": 4}))))),
+    "tie": analyse(inputs(noisy({"a": 1, "b": 1.0001}, 0.0005))),
+    "open": analyse(inputs(noisy({"a": 1, "b": 1.02}, 0.03, cpus={"a": 2}))),
+    "hopeless": analyse(inputs(noisy({"a": 1, "b": 1.01}, 0.03))),
+    "few": analyse(inputs(noisy({"a": 1, "b": 2}, n=3))),
+    "many": analyse(inputs(noisy({name: 1 + index / 10 for index, name in enumerate("abcde")}, n=7))),
+    "too many claims": analyse(inputs(noisy({name: 1 + index / 10 for index, name in enumerate("abcdefgh")}))),
+    "close": analyse(inputs(noisy({"a": 1, "b": 1.5, "c": 1.52}, 0.02))),
+    "once": analyse(inputs(rows({"a": [1.0], "b": [2.0], "c": [3.0]}))),
+    "steps": analyse(inputs(rows({"a": [5.0] * 6, "b": [6.0] * 6, "c": [7.0] * 6}))),
+    "three pairs": analyse(inputs(noisy({"a": 1, "b": 1.03, "c": 1.5}, 0.02))),
+    "alone": analyse(inputs(noisy({"a": 1}))),
+    "refused": analyse(inputs(refused())),
+    "drifting": analyse(inputs(drifting())),
+    "split": split(),
+    "versions": versions(),
+    "one machine each": analyse(inputs(on_machines({"a": ["m1"], "b": ["m2"]}, {"a": 1, "b": 1.2}))),
+    "one machine": analyse(inputs(on_machines({"a": ["m1"], "b": ["m1"]}, {"a": 1, "b": 1.2}))),
+    "fresh machines": analyse(inputs(on_machines({"a": list("123456"), "b": list("uvwxyz")}, {"a": 1, "b": 1.2}))),
+    "two names": two_names(),
+    "latency": latency({"a": 1, "b": 1.2}),
+    "zeros": analyse(inputs(rows({"a": [0.0, 1, 2, 3, 4, 5], "b": [1.0, 2, 3, 4, 5, 100]}))),
+    "constant": analyse(inputs(rows({"a": [5.0] * 6, "b": [5.0] * 6}))),
+    "capped": capped(),
+    "far apart": far_apart(),
+    "restless": restless(),
+    "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),
+    "stopped": stopped(),
+    "stolen": analyse(inputs(stolen())),
+    "much stolen": much_stolen(),
+    "judged again": analyse(replace(inputs(stolen()), judged_again="record")),
+    "empty": analyse(inputs(([], []))),
+}
