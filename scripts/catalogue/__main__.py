@@ -10,12 +10,12 @@ and `noted.csv`, prices that somebody looked up one by one. Nothing of the lists
 
 import argparse
 import csv
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
-
 from scripts.catalogue import aws, azure, gcp
 from scripts.catalogue.rows import PriceRow, Snapshot, TypeRow
 
@@ -102,7 +102,7 @@ def _write(types: Sequence[TypeRow], prices: Iterable[PriceRow], seconds: Iterab
             out.writerow((*facts, home, f"{price.usd:g}", price.date))
     lost = len(types) - len(sold)
     disputed = price_table.filter(pl.col("disputed") != "").height
-    print(f"{len(sold)} types ({lost} without a price left out), {len(kept)} prices, {disputed} disputed")
+    sys.stdout.write(f"{len(sold)} types ({lost} without a price left out), {len(kept)} prices, {disputed} disputed\n")
 
 
 def _dispute(row: PriceRow, other: PriceRow | None) -> str:

@@ -10,14 +10,18 @@ _PRICES = (
     "pkg/providers/pricing/zz_generated.pricing_aws.go",
     "pkg/providers/pricing/zz_generated.pricing_aws_us_gov.go",
 )
-_LABEL = re.compile(r"^ \|(?:karpenter\.k8s\.aws/|kubernetes\.io/|node\.kubernetes\.io/)([\w-]+)\|(.*)\|$", re.MULTILINE)
+_LABEL = re.compile(
+    r"^ \|(?:karpenter\.k8s\.aws/|kubernetes\.io/|node\.kubernetes\.io/)([\w-]+)\|(.*)\|$", re.MULTILINE
+)
 _CATEGORIES = {
     **dict.fromkeys(("m", "t"), "general"),
     "c": "compute",
     **dict.fromkeys(("r", "x", "z"), "memory"),
     **dict.fromkeys(("i", "im", "is", "d"), "storage"),
 }
-_OLDEST_GENERATION = {"general": 5, "compute": 5, "memory": 5, "storage": 3}
+_OLDEST = {"general": 5, "compute": 5, "memory": 5, "storage": 3}
+_NEW = re.compile("t3|t4|x2|z1")
+"""Families of today with a lower number."""
 _GRAVITON = {1: "AWS Graviton", 6: "AWS Graviton2", 7: "AWS Graviton3", 8: "AWS Graviton4", 9: "AWS Graviton5"}
 _GRAVITON_OF_OTHER_NUMBERS = {"t4g": 6, "x2gd": 6, "i4g": 6, "im4gn": 6, "is4gen": 6}
 _AMD = {5: "AMD EPYC Naples", 6: "AMD EPYC Milan", 7: "AMD EPYC Genoa", 8: "AMD EPYC Turin"}
@@ -54,15 +58,10 @@ def types(karpenter: Snapshot) -> Iterator[TypeRow]:
     for section in text.split("\n### `")[1:]:
         labels = dict(_LABEL.findall(section))
         family = labels["instance-family"]
-        letters = re.match(r"[a-z]+", family)
-        category = _CATEGORIES.get(labels["instance-category"] if letters is None else letters.group())
-        category = category or _CATEGORIES.get(labels["instance-category"])
+        category = _CATEGORIES.get(labels["instance-category"])
         generation = int(labels["instance-generation"])
         unwanted = "instance-gpu-count" in labels or "instance-accelerator-count" in labels
-        if category is None or unwanted or family.startswith(("u-", "u7", "hpc", "a1")):
-            continue
-        old = generation < _OLDEST_GENERATION[category]
-        if old and family not in {"t3", "t3a", "t4g", "x2gd", "x2idn", "x2iedn", "x2iezn", "z1d"}:
+        if category is None or unwanted or (generation < _OLDEST[category] and not _NEW.match(family)):
             continue
         vendor = {"aws": "AWS", "intel": "Intel", "amd": "AMD"}[labels["instance-cpu-manufacturer"]]
         yield TypeRow(

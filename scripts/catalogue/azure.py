@@ -15,9 +15,17 @@ _ONE_TYPE = re.compile(
 )
 _NAME = re.compile(r"Standard_(D|B|F|FX|E|M|L)(\d+)([a-z]*)_v(\d+)")
 """Without the types of constrained vCPUs (E8-2s_v5), confidential ones (DC, EC) and those before the second version."""
-_CATEGORIES = {"D": "general", "B": "general", "F": "compute", "FX": "compute", "E": "memory", "M": "memory", "L": "storage"}
+_CATEGORIES = {
+    **dict.fromkeys(("D", "B"), "general"),
+    **dict.fromkeys(("F", "FX"), "compute"),
+    **dict.fromkeys(("E", "M"), "memory"),
+    "L": "storage",
+}
 _OLDEST = {"D": 3, "E": 3}
-_COBALT_SINCE = 6
+_SECOND = "PyPI apache-libcloud 3.9.1 azure_linux"
+_SECOND_DAY = "2025-03-02"
+"""Its `updated`."""
+_ARM = {2: "Ampere Altra", 5: "Ampere Altra", 6: "Microsoft Cobalt 100"}
 _AMD = {4: "AMD EPYC Rome", 5: "AMD EPYC Milan", 6: "AMD EPYC Genoa", 7: "AMD EPYC Turin"}
 _AMD_OF_OTHER_NUMBERS = {"B": {2: _AMD[5]}, "L": {3: _AMD[5], 4: _AMD[6]}}
 _INTEL = {5: "Intel Xeon Ice Lake", 6: "Intel Xeon Emerald Rapids", 7: "Intel Xeon Granite Rapids"}
@@ -49,7 +57,7 @@ def types(autoscaler: Snapshot) -> Iterator[TypeRow]:
             cpu_vendor=model.split()[0] if model else ("AMD" if amd else "Intel"),
             cpu_model=model,
             memory_gib=int(memory_mb) / 1024,
-            local_ssd_gb=None if "d" in features or letters in {"L"} else 0,
+            local_ssd_gb=None if "d" in features or letters == "L" else 0,
             network_gbps=None,
             volume_gbps=None,
             source=source,
@@ -79,7 +87,14 @@ def second(libcloud: Path) -> Iterator[PriceRow]:
         for region, usd in regions.items():
             if usd:
                 yield PriceRow(
-                    "azure", region, name, "on-demand", usd, "PyPI apache-libcloud 3.9.1 azure_linux", "Apache-2.0", "2025-03-02"
+                    "azure",
+                    region,
+                    name,
+                    "on-demand",
+                    usd,
+                    "PyPI apache-libcloud 3.9.1 azure_linux",
+                    "Apache-2.0",
+                    "2025-03-02",
                 )
 
 
@@ -90,7 +105,7 @@ def plain(name: str) -> str:
 
 def _model(letters: str, version: int, *, arm: bool, amd: bool) -> str | None:
     if arm:
-        return "Microsoft Cobalt 100" if version == _COBALT_SINCE else "Ampere Altra" if version < _COBALT_SINCE else None
+        return _ARM.get(version)
     own, usual = (_AMD_OF_OTHER_NUMBERS, _AMD) if amd else (_INTEL_OF_OTHER_NUMBERS, _INTEL)
     if letters in own:
         return own[letters].get(version)

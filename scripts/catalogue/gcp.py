@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 
 import yaml
-
 from scripts.catalogue.rows import PriceRow, Snapshot, TypeRow
 
 _TYPES = "tools/machinetypes.csv"
@@ -16,6 +15,9 @@ _PRICES = "pkg/providers/pricing/initial-prices.json"
 _SECOND = "cluster-autoscaler/cloudprovider/gce/gce_price_info.go"
 SECOND_REGION = "us-central1"
 """Whose prices the autoscaler's list has."""
+_MAP = re.compile(
+    r"^\t(instancePrices|preemptiblePrices) = map\[string\]float64\{\n(.*?)^\t\}", re.MULTILINE | re.DOTALL
+)
 _CATEGORIES = {
     **dict.fromkeys(("e2", "n1", "n2", "n2d", "n4", "n4a", "n4d", "t2a", "t2d"), "general"),
     **dict.fromkeys(("c3", "c3d", "c4", "c4a", "c4d", "c4n"), "general"),
@@ -90,8 +92,7 @@ def prices(karpenter: Snapshot) -> Iterator[PriceRow]:
 def second(autoscaler: Snapshot) -> Iterator[PriceRow]:
     """The autoscaler's prices by machine type: a map of on-demand prices before one of spot prices."""
     text = autoscaler.text(_SECOND)
-    tables = re.findall(r"^\t(instancePrices|preemptiblePrices) = map\[string\]float64\{\n(.*?)^\t\}", text, re.M | re.S)
-    for name, table in tables:
+    for name, table in _MAP.findall(text):
         basis = "on-demand" if name == "instancePrices" else "spot"
         for kind, usd in re.findall(r'"([\w-]+)":\s+([\d.]+)', table):
             yield PriceRow(

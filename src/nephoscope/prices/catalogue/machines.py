@@ -1,19 +1,11 @@
-"""One machine type of the catalogue: its facts, its prices as rows of a price book, and types with similar names."""
-
-import difflib
+"""One machine type of the catalogue: its facts, and its prices as rows of a price book."""
 
 import polars as pl
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
-from nephoscope.prices.catalogue.tables import prices, types
-from nephoscope.prices.rows import Basis, Kind, Price, Unit
-
-ARCHITECTURES = ("amd64", "arm64")
-"""As Debian and the clouds call them: x86 with 64 bits, and 64-bit Arm."""
-
-DISPUTED = "disputed: "
-"""How the note of a price begins that another source contradicts."""
+from nephoscope.prices.catalogue.tables import prices
+from nephoscope.prices.rows import DISPUTED, Basis, Kind, Price, Unit
 
 
 class CloudType(Frozen):
@@ -40,12 +32,6 @@ class CloudType(Frozen):
     date: str
 
 
-def machine(provider: str, name: str) -> CloudType | None:
-    """The facts of a type; None: the catalogue does not have it."""
-    found = types().filter(_is(provider, name)).to_dicts()
-    return CloudType.model_validate(found[0]) if found else None
-
-
 def prices_of(provider: str, name: str) -> tuple[Price, ...]:
     """Every price of a type, in all regions, as rows of a price book; empty for what the catalogue does not have."""
     return tuple(
@@ -64,13 +50,6 @@ def prices_of(provider: str, name: str) -> tuple[Price, ...]:
         )
         for row in prices().filter(_is(provider, name)).iter_rows(named=True)
     )
-
-
-def nearest(provider: str, name: str) -> list[str]:
-    """At most three types of the provider with similar names, the most similar one first."""
-    known = types().filter(pl.col("provider") == provider)["type"].to_list()
-    by_folded = {one.casefold(): one for one in known}
-    return [by_folded[one] for one in difflib.get_close_matches(name.casefold(), by_folded, n=3, cutoff=0.7)]
 
 
 def _is(provider: str, name: str) -> pl.Expr:
