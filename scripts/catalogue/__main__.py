@@ -81,9 +81,14 @@ def _write(types: Sequence[TypeRow], prices: Iterable[PriceRow], seconds: Iterab
     type_table = pl.DataFrame(
         [{**vars(row), "regions": sorted(regions[row.provider, row.type])} for row in sold], infer_schema_length=None
     ).with_columns(pl.col("generation", "threads_per_core").cast(pl.Int8), pl.col("vcpus").cast(pl.Int16))
+    wrong = azure.windows_prices(sold, kept)
     price_table = pl.DataFrame(
         [
-            {**vars(row), "disputed": _dispute(row, other.get((row.provider, row.region, row.type, row.basis)))}
+            {
+                **vars(row),
+                "disputed": _dispute(row, other.get((row.provider, row.region, row.type, row.basis))),
+                "wrong": wrong.get(row, ""),
+            }
             for row in kept
         ]
     ).sort("provider", "type", "region", "basis")
@@ -102,7 +107,8 @@ def _write(types: Sequence[TypeRow], prices: Iterable[PriceRow], seconds: Iterab
             out.writerow((*facts, home, f"{price.usd:g}", price.date))
     lost = len(types) - len(sold)
     disputed = price_table.filter(pl.col("disputed") != "").height
-    sys.stdout.write(f"{len(sold)} types ({lost} without a price left out), {len(kept)} prices, {disputed} disputed\n")
+    doubted = price_table.filter(pl.col("wrong") != "").height
+    sys.stdout.write(f"{len(sold)} types ({lost} without a price left out), {len(kept)} prices, {disputed} disputed, {doubted} held wrong\n")
 
 
 def _dispute(row: PriceRow, other: PriceRow | None) -> str:

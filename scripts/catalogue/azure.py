@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from scripts.catalogue.rows import PriceRow, Snapshot, TypeRow
@@ -22,6 +23,9 @@ _CATEGORIES = {
     "L": "storage",
 }
 _OLDEST = {"D": 3, "E": 3}
+_WINDOWS_PER_VCPU = 0.046
+_ROUNDING = 0.0008
+"""Of a price per vCPU: the table has three digits, and the smallest sizes two vCPUs."""
 _SECOND = "PyPI apache-libcloud 3.9.1 azure_linux"
 _SECOND_DAY = "2025-03-02"
 """Its `updated`."""
@@ -96,6 +100,27 @@ def second(libcloud: Path) -> Iterator[PriceRow]:
                     "Apache-2.0",
                     "2025-03-02",
                 )
+
+
+def windows_prices(types: Iterable[TypeRow], prices: Iterable[PriceRow]) -> dict[PriceRow, str]:
+    """The prices that contain a Windows licence, each with the reason: Karpenter's table has some among those of Linux.
+
+    Azure sells a series by the vCPU, and Windows for $0.046 more per vCPU in every region. So a size that costs this
+    much more than the cheapest one of its series, in the same region, has the price of Windows.
+    """
+    facts = {row.type: row for row in types if row.provider == "azure"}
+    series: dict[tuple[str, str], list[tuple[PriceRow, float]]] = defaultdict(list)
+    for price in prices:
+        one = facts.get(price.type)
+        if price.provider == "azure" and one is not None and not one.burstable:
+            series[one.family, price.region].append((price, price.usd / one.vcpus))
+    found: dict[PriceRow, str] = {}
+    for sizes in series.values():
+        least = min(each for _, each in sizes)
+        for price, each in sizes:
+            if abs(each - least - _WINDOWS_PER_VCPU) < _ROUNDING:
+                found[price] = f"the price with a Windows licence: ${_WINDOWS_PER_VCPU:g} per vCPU more than other sizes"
+    return found
 
 
 def plain(name: str) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from nephoscope.prices.catalogue.search import MachinePrice
 
 _HEADERS = ("provider", "type", "arch", "vCPUs", "GiB", "CPU", "SSD GB", "region", "$/hour", "$/month", "date")
-_SHOWN_DISPUTES = 5
+_SHOWN_DOUBTS = 5
 
 Basis = Literal["on-demand", "spot"]
 Architecture = Literal["amd64", "arm64"]
@@ -85,11 +85,14 @@ def types(
 
 
 def _tell_more(found: "list[MachinePrice]", basis: Basis) -> None:
-    disputed = [one for one in found if one.disputed]
-    for one in disputed[:_SHOWN_DISPUTES]:
-        tell(f"disputed: {one.type} in {one.region} costs ${one.usd_hour:g} in {one.price_source}, {one.disputed}")
-    if len(disputed) > _SHOWN_DISPUTES:
-        tell(f"disputed: {len(disputed) - _SHOWN_DISPUTES} more, see `disputed` in --json")
+    doubtful = [one for one in found if one.disputed or one.wrong]
+    for one in doubtful[:_SHOWN_DOUBTS]:
+        if one.wrong:
+            tell(f"wrong in {one.price_source}: {one.type} in {one.region} costs {one.wrong}")
+        else:
+            tell(f"disputed: {one.type} in {one.region} costs ${one.usd_hour:g} in {one.price_source}, {one.disputed}")
+    if len(doubtful) > _SHOWN_DOUBTS:
+        tell(f"{len(doubtful) - _SHOWN_DOUBTS} more prices are disputed or wrong: see --json")
     if found and basis == "spot":
         tell(
             "Spot prices change from day to day, and the provider may take the machine back at any time: a month at "
@@ -103,7 +106,7 @@ def _cells(one: "MachinePrice") -> tuple[str, ...]:
         one.cpu_model or one.cpu_vendor or "",
         "" if one.local_ssd_gb is None else f"{one.local_ssd_gb:,}",
         one.region,
-        f"{one.usd_hour:.4g}" + (" (disputed)" if one.disputed else ""),
+        f"{one.usd_hour:.4g}" + (" (wrong)" if one.wrong else " (disputed)" if one.disputed else ""),
         f"{one.usd_month:,.0f}",
         one.price_date,
     )

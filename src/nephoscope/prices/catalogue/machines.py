@@ -46,6 +46,7 @@ def prices_of(provider: str, name: str) -> tuple[Price, ...]:
             source=row["source"],
             licence=row["licence"],
             date=row["date"],
+            disputed=row["wrong"],
             note=f"{DISPUTED}{row['disputed']}" if row["disputed"] else "",
         )
         for row in prices().filter(_is(provider, name)).iter_rows(named=True)

@@ -34,6 +34,7 @@ class MachinePrice(CloudType):
     price_source: str
     price_licence: str
     disputed: str = Field(description="what another source says, if it differs by more than 2 %")
+    wrong: str = Field(description="why this price cannot be right; no plan and no report uses it")
 
 
 class Question(Frozen):
