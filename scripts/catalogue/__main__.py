@@ -101,6 +101,7 @@ def _write(types: Sequence[TypeRow], prices: Iterable[PriceRow], seconds: Iterab
         out.writerow(("provider", "type", "architecture", "vcpus", "memory_gib", "region", "usd_per_hour", "date"))
         for one in sold:
             there = regions[one.provider, one.type]
+            there = {region for region in there if on_demand[one.provider, one.type, region] not in wrong} or there
             home = next((region for region in HOME[one.provider] if region in there), min(there))
             price = on_demand[one.provider, one.type, home]
             facts = (one.provider, one.type, one.architecture, one.vcpus, f"{one.memory_gib:g}")
@@ -108,7 +109,8 @@ def _write(types: Sequence[TypeRow], prices: Iterable[PriceRow], seconds: Iterab
     lost = len(types) - len(sold)
     disputed = price_table.filter(pl.col("disputed") != "").height
     doubted = price_table.filter(pl.col("wrong") != "").height
-    sys.stdout.write(f"{len(sold)} types ({lost} without a price left out), {len(kept)} prices, {disputed} disputed, {doubted} held wrong\n")
+    sys.stdout.write(f"{len(sold)} types ({lost} without a price left out), {len(kept)} prices: ")
+    sys.stdout.write(f"{disputed} disputed, {doubted} held wrong\n")
 
 
 def _dispute(row: PriceRow, other: PriceRow | None) -> str:

@@ -106,20 +106,23 @@ def windows_prices(types: Iterable[TypeRow], prices: Iterable[PriceRow]) -> dict
     """The prices that contain a Windows licence, each with the reason: Karpenter's table has some among those of Linux.
 
     Azure sells a series by the vCPU, and Windows for $0.046 more per vCPU in every region. So a size that costs this
-    much more than the cheapest one of its series, in the same region, has the price of Windows.
+    much more than the cheapest one of its series, in the same region, has the price of Windows. Not the M series, whose
+    sizes differ in memory, nor burstable types, which have their own steps.
     """
     facts = {row.type: row for row in types if row.provider == "azure"}
     series: dict[tuple[str, str], list[tuple[PriceRow, float]]] = defaultdict(list)
     for price in prices:
         one = facts.get(price.type)
-        if price.provider == "azure" and one is not None and not one.burstable:
+        if price.provider == "azure" and one is not None and not one.burstable and not one.family.startswith("M"):
             series[one.family, price.region].append((price, price.usd / one.vcpus))
     found: dict[PriceRow, str] = {}
     for sizes in series.values():
         least = min(each for _, each in sizes)
         for price, each in sizes:
             if abs(each - least - _WINDOWS_PER_VCPU) < _ROUNDING:
-                found[price] = f"the price with a Windows licence: ${_WINDOWS_PER_VCPU:g} per vCPU more than other sizes"
+                found[price] = (
+                    f"the price with a Windows licence: ${_WINDOWS_PER_VCPU:g} per vCPU more than other sizes"
+                )
     return found
 
 

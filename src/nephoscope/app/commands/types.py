@@ -88,7 +88,7 @@ def _tell_more(found: "list[MachinePrice]", basis: Basis) -> None:
     doubtful = [one for one in found if one.disputed or one.wrong]
     for one in doubtful[:_SHOWN_DOUBTS]:
         if one.wrong:
-            tell(f"wrong in {one.price_source}: {one.type} in {one.region} costs {one.wrong}")
+            tell(f"wrong: ${one.usd_hour:g} for {one.type} in {one.region} is {one.wrong}; {one.price_source}")
         else:
             tell(f"disputed: {one.type} in {one.region} costs ${one.usd_hour:g} in {one.price_source}, {one.disputed}")
     if len(doubtful) > _SHOWN_DOUBTS:
