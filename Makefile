@@ -101,7 +101,7 @@ HERE := $(shell uname -m)
 ARCH ?= $(HERE)
 UPPER_ARCH := $(shell echo $(ARCH) | tr a-z A-Z)
 CROSS_LINKER := $(if $(filter-out $(HERE),$(ARCH)),CARGO_TARGET_$(UPPER_ARCH)_UNKNOWN_LINUX_GNU_LINKER=$(ARCH)-linux-gnu-gcc)
-static: setup ## build a load generator that runs on any Linux of this CPU, for hosts reached over SSH; ARCH=aarch64: for Arm
+static: setup ## build a load generator for hosts reached over SSH, which needs no libraries; ARCH=aarch64: for Arm
 	@cd load && RUSTFLAGS="-C target-feature=+crt-static" $(CROSS_LINKER) cargo build --release --locked --quiet \
 		--bin nephoscope-load --target $(ARCH)-unknown-linux-gnu --target-dir target/static
 	@cp load/target/static/$(ARCH)-unknown-linux-gnu/release/nephoscope-load \
