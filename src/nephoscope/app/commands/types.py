@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from nephoscope.app.commands.options import OTHERS, AsJson, add_command
-from nephoscope.app.console import print_json, print_table, say, tell
+from nephoscope.app.console import print_answer, print_json, say, tell
 from nephoscope.model.words import counted
 
 if TYPE_CHECKING:
     from nephoscope.prices.catalogue.search import MachinePrice
 
-_HEADERS = ("provider", "type", "arch", "vCPUs", "GiB", "CPU", "SSD GB", "region", "$/hour", "$/month", "date")
+_HEADERS = ("provider", "type", "arch", "vCPUs", "GiB", "CPU", "region", "$/hour", "$/month", "SSD GB")
 _SHOWN_DOUBTS = 5
 
 Basis = Literal["on-demand", "spot"]
@@ -79,8 +79,8 @@ def types(
         print_json(found)
         return
     if found:
-        print_table(_HEADERS, map(_cells, found))
-    say(counted(len(found), "machine type"))
+        print_answer(_HEADERS, map(_cells, found))
+    say(counted(len(found), "machine type") + _dates(found))
     _tell_more(found, basis)
 
 
@@ -100,13 +100,18 @@ def _tell_more(found: "list[MachinePrice]", basis: Basis) -> None:
         )
 
 
+def _dates(found: "list[MachinePrice]") -> str:
+    """'; prices of 2026-06-18 to 2026-08-03'."""
+    dates = sorted({one.price_date for one in found})
+    return f"; prices of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}" if dates else ""
+
+
 def _cells(one: "MachinePrice") -> tuple[str, ...]:
     return (
         *(one.provider, one.type, one.architecture, str(one.vcpus), f"{one.memory_gib:g}"),
         one.cpu_model or one.cpu_vendor or "",
-        "" if one.local_ssd_gb is None else f"{one.local_ssd_gb:,}",
         one.region,
         f"{one.usd_hour:.4g}" + (" (wrong)" if one.wrong else " (disputed)" if one.disputed else ""),
         f"{one.usd_month:,.0f}",
-        one.price_date,
+        "" if one.local_ssd_gb is None else f"{one.local_ssd_gb:,}",
     )
