@@ -84,7 +84,8 @@ impl Reply {
             if self.open.len() == MAX_DEPTH {
                 return Err(out_of_step("arrays nested too deeply"));
             }
-            if self.items.len().saturating_add(length) > MAX_ELEMENTS {
+            let elements = self.open.iter().fold(self.items.len() + length, |sum, left| sum + left);
+            if elements > MAX_ELEMENTS {
                 return Err(out_of_step("an answer of too many elements"));
             }
             self.open.push(length);
