@@ -82,8 +82,7 @@ def cost_section(book: Book) -> CostSection:
 def _dates(book: Book) -> str:
     """'The oldest price is of 2021-05, the newest of 2022-06-23.'."""
     study = book.lookup.study
-    rows = (*study.costs, *study.cost_lines)
-    dates = sorted({row.date for row in rows if row.date is not None})
+    dates = sorted({row.date for row in study.costs if row.date is not None} | {row.date for row in study.cost_lines})
     if not dates:
         return ""
     if len(dates) == 1:
