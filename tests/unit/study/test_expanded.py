@@ -141,6 +141,67 @@ def test_a_matrix_equals_the_configurations_written_by_hand(cpus: list[int], con
     assert made == load_study(expanded_text(HEAD + matrix, "s.toml", KNOWN), "s.toml", KNOWN)
 
 
+SHORTER = """\
+[[matrix]]
+name = "{cpus}-{buffers:slug}"
+axes.cpus = { 1 = { connections = 4 }, 2 = { connections = 16, zone = "b" } }
+axes.buffers = ["128MB", "1GB"]
+values.memory.buffers = { "*GB" = 2, "*" = 1 }
+values.connections.cpus."*" = 99
+database_machine.expect_memory_gib = "{memory}"
+other_zones = ["{zone?}"]
+database = { connections = "{connections}", settings = { "shared_{key}" = "{buffers}" } }
+by.buffers."*".key = "buffers"
+"""
+
+
+def test_values_stand_with_their_axis_or_by_placeholder_and_keys_may_hold_one_too() -> None:
+    """A list without an element left is left out; what an axis gives counts before `by`, and that before `values`."""
+    longer = """\
+[[matrix]]
+name = "{cpus}-{buffers:slug}"
+axes.cpus = [1, 2]
+axes.buffers = ["128MB", "1GB"]
+by.cpus = { 1 = { connections = 4 }, 2 = { connections = 16, zones = ["b"] } }
+by.buffers = { "1GB" = { memory = 2 }, "*" = { memory = 1 } }
+database_machine.expect_memory_gib = "{memory}"
+other_zones = "{zones?}"
+database = { connections = "{connections}", settings = { shared_buffers = "{buffers}" } }
+"""
+    texts = [HEAD + one.replace("[[matrix]]", '[[matrix]]\nprovider = "other"') for one in (SHORTER, longer)]
+    short, long = [load_study(text, "s.toml", KNOWN) for text in texts]
+    assert short == long
+    assert [one.other_zones for one in short.configurations] == [None, None, ["b"], ["b"]]
+    assert load_study(expanded_text(texts[0], "s.toml", KNOWN), "s.toml", KNOWN) == short
+
+
+@pytest.mark.parametrize(
+    ("provider", "zone", "region"),
+    [
+        ("aws", "us-gov-west-1b", "us-gov-west-1"),
+        ("aws", "us-west-2-lax-1a", "us-west-2"),
+        ("gcp", "europe-west12-c", "europe-west12"),
+        ("gcp", "c", None),
+        ("azure", "1", None),
+    ],
+)
+def test_a_zone_says_its_region(provider: str, zone: str, region: str | None) -> None:
+    text = f'{HEAD}[[configurations]]\nname = "a"\nprovider = "{provider}"\nzone = "{zone}"\n'
+    assert [one.region for one in load_study(text, "s.toml", KNOWN).configurations] == [region]
+    own = load_study(f'{text}region = "mine"\n', "s.toml", KNOWN).configurations
+    assert [one.region for one in own] == ["mine"]
+
+
+def test_the_preset_of_2022_is_short() -> None:
+    """60 lines are for TPC-C; the other chapters and the pairs of regions have the rest."""
+    lines = (STUDIES / "cloud-report-2022.toml").read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if line and not line.startswith("#")]
+    others = kept[kept.index('uses = "{benchmark}"') - 1 :]
+    apart = [line for line in kept if line.startswith(("axes.volume.us-west", "axes.volume.westus", "load_machine.im"))]
+    assert len(kept) - len(others) - len(apart) <= 60
+    assert max(map(len, kept)) <= 120
+
+
 def changed(old: str, new: str) -> str:
     assert old in MATRIX
     return HEAD + MATRIX.replace(old, new)
@@ -215,6 +276,23 @@ def changed(old: str, new: str) -> str:
             "s.toml:4: defaults.load_machine.type: nothing gives a value to `{type}`; only a [[matrix]] gives values",
         ),
         (changed("[1, 2]", str(list(range(9999)))), "s.toml:5: matrix[0].axes: these axes have 19,998 combinations"),
+        (changed("[1, 2]", "{}"), "s.toml:5: matrix[0].axes.cpus: {} is not allowed; expected: a table of at least 1"),
+        (
+            changed("[1, 2]", "{ 1 = { conections = 4 }, 2 = {} }"),
+            "s.toml:5: matrix[0].axes.cpus.1.conections: no placeholder uses `conections`; did you mean",
+        ),
+        (
+            f"{HEAD}{MATRIX}values.connections.cpu.1 = 3",
+            "s.toml:11: matrix[0].values.connections.cpu: `cpu` is not an axis of this matrix; did you mean `cpus`?",
+        ),
+        (
+            f"{HEAD}{MATRIX}values.connections.cpus.3 = 3",
+            "s.toml:11: matrix[0].values.connections.cpus.3: matches no value of the axis `cpus`",
+        ),
+        (
+            changed("shared_buffers =", '"{bufers}" ='),
+            "s.toml:10: matrix[0].database.settings.\"{bufers}\": nothing gives",
+        ),
         (f"{HEAD}matrix = 3", "s.toml:3: matrix: 3 is not allowed; expected: a list, each a table"),
         (f"{HEAD}defaults = 3", "s.toml:3: defaults: 3 is not allowed; expected: a table"),
     ],
