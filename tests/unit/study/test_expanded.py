@@ -291,7 +291,7 @@ def changed(old: str, new: str) -> str:
         ),
         (
             changed("shared_buffers =", '"{bufers}" ='),
-            "s.toml:10: matrix[0].database.settings.\"{bufers}\": nothing gives",
+            's.toml:10: matrix[0].database.settings."{bufers}": nothing gives',
         ),
         (f"{HEAD}matrix = 3", "s.toml:3: matrix: 3 is not allowed; expected: a list, each a table"),
         (f"{HEAD}defaults = 3", "s.toml:3: defaults: 3 is not allowed; expected: a table"),
