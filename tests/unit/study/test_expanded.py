@@ -5,15 +5,18 @@ import hashlib
 import json
 import re
 from collections import defaultdict
+from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nephoscope.app.planned import summary
 from nephoscope.app.stages.planning import plan, read_study
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import StudyError
+from nephoscope.model.records import Plan
 from nephoscope.study.groups import NotASelection, chosen, facts_of
 from nephoscope.study.load import expanded_text, load_study
 from nephoscope.study.toml_text import toml_value
@@ -44,6 +47,18 @@ def problems(text: str) -> list[str]:
     return str(caught.value).splitlines()
 
 
+GUIDE = (ROOT / "docs" / "how-to" / "run-an-edition.md").read_text(encoding="utf-8")
+TOLD = {
+    row[0]: row[1] for row in re.findall(r"^\| `studies/([a-z0-9-]+)\.toml` \|.*\| ([^|]*) \|$", GUIDE, re.MULTILINE)
+}
+"""Preset -> trials and dollars, as the guide says."""
+
+
+@cache
+def planned(preset: str) -> Plan:
+    return plan(read_study(STUDIES / f"{preset}.toml"))
+
+
 @pytest.mark.parametrize("preset", sorted(STORED))
 def test_presets_keep_their_trials(preset: str) -> None:
     """By configuration: how many trials, and the digest of their benchmarks, replicates and ids.
@@ -51,7 +66,7 @@ def test_presets_keep_their_trials(preset: str) -> None:
     The stored file changes only where a preset is corrected.
     """
     lines: dict[str, list[str]] = defaultdict(list)
-    for trial in plan(read_study(STUDIES / f"{preset}.toml")).trials:
+    for trial in planned(preset).trials:
         intent = trial.intent
         lines[intent.configuration_name].append(f"{intent.benchmark.name} {intent.replicate} {intent.id}")
     found = {
@@ -59,6 +74,14 @@ def test_presets_keep_their_trials(preset: str) -> None:
         for name, many in lines.items()
     }
     assert found == STORED[preset]
+
+
+@pytest.mark.parametrize("preset", sorted({*STORED, *TOLD}))
+def test_the_guide_says_how_many_trials_each_preset_has_and_what_they_cost(preset: str) -> None:
+    found = planned(preset)
+    assert TOLD[preset] == f"{len(found.trials):,} trials, ${found.price_usd:,.0f}"
+    if preset in GUIDE.partition("| head -2")[0].rpartition("\n")[2]:
+        assert "\n".join([*summary(found)][:2]) in GUIDE
 
 
 @pytest.mark.parametrize("path", sorted(STUDIES.glob("*.toml")), ids=lambda path: path.stem)
