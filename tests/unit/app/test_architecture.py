@@ -8,7 +8,7 @@ import pytest
 
 from nephoscope.app.stages.advice import warnings_with_lines
 from nephoscope.app.stages.architecture import require_builds, require_images
-from nephoscope.app.stages.planning import load
+from nephoscope.app.stages.planning import load, load_for_advice
 from nephoscope.machines.builds import build_for
 from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.providers.cloud.images import architecture_of_image
@@ -87,7 +87,8 @@ def test_the_build_of_the_load_generator_follows_the_machine(tmp_path: Path, mon
 
 def test_a_misspelt_machine_type_is_answered_with_similar_ones() -> None:
     text = _text(provider="aws", database_machine={"type": "m8g.2xlarg"}, image="ami-1")
-    warnings = warnings_with_lines(text, "s.toml", load(text, "s.toml"), cpus=2)
+    loaded, lines = load_for_advice(text, "s.toml")
+    warnings = warnings_with_lines(lines, "s.toml", loaded, cpus=2)
     assert "s.toml:10: aws has no machine type 'm8g.2xlarg' in the catalogue; similar ones: m8g.2xlarge" in warnings[0]
 
 
