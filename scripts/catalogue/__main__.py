@@ -60,7 +60,13 @@ def main() -> None:
 
 def _noted() -> list[PriceRow]:
     with NOTED.open(encoding="utf-8", newline="") as file:
-        return [PriceRow(**{**row, "usd": float(row["usd"])}) for row in csv.DictReader(file)]
+        return [
+            PriceRow(
+                *(row["provider"], row["region"], row["type"], row["basis"], float(row["usd"])),
+                *(row["source"], row["licence"], row["date"]),
+            )
+            for row in csv.DictReader(file)
+        ]
 
 
 def _new(prices: Sequence[PriceRow], noted: Iterable[PriceRow]) -> list[PriceRow]:
