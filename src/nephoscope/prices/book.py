@@ -9,6 +9,7 @@ from importlib import resources
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
+from nephoscope.prices.catalogue.index import architectures
 from nephoscope.prices.rows import Basis, Price, Unit, parse_csv
 
 AGREEMENT = 0.01
@@ -207,7 +208,7 @@ def shipped() -> PriceBook:
 
     @cache
     def further(provider: str, item: str) -> tuple[Price, ...]:
-        if (provider, item) in listed:
+        if (provider, item) in listed or (provider, item) not in architectures():
             return ()
         from nephoscope.prices.catalogue.machines import prices_of  # Polars takes time to load
 

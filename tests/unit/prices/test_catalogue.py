@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from collections import Counter
 from datetime import date
 from importlib import resources
@@ -168,6 +170,13 @@ def test_types_that_the_book_lists_keep_its_prices_alone() -> None:
     )
     rows = PriceBook([own]).over(shipped()).of_item("aws", "us-east-1", "m8g.2xlarge")
     assert [row.source for row in rows if row.basis is Basis.ON_DEMAND] == ["own"]
+
+
+def test_nothing_reads_the_catalogue_for_what_it_does_not_have() -> None:
+    asked = "book = shipped(); book.of_item('aws', 'r', 'c5.2xlarge'); book.of_item('aws', 'r', 'no such item')"
+    code = f"import sys; from nephoscope.prices.book import shipped; {asked}; print('polars' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n", "polars takes a quarter of a second to load"
 
 
 def test_similar_names_are_found_whatever_the_case() -> None:
