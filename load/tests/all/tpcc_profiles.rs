@@ -1,8 +1,8 @@
 //! TPC-C in each profile against a real server: the same rows and the same answers, in as many round trips as the
 //! documentation says, by indexes only.
 
-mod support;
-mod tpcc_driver;
+use crate::support;
+use crate::tpcc_driver;
 
 use nephoscope_load::target::postgres::{Batch, Connection, Isolation};
 use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions};

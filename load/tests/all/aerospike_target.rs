@@ -1,7 +1,7 @@
 //! The Aerospike target, and the workloads on it, against nodes that only look like Aerospike: no real server was to be
 //! had.
 
-mod support;
+use crate::support;
 
 use nephoscope_load::target::TargetError;
 use nephoscope_load::target::aerospike::{Cluster, Connection, Digest, Messages, Place, Set, Write};

@@ -1,7 +1,7 @@
 //! TPC-C against a real server: what is loaded, what runs leave behind, and that each condition can fail.
 
-mod support;
-mod tpcc_driver;
+use crate::support;
+use crate::tpcc_driver;
 
 use nephoscope_load::target::Dialect;
 use nephoscope_load::target::postgres::{Connection, Isolation};

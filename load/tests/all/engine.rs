@@ -1,6 +1,6 @@
 //! How load is driven: threads, clients, paces and waits, against a real server.
 
-mod support;
+use crate::support;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
