@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from nephoscope.study.file import Shorthands, StudyFile
 from nephoscope.study.known import KnownBenchmark
 from nephoscope.study.locate import Path, line_of, locate, show
 from nephoscope.study.model import Configuration, Machine, Study
+from nephoscope.study.place_rules import with_regions
 from nephoscope.study.suggest import shown
 from nephoscope.study.toml_text import toml_text
 from nephoscope.study.wanted import Schema
@@ -115,7 +117,10 @@ def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tup
 
 def _expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
     shorthands, problems = _value(Shorthands, {key: data[key] for key in SHORTHANDS if key in data})
-    return Expanded(data, problems=tuple(problems)) if shorthands is None else expanded(data, lines)
+    if shorthands is None:
+        return Expanded(data, problems=tuple(problems))
+    whole = expanded(data, lines)
+    return replace(whole, data=with_regions(whole.data))
 
 
 def _as_written(problems: Sequence[Problem], whole: Expanded) -> Iterator[Problem]:
