@@ -13,6 +13,7 @@ mod failures;
 #[cfg(feature = "testkit")]
 mod fake_target;
 mod generators;
+mod hostile;
 mod kv_database;
 mod oltp_database;
 mod postgres_target;
