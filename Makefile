@@ -98,10 +98,17 @@ simulate: setup-dev ## error rates of leaderboards, up to 4,000 studies per cell
 	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=src:. nice $(BIN)/python -m bench.simulations $(SIMULATE)
 	@scripts/regenerate
 
-static: setup ## build a load generator that runs on any Linux of this CPU, for hosts reached over SSH
-	@cd load && RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet \
-		--bin nephoscope-load --target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir target/static
-	@cp load/target/static/*/release/nephoscope-load $(BIN)/nephoscope-load-static
+# Another architecture needs its Rust target (`rustup target add aarch64-unknown-linux-gnu`) and Debian's cross compiler
+# (`gcc-aarch64-linux-gnu`).
+HERE := $(shell uname -m)
+ARCH ?= $(HERE)
+UPPER_ARCH := $(shell echo $(ARCH) | tr a-z A-Z)
+CROSS_LINKER := $(if $(filter-out $(HERE),$(ARCH)),CARGO_TARGET_$(UPPER_ARCH)_UNKNOWN_LINUX_GNU_LINKER=$(ARCH)-linux-gnu-gcc)
+static: setup ## build a load generator for hosts reached over SSH, which needs no libraries; ARCH=aarch64: for Arm
+	@cd load && RUSTFLAGS="-C target-feature=+crt-static" $(CROSS_LINKER) cargo build --release --locked --quiet \
+		--bin nephoscope-load --target $(ARCH)-unknown-linux-gnu --target-dir target/static
+	@cp load/target/static/$(ARCH)-unknown-linux-gnu/release/nephoscope-load \
+		$(BIN)/nephoscope-load-static$(if $(CROSS_LINKER),-$(ARCH))
 
 tools: ## install the measuring tools (fio, stress-ng ...) by apt, where that is allowed
 	@scripts/debian-packages tools
