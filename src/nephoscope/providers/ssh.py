@@ -133,7 +133,7 @@ class SshProvider(Provider, FindsOnMachines):
                 leased.append(remote)
                 await remote.end_all(keep=session)
             machines = [
-                replace(await _machine(host, remote, asked, ssh.folder), **_place(configuration, asked, name))
+                _placed(await _machine(host, remote, asked, ssh.folder), configuration, asked, name)
                 for host, remote, (name, asked) in zip(hosts, remotes, roles, strict=True)
             ]
         except BaseException:
@@ -212,11 +212,11 @@ def _roles(configuration: Configuration) -> list[tuple[str, Machine]]:
     return [(host, machine) for machine in machines if machine is not None for host in machine.hosts or ()]
 
 
-def _place(configuration: Configuration, machine: Machine, host: str) -> dict[str, str]:
-    """Region and zone of a host of a role; zones are assigned to the hosts in turn."""
+def _placed(made: MachineHandle, configuration: Configuration, machine: Machine, host: str) -> MachineHandle:
+    """With the region and the zone of a role's host; zones are assigned to the hosts in turn."""
     zones = machine.zones or [""]
     zone = zones[(machine.hosts or []).index(host) % len(zones)]
-    return {"region": region_of(configuration, machine) or "", "zone": zone}
+    return replace(made, region=region_of(configuration, machine) or "", zone=zone)
 
 
 def hosts_of(names: Sequence[str], ssh: Ssh) -> list[Host]:
