@@ -139,7 +139,7 @@ $(DONE)/dev: requirements-dev.lock $(DONE)/locked
 	@$(PIP) install --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@
 
-# With the tools of tests, whose simulated editions are an example; without the wheel, as nothing is measured.
+# Without the wheel, as nothing is measured.
 build/examples/%/done: $(SOURCES) website/examples.py docs/examples/laptop/results.tar.xz $(DONE)/dev
 	@PYTHONPATH=src:. $(BIN)/python website/examples.py build/examples $*
 	@mkdir -p $(@D) && touch $@
