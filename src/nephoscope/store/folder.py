@@ -8,6 +8,7 @@ prices.csv  claims.toml                     written by the user, if there are an
 looks/<NN>.json                             what was known after a block, if the study stops when all is decided
 fleet-id                                    marks the machines that belong to this folder
 rehearsal.log                               simulated clusters that a rehearsal created and deleted; only there
+verified.json                               what was compared with its digests; may be deleted
 queue.sqlite                                the queue, if machines outlive the controller; may be deleted
 scratch/                                    data of databases and files under test; deleted when the study is done
 """
@@ -29,8 +30,9 @@ from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 
 _TRIAL_ID = re.compile(r"^[0-9a-f]{12}$")
+_ATTEMPT = re.compile(r"[1-9][0-9]*")
 _OURS = re.compile(
-    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:queue|conductor)\.sqlite.*|lost\+found"
+    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|verified\.json|(?:queue|conductor)\.sqlite.*|lost\+found"
 )
 """What a folder without a plan may hold: what an interrupted `run` or the user wrote, and a new file system."""
 _LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `nephoscope run` makes them again"
@@ -44,7 +46,8 @@ class Trial:
 
     def attempts(self) -> list[Attempt]:
         """In order, including killed ones."""
-        numbers = sorted(int(path.name) for path in (self.folder / "attempts").glob("*") if path.name.isdigit())
+        found = (path.name for path in (self.folder / "attempts").glob("*"))
+        numbers = sorted(int(name) for name in found if _ATTEMPT.fullmatch(name))
         return [Attempt(self.folder / "attempts" / str(number)) for number in numbers]
 
     def new_attempt(self, intent: TrialIntent) -> Attempt:
@@ -287,6 +290,12 @@ class ResultsFolder:
         """Every planned trial with its folder, in the plan's order; see `only`."""
         rows = self.whole_plan()
         return (row for row in rows if self._only is None or row[0].intent.id in self._only)
+
+    def every_attempt(self) -> Iterator[Attempt]:
+        """Every attempt that is stored, also at trials that are not planned any more."""
+        for path in sorted((self.path / "trials").glob("*")):
+            if _TRIAL_ID.match(path.name):
+                yield from Trial(path).attempts()
 
     def looks(self) -> list[Look]:
         """In the order of their blocks; empty: the study takes none, or has not come that far."""
