@@ -37,6 +37,7 @@ from nephoscope.model.words import NOBODY_MEASURED, SIMULATED
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
 from nephoscope.store.attempt import Attempt
+from nephoscope.store.files import read_text
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.store.verified import Checked, Verifier
 from nephoscope.study.claims import Claims, load_claims
@@ -200,7 +201,8 @@ def digest(folder: ResultsFolder) -> str:
 def _digest(folder: ResultsFolder, rows: Sequence[Stored]) -> str:
     found = hashlib.sha256()
     source = folder.source()
-    own = [path.read_bytes() if path.exists() else b"" for path in (folder.prices_path, folder.claims_path)]
+    paths = (path for path in (folder.prices_path, folder.claims_path) if path.exists())
+    own = [read_text(path, mend="correct the file, or remove it").encode() for path in paths]
     versions = f"{nephoscope.__version__} {TABLES_VERSION}"
     said = (folder.study_text(), source.model_dump_json() if source else "", versions)
     for content in (folder.plan_path.read_bytes(), *own, *(text.encode() for text in said)):
@@ -226,7 +228,7 @@ def _analysed(row: Stored) -> list[bytes]:
 
 def _claims(folder: ResultsFolder) -> Claims | None:
     own = folder.claims_path
-    return load_claims(own.read_text(encoding="utf-8"), str(own)) if own.exists() else None
+    return load_claims(read_text(own, mend="correct the file, or remove it"), str(own)) if own.exists() else None
 
 
 def _book(folder: ResultsFolder) -> PriceBook:

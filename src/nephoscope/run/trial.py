@@ -390,7 +390,8 @@ async def best_effort(attempt: Attempt, what: str, action: Callable[[], Awaitabl
 def _note(log: Path, text: str) -> None:
     """Appends to a log; if even that fails, the original failure matters more."""
     with suppress(OSError):
-        log.parent.mkdir(parents=True, exist_ok=True)
+        log.parent.parent.mkdir(exist_ok=True)
+        log.parent.mkdir(exist_ok=True)
         with log.open("a", encoding="utf-8") as file:
             file.write(text)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from nephoscope.model.control import Lease, Resumption
 from nephoscope.model.derived import Derived
@@ -26,18 +26,21 @@ from nephoscope.model.records import (
 )
 from nephoscope.store import atomic, digests, files
 from nephoscope.store.digests import DERIVED, STATUS, Difference
+from nephoscope.store.place import Place
 
 When = Literal["before", "after"]
 MEASUREMENTS, VERDICTS = "measurements.jsonl", "verdict.json"
 _VERDICTS = TypeAdapter(list[Verdict])
+_DERIVE = "run `nephoscope parse`, which derives it again"
 _SAFE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 
 
 class Attempt:
     """`trials/<trial id>/attempts/<n>/`. Raw output is only ever added."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, place: Place | None = None) -> None:
         self.folder = folder
+        self._place = place
 
     @property
     def number(self) -> int:
@@ -63,26 +66,42 @@ class Attempt:
 
     def write_lease(self, lease: Lease) -> None:
         """The machines it holds; written again when they were released."""
-        files.write(self.folder / "lease.json", lease)
+        self._write("lease.json", lease)
 
     def write_resumption(self, resumption: Resumption) -> None:
         """From here on another controller can continue it."""
-        files.write(self.folder / "resume.json", resumption)
+        self._write("resume.json", resumption)
 
     def write_started(self, record: StartedRecord) -> None:
         """What was actually started; creates the folders."""
+        self.make_log_dir()
+        self._write("started.json", record)
+
+    def make_log_dir(self) -> None:
+        """The folder of raw output, and that of logs.
+
+        Raises:
+            StorageFailed: they cannot be made.
+        """
+        self.require_place()
         try:
-            self.log_dir.mkdir(parents=True, exist_ok=True)
+            for folder in (self.raw_dir, self.log_dir):
+                folder.mkdir(exist_ok=True)
         except OSError as error:
             raise StorageFailed.of(self.log_dir, error) from error
-        files.write(self.folder / "started.json", record)
+
+    def require_place(self) -> None:
+        """See `Place.require`."""
+        if self._place is not None:
+            self._place.require()
 
     def write_facts(self, record: FactsRecord) -> None:
         """Facts of one machine, before and (if known) after."""
-        files.write(self.folder / "facts" / f"{_safe(record.machine)}.json", record)
+        self._write(f"facts/{_safe(record.machine)}.json", record)
 
     def add_command(self, record: CommandRecord) -> None:
         """Appends one executed command."""
+        self.require_place()
         files.append_line(self.folder / "commands.jsonl", record)
 
     def write_settings(self, settings: dict[str, str]) -> None:
@@ -95,16 +114,16 @@ class Attempt:
 
     def write_measurements(self, measurements: Sequence[Measurement]) -> None:
         """Derived data."""
-        atomic.write_bytes(self.folder / MEASUREMENTS, _lines(measurements))
+        self._write_bytes(MEASUREMENTS, _lines(measurements))
 
     def write_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Derived data."""
-        atomic.write_bytes(self.folder / VERDICTS, _verdict_bytes(verdicts))
+        self._write_bytes(VERDICTS, _verdict_bytes(verdicts))
 
     def write_derived(self, derived: Derived) -> None:
         """All derived data of an attempt that is not committed yet."""
         for name, content in _contents(derived).items():
-            atomic.write_bytes(self.folder / name, content)
+            self._write_bytes(name, content)
 
     def sync_raw(self) -> None:
         """Makes everything appended durable: raw output, and the list of commands."""
@@ -114,8 +133,9 @@ class Attempt:
 
     def write_status(self, status: Status) -> None:
         """The commit mark with a digest of every file, written after everything else of the attempt is durable."""
+        self.require_place()
         self.sync_raw()
-        files.write(self.folder / STATUS, status.model_copy(update={"files": digests.digests_of(self.folder)}))
+        self._write(STATUS, status.model_copy(update={"files": digests.digests_of(self.folder)}))
 
     # derived again once it is committed: what the trial wrote stays as it is
 
@@ -159,6 +179,7 @@ class Attempt:
             if name not in contents and (self.folder / DERIVED / name).is_file()
         }
         new, old = self.folder / f".{DERIVED}.new", self.folder / f".{DERIVED}.old"
+        self.require_place()
         try:
             for folder in (new, old):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -261,11 +282,9 @@ class Attempt:
         if not path.exists():
             return []
         try:
-            return _VERDICTS.validate_json(path.read_bytes())
-        except ValueError as error:
-            raise DamagedFile(
-                f"{path} is damaged: {error}", hint="run `nephoscope parse`, which writes it again"
-            ) from error
+            return _VERDICTS.validate_json(files.read_bytes(path, mend=_DERIVE))
+        except ValidationError as error:
+            raise DamagedFile(f"{path} is damaged: {error.errors()[0]['msg']}", hint=_DERIVE) from error
 
     def finished(self) -> bool:
         """True if it was measured to its end, whatever the checks say."""
@@ -300,13 +319,21 @@ class Attempt:
 
     def _write_pairs(self, name: str, pairs: dict[str, str]) -> None:
         text = "".join(f"{key}\t{_escaped(pairs[key])}\n" for key in sorted(pairs))
-        atomic.write_text(self.folder / name, text)
+        self._write_bytes(name, text.encode())
+
+    def _write(self, name: str, value: BaseModel) -> None:
+        self._write_bytes(name, files.dump(value).encode())
+
+    def _write_bytes(self, name: str, content: bytes) -> None:
+        self.require_place()
+        atomic.write_bytes(self.folder / name, content)
 
     def _pairs(self, name: str) -> dict[str, str] | None:
         path = self.folder / name
         if not path.exists():
             return None
-        rows = (line.partition("\t") for line in path.read_text(encoding="utf-8").split("\n") if line)
+        text = files.read_text(path, mend=files.MEND)
+        rows = (line.partition("\t") for line in text.split("\n") if line)
         return {key: _unescaped(value) for key, _, value in rows}
 
 

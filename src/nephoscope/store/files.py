@@ -63,7 +63,7 @@ def read(path: Path, model: type[Value], *, mend: str = "") -> Value:
         NewerSchema: written by a newer nephoscope.
         FileNotFoundError: it is not there.
     """
-    content = _decoded(read_bytes(path, mend=mend or _MEND), str(path), mend or _MEND)
+    content = _decoded(read_bytes(path, mend=mend or MEND), str(path), mend or MEND)
     _refuse_newer(path, content, model)
     return _validate(path, content, model, mend)
 
@@ -71,11 +71,11 @@ def read(path: Path, model: type[Value], *, mend: str = "") -> Value:
 def read_lines(path: Path, model: type[Value]) -> list[Value]:
     """Reads a file of one value per line, without a last line that a crash cut off before its newline."""
     try:
-        text = read_bytes(path, mend=_MEND)
+        text = read_bytes(path, mend=MEND)
     except FileNotFoundError:
         return []
     lines = enumerate(text.split(b"\n")[:-1], start=1)
-    return [_validate(path, _decoded(line, f"{path}:{number}", _MEND), model) for number, line in lines]
+    return [_validate(path, _decoded(line, f"{path}:{number}", MEND), model) for number, line in lines]
 
 
 def read_bytes(path: Path, *, mend: str) -> bytes:
@@ -114,12 +114,13 @@ def _decoded(text: bytes, where: str, mend: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError as error:
-        raise DamagedFile(f"{where} is not JSON of nephoscope: too many brackets in brackets", hint=mend) from error
+        raise DamagedFile(f"{where} is not JSON that nephoscope wrote: it is nested too deeply", hint=mend) from error
     except ValueError as error:
         raise DamagedFile(f"{where} is not JSON: {error}", hint=mend) from error
 
 
-_MEND = "restore the file from a copy, or delete its attempt folder and run the study again"
+MEND = "restore the file from a copy, or delete its attempt folder and run the study again"
+"""What to do about a damaged file of an attempt."""
 
 
 def _validate(path: Path, content: object, model: type[Value], mend: str = "") -> Value:
@@ -128,7 +129,7 @@ def _validate(path: Path, content: object, model: type[Value], mend: str = "") -
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        raise DamagedFile(f"{path} is damaged: {where}: {first['msg']}", hint=mend or _MEND) from error
+        raise DamagedFile(f"{path} is damaged: {where}: {first['msg']}", hint=mend or MEND) from error
 
 
 def _refuse_newer(path: Path, content: Any, model: type[BaseModel]) -> None:
@@ -141,7 +142,7 @@ def _refuse_newer(path: Path, content: Any, model: type[BaseModel]) -> None:
     if ours is None:
         raise AssertionError(f"{model.__name__} names no schema")
     if theirs is None or theirs["kind"] != ours["kind"]:
-        raise DamagedFile(f"{path} names the schema {named!r}, not {field.default!r}", hint=_MEND)
+        raise DamagedFile(f"{path} names the schema {named!r}, not {field.default!r}", hint=MEND)
     if int(theirs["version"]) > int(ours["version"]):
         raise NewerSchema(
             f"{path} was written by a newer nephoscope ({named}; this one knows up to version {ours['version']})",

@@ -10,11 +10,12 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from nephoscope.model.errors import StorageFailed
+from nephoscope.model.errors import DamagedFile, StorageFailed
 from nephoscope.model.frozen import Frozen
 from nephoscope.store import atomic
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.digests import INTENT, Difference, How, walk
+from nephoscope.store.files import MEND
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,12 @@ class Verifier:
         """None: it is not committed.
 
         Raises:
-            DamagedFile: its `status.json` cannot be read.
+            DamagedFile: its folder or its `status.json` cannot be read.
         """
-        stamp = _stamp(attempt)
+        try:
+            stamp = _stamp(attempt)
+        except OSError as error:
+            raise DamagedFile(f"{attempt.folder} cannot be read: {error.strerror}", hint=MEND) from error
         if stamp is None:
             return None
         name = attempt.folder.relative_to(self._results).as_posix()

@@ -43,8 +43,9 @@ def register(app: typer.Typer) -> None:
 
 def status(folder: Folder, as_json: AsJson = False, watch: Watch = False) -> None:
     """Show how far a study is: every trial's state and verdict, time left, dollars spent."""
-    from nephoscope.app.stages import evaluation, tracking
+    from nephoscope.app.stages import evaluation
     from nephoscope.run.clock import SystemClock
+    from nephoscope.run.spending import spent_usd
     from nephoscope.store.folder import ResultsFolder
 
     stored = ResultsFolder.existing(folder)
@@ -76,9 +77,8 @@ def status(folder: Folder, as_json: AsJson = False, watch: Watch = False) -> Non
         for line in lines(evaluation.usable(stored, rows), str(folder), waiting=stored.in_use()):
             say(line)
     say(_counts(rows))
-    spent_usd = tracking.progress(stored, SystemClock().unix_ms()).spent_usd
-    if spent_usd is not None:
-        say(f"{dollars(spent_usd)} spent")
+    if any(planned.price_usd is not None for planned in stored.plan().trials):
+        say(f"{dollars(spent_usd(stored, SystemClock().unix_ms()))} spent")
 
 
 def _counts(rows: "list[TrialRow]") -> str:

@@ -72,7 +72,7 @@ def verify(folder: Folder, as_json: AsJson = False) -> None:
             say(f"{counted(found.not_ended, 'attempt')} not checked: running now, or interrupted and not used")
     if found.differences:
         raise ResultsAltered(
-            f"{counted(len(found.differences), 'stored file')} in {folder} changed after the trial had ended",
+            f"{counted(len(found.differences), 'stored file')} in {folder} cannot be read, or changed after a trial",
             hint="restore them from a copy; if only derived files differ, such as measurements.jsonl, `nephoscope "
             "parse` derives them again; or delete the folder of the attempt, and `nephoscope run` measures it again",
         )

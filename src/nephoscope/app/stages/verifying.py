@@ -26,16 +26,17 @@ class Verification(Frozen):
 def verify(folder: ResultsFolder) -> Verification:
     """Reads every file of every attempt, whatever was verified before, and changes nothing but `verified.json`."""
     verifier = Verifier(folder.path, afresh=True)
-    differences: list[str] = []
+    differences = _unreadable(folder)
     files = attempts = without = not_ended = 0
     for attempt in folder.every_attempt():
         name = folder.relative(attempt)
         try:
             checked = verifier.check(attempt)
+            ended = attempt.status() is not None
         except NephoscopeError as error:
             differences.append(error.message)
             continue
-        if checked is None:
+        if checked is None or not ended:
             not_ended += 1
             continue
         without += not checked.has_digests
@@ -47,6 +48,17 @@ def verify(folder: ResultsFolder) -> Verification:
     return Verification(
         attempts=attempts, files=files, differences=differences, without_digests=without, not_ended=not_ended
     )
+
+
+def _unreadable(folder: ResultsFolder) -> list[str]:
+    """Files of the study itself that cannot be read; they have no digests."""
+    found = []
+    for read in (folder.study_text, folder.plan, folder.source, folder.looks):
+        try:
+            read()
+        except NephoscopeError as error:
+            found.append(error.message)
+    return found
 
 
 def _named(attempt: str, checked: Checked) -> list[str]:
