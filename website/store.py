@@ -13,7 +13,9 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-_LEFT_OUT = re.compile(r"lock|verified\.json|.*\.parquet|analysis\.json|report/.*|.*/raw/load-(?:run|calibration)\.stdout")
+_LEFT_OUT = re.compile(
+    r"lock|verified\.json|.*\.parquet|analysis\.json|report/.*|.*/raw/load-(?:run|calibration)\.stdout"
+)
 _KERNEL = re.compile(r"\b([4-9]\.\d+\.\d+)-[\w.-]+")
 _PROGRAM = re.compile(r'("pid":\d+,"name":")[^"]*(")')
 _EARLIEST = 1_000_000_000

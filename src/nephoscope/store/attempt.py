@@ -315,7 +315,9 @@ class Attempt:
     def raw_digests(self) -> list[tuple[str, int, str]]:
         """Every raw file and log: path below `raw`, bytes, SHA-256."""
         found = sorted(path for path in self.raw_dir.rglob("*") if path.is_file())
-        return [(path.relative_to(self.raw_dir).as_posix(), path.stat().st_size, digests.sha256(path)) for path in found]
+        return [
+            (path.relative_to(self.raw_dir).as_posix(), path.stat().st_size, digests.sha256(path)) for path in found
+        ]
 
     def _write_pairs(self, name: str, pairs: dict[str, str]) -> None:
         text = "".join(f"{key}\t{_escaped(pairs[key])}\n" for key in sorted(pairs))

@@ -56,7 +56,7 @@ class Trial:
         """In order, including killed ones."""
         path = self.folder / "attempts"
         try:
-            numbers = sorted(int(name) for name in os.listdir(path) if _ATTEMPT.fullmatch(name))
+            numbers = sorted(int(found.name) for found in path.iterdir() if _ATTEMPT.fullmatch(found.name))
         except FileNotFoundError:
             return []
         except OSError as error:

@@ -1,6 +1,5 @@
 """Whether a results folder is still where it was when somebody began to write to it."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +37,7 @@ class Place:
 
     def _seen(self) -> tuple[int, int] | None:
         try:
-            found = os.stat(self._path)
+            found = self._path.stat()
         except OSError:
             return None
         return found.st_dev, found.st_ino

@@ -111,7 +111,9 @@ def test_verify_reads_every_file_again_even_if_its_times_were_set_back(tmp_path:
     assert len(verifying.verify(folder).differences) == 1
 
 
-def test_attempts_of_an_earlier_nephoscope_count_and_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_attempts_of_an_earlier_nephoscope_count_and_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = made_results(tmp_path / "r", SPEEDS)
     for replicate in (1, 2):
         as_stored_without_digests(attempt_of(folder, replicate=replicate))

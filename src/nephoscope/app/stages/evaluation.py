@@ -18,7 +18,7 @@ from nephoscope.checks.registry import CHECKS
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.derived import Derived
 from nephoscope.model.editions import Editions
-from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable, StorageFailed
+from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Disturbance, Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
@@ -131,7 +131,7 @@ def _other_version(intent: TrialIntent) -> str:
 
 
 def _derived(attempt: Attempt, intent: TrialIntent) -> Derived | OutputUnreadable:
-    """Reads one trial again; what kept it from being read, when something did. One trial's failure is not the next's."""
+    """Reads one trial again; what kept it from being read, when something did: it must not end the others."""
     try:
         return derive(attempt, intent, BENCHMARKS[intent.benchmark.uses])
     except OutputUnreadable as error:
