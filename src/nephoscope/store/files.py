@@ -79,7 +79,7 @@ def read_lines(path: Path, model: type[Value]) -> list[Value]:
 
 
 def read_bytes(path: Path, *, mend: str) -> bytes:
-    """A stored file as it is; `mend` says what to do about a damaged one.
+    """A stored file as it is; the keyword argument says what to do about a damaged one.
 
     Raises:
         DamagedFile: it is a folder, or the disk cannot read it.
