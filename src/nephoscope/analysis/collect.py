@@ -39,6 +39,7 @@ from nephoscope.prices.rows import read_csv
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.files import read_text
 from nephoscope.store.folder import ResultsFolder
+from nephoscope.store.read_once import ReadOnce
 from nephoscope.store.verified import Checked, Verifier
 from nephoscope.study.claims import Claims, load_claims
 from nephoscope.study.model import Study
@@ -105,12 +106,16 @@ def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None) -> li
     ]
 
 
-def verified_trials(folder: ResultsFolder) -> list[Stored]:
-    """As `stored_trials`, each compared with its digests; files that have not changed since are not read again."""
+def verified_trials(folder: ResultsFolder, *, remember: bool = True) -> list[Stored]:
+    """As `stored_trials`, each compared with its digests; files that have not changed since are not read again.
+
+    `remember`: what was compared is stored in the folder for the next time.
+    """
     verifier = Verifier(folder.path)
     rows = stored_trials(folder, verifier)
-    verifier.save()
-    return rows
+    if remember:
+        verifier.save()
+    return [replace(row, attempt=ReadOnce(row.attempt)) if row.attempt else row for row in rows]
 
 
 def collect(
@@ -120,8 +125,12 @@ def collect(
     checks: Sequence[Check],
     version: str,
     again: JudgeAgain | None = None,
+    *,
+    remember: bool = True,
 ) -> StudyInputs:
     """Everything the analysis starts from; `again` reads each attempt as if its steal had been judged otherwise.
+
+    `remember`: see `verified_trials`.
 
     Raises:
         InputError: the plan names a benchmark that this version does not know, or one of another version that cannot
@@ -129,7 +138,7 @@ def collect(
         DamagedFile, NewerSchema: a stored file cannot be read.
     """
     plan = folder.plan()
-    rows = verified_trials(folder)
+    rows = verified_trials(folder, remember=remember)
     digest_before = _digest(folder, rows)
     if again is not None:
         rows = [replace(row, attempt=again.read(row.readable, row.intent)) if row.readable else row for row in rows]
@@ -190,12 +199,12 @@ def _as_simulated(study: Study) -> Study:
     return study.model_copy(update={"title": title, "description": f"{NOBODY_MEASURED}\n\n{study.description}".strip()})
 
 
-def digest(folder: ResultsFolder) -> str:
+def digest(folder: ResultsFolder, *, remember: bool = True) -> str:
     """Of everything an analysis is made from: the study, its plan, and what is stored of each attempt that counts.
 
     An analysis with another digest is of other trials: one was measured, parsed again or copied in since.
     """
-    return _digest(folder, verified_trials(folder))
+    return _digest(folder, verified_trials(folder, remember=remember))
 
 
 def _digest(folder: ResultsFolder, rows: Sequence[Stored]) -> str:

@@ -209,13 +209,14 @@ def analysed_now(folder: ResultsFolder) -> AnalysedStudy:
     """As `analysed`, but stores nothing: a study may be running in the folder."""
     from nephoscope.analysis.analyse import analyse
 
-    found = _stored_analysis(folder)
+    found = _stored_analysis(folder, remember=False)
     if found is not None:
         return found
-    return analyse(collect(folder, stored_study(folder), BENCHMARKS, CHECKS, nephoscope.__version__))
+    study = stored_study(folder)
+    return analyse(collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__, remember=False))
 
 
-def _stored_analysis(folder: ResultsFolder) -> AnalysedStudy | None:
+def _stored_analysis(folder: ResultsFolder, *, remember: bool = True) -> AnalysedStudy | None:
     """None: there is none of these trials by this version."""
     from nephoscope.analysis import stored
 
@@ -223,7 +224,7 @@ def _stored_analysis(folder: ResultsFolder) -> AnalysedStudy | None:
         found = stored.read(folder) if folder.analysis_path.exists() else None
     except DamagedFile:
         return None
-    return found if found is not None and found.inputs_digest == digest(folder) else None
+    return found if found is not None and found.inputs_digest == digest(folder, remember=remember) else None
 
 
 def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Editions:
