@@ -50,8 +50,8 @@ impl Socket {
     }
 
     /// Connects to the first IP address of the host that answers within `timeout` (all of them together). Until
-    /// [`Socket::opened`], everything that is waited for must come within `timeout` from now, too: a server that says a
-    /// little now and then does not hold a login for ever.
+    /// [`Socket::opened`], every answer must come within `timeout` from now, too: a server that says a little now and
+    /// then does not hold a login for ever.
     pub(super) fn connect(address: &Address, timeout: Duration) -> Result<Self, TargetError> {
         let open_until = Instant::now().checked_add(timeout);
         let connected = match address {

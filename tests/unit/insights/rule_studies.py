@@ -49,6 +49,17 @@ def altered() -> Rows:
     return [left_out, *others], [row for row in measurements if row.trial != left_out.trial]
 
 
+def exchanged(*, left: bool = False) -> Rows:
+    trials, measurements = noisy({"a": 1, "b": 1.2})
+    kinds = ["cpu_model, numa_nodes", "l3_bytes"]
+    trials[0] = trials[0].model_copy(update={"attempts": 2 + (not left), "other_kinds": kinds})
+    if left:
+        trials[0] = trials[0].model_copy(
+            update={"verdict": VerdictKind.INVALID, "reasons": ["equal-machines: cpu_model is X"]}
+        )
+    return trials, measurements
+
+
 def drifting() -> Rows:
     generator = np.random.default_rng(3)
     drift = 10 * np.arange(6)
@@ -257,6 +268,8 @@ STUDIES: dict[str, AnalysedStudy] = {
     "altered": analyse(inputs(altered())),
     "drifting": analyse(inputs(drifting())),
     "split": split(),
+    "exchanged": analyse(inputs(exchanged())),
+    "one kind left": analyse(inputs(exchanged(left=True))),
     "versions": versions(),
     "one machine each": analyse(inputs(on_machines({"a": ["m1"], "b": ["m2"]}, {"a": 1, "b": 1.2}))),
     "one machine": analyse(inputs(on_machines({"a": ["m1"], "b": ["m1"]}, {"a": 1, "b": 1.2}))),

@@ -205,9 +205,9 @@ def test_a_plan_is_read_again_only_when_it_was_replaced(tmp_path: Path, monkeypa
     reads: list[Path] = []
     read = files.read
 
-    def counted(path: Path, model: type[Plan]) -> Plan:
+    def counted(path: Path, model: type[Plan], *, mend: str) -> Plan:
         reads.append(path)
-        return read(path, model)
+        return read(path, model, mend=mend)
 
     monkeypatch.setattr(files, "read", counted)
     folder = ResultsFolder(tmp_path)
