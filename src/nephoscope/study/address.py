@@ -49,8 +49,8 @@ def problem_of(dsn: str) -> str | None:
         return f"has text that is no part of an address; {_EXPECTED.partition('; ')[2]}"
     if any(name not in _PARAMETERS or not _PARAMETERS[name].fullmatch(value) for name, value in given):
         return (
-            f"has a parameter after `?` that a study may not hold, or a wrong value; allowed: {', '.join(_PARAMETERS)}; "
-            "settings of a server belong in `settings`"
+            f"has a parameter after `?` that a study may not hold, or a wrong value; allowed: "
+            f"{', '.join(_PARAMETERS)}; settings of a server belong in `settings`"
         )
     return None
 

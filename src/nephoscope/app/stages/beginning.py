@@ -25,7 +25,7 @@ _ELSE = "give --dsn once for each value, or drop --dsn: nephoscope then starts a
 
 
 def require_addresses(dsns: Sequence[str]) -> None:
-    """Checks addresses that the command line gives; the address is never repeated in a message, as it may hold a secret.
+    """Checks addresses that the command line gives; no message repeats one, as it may hold a secret.
 
     Raises:
         InputError: one is no address of a server, or holds a password.
