@@ -18,6 +18,7 @@ from nephoscope.study.expanded import SHORTHANDS, Expanded, expanded
 from nephoscope.study.explain import Problem, below, explain
 from nephoscope.study.file import Shorthands, StudyFile
 from nephoscope.study.known import KnownBenchmark
+from nephoscope.study.limits import beyond_limits
 from nephoscope.study.locate import Path, line_of, locate, show
 from nephoscope.study.model import Configuration, Machine, Study
 from nephoscope.study.suggest import shown
@@ -47,6 +48,8 @@ _SYNTAX_HINTS = (
     ("Invalid statement", "write `key = value`, [table] or [[list of tables]]; comments start with #"),
 )
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_MOST_ERRORS = 100
+"""Nobody reads more at once, and each takes a millisecond to explain."""
 _NO_STUDY = "not a study: nested too deeply, or a number is too long"
 
 Model = TypeVar("Model", bound=Frozen)
@@ -131,6 +134,9 @@ def _as_written(problems: Sequence[Problem], whole: Expanded) -> Iterator[Proble
 
 
 def _parse(text: str, file_name: str) -> dict[str, Any]:
+    beyond = beyond_limits(text)
+    if beyond is not None:
+        raise StudyError(f"{file_name}:{beyond[0]}: {beyond[1]}")
     try:
         text.encode()
         data = tomllib.loads(text)
@@ -191,7 +197,11 @@ def _value(
     try:
         return model.model_validate_json(_as_json(data), strict=True), []
     except ValidationError as error:
-        return None, explain(error.errors(include_url=False), data, _schema(described_by or model))
+        errors = error.errors(include_url=False)
+        problems = explain(errors[:_MOST_ERRORS], data, _schema(described_by or model))
+        if len(errors) > _MOST_ERRORS:
+            problems.append(Problem((), f"{len(errors) - _MOST_ERRORS:,} more problems; correct the others first"))
+        return None, problems
 
 
 @cache

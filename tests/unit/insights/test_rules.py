@@ -380,3 +380,11 @@ def test_old_prices_are_a_warning_and_new_ones_are_not() -> None:
     assert old
     assert all(one.kind == "warning" and one.numbers["days"] > 365 for one in old)
     assert told("clear", "price_age") == []
+
+
+@pytest.mark.parametrize("unit", ["MB{s}/s", "{", "}", "{0.__class__}", "a!r:{b}"])
+def test_a_unit_of_somebody_elses_tool_is_text_and_never_a_template(unit: str) -> None:
+    metric = TPMC.model_copy(update={"unit": unit})
+    found = rows({"a": [5.0, 5.1, 5.2, 5.1, 5.0, 5.2]}, metric=metric)
+    insights = analyse(inputs(found, {"tpcc": [metric]})).insights
+    assert any(unit in insight.text for insight in insights), insights
