@@ -76,8 +76,8 @@ def get_json(url: str, headers: Mapping[str, str], allowance: Allowance) -> Any:
         why = str(error) or type(error).__name__
         raise TargetUnreachable(f"{url} was not answered completely: {why}", hint=_HINT) from error
     except OSError as error:
-        why = getattr(error, "reason", None) or error
-        raise TargetUnreachable(f"cannot reach {url}: {why}", hint=_HINT) from error
+        cause = getattr(error, "reason", None) or error
+        raise TargetUnreachable(f"cannot reach {url}: {cause}", hint=_HINT) from error
     except RecursionError as error:
         raise TargetUnreachable(f"{url} answered with JSON that is nested too deeply", hint=_HINT) from error
     except ValueError as error:
