@@ -60,8 +60,8 @@ def get_json(url: str, headers: Mapping[str, str], allowance: Allowance) -> Any:
 
     Raises:
         InputError: it is not an address of the web.
-        TargetUnreachable: no answer, another answer than a whole JSON document, too much of it, or a redirection to
-            another server, which would get the headers.
+        TargetUnreachable: no answer, no whole JSON document, too much of it, or a redirection to another server, which
+            would get the headers.
     """
     _require_web(url)
     request = urllib.request.Request(url, headers=dict(headers))  # noqa: S310  # checked above

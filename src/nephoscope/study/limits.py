@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 def beyond_limits(text: str) -> tuple[int, str] | None:
     """The line and the sentence of the first limit that a study's text exceeds; None: it keeps all.
 
-    It counts what looks like TOML, so a text that is none may be refused for its size first.
+    It counts what looks like TOML, so text that is not TOML may be rejected for its size first.
     """
     if len(text.encode(errors="surrogatepass")) > MAX_BYTES:
         return 1, f"larger than {MAX_BYTES >> 20} MiB, which no study needs; is it the right file?"

@@ -50,7 +50,7 @@ _SYNTAX_HINTS = (
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _MOST_ERRORS = 100
 """Nobody reads more at once, and each takes a millisecond to explain."""
-_NO_STUDY = "not a study: nested too deeply, or a number is too long"
+_NO_STUDY = "not a study: a number is too long"
 
 Model = TypeVar("Model", bound=Frozen)
 
@@ -146,7 +146,7 @@ def _parse(text: str, file_name: str) -> dict[str, Any]:
         raise StudyError(f"{file_name}:{line}: not UTF-8 text; save the file as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise StudyError(_syntax(str(error), text, file_name)) from error
-    except (RecursionError, ValueError) as error:
+    except ValueError as error:
         raise StudyError(f"{file_name}:1: {_NO_STUDY}") from error
     return data
 

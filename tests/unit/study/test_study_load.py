@@ -293,12 +293,9 @@ def test_text_that_is_not_toml(text: str, line: int, hint: str) -> None:
     assert hint in problem
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["a = " + "[" * 3000 + "]" * 3000, "a = " + "[" * 300 + "]" * 300, "a = 0x" + "f" * 9000, "a = " + "9" * 5000],
-)
+@pytest.mark.parametrize("text", ["a = 0x" + "f" * 9000, "a = " + "9" * 5000])
 def test_what_no_study_holds_is_refused_shortly(text: str) -> None:
-    assert problems(text) == ["s.toml:1: not a study: nested too deeply, or a number is too long"]
+    assert problems(text) == ["s.toml:1: not a study: a number is too long"]
 
 
 def test_text_that_is_not_unicode() -> None:

@@ -1,7 +1,7 @@
 """Which host keys are trusted: the pinned one, those that ssh knows, or the first one that is seen.
 
 asyncssh would read the user's known_hosts by itself, but neither the system's nor `StrictHostKeyChecking`, and it does
-not say whether a host is unknown or has another key, nor which key it has shown. Importing this module imports
+not say whether a host is unknown or has a different key, nor which key it has shown. Importing this module imports
 asyncssh.
 """
 
@@ -39,7 +39,7 @@ class _Config(SSHClientConfig):
 class HostKeyCheck(asyncssh.SSHClient):
     """Judges the host key of one connection, before anything is sent over it.
 
-    A key that differs from a known one is always refused, also where `StrictHostKeyChecking no` lets ssh go on.
+    A key that differs from a known one is always rejected, even where `StrictHostKeyChecking no` lets ssh continue.
     """
 
     def __init__(self, host: str, *, pin: str | None, as_ssh: bool, port: int | None, user: str | None) -> None:
@@ -92,7 +92,7 @@ class HostKeyCheck(asyncssh.SSHClient):
         files = ", ".join(map(str, self._files())) or "known_hosts, which does not exist"
         if self._known:
             return HostKeyRefused(
-                f"{self._host} has another host key than {files} says{shown}",
+                f"the host key of {self._host} is not the one in {files}{shown}",
                 hint="it is another machine, was reinstalled, or somebody intercepts the connection; if its key was "
                 f"changed on purpose, remove the old one with `ssh-keygen -R '{self._looked_up}'`",
             )

@@ -278,7 +278,7 @@ def _typed(address: SshAddress, error: Exception) -> NephoscopeError:
 
     if isinstance(error, ValueError):
         return EnvironmentProblem(
-            f"{address} cannot be reached: {error}", hint=f"try `ssh {address}`, and mend the file that it names"
+            f"{address} cannot be reached: {error}", hint=f"try `ssh {address}`, and correct the file that it names"
         )
     if isinstance(error, asyncssh.PermissionDenied):
         return AccessDenied(

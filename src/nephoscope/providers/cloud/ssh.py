@@ -105,7 +105,7 @@ class SshConnect:
 
         Raises:
             MachineLost: it does not come.
-            HostKeyRefused: it has another host key than the stored one.
+            HostKeyRefused: its host key is not the stored one.
             EnvironmentProblem: the script failed.
         """
         name, stored = machine.name, _host_key_file(request.scratch, machine)
@@ -128,7 +128,7 @@ class SshConnect:
             await self._keep_log(link, request.log_dir, name)  # of a script that does not end
         except HostKeyRefused as error:
             raise HostKeyRefused(
-                f"{name} ({machine.id}) has another host key than when it was created: {error.message}",
+                f"{name} ({machine.id}) has a different host key from when it was created: {error.message}",
                 hint="somebody may intercept the connection; `nephoscope clean` deletes the machine, and the next run "
                 "makes a new one",
             ) from error
