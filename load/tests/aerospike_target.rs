@@ -179,7 +179,7 @@ fn a_node_that_refuses_is_counted_by_its_word_and_asked_no_second_time() {
     exec(&kv(&cluster, "load")).expect(0);
     for (result, word) in [(18, "DEVICE_OVERLOAD"), (11, "UNAVAILABLE")] {
         cluster.refuse(10, result);
-        let ended = exec(&kv(&cluster, "run")).expect(0);
+        let ended = exec(&kv(&cluster, "run")).expect(7);
         let errors = ended.finished()["errors"].as_array().unwrap();
         assert!(!errors.is_empty() && errors.iter().all(|it| it["sqlstate"] == word && it["kind"] == "failed"));
         assert!(counters(&ended).iter().all(|(_, count)| *count > 10));

@@ -75,9 +75,9 @@ impl<R: RowStore> RowAction<'_, R> {
         let before = self.store.calls(&counters)?;
         let driven = self.session.drive(workload, dialer)?;
         self.session.note_audit(workload.as_ref(), &driven);
-        let rate = self.session.judge_rate(&driven);
+        let judged = self.session.judge(&driven);
         if !checked || self.session.stop.interrupted() {
-            return rate;
+            return judged;
         }
         let counted = self.store.calls(&counters).and_then(|after| {
             let results =
@@ -87,7 +87,7 @@ impl<R: RowStore> RowAction<'_, R> {
             disagreement.map_or(Ok(()), Err)
         });
         let sound = data.map_or(Ok(()), |data| self.check(data, false, false));
-        worst([counted, sound, rate])
+        worst([counted, sound, judged])
     }
 
     /// The server's counters that can be compared with the generator's counts, alone or once its shards are merged.
