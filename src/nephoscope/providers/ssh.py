@@ -32,6 +32,7 @@ from nephoscope.providers.base import Cluster, ClusterRequest, FindsOnMachines, 
 from nephoscope.study.machine_places import region_of
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.places import Ssh
+from nephoscope.study.text_rules import is_host
 
 LEASE_S = 300
 RENEW_S = 60
@@ -229,7 +230,7 @@ def hosts_of(names: Sequence[str], ssh: Ssh) -> list[Host]:
     if twice:
         raise InputError(f"host {twice[0]!r} appears twice", hint="remove load_machine to measure on one machine")
     known = _inventory(ssh.inventory) if ssh.inventory else {}
-    jump = parse_destination(ssh.jump, ssh, None) if ssh.jump else None
+    jump = parse_destination(ssh.jump, ssh, None, host_key=ssh.host_keys.get(ssh.jump)) if ssh.jump else None
     hosts = []
     for name in names:
         entry = known.get(name, name)
@@ -252,10 +253,10 @@ def parse_destination(text: str, ssh: Ssh, jump: SshAddress | None, host_key: st
     Raises:
         InputError: it is something else.
     """
-    user, _, place = text.rpartition("@")
-    host, colon, port = place.rpartition(":") if place.count(":") == 1 else (place, "", "")
-    if not host or (colon and not port.isdigit()):
+    if not is_host(text):
         raise InputError(f"{text!r} is not a host", hint="write user@host:port; user and port are optional")
+    user, _, place = text.rpartition("@")
+    host, _, port = place.partition(":") if place.count(":") == 1 else (place, "", "")
     key_file = Path(ssh.key_file).expanduser() if ssh.key_file else None
     return SshAddress(host, int(port) if port else None, user or None, key_file, host_key, jump)
 

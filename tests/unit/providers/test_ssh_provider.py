@@ -44,6 +44,7 @@ def request_of(
             "load_machine": load and {"hosts": [load], "cpus": 1},
             "ssh": {
                 "key_file": str(address.key_file),
+                "host_keys": dict.fromkeys(ports, server.host_key),
                 "inventory": str(folder / "hosts.toml"),
                 "folder": str(folder / "there"),
             },
