@@ -128,6 +128,20 @@ fn ycsb_runs_its_mixes_on_one_node_and_on_several() {
     assert!(refused.message().contains("connections: must be at least 3"), "{}", refused.message());
 }
 
+/// A server reads the record that an update leaves in part, and not the one that a write replaces.
+#[test]
+fn an_update_of_the_only_field_replaces_its_record_unread() {
+    for (fields, must_read) in [(1, false), (4, true)] {
+        let cluster = FakeCluster::start(1, "test").unwrap();
+        let workload = json!({"kind": "ycsb", "rows": 500, "mix": "a", "fields": fields, "field_bytes": 20});
+        exec(&on(&cluster, "load", workload.clone())).expect(0);
+        let before = cluster.counts()[0];
+        let updates = counters(&exec(&on(&cluster, "run", workload)).expect(0))[1].1;
+        let read = cluster.counts()[0].reads_for_writes - before.reads_for_writes;
+        assert_eq!(read, if must_read { updates } else { 0 });
+    }
+}
+
 #[test]
 fn what_no_load_wrote_is_never_deleted_and_a_missing_record_is_found() {
     let cluster = FakeCluster::start(2, "test").unwrap();

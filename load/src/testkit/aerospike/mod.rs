@@ -57,6 +57,8 @@ pub struct Counts {
     pub not_found: u64,
     /// Records that were written.
     pub writes: u64,
+    /// Of these, records that had to be read first.
+    pub reads_for_writes: u64,
     /// Messages that are not as the protocol says.
     pub malformed: u64,
 }
@@ -214,6 +216,7 @@ impl Shared {
         };
         let record = write.apply(request.set, found)?;
         counts.writes += 1;
+        counts.reads_for_writes += u64::from(write.reads(found));
         state.records.insert(request.digest, record);
         Ok(Record::default())
     }

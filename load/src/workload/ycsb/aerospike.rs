@@ -61,7 +61,9 @@ impl Verbs for Connection {
             }
             UPDATE => {
                 let (field, value) = drawer.update();
-                messages.write(Write::Update, name, [(field, value.as_bytes())].into_iter())
+                // The only field is the whole record: it is replaced, as YCSB's own binding does.
+                let how = if drawer.plan.options.fields == 1 { Write::ReplaceExisting } else { Write::Update };
+                messages.write(how, name, [(field, value.as_bytes())].into_iter())
             }
             _ => messages.read(name),
         };
