@@ -186,12 +186,9 @@ mod tests {
 
     #[test]
     fn a_write_names_its_bins_and_how_it_treats_what_is_there() {
-        for (how, info2, info3) in [
-            (Write::Replace, 1, 16),
-            (Write::Update, 1, 8),
-            (Write::ReplaceExisting, 1, 32),
-            (Write::Create, 33, 0),
-        ] {
+        for (how, info2, info3) in
+            [(Write::Replace, 1, 16), (Write::Update, 1, 8), (Write::ReplaceExisting, 1, 32), (Write::Create, 33, 0)]
+        {
             let mut messages = messages();
             messages.write(how, b"s", [("v", &b"\x00\xff\x07"[..]), ("field0", b"")].into_iter());
             let length = 22 + 9 + 8 + 25 + 12 + 14;

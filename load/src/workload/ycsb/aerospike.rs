@@ -74,7 +74,7 @@ impl Verbs for Connection {
         match reply.result(0) {
             Some(FOUND) if verb == READ => match reply.bins(0).count() {
                 bins if bins == drawer.plan.options.fields as usize => Ok(()),
-                bins => Err(format!("{bins} bins")),
+                bins => Err(format!("{bins} bins instead of {}", drawer.plan.options.fields)),
             },
             Some(FOUND) => Ok(()),
             other => Err(other.map_or_else(|| "nothing".to_owned(), name_of)),
