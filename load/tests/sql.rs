@@ -94,6 +94,34 @@ fn other_dialects_hold_none_of_what_only_postgresql_has() {
     }
 }
 
+/// A server of version 22.1 rejected these.
+#[test]
+fn cockroachdb_gets_no_format_no_delete_with_using_and_no_with_clause_without_columns() {
+    let lines = printed("--workload tpcc --dialect cockroachdb");
+    assert!(lines.iter().any(|line| line.contains("AS (DELETE FROM new_order")));
+    for line in lines {
+        assert!(!line.contains("format("), "{line}");
+        assert!(!line.contains("DELETE FROM new_order USING"), "{line}");
+        // A `/` of two integers is a decimal there, and `place = (names + 1) / 2` finds nobody.
+        assert!(!line.contains(" / 2"), "{line}");
+        for begins in ["AS (INSERT", "AS (UPDATE", "AS (DELETE"] {
+            for clause in line.split(begins).skip(1) {
+                assert!(within_its_parentheses(clause).contains(" RETURNING "), "{begins} without columns: {line}");
+            }
+        }
+    }
+}
+
+/// The text up to the parenthesis that closes it.
+fn within_its_parentheses(text: &str) -> &str {
+    let mut depth = 1;
+    let end = text.find(|letter| {
+        depth += i32::from(letter == '(') - i32::from(letter == ')');
+        depth == 0
+    });
+    &text[..end.expect("a closing parenthesis")]
+}
+
 /// `retry = savepoint` may be asked of every dialect.
 #[test]
 fn the_savepoint_protocol_is_printed_for_each_dialect() {

@@ -9,15 +9,15 @@ use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions}
 use nephoscope_load::workload::tpcc::profile::Profile;
 use nephoscope_load::workload::tpcc::worker::TpccWorker;
 use nephoscope_load::workload::tpcc::{DELIVERY, NEW_ORDER, OPERATIONS, ORDER_STATUS, PAYMENT, STOCK_LEVEL, Tpcc};
-use nephoscope_load::workload::{OperationId, Worker, Workload};
+use nephoscope_load::workload::{Completion, OperationId, Worker, Workload};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::thread;
 use std::time::{Duration, Instant};
 use support::Server;
 use tpcc_driver::{
-    Client, LOADED, Log, WAREHOUSES, assert_all_hold, connect, copy, drive, drive_many, drive_only, load, number, one,
-    operate, witness, workload_in, workload_on,
+    Client, LOADED, Log, WAREHOUSES, assert_all_hold, attempt, check, connect, copy, drive, drive_many, drive_only,
+    load, number, one, operate, witness, workload_in, workload_on,
 };
 
 const TABLES: [&str; 9] =
@@ -34,6 +34,12 @@ fn loaded_server() -> Option<Server> {
 fn profiles_on_postgres() {
     let Some(server) = loaded_server() else { return };
     all_profiles_leave_the_same_rows(&server, 400);
+    thread::scope(|scope| {
+        for profile in Profile::ALL {
+            let server = &server;
+            scope.spawn(move || nothing_is_left_of_a_transaction_that_misses_a_row(server, profile));
+        }
+    });
     each_does_what_it_says(&server, &[Profile::Batched]);
 }
 
@@ -289,6 +295,58 @@ fn collisions_are_tried_again(server: &Server, profile: Profile, isolation: Isol
     assert_eq!(number(connection, orders) - before, log.committed[&NEW_ORDER] as i64);
     assert_all_hold(connection, &tpcc, false);
     log.retries
+}
+
+// ---- damaged data ----------------------------------------------------------------------------------------------
+
+/// Rows that transactions must find are gone. What an operation that meets this did before is undone, also where the
+/// profile sends it with its COMMIT: the conditions that the damage itself does not break still hold.
+fn nothing_is_left_of_a_transaction_that_misses_a_row(server: &Server, profile: Profile) {
+    let database = format!("missing_{profile}");
+    let tpcc = workload_in(profile, &mut copy(server, &database), 6);
+    let mut admin = connect(server, &database);
+    for damage in [
+        "DELETE FROM customer WHERE c_id % 3 = 0",
+        "DELETE FROM stock WHERE s_i_id % 50 = 0",
+        "DELETE FROM order_line WHERE ol_number = 1 AND ol_o_id BETWEEN 2101 AND 2120 AND ol_d_id % 2 = 0",
+        "DELETE FROM orders WHERE o_id BETWEEN 2101 AND 2120 AND o_d_id = 5",
+    ] {
+        admin.query(damage).unwrap();
+    }
+    let broken_by_the_damage = [4, 5, 6, 7, 10, 12, 13, 15, 16];
+    let (waiting, orders) = ("SELECT count(*) FROM new_order", "SELECT sum(d_next_o_id) FROM district");
+    let before = [waiting, orders].map(|sql| number(&mut admin, sql));
+    let (mut client, mut batch) = (Client::new(&tpcc, 0, 10), Batch::new());
+    let [mut entered, mut missed] = [BTreeMap::<OperationId, i64>::new(), BTreeMap::new()];
+    let open = || {
+        let mut connection = connect(server, &database);
+        connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
+        connection
+    };
+    let mut connection = open();
+    for _ in 0..230 {
+        let (operation, outcome) = attempt(&mut connection, &tpcc, &mut client, &mut batch);
+        match outcome {
+            Ok(Completion::Committed) => *entered.entry(operation).or_default() += 1,
+            Ok(Completion::RolledBackByDesign) => {}
+            Err(_) => {
+                *missed.entry(operation).or_default() += 1;
+                connection = open(); // as the engine does
+            }
+        }
+    }
+    for operation in [NEW_ORDER, PAYMENT, DELIVERY] {
+        assert!(missed.get(&operation) > Some(&0), "no {operation:?} met the damage in {profile}");
+    }
+    assert!(entered[&NEW_ORDER] > 0 && entered[&PAYMENT] > 0, "{entered:?} in {profile}");
+    assert_eq!(entered.get(&DELIVERY), None, "each Delivery meets the damage in {profile}");
+    let after = [waiting, orders].map(|sql| number(&mut admin, sql));
+    assert_eq!(after, before.map(|count| count + entered[&NEW_ORDER]), "{profile}");
+    for condition in tpcc.conditions().iter().filter(|condition| !condition.only_after_load) {
+        let (violations, example) = check(&mut admin, condition);
+        let holds = !broken_by_the_damage.contains(&condition.number);
+        assert_eq!(violations == 0, holds, "condition {} in {profile}: {example}", condition.number);
+    }
 }
 
 // ---- deliveries ------------------------------------------------------------------------------------------------

@@ -47,6 +47,8 @@ fn load_run_check_and_collisions() {
     cut_sessions_lose_nothing(&server);
     a_commit_of_which_nobody_knows_is_in_doubt(&server);
 
+    a_row_that_is_missing_ends_the_run_and_leaves_nothing_half_done(&server);
+
     server.connect().query("UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 3").unwrap();
     let broken = exec(&tpcc("check", &dsn)).expect(5);
     assert!(broken.message().contains("condition 1 is broken"), "{}", broken.message());
@@ -92,6 +94,20 @@ fn cut_sessions_lose_nothing(server: &support::Server) {
     assert!(in_doubt < lost, "of {lost} lost operations, {in_doubt} are said to have been at their commit");
     let conditions = ended.finished()["conditions"].as_array().unwrap();
     assert!(conditions.iter().all(|condition| condition["holds"] == true));
+}
+
+/// In this profile the COMMIT is on its way before the answers are.
+fn a_row_that_is_missing_ends_the_run_and_leaves_nothing_half_done(server: &support::Server) {
+    server.connect().query("DELETE FROM customer WHERE c_id % 2 = 0").unwrap();
+    let workload = json!({"kind": "tpcc", "warehouses": 1, "profile": "pipelined"});
+    let ended = exec(&program::spec("run", &server.dsn(), workload)).expect(5);
+    assert!(ended.message().contains("a row that the transaction needs is missing"), "{}", ended.message());
+    let errors = ended.finished()["errors"].as_array().unwrap();
+    assert!(errors.iter().any(|error| error["sqlstate"] == "data" && error["kind"] == "failed"), "{errors:?}");
+    assert!(counters(&ended).iter().all(|counter| counter["agrees"] == true), "{:?}", counters(&ended));
+    let broken = ended.finished()["conditions"].as_array().unwrap().iter().filter(|it| it["holds"] == false);
+    let broken: Vec<i64> = broken.map(|condition| condition["number"].as_i64().unwrap()).collect();
+    assert_eq!(broken, [10, 12, 15, 16], "those that count customers, and no others");
 }
 
 /// A server that answers COMMIT with "statement completion unknown" may have committed.

@@ -93,6 +93,7 @@ pub fn run<D: Dialer>(load: Load<D>, on_interval: OnInterval<'_>) -> Result<Driv
         pace: load.pace,
         max_retries: load.max_retries,
         retried: load.workload.retried(),
+        missing_rows: load.workload.missing_rows(),
         stop: Arc::clone(&load.stop),
     });
     let team = Team {

@@ -143,12 +143,15 @@ impl<S: Session> Seat<S> {
         match step {
             Ok(Step::Send) => self.send(context),
             Ok(Step::Done(completion)) => self.end(context, completion.into(), None),
-            Err(error) => {
-                *context.link = None;
-                self.count_error(context, DATA.to_owned(), ErrorKind::Failed);
-                self.end(context, Outcome::Failed, Some(Failure::data(&error)))
-            }
+            Err(error) => self.meet_damage(context, &error),
         }
+    }
+
+    /// The data set is damaged: nothing can follow. Without its connection, an open transaction is rolled back.
+    fn meet_damage(&mut self, context: &mut SeatContext<'_, S>, error: &DataError) -> Next {
+        *context.link = None;
+        self.count_error(context, DATA.to_owned(), ErrorKind::Failed);
+        self.end(context, Outcome::Failed, Some(Failure::data(error)))
     }
 
     fn send(&mut self, context: &mut SeatContext<'_, S>) -> Next {
@@ -215,6 +218,10 @@ impl<S: Session> Seat<S> {
                 *context.link = None;
                 self.count_error(context, label(error), ErrorKind::Failed);
                 self.end(context, Outcome::Failed, Some(Failure::new(ExitCode::TargetLost, message)))
+            }
+            ErrorClass::Data => {
+                let message = format!("a row that the transaction needs is missing ({error})");
+                self.meet_damage(context, &DataError(message))
             }
             // Under whatever SQLSTATE a server says farewell, the connection is lost.
             ErrorClass::Lost => self.was_reset(context, LOST.to_owned(), false, false),

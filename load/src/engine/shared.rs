@@ -17,15 +17,19 @@ pub(super) struct Shared {
     pub(super) max_retries: u32,
     /// SQLSTATEs that ask for another attempt, by the workload.
     pub(super) retried: &'static [&'static str],
+    /// SQLSTATEs that say that a row is missing, by the workload.
+    pub(super) missing_rows: &'static [&'static str],
     pub(super) stop: Arc<Stop>,
 }
 
 impl Shared {
     /// What to do about an error.
     pub(super) fn classify(&self, error: &TargetError) -> ErrorClass {
-        let asked = |sqlstate: &str| self.retried.contains(&sqlstate);
         match error {
-            TargetError::Database { sqlstate, .. } if asked(sqlstate) => ErrorClass::Retry,
+            TargetError::Database { sqlstate, .. } if self.retried.contains(&sqlstate.as_str()) => ErrorClass::Retry,
+            TargetError::Database { sqlstate, .. } if self.missing_rows.contains(&sqlstate.as_str()) => {
+                ErrorClass::Data
+            }
             _ => outcome::classify(error),
         }
     }

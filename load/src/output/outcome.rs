@@ -41,6 +41,8 @@ pub enum ErrorClass {
     Unknown,
     /// The operation failed; the session goes on.
     Fail,
+    /// The server says that a row is missing: the data set is damaged, and the operation was undone.
+    Data,
     /// Client and server do not understand each other: nothing measured after this means anything.
     Defect,
 }

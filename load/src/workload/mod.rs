@@ -214,6 +214,11 @@ pub trait Workload<S: Session = postgres::Connection>: Send + Sync {
     fn retried(&self) -> &'static [&'static str] {
         &[]
     }
+    /// SQLSTATEs by which a statement of this workload says that a row is missing, where the statement undoes what it
+    /// did before an answer could be looked at. It is a [`DataError`].
+    fn missing_rows(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// An executor in a run of this many clients.
     fn worker(&self, clients: u32) -> Box<dyn Worker<S>>;
     /// Keying and think times, in a run of this many clients; `None` when a client is due as soon as it can be.

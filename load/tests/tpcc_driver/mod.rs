@@ -175,6 +175,35 @@ fn carry_out(
     }
 }
 
+/// Runs one operation; what the server or the worker says when a row is missing. Then the transaction may be open.
+pub fn attempt(
+    connection: &mut Connection,
+    tpcc: &Tpcc,
+    client: &mut Client,
+    batch: &mut Batch,
+) -> (OperationId, Result<Completion, String>) {
+    let operation = client.draw();
+    batch.clear();
+    let mut step = client.worker.step(None, batch);
+    loop {
+        match step {
+            Ok(Step::Done(completion)) => return (operation, Ok(completion)),
+            Ok(Step::Send) => {}
+            Err(error) => return (operation, Err(error.0)),
+        }
+        step = match connection.exchange(batch) {
+            Ok(reply) => {
+                batch.clear();
+                client.worker.step(Some(reply), batch)
+            }
+            Err(TargetError::Database { sqlstate, message }) if tpcc.missing_rows().contains(&sqlstate.as_str()) => {
+                return (operation, Err(format!("{sqlstate} {message}")));
+            }
+            Err(error) => panic!("{error}"),
+        };
+    }
+}
+
 pub fn drive(
     connection: &mut Connection,
     tpcc: &Tpcc,

@@ -44,6 +44,15 @@ fn violations(example: &str, from: &str, violated: &str) -> String {
     format!("SELECT count(*), min({example}) FROM {from} WHERE {violated}")
 }
 
+/// An expression that tells an example: each `%s` of the template is a value, and nothing where that is NULL. All
+/// versions of CockroachDB have `concat`; its `format` is newer than 22.1.
+fn told(template: &str, values: &[&str]) -> String {
+    let mut texts = template.split("%s");
+    let first = texts.next().unwrap_or_default();
+    let rest = texts.zip(values).map(|(text, value)| format!(", ({value})::text, '{text}'"));
+    format!("concat('{first}'{})", rest.collect::<String>())
+}
+
 /// A subquery of all districts that must exist.
 fn districts(warehouses: u32) -> String {
     format!(
@@ -54,7 +63,7 @@ fn districts(warehouses: u32) -> String {
 /// Condition 1.
 fn warehouse_and_districts(warehouses: u32) -> String {
     violations(
-        "format('warehouse %s: w_ytd %s, sum(d_ytd) %s', coalesce(k.w, w_id, d_w_id), w_ytd, total)",
+        &told("warehouse %s: w_ytd %s, sum(d_ytd) %s", &["coalesce(k.w, w_id, d_w_id)", "w_ytd", "total"]),
         &format!(
             "generate_series(1, {warehouses}) AS k (w) FULL JOIN warehouse ON w_id = k.w \
              FULL JOIN (SELECT d_w_id, sum(d_ytd) AS total FROM district GROUP BY d_w_id) AS d \
@@ -67,8 +76,10 @@ fn warehouse_and_districts(warehouses: u32) -> String {
 /// Condition 2; it does not apply to new_order in a district that has none left.
 fn next_order(warehouses: u32) -> String {
     violations(
-        "format('warehouse %s district %s: d_next_o_id %s, max(o_id) %s, max(no_o_id) %s', \
-         w_id, d_id, d.next, o.newest, n.newest)",
+        &told(
+            "warehouse %s district %s: d_next_o_id %s, max(o_id) %s, max(no_o_id) %s",
+            &["w_id", "d_id", "d.next", "o.newest", "n.newest"],
+        ),
         &format!(
             "{} FULL JOIN (SELECT d_w_id AS w_id, d_id, d_next_o_id AS next FROM district) AS d USING (w_id, d_id) \
              FULL JOIN (SELECT o_w_id AS w_id, o_d_id AS d_id, max(o_id) AS newest FROM orders GROUP BY 1, 2) AS o \
@@ -84,7 +95,7 @@ fn next_order(warehouses: u32) -> String {
 /// Condition 3; a district without a new order has nothing to violate it.
 fn no_gap() -> String {
     violations(
-        "format('warehouse %s district %s: no_o_id %s..%s in %s rows', no_w_id, no_d_id, oldest, newest, n)",
+        &told("warehouse %s district %s: no_o_id %s..%s in %s rows", &["no_w_id", "no_d_id", "oldest", "newest", "n"]),
         "(SELECT no_w_id, no_d_id, min(no_o_id) AS oldest, max(no_o_id) AS newest, count(*) AS n \
          FROM new_order GROUP BY no_w_id, no_d_id) AS queue",
         "newest - oldest + 1 IS DISTINCT FROM n",
@@ -94,7 +105,7 @@ fn no_gap() -> String {
 /// Condition 4.
 fn lines_of_districts(warehouses: u32) -> String {
     violations(
-        "format('warehouse %s district %s: sum(o_ol_cnt) %s, %s lines', w_id, d_id, promised, n)",
+        &told("warehouse %s district %s: sum(o_ol_cnt) %s, %s lines", &["w_id", "d_id", "promised", "n"]),
         &format!(
             "{} FULL JOIN (SELECT o_w_id AS w_id, o_d_id AS d_id, sum(o_ol_cnt) AS promised FROM orders GROUP BY 1, 2) \
              AS o USING (w_id, d_id) \
@@ -109,8 +120,16 @@ fn lines_of_districts(warehouses: u32) -> String {
 /// Condition 5.
 fn undelivered_orders() -> String {
     violations(
-        "format('warehouse %s district %s order %s: carrier %s, in new_order %s', coalesce(o_w_id, no_w_id), \
-         coalesce(o_d_id, no_d_id), coalesce(o_id, no_o_id), o_carrier_id, no_o_id IS NOT NULL)",
+        &told(
+            "warehouse %s district %s order %s: carrier %s, in new_order %s",
+            &[
+                "coalesce(o_w_id, no_w_id)",
+                "coalesce(o_d_id, no_d_id)",
+                "coalesce(o_id, no_o_id)",
+                "o_carrier_id",
+                "no_o_id IS NOT NULL",
+            ],
+        ),
         "orders FULL JOIN new_order ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id",
         "(o_id IS NOT NULL AND o_carrier_id IS NULL) <> (no_o_id IS NOT NULL)",
     )
@@ -119,8 +138,10 @@ fn undelivered_orders() -> String {
 /// Condition 6.
 fn lines_of_orders() -> String {
     violations(
-        "format('warehouse %s district %s order %s: o_ol_cnt %s, %s lines', coalesce(o_w_id, ol_w_id), \
-         coalesce(o_d_id, ol_d_id), coalesce(o_id, ol_o_id), o_ol_cnt, n)",
+        &told(
+            "warehouse %s district %s order %s: o_ol_cnt %s, %s lines",
+            &["coalesce(o_w_id, ol_w_id)", "coalesce(o_d_id, ol_d_id)", "coalesce(o_id, ol_o_id)", "o_ol_cnt", "n"],
+        ),
         "orders FULL JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS n FROM order_line GROUP BY 1, 2, 3) AS l \
          ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id",
         "o_ol_cnt IS DISTINCT FROM n",
@@ -130,8 +151,10 @@ fn lines_of_orders() -> String {
 /// Condition 7.
 fn undelivered_lines() -> String {
     violations(
-        "format('warehouse %s district %s order %s line %s: ol_delivery_d %s, o_carrier_id %s', \
-         ol_w_id, ol_d_id, ol_o_id, ol_number, ol_delivery_d, o_carrier_id)",
+        &told(
+            "warehouse %s district %s order %s line %s: ol_delivery_d %s, o_carrier_id %s",
+            &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number", "ol_delivery_d", "o_carrier_id"],
+        ),
         "order_line LEFT JOIN orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND o_id = ol_o_id",
         "o_id IS NULL OR (ol_delivery_d IS NULL) <> (o_carrier_id IS NULL)",
     )
@@ -140,7 +163,7 @@ fn undelivered_lines() -> String {
 /// Condition 8.
 fn warehouse_and_history(warehouses: u32) -> String {
     violations(
-        "format('warehouse %s: w_ytd %s, sum(h_amount) %s', coalesce(k.w, w_id, h_w_id), w_ytd, total)",
+        &told("warehouse %s: w_ytd %s, sum(h_amount) %s", &["coalesce(k.w, w_id, h_w_id)", "w_ytd", "total"]),
         &format!(
             "generate_series(1, {warehouses}) AS k (w) FULL JOIN warehouse ON w_id = k.w \
              FULL JOIN (SELECT h_w_id, sum(h_amount) AS total FROM history GROUP BY h_w_id) AS h \
@@ -153,7 +176,7 @@ fn warehouse_and_history(warehouses: u32) -> String {
 /// Condition 9.
 fn district_and_history(warehouses: u32) -> String {
     violations(
-        "format('warehouse %s district %s: d_ytd %s, sum(h_amount) %s', w_id, d_id, d.ytd, h.total)",
+        &told("warehouse %s district %s: d_ytd %s, sum(h_amount) %s", &["w_id", "d_id", "d.ytd", "h.total"]),
         &format!(
             "{} FULL JOIN (SELECT d_w_id AS w_id, d_id, d_ytd AS ytd FROM district) AS d USING (w_id, d_id) \
              FULL JOIN (SELECT h_w_id AS w_id, h_d_id AS d_id, sum(h_amount) AS total FROM history GROUP BY 1, 2) AS h \
@@ -167,9 +190,8 @@ fn district_and_history(warehouses: u32) -> String {
 /// Customers that are missing or too many, told by one row, so that no condition on customers holds without them.
 fn customer_count(warehouses: u32) -> String {
     let expected = u64::from(warehouses) * 10 * u64::from(CUSTOMERS.unsigned_abs());
-    format!(
-        "SELECT 1, format('%s customers instead of {expected}', count(*)) FROM customer HAVING count(*) <> {expected}"
-    )
+    let example = told(&format!("%s customers instead of {expected}"), &["count(*)"]);
+    format!("SELECT 1, {example} FROM customer HAVING count(*) <> {expected}")
 }
 
 /// Sums of the delivered lines of each customer.
@@ -178,11 +200,14 @@ const DELIVERED: &str = "SELECT o_w_id, o_d_id, o_c_id, sum(amount) AS delivered
      GROUP BY 1, 2, 3) AS l ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id GROUP BY 1, 2, 3";
 
 /// Customers joined fully with `payments`, and violations of `equation` among them.
-fn customers(warehouses: u32, columns: &str, joins: &str, values: &str, violated: &str) -> String {
+fn customers(warehouses: u32, joins: &str, columns: [&str; 3], violated: &str) -> String {
+    let [first, second, third] = columns;
+    let template = format!("warehouse %s district %s customer %s: {first} %s, {second} %s, {third} %s");
+    let key = ["coalesce(c_w_id, o_w_id)", "coalesce(c_d_id, o_d_id)", "coalesce(c_id, o_c_id)"];
+    let example = told(&template, &[key, columns].concat());
     format!(
         "SELECT count(*), min(example) FROM (\
-         SELECT 1, format('warehouse %s district %s customer %s: {columns}', coalesce(c_w_id, o_w_id), \
-         coalesce(c_d_id, o_d_id), coalesce(c_id, o_c_id), {values}) AS example \
+         SELECT 1, {example} AS example \
          FROM customer FULL JOIN ({DELIVERED}) AS o ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id {joins} \
          WHERE {violated} UNION ALL {}) AS v",
         customer_count(warehouses)
@@ -193,10 +218,9 @@ fn customers(warehouses: u32, columns: &str, joins: &str, values: &str, violated
 fn balances(warehouses: u32) -> String {
     customers(
         warehouses,
-        "c_balance %s, delivered %s, paid %s",
         "FULL JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) AS paid FROM history GROUP BY 1, 2, 3) AS h \
          ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id",
-        "c_balance, delivered, paid",
+        ["c_balance", "delivered", "paid"],
         "c_balance IS DISTINCT FROM coalesce(delivered, 0) - coalesce(paid, 0)",
     )
 }
@@ -204,7 +228,7 @@ fn balances(warehouses: u32) -> String {
 /// Condition 11.
 fn orders_after_load(warehouses: u32) -> String {
     violations(
-        "format('warehouse %s district %s: %s orders, %s new orders', w_id, d_id, o.n, q.n)",
+        &told("warehouse %s district %s: %s orders, %s new orders", &["w_id", "d_id", "o.n", "q.n"]),
         &format!(
             "{} FULL JOIN (SELECT o_w_id AS w_id, o_d_id AS d_id, count(*) AS n FROM orders GROUP BY 1, 2) AS o \
              USING (w_id, d_id) \
@@ -220,9 +244,8 @@ fn orders_after_load(warehouses: u32) -> String {
 fn deliveries(warehouses: u32) -> String {
     customers(
         warehouses,
-        "c_balance %s, c_ytd_payment %s, delivered %s",
         "",
-        "c_balance, c_ytd_payment, delivered",
+        ["c_balance", "c_ytd_payment", "delivered"],
         "c_balance + c_ytd_payment IS DISTINCT FROM coalesce(delivered, 0)",
     )
 }
@@ -230,7 +253,10 @@ fn deliveries(warehouses: u32) -> String {
 /// Condition 13.
 fn row_counts(warehouses: u32) -> String {
     violations(
-        &format!("format('%s of warehouse %s: %s rows instead of {ITEMS}', name, coalesce(w, found), coalesce(n, 0))"),
+        &told(
+            &format!("%s of warehouse %s: %s rows instead of {ITEMS}"),
+            &["name", "coalesce(w, found)", "coalesce(n, 0)"],
+        ),
         &format!(
             "(SELECT 'stock' AS name, w, found, n FROM generate_series(1, {warehouses}) AS w \
              FULL JOIN (SELECT s_w_id AS found, count(*) AS n FROM stock GROUP BY 1) AS s ON found = w \
@@ -243,8 +269,19 @@ fn row_counts(warehouses: u32) -> String {
 /// Condition 14: STOCK starts with nothing sold, and orders with number 3,001.
 fn stocks() -> String {
     violations(
-        "format('warehouse %s item %s: s_ytd %s, sold %s; s_order_cnt %s, lines %s; s_remote_cnt %s, remote lines %s', \
-         coalesce(s_w_id, ol_supply_w_id), coalesce(s_i_id, ol_i_id), s_ytd, sold, s_order_cnt, n, s_remote_cnt, far)",
+        &told(
+            "warehouse %s item %s: s_ytd %s, sold %s; s_order_cnt %s, lines %s; s_remote_cnt %s, remote lines %s",
+            &[
+                "coalesce(s_w_id, ol_supply_w_id)",
+                "coalesce(s_i_id, ol_i_id)",
+                "s_ytd",
+                "sold",
+                "s_order_cnt",
+                "n",
+                "s_remote_cnt",
+                "far",
+            ],
+        ),
         &format!(
             "stock FULL JOIN (SELECT ol_supply_w_id, ol_i_id, sum(ol_quantity) AS sold, count(*) AS n, \
              count(*) FILTER (WHERE ol_supply_w_id <> ol_w_id) AS far FROM order_line WHERE ol_o_id > {CUSTOMERS} \
@@ -257,10 +294,13 @@ fn stocks() -> String {
 
 /// Customers joined fully with a count of their rows, and those whose counter differs.
 fn counted(warehouses: u32, counter: &str, rows: &str) -> String {
+    let example = told(
+        &format!("warehouse %s district %s customer %s: {counter} %s, counted %s"),
+        &["coalesce(c_w_id, w)", "coalesce(c_d_id, d)", "coalesce(c_id, c)", counter, "n"],
+    );
     format!(
         "SELECT count(*), min(example) FROM (\
-         SELECT 1, format('warehouse %s district %s customer %s: {counter} %s, counted %s', coalesce(c_w_id, w), \
-         coalesce(c_d_id, d), coalesce(c_id, c), {counter}, n) AS example \
+         SELECT 1, {example} AS example \
          FROM customer FULL JOIN ({rows} GROUP BY 1, 2, 3) AS r ON w = c_w_id AND d = c_d_id AND c = c_id \
          WHERE {counter} IS DISTINCT FROM coalesce(n, 0) UNION ALL {}) AS v",
         customer_count(warehouses)

@@ -28,7 +28,7 @@ fn statement(query: Query) -> &'static str {
 fn new_order() -> String {
     function(
         "tpcc_new_order(integer, integer, integer, timestamp, integer, integer, integer[], integer[], integer[], \
-         integer[]) RETURNS TABLE (r_o_id integer, r_d_tax numeric, r_w_tax numeric, r_c_discount numeric, \
+         integer[], integer) RETURNS TABLE (r_o_id integer, r_d_tax numeric, r_w_tax numeric, r_c_discount numeric, \
          r_c_last varchar, r_c_credit bpchar, r_ol_number integer, r_i_name varchar, r_i_price numeric, \
          r_ol_amount numeric, r_s_quantity integer, r_brand text)",
         &format!("BEGIN RETURN QUERY {}; END", statement(Query::NewOrderEnter)),

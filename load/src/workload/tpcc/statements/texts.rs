@@ -25,7 +25,8 @@ macro_rules! queries {
 }
 
 /// Customers of one name are sorted by first name, and the one in the middle is taken: position n/2 rounded up, counted
-/// from one (2.5.2.2, 2.6.2.2). $1 warehouse, $2 district, $3 last name.
+/// from one (2.5.2.2, 2.6.2.2). $1 warehouse, $2 district, $3 last name. There is no division, which gives an integer in
+/// PostgreSQL and a decimal in CockroachDB.
 ///
 /// Who was chosen is found by a subselect and never by a join: before a join the planner may expect many of them, and
 /// read the customers of a whole district.
@@ -33,7 +34,7 @@ macro_rules! chosen_by_name {
     () => {
         "WITH chosen (id, names) AS (SELECT c_id, names FROM (SELECT c_id, \
          row_number() OVER (ORDER BY c_first, c_id) AS place, count(*) OVER () AS names FROM customer \
-         WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3) AS named WHERE place = (names + 1) / 2)"
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3) AS named WHERE place * 2 BETWEEN names AND names + 1)"
     };
 }
 
@@ -76,7 +77,8 @@ macro_rules! shown_credit_data {
 }
 
 /// $1 customer's warehouse, $2 its district, $4 amount, $5 what is put between C_ID and C_DATA of a customer of bad
-/// credit, $6 district, $7 warehouse, $8 time.
+/// credit, $6 district, $7 warehouse, $8 time. A customer, warehouse or district that is missing is a NULL in history,
+/// which the server rejects.
 macro_rules! pay_chosen {
     () => {
         concat!(
@@ -93,7 +95,8 @@ macro_rules! pay_chosen {
             shown_credit_data!(),
             " AS shown_data, c_id), booked AS (INSERT INTO history \
              (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) \
-             SELECT c_id, $2, $1, $6, $7, $8::timestamp, $4, w_name || '    ' || d_name FROM paid CROSS JOIN place) \
+             SELECT (SELECT c_id FROM paid), $2, $1, $6, $7, $8::timestamp, $4, \
+             (SELECT w_name || '    ' || d_name FROM place) RETURNING h_w_id) \
              SELECT paid.*, (SELECT names FROM chosen) AS names, place.* FROM paid CROSS JOIN place"
         )
     };
@@ -162,8 +165,8 @@ queries! {
     /// $1 warehouse, $2 item, $3 new quantity, $4 quantity ordered, $5 1 if remote.
     NewOrderUpdateStockOfLine = "new_order.update_stock_of_line" {
         Chatty =>
-            "UPDATE stock SET s_quantity = $3, s_ytd = s_ytd + $4, s_order_cnt = s_order_cnt + 1, \
-             s_remote_cnt = s_remote_cnt + $5 WHERE s_w_id = $1 AND s_i_id = $2",
+            "UPDATE stock SET s_quantity = $3, s_ytd = s_ytd + $4::int4, s_order_cnt = s_order_cnt + 1, \
+             s_remote_cnt = s_remote_cnt + $5::int4 WHERE s_w_id = $1 AND s_i_id = $2",
     }
     /// $1 order, $2 district, $3 warehouse; arrays: $4 numbers, $5 items, $6 supply warehouses, $7 quantities,
     /// $8 amounts, $9 district information.
@@ -174,15 +177,18 @@ queries! {
              FROM unnest($4::int4[], $5::int4[], $6::int4[], $7::int4[], $8::numeric[], $9::text[]) AS line",
     }
     /// $1 warehouse, $2 district, $3 customer, $4 time, $5 lines, $6 all local; arrays in the order of the stocks' key:
-    /// $7 numbers, $8 supply warehouses, $9 items, $10 quantities. A row for each line whose item exists. Stocks are
-    /// joined with the district just updated, and so locked after it.
+    /// $7 numbers, $8 supply warehouses, $9 items, $10 quantities; $11 lines whose item exists. A row for each of
+    /// these. Stocks are joined with the district just updated, and so locked after it. A customer that is missing is a
+    /// NULL in orders, an item or a stock that is missing a NULL in new_order, which the server rejects.
     NewOrderEnter = "new_order.enter" {
         Pipelined =>
             "WITH numbered AS (UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = $1 AND d_id = $2 \
              RETURNING d_next_o_id - 1 AS o_id, d_tax), \
+             buyer AS (SELECT c_id, c_discount, c_last, c_credit, w_tax FROM customer JOIN warehouse ON w_id = c_w_id \
+             WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3), \
              entered AS (INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
-             SELECT o_id, $2, $1, $3::int4, $4::timestamp, $5::int4, $6::int4 FROM numbered), \
-             waiting AS (INSERT INTO new_order (no_o_id, no_d_id, no_w_id) SELECT o_id, $2, $1 FROM numbered), \
+             SELECT o_id, $2, $1, (SELECT c_id FROM buyer), $4::timestamp, $5::int4, $6::int4 FROM numbered \
+             RETURNING o_id), \
              taken AS (UPDATE stock SET \
              s_quantity = s_quantity - ordered + CASE WHEN s_quantity >= ordered + 10 THEN 0 ELSE 91 END, \
              s_ytd = s_ytd + ordered, s_order_cnt = s_order_cnt + 1, \
@@ -195,13 +201,16 @@ queries! {
              CASE $2 WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04 \
              WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 \
              WHEN 9 THEN s_dist_09 ELSE s_dist_10 END AS dist_info), \
+             waiting AS (INSERT INTO new_order (no_o_id, no_d_id, no_w_id) \
+             SELECT CASE WHEN (SELECT count(*) FROM taken) = $11::int4 THEN o_id END, $2, $1 FROM numbered \
+             RETURNING no_o_id), \
              lines AS (INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, \
              ol_quantity, ol_amount, ol_dist_info) \
-             SELECT o_id, $2, $1, number, item, supply_w_id, ordered, amount, dist_info FROM taken) \
+             SELECT o_id, $2, $1, number, item, supply_w_id, ordered, amount, dist_info FROM taken \
+             RETURNING ol_number) \
              SELECT o_id, d_tax, w_tax, c_discount, c_last, c_credit, number, i_name, i_price, amount, s_quantity, \
-             brand FROM customer JOIN warehouse ON w_id = c_w_id CROSS JOIN taken \
-             WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3",
-        Proc => "SELECT * FROM tpcc_new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+             brand FROM buyer CROSS JOIN taken",
+        Proc => "SELECT * FROM tpcc_new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
     }
     /// $1 warehouse, $2 amount.
     PaymentAddToWarehouse = "payment.add_to_warehouse" {
@@ -359,8 +368,8 @@ queries! {
     /// $1 warehouse; arrays: $2 districts, $3 orders.
     DeliveryDelete = "delivery.delete" {
         Chatty | Batched =>
-            "DELETE FROM new_order USING unnest($2::int4[], $3::int4[]) AS oldest (d_id, o_id) \
-             WHERE no_w_id = $1 AND no_d_id = oldest.d_id AND no_o_id = oldest.o_id",
+            "DELETE FROM new_order WHERE no_w_id = $1 AND (no_d_id, no_o_id) IN \
+             (SELECT d_id, o_id FROM unnest($2::int4[], $3::int4[]) AS oldest (d_id, o_id))",
     }
     /// $1 warehouse, $2 time; arrays: $3 districts, $4 orders.
     DeliveryUpdateLines = "delivery.update_lines" {
@@ -382,14 +391,15 @@ queries! {
              WHERE c_w_id = $1 AND c_d_id = paid.d_id AND customer.c_id = paid.c_id",
     }
     /// $1 warehouse, $2 carrier, $3 time. A row for each district with a new order: district, order, customer, amount,
-    /// O_OL_CNT, lines. Its customers are updated in the order of their districts.
+    /// O_OL_CNT, lines. Its customers are updated in the order of their districts. An order, a line or a customer that is
+    /// missing makes the server divide by zero.
     DeliveryDeliver = "delivery.deliver" {
         Pipelined =>
             "WITH oldest AS (SELECT d_id, no_o_id FROM generate_series(1, 10) AS d_id CROSS JOIN LATERAL \
              (SELECT no_o_id FROM new_order WHERE no_w_id = $1 AND no_d_id = d_id ORDER BY no_o_id LIMIT 1 FOR UPDATE) \
              AS first), \
-             gone AS (DELETE FROM new_order USING oldest \
-             WHERE no_w_id = $1 AND no_d_id = oldest.d_id AND new_order.no_o_id = oldest.no_o_id), \
+             gone AS (DELETE FROM new_order WHERE no_w_id = $1 AND (no_d_id, no_o_id) IN \
+             (SELECT d_id, oldest.no_o_id FROM oldest) RETURNING no_o_id), \
              entered AS (UPDATE orders SET o_carrier_id = $2 FROM oldest \
              WHERE o_w_id = $1 AND o_d_id = oldest.d_id AND o_id = oldest.no_o_id RETURNING o_d_id, o_c_id, o_ol_cnt), \
              line AS (UPDATE order_line SET ol_delivery_d = $3 FROM oldest \
@@ -399,8 +409,9 @@ queries! {
              paid AS (UPDATE customer SET c_balance = c_balance + amount, c_delivery_cnt = c_delivery_cnt + 1 \
              FROM due WHERE c_w_id = $1 AND c_d_id = o_d_id AND c_id = o_c_id \
              RETURNING c_d_id, c_id, amount, expected, lines) \
-             SELECT d_id, no_o_id, c_id, amount, expected, lines FROM oldest LEFT JOIN paid ON c_d_id = d_id \
-             ORDER BY d_id",
+             SELECT d_id, no_o_id, c_id, amount, expected, \
+             (coalesce(lines, 0) / CASE WHEN lines = expected THEN 1 ELSE 0 END)::bigint AS lines \
+             FROM oldest LEFT JOIN paid ON c_d_id = d_id ORDER BY d_id",
         Proc => "SELECT * FROM tpcc_delivery($1, $2, $3)",
     }
     /// $1 warehouse, $2 district.

@@ -357,6 +357,7 @@ impl NewOrder {
                 warehouses,
                 items,
                 ordered,
+                Value::I32(i32::try_from(self.valid).expect("at most fifteen lines")),
             ],
         );
     }
