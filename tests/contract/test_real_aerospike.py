@@ -1,4 +1,4 @@
-"""A real Aerospike server, where `NEPHOSCOPE_ASD` names its program: started, loaded, driven and asked by nephoscope."""
+"""A real Aerospike server, where `NEPHOSCOPE_ASD` names its program: started, loaded, driven and asked."""
 
 import asyncio
 import os
@@ -60,6 +60,7 @@ async def driven(folder: Path, count: int, settings: DatabaseSettings) -> tuple[
         await Ycsb().run(replace(site, endpoint=fresh), ONE_FIELD)
         assert await database.replication(cluster) == before
         free = (await database.upkeep(cluster, endpoint)).free_bytes
+        assert free is not None
         return raw_of(site), await database.settings(cluster, endpoint), free
     finally:
         await database.stop(cluster)

@@ -1,9 +1,9 @@
 """A stand-in for the program `asd`: it reads its configuration file strictly and answers the info protocol.
 
 It stores no records and speaks no other protocol. What it takes and says is what a real 8.1 was seen to take and say,
-and for 6.0 to 8.0 by documentation and public sources. `python fake_asd.py STATE …`; all servers of a cluster share the folder STATE, where a test also says what
-is wrong: a file `version` has another version, `migrating-looks` a number of looks at which partitions are left to
-migrate, `stop-writes`, `evicted` or `mute` is there or is not.
+and for 6.0 to 8.0 by documentation and public sources. `python fake_asd.py STATE …`; all servers of a cluster share the
+folder STATE, where a test also says what is wrong: a file `version` has another version, `migrating-looks` a number of
+looks at which partitions are left to migrate, `stop-writes`, `evicted` or `mute` is there or is not.
 """
 # ruff: noqa: T201 - a program speaks on stdout
 

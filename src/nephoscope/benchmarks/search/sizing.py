@@ -19,7 +19,7 @@ class Sizing(Frozen):
 
     memory_gib: float = Field(gt=0, description="for the data, of each machine")
     disk_gib: float = Field(gt=0, description="for the data, of each machine")
-    machines: int = Field(default=1, ge=1, le=1024, description="machines that count: 2 for the Aerospike qualification")
+    machines: int = Field(default=1, ge=1, le=1024, description="machines that count: two for Aerospike's method")
     copies: int = Field(default=1, ge=1, le=16, description="copies of each object: the replication factor")
     memory_percent: float = Field(default=60, gt=0, le=100, description="share of the memory for the index")
     disk_percent: float = Field(default=50, gt=0, le=100, description="share of the disks for the objects")

@@ -229,7 +229,9 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """Those of the first server, without secrets and paths; also servers, copies and durability."""
         servers = self._running[cluster.key]
-        answered = await machines.ask(servers.each[0].machine, info.config_commands(servers.namespace, servers.build.version))
+        answered = await machines.ask(
+            servers.each[0].machine, info.config_commands(servers.namespace, servers.build.version)
+        )
         own, count = config.own_of(servers.settings), len(servers.each)
         stated = {"servers": str(count), "durability": config.durability(own, count), **_racks(cluster, servers.build)}
         return info.settings(answered) | stated
