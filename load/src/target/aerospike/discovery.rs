@@ -102,7 +102,7 @@ impl Node {
     }
 }
 
-/// The answers of all of them, in their order: those that are silent are waited for once, not one after the other.
+/// The answers of all of them, in their order: all silent ones together cost the patience for one of them.
 fn at_once<T: Sync, A: Send>(those: &[T], ask: impl Fn(&T) -> A + Sync) -> Vec<A> {
     thread::scope(|scope| {
         let ask = &ask;
