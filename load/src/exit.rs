@@ -22,6 +22,8 @@ pub enum ExitCode {
     ConsistencyBroken = 5,
     /// The server went away, or refused a command that the action needs.
     TargetLost = 6,
+    /// More operations failed than `max_failed_percent` allows; the data is complete.
+    TooManyFailed = 7,
     /// Stopped by a signal, or the reader of the output exited.
     Interrupted = 130,
 }
@@ -30,18 +32,21 @@ impl ExitCode {
     /// The code of this number.
     #[must_use]
     pub fn from_number(number: u64) -> Option<Self> {
-        use ExitCode::{BadSpec, CannotConnect, ConsistencyBroken, Finished, Interrupted, RateNotKept, TargetLost};
-        [Finished, BadSpec, CannotConnect, RateNotKept, ConsistencyBroken, TargetLost, Interrupted]
-            .into_iter()
-            .find(|&code| u64::from(code as u8) == number)
+        use ExitCode::{
+            BadSpec, CannotConnect, ConsistencyBroken, Finished, Interrupted, RateNotKept, TargetLost, TooManyFailed,
+        };
+        let all =
+            [Finished, BadSpec, CannotConnect, RateNotKept, ConsistencyBroken, TargetLost, TooManyFailed, Interrupted];
+        all.into_iter().find(|&code| u64::from(code as u8) == number)
     }
 
-    /// Which of two reasons the process reports: broken data before a lost target before a missed rate. Between a
-    /// lost target and an interruption the one that came first explains the other.
+    /// Which of two reasons the process reports: broken data before a lost target before failed operations before
+    /// a missed rate. Between a lost target and an interruption the one that came first explains the other.
     fn rank(self) -> u8 {
         match self {
-            Self::ConsistencyBroken => 4,
-            Self::TargetLost | Self::Interrupted | Self::BadSpec | Self::CannotConnect => 3,
+            Self::ConsistencyBroken => 5,
+            Self::TargetLost | Self::Interrupted | Self::BadSpec | Self::CannotConnect => 4,
+            Self::TooManyFailed => 3,
             Self::RateNotKept => 2,
             Self::Finished => 0,
         }
@@ -164,13 +169,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn broken_data_outranks_a_lost_target_which_outranks_a_missed_rate() {
-        use ExitCode::{ConsistencyBroken, Interrupted, RateNotKept, TargetLost};
+    fn broken_data_outranks_a_lost_target_which_outranks_failed_operations_and_these_a_missed_rate() {
+        use ExitCode::{ConsistencyBroken, Interrupted, RateNotKept, TargetLost, TooManyFailed};
         for (first, later, reported) in [
             (TargetLost, ConsistencyBroken, ConsistencyBroken),
             (ConsistencyBroken, TargetLost, ConsistencyBroken),
             (RateNotKept, TargetLost, TargetLost),
             (TargetLost, RateNotKept, TargetLost),
+            (RateNotKept, TooManyFailed, TooManyFailed),
+            (TooManyFailed, RateNotKept, TooManyFailed),
+            (TooManyFailed, Interrupted, Interrupted),
             (Interrupted, TargetLost, Interrupted),
             (TargetLost, Interrupted, TargetLost),
             (Interrupted, ConsistencyBroken, ConsistencyBroken),

@@ -81,7 +81,7 @@ fn records_are_loaded_driven_and_counted_each_at_its_master() {
         let loaded = exec(&kv(&cluster, "load")).expect(0);
         assert_eq!(loaded.finished()["tables"], json!([{"table": "kv", "rows": 1_500, "bytes": 15_000}]));
         assert_eq!(conditions(&loaded), [(1, true), (2, true), (3, true)]);
-        for mut run in [kv(&cluster, "run"), paced(kv(&cluster, "run"), 2_000, 0.8)] {
+        for mut run in [kv(&cluster, "run"), paced(kv(&cluster, "run"), 900, 1.3)] {
             run["workload"]["writes"] = json!(if run["pace"].is_null() { "existing" } else { "new" });
             let ended = exec(&run).expect(0);
             let counters = counters(&ended);
@@ -198,7 +198,7 @@ fn a_node_that_refuses_is_counted_by_its_word_and_asked_no_second_time() {
     exec(&kv(&cluster, "load")).expect(0);
     for (result, word) in [(18, "DEVICE_OVERLOAD"), (11, "UNAVAILABLE")] {
         cluster.refuse(10, result);
-        let ended = exec(&kv(&cluster, "run")).expect(0);
+        let ended = exec(&kv(&cluster, "run")).expect(7);
         let errors = ended.finished()["errors"].as_array().unwrap();
         assert!(!errors.is_empty() && errors.iter().all(|it| it["sqlstate"] == word && it["kind"] == "failed"));
         assert!(counters(&ended).iter().all(|(_, count)| *count > 10));
@@ -224,6 +224,17 @@ fn partitions_that_moved_are_told_and_a_cluster_that_dies_ends_the_run() {
     let ended = running.end().expect(6);
     let errors = ended.finished()["errors"].as_array().unwrap();
     assert!(errors.iter().all(|error| error["sqlstate"] == "lost"), "{errors:?}");
+}
+
+#[test]
+fn a_run_whose_writes_are_all_refused_says_so_in_a_line_and_by_its_exit_code() {
+    let cluster = FakeCluster::start(1, "test").unwrap();
+    exec(&ycsb(&cluster, "load", "a")).expect(0);
+    cluster.stop_writes();
+    let ended = exec(&ycsb(&cluster, "run", "a")).expect(7);
+    let told: Vec<&str> = ended.stderr.lines().collect();
+    assert!(told.len() == 1 && told[0].contains("most of them update with OUT_OF_SPACE"), "{told:?}");
+    assert_eq!(conditions(&ended), [(1, true)]);
 }
 
 /// What nodes did for others is asked of the nodes that are there when the run has ended.

@@ -131,7 +131,7 @@ fn retries_end_with_the_load() {
     let mut spec = point_select("run", &server.dsn());
     spec["max_retries"] = json!(1_000);
     let began = Instant::now();
-    let ended = exec(&spec).expect(0);
+    let ended = exec(&spec).expect(7);
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert_eq!((total(&ended, "failed"), failed_with(&ended, "40001")), (4, 4), "one operation each");
 }
@@ -140,9 +140,16 @@ fn retries_end_with_the_load() {
 fn a_server_that_refuses_everything_is_told_and_is_not_pressed() {
     let Some(server) = loaded() else { return };
     replace_table(&server, "1 / (k - k)", "true");
-    let ended = exec(&point_select("run", &server.dsn())).expect(0);
+    let mut spec = point_select("run", &server.dsn());
+    let ended = exec(&spec).expect(7);
     let failed = total(&ended, "failed");
-    assert!(ended.message().contains(&format!("all {failed} operations failed")), "{}", ended.message());
+    assert!(ended.message().contains("operations failed, most of them point_select with 22012: 100.000 %"));
+    assert_eq!(list(&ended.finished()["conditions"]).len(), 2, "the output is complete");
+    assert_eq!(ended.finished()["isolation"], "read committed");
+    spec["max_failed_percent"] = json!(100);
+    let allowed = exec(&spec).expect(0);
+    let all = format!("all {} operations failed", total(&allowed, "failed"));
+    assert!(allowed.message().contains(&all), "{}", allowed.message());
     assert!(ended.message().contains("22012") && ended.stderr.contains("22012"), "{}", ended.message());
     assert!((8..2_000).contains(&failed), "{failed} operations of 4 connections in a second");
 }

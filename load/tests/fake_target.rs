@@ -4,8 +4,10 @@ mod support;
 
 use nephoscope_load::target::postgres::{Batch, Connection, Dsn, Isolation};
 use nephoscope_load::target::{Statement, StatementId, TargetError, Value};
+use serde_json::json;
 use std::time::{Duration, Instant};
 use support::fake::FakeTarget;
+use support::program::{self, exec};
 
 fn connect(fake: &FakeTarget) -> Connection {
     let dsn = Dsn::parse(&fake.dsn(), |_| None).unwrap();
@@ -40,6 +42,17 @@ fn it_lets_in_answers_and_counts() {
     let line = fake.line("second", |line| line["connections"] == 300 && line["executes"] == 601);
     // SET and four statements to prepare, one execution; one query that is known and one that is not.
     assert_eq!(line["batches"], 300 * 6 + 2);
+}
+
+/// CockroachDB before 23.2 takes BEGIN at any level, and runs at serializable.
+#[test]
+fn a_server_that_runs_transactions_at_another_isolation_level_is_not_measured() {
+    let fake = FakeTarget::start(&[]);
+    let mut spec = program::spec("run", &fake.dsn(), json!({"kind": "null"}));
+    spec["target"]["isolation"] = json!("serializable");
+    let refused = exec(&spec).expect(2);
+    assert!(refused.message().contains("at read committed, although the spec asks for serializable"));
+    assert_eq!((&refused.finished()["isolation"], refused.intervals().count()), (&json!("read committed"), 0));
 }
 
 #[test]

@@ -177,6 +177,7 @@ fn sessions_that_are_cut_come_back() {
     let Some(server) = loaded() else { return };
     let mut spec = point_select("run", &server.dsn());
     spec["duration_s"] = json!(3);
+    spec["max_failed_percent"] = json!(100);
     let mut running = start(&spec);
     running.wait_for("interval");
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nephoscope-load' \

@@ -35,7 +35,9 @@ fn load_run_check_and_collisions() {
 
     spec["target"]["isolation"] = json!("serializable");
     spec["max_retries"] = json!(2);
+    spec["max_failed_percent"] = json!(100);
     let ended = exec(&spec).expect(0);
+    assert_eq!(ended.finished()["isolation"], "serializable");
     let errors = ended.finished()["errors"].as_array().unwrap();
     assert!(errors.iter().any(|error| error["sqlstate"] == "40001" && error["kind"] == "retried"), "{errors:?}");
     exec(&tpcc("check", &dsn)).expect(0);
@@ -62,6 +64,7 @@ fn counters(ended: &Ended) -> &Vec<Value> {
 fn cut_sessions_lose_nothing(server: &support::Server) {
     let mut spec = tpcc("run", &server.dsn());
     spec["seed"] = json!(8);
+    spec["max_failed_percent"] = json!(100);
     spec["connections"] = json!(8);
     spec["duration_s"] = json!(4);
     // Any session in the middle of a transaction; one that is only logging in has nothing to lose.
@@ -121,7 +124,7 @@ fn a_commit_of_which_nobody_knows_is_in_doubt(server: &support::Server) {
              FOR EACH ROW WHEN (NEW.h_amount < 1000) EXECUTE FUNCTION forget()",
         )
         .unwrap();
-    let ended = exec(&tpcc("run", &server.dsn())).expect(0);
+    let ended = exec(&tpcc("run", &server.dsn())).expect(7);
     server.connect().query("DROP TRIGGER forget ON history").unwrap();
     let errors = ended.finished()["errors"].as_array().unwrap();
     let unknown = errors.iter().find(|error| error["sqlstate"] == "40003").expect("such errors");

@@ -70,6 +70,7 @@ Exit codes:
   4    the requested rate was not kept (the data is complete)
   5    the data is inconsistent: a condition is broken, a row is missing, a counter disagrees
   6    the server went away, or refused a required command
+  7    more operations failed than --max-failed-percent allows (the data is complete)
   130  interrupted";
 
 /// Load generator for databases: fills tables, runs a workload with exact latency histograms, and then checks that the

@@ -83,7 +83,10 @@ pub(super) struct DriveArgs {
     /// Maximum number of retries of one operation after serialization failures and deadlocks.
     #[arg(long, default_value_t = spec::default_max_retries())]
     max_retries: u32,
-    /// Isolation level of transactions.
+    /// Percentage of the measured operations that may fail; above it the exit code is 7.
+    #[arg(long, default_value_t = spec::default_max_failed_percent())]
+    max_failed_percent: f64,
+    /// Isolation level of transactions. A run ends at once if the server runs them at another one.
     #[arg(long, value_enum, default_value_t)]
     isolation: Isolation,
     /// How to retry a transaction.
@@ -159,6 +162,7 @@ impl DriveArgs {
             ramp_s: self.ramp_s,
             duration_s: self.duration_s,
             max_retries: self.max_retries,
+            max_failed_percent: self.max_failed_percent,
             ..spec
         }
     }

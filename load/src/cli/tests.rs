@@ -31,12 +31,12 @@ fn options_become_the_same_spec_as_json() {
         (
             "x tpcc run --dsn postgresql://u@h/d --warehouses 5 --active-warehouses 2 --wait spec --wait-factor 0.5 \
              --delivery deferred --workers 30 --threads 2 --pin --operations 99 --shard 1/2 --start-at-unix-ms 7 --retry savepoint \
-             --answer-timeout-s 2 --reconnect-timeout-s 3 --max-retries 4",
+             --answer-timeout-s 2 --reconnect-timeout-s 3 --max-retries 4 --max-failed-percent 5",
             r#"{"action": "run", "target": {"dsn": "postgresql://u@h/d", "retry": "savepoint"}, "seed": 1,
                 "workload": {"kind": "tpcc", "warehouses": 5, "active_warehouses": 2, "wait": "spec",
                 "wait_factor": 0.5, "delivery": "deferred"}, "workers": 30, "threads": 2, "pin": true, "operations": 99,
                 "shard": {"index": 1, "count": 2}, "start_at_unix_ms": 7, "answer_timeout_s": 2,
-                "reconnect_timeout_s": 3, "max_retries": 4}"#,
+                "reconnect_timeout_s": 3, "max_retries": 4, "max_failed_percent": 5}"#,
         ),
         (
             "x null run --dsn postgresql://u@h/d --pace poisson --rate-per-s 50",

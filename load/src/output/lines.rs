@@ -329,6 +329,8 @@ pub struct Finished {
     pub round_trips_by_operation: Vec<RoundTrips>,
     /// How the workload cuts transactions into round trips; `None`: it does not.
     pub profile: Option<String>,
+    /// Isolation level of the run's transactions, as the server shows it; `None`: not asked, or it has none.
+    pub isolation: Option<String>,
     /// Of a run of TPC-C.
     pub headline: Option<Headline>,
     /// Of the draws.

@@ -119,6 +119,7 @@ const FINISHED: Table = &[
         Groups(&["operation"], &[("operation", Same), ("round_trips", Sum), ("operations", Sum)]),
     ),
     ("profile", Same),
+    ("isolation", Same),
     ("headline", Apart),
     ("audit", Apart),
     (

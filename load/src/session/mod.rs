@@ -6,7 +6,7 @@ use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::admin::Admin;
 use crate::output::headline;
 use crate::output::outcome::Outcome;
-use crate::output::{AuditLine, ErrorKind, Finished, Interval, Line, Output, Phase, SCHEMA, Started};
+use crate::output::{AuditLine, ErrorKind, Finished, Interval, Line, OperationTotal, Output, Phase, SCHEMA, Started};
 use crate::record::Ledger;
 use crate::spec::{Spec, SpecError, TargetKind};
 use crate::stop::Stop;
@@ -140,6 +140,27 @@ impl Execution {
         };
         let lines = workload.audit(self.spec.share().clients, &driven.draws);
         self.known().audit = lines.into_iter().map(line).collect();
+    }
+
+    /// Judges what was driven: operations that failed, and the rate.
+    fn judge(&self, driven: &Driven) -> Result<(), Failure> {
+        worst([self.judge_failed(), self.judge_rate(driven)])
+    }
+
+    /// Compares the operations that failed with the limit: those of the measurement, or all when none was measured.
+    fn judge_failed(&self) -> Result<(), Failure> {
+        let known = self.known();
+        let measured = known.operations.iter().any(|total| total.measured > 0);
+        let of = |total: &OperationTotal| if measured { total.measured } else { total.all };
+        let attempted: u64 = known.operations.iter().map(of).sum();
+        let failed: u64 = known.operations.iter().filter(|total| total.outcome == Outcome::Failed).map(of).sum();
+        let (percent, most) = (100.0 * failed as f64 / attempted.max(1) as f64, self.spec.max_failed_percent);
+        if percent <= most {
+            return Ok(());
+        }
+        let common = most_common_error(&known).map(|error| format!(", most of them {error}")).unwrap_or_default();
+        let message = format!("{failed} of {attempted} operations failed{common}: {percent:.3} %, limit {most} %");
+        Err(Failure::new(ExitCode::TooManyFailed, message))
     }
 
     /// Records what an open pace offered, and compares it with what was done.
@@ -296,9 +317,15 @@ fn nothing_succeeded(known: &Finished) -> Option<String> {
         of.map(|total| total.all).sum::<u64>()
     };
     let failed = all(true);
-    let most = known.errors.iter().filter(|error| error.kind == ErrorKind::Failed).max_by_key(|error| error.count)?;
-    let common = format!("{} with {}", most.operation, most.sqlstate);
+    let common = most_common_error(known)?;
     (failed > 0 && all(false) == 0).then(|| format!("all {failed} operations failed, most of them {common}"))
+}
+
+/// What most operations failed with: the operation, and the error.
+fn most_common_error(known: &Finished) -> Option<String> {
+    let failed = known.errors.iter().filter(|error| error.kind == ErrorKind::Failed);
+    let most = failed.max_by_key(|error| error.count)?;
+    Some(format!("{} with {}", most.operation, most.sqlstate))
 }
 
 /// The largest resident set so far; 0 where the kernel does not report it.

@@ -83,14 +83,14 @@ impl<R: RowStore> RowAction<'_, R> {
         let before = self.store.read(&counters)?;
         let driven = self.session.drive(workload, dialer)?;
         self.session.note_audit(workload.as_ref(), &driven);
-        let rate = self.session.judge_rate(&driven);
+        let judged = self.session.judge(&driven);
         if !checked || self.session.stop.interrupted() {
-            return rate;
+            return judged;
         }
         let after = match self.store.read(&counters) {
             Ok(after) => after,
             // Whoever does not answer now would be waited for once more by each further question.
-            Err(failure) => return worst([Err(gone(failure)), rate]),
+            Err(failure) => return worst([Err(gone(failure)), judged]),
         };
         let counted = match self.store.calls(&before, &after) {
             Ok(calls) => self.compare(&counters, &calls, &driven.ledger),
@@ -100,7 +100,7 @@ impl<R: RowStore> RowAction<'_, R> {
             }
         };
         let sound = data.map_or(Ok(()), |data| self.check(data, false, false));
-        worst([counted, sound.map_err(gone), rate])
+        worst([counted, sound.map_err(gone), judged])
     }
 
     fn compare(&self, counters: &[ServerCounter], calls: &Calls, ledger: &Ledger) -> Result<(), Failure> {

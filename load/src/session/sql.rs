@@ -3,7 +3,7 @@
 use super::Execution;
 use super::registry::{SqlWorkload, sql_workload};
 use crate::engine::{Driven, PostgresDialer};
-use crate::exit::{Failure, worst};
+use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::admin::Admin;
 use crate::fill::loader::Loader;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec};
@@ -95,6 +95,7 @@ impl SqlAction<'_> {
     fn run(&self, parts: &SqlWorkload, mut connection: Connection) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = self.session.spec.check == CheckSpec::Conditions;
+        self.read_isolation(&mut connection)?;
         for statement in workload.prepare() {
             let failed = |error| Failure::target("cannot prepare the database for the workload", &error);
             connection.query(&statement).map_err(failed)?;
@@ -103,15 +104,33 @@ impl SqlAction<'_> {
 
         let driven = self.session.drive(&workload, self.dialer(workload.as_ref()))?;
         self.session.note_audit(workload.as_ref(), &driven);
-        let rate = self.session.judge_rate(&driven);
+        let judged = self.session.judge(&driven);
         // Who interrupted does not want to wait. After anything else the data is looked at: a server that went away
         // may be back, and what it lost is worth more than that it went.
         if !checked || self.session.stop.interrupted() {
-            return rate;
+            return judged;
         }
         let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.session.stop)?;
         let agrees = self.compare(&counted, &mut connection, &driven);
-        worst([agrees, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), rate])
+        worst([agrees, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), judged])
+    }
+
+    /// Compares the isolation level of a transaction with the one that the spec asks for: a server may take a statement
+    /// that asks for one level, and run at another (CockroachDB).
+    fn read_isolation(&self, connection: &mut Connection) -> Result<(), Failure> {
+        let asked = self.session.spec.target.isolation;
+        let failed = |error| Failure::target("could not read the isolation level of a transaction", &error);
+        let in_force = connection.isolation_in_force(asked).map_err(failed)?;
+        self.session.known().isolation = Some(in_force.clone());
+        if in_force == asked.name() {
+            return Ok(());
+        }
+        let message = format!(
+            "the server runs transactions at {in_force}, although the spec asks for {}: ask for the isolation level \
+             \"{in_force}\" (CockroachDB before 23.2 has no other than serializable)",
+            asked.name()
+        );
+        Err(Failure::new(ExitCode::BadSpec, message))
     }
 
     /// Reads what the server has counted before the load. No session is left open, which would take one of the server's

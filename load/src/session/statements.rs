@@ -118,6 +118,7 @@ fn run(spec: &Spec, all_profiles: bool) -> Result<Vec<Named>, Failure> {
         all.push(named("isolation level", isolation.session_sql()));
         all.push(named("begin", isolation.begin_sql()));
     }
+    all.push(named("isolation level in force", Isolation::SHOW));
     all.extend(["COMMIT", "ROLLBACK"].map(|sql| named("end", sql)));
     all.extend(Dialect::RESTART_PROTOCOL.map(|sql| named("retry by savepoint", sql)));
     for profile in if all_profiles { profiles(spec) } else { vec![spec.clone()] } {

@@ -9,6 +9,8 @@ pub(super) const MAX_THREADS: u32 = 1_024;
 pub(super) const MAX_RATE_PER_S: f64 = 1e8;
 /// With their pauses, more retries would take minutes for one operation.
 pub(super) const MAX_RETRIES: u32 = 1_000;
+/// One in a thousand changes a rate by less than a study can tell; the check `errors` has the same limit.
+pub(super) const MAX_FAILED_PERCENT: f64 = 0.1;
 /// Seeds fit into the server's int8.
 pub(super) const MAX_SEED: u64 = i64::MAX as u64;
 /// A year: longer is a mistake in the unit.

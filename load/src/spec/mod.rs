@@ -96,6 +96,10 @@ pub struct Spec {
     #[serde(default = "default_max_retries")]
     #[schemars(range(max = MAX_RETRIES))]
     pub max_retries: u32,
+    /// Percentage of the measured operations that may fail: above it the exit code is 7.
+    #[serde(default = "default_max_failed_percent")]
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub max_failed_percent: f64,
     /// What to verify after the action.
     #[serde(default)]
     pub check: CheckSpec,
@@ -217,6 +221,10 @@ pub(crate) fn default_max_retries() -> u32 {
     10
 }
 
+pub(crate) fn default_max_failed_percent() -> f64 {
+    limits::MAX_FAILED_PERCENT
+}
+
 impl Spec {
     /// A spec with the default of everything else.
     #[must_use]
@@ -239,6 +247,7 @@ impl Spec {
             answer_timeout_s: default_answer_timeout_s(),
             reconnect_timeout_s: default_reconnect_timeout_s(),
             max_retries: default_max_retries(),
+            max_failed_percent: default_max_failed_percent(),
             check: CheckSpec::default(),
             load: LoadSpec::default(),
             fingerprint: false,

@@ -199,6 +199,7 @@ fn what_is_wrong_is_named() {
         (with("/connections", json!(-1)), "connections"),
         (with("/connections", json!(1_000_001)), "connections: must be 1 to 1000000"),
         (with("/max_retries", json!(1_001)), "max_retries: must be at most 1000"),
+        (with("/max_failed_percent", json!(101)), "max_failed_percent: must be from 0 to 100"),
         (with("/workload", json!({"kind": "tpcc", "warehouses": 1_000_001})), "workload.warehouses: must be 1 to"),
         (with("/workload", json!({"kind": "tpcc", "warehouses": 0})), "workload.warehouses: must be 1 to"),
         (with("/seed", json!(1_u64 << 63)), "seed"),

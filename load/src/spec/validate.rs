@@ -21,6 +21,8 @@ impl Spec {
         let connections = (1..=MAX_CONNECTIONS).contains(&self.connections);
         require(connections, &format!("connections: must be 1 to {MAX_CONNECTIONS}"))?;
         require(self.max_retries <= MAX_RETRIES, &format!("max_retries: must be at most {MAX_RETRIES}"))?;
+        let percent = (0.0..=100.0).contains(&self.max_failed_percent);
+        require(percent, "max_failed_percent: must be from 0 to 100")?;
         require((0.0..=MAX_DURATION_S).contains(&self.ramp_s), "ramp_s: must be from 0 seconds to a year")?;
         let lasts = self.duration_s > 0.0 && self.duration_s <= MAX_DURATION_S;
         require(lasts, "duration_s: must be above 0 seconds, and at most a year")?;

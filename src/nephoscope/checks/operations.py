@@ -12,7 +12,10 @@ class LoadExit:
     """The load generator's own verdict on its interval."""
 
     name = "generator-exit"
-    text = "Rejects a trial whose load generator did not exit with 0 (rate not kept, target lost, interrupted)."
+    text = (
+        "Rejects a trial whose load generator did not exit with 0 (rate not kept, target lost, isolation level other "
+        "than requested, interrupted)."
+    )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
         """Its exit code, with its message."""
@@ -20,7 +23,9 @@ class LoadExit:
             return None
         code, message = evidence.operations.exit_code, evidence.operations.message
         if code == 0:
-            return valid(self.name, "exited with 0")
+            isolation = evidence.operations.isolation
+            level = f"; transactions ran at the isolation level {isolation}, as requested" if isolation else ""
+            return valid(self.name, f"exited with 0{level}")
         return invalid(self.name, f"exited with {code}: {message or 'no message'}")
 
 

@@ -383,6 +383,9 @@ class OperationEvidence(Frozen):
     saturation: Saturation | None = Field(default=None, description="None: the output does not say")
     search: SearchEvidence | None = Field(default=None, description="None: the load was given, not searched for")
     sustained: SustainedEvidence | None = Field(default=None, description="None: not checked")
+    isolation: str | None = Field(
+        default=None, description="of the transactions, as the server shows it; None: not asked, or it has none"
+    )
     exit_code: int
     message: str = ""
 

@@ -37,6 +37,19 @@ pub enum Isolation {
 }
 
 impl Isolation {
+    /// As a spec writes it, and as servers show it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadCommitted => "read committed",
+            Self::RepeatableRead => "repeatable read",
+            Self::Serializable => "serializable",
+        }
+    }
+
+    /// Shows the one of the transaction in progress.
+    pub const SHOW: &'static str = "SHOW transaction_isolation";
+
     /// As SQL writes it.
     #[must_use]
     pub fn sql(self) -> &'static str {
@@ -188,6 +201,20 @@ impl Connection {
             self.link.reply.push_columns(types);
         }
         Ok(())
+    }
+
+    /// The isolation level that a transaction begun at `isolation` has, in the server's words.
+    ///
+    /// # Errors
+    /// As [`Connection::exchange`].
+    pub fn isolation_in_force(&mut self, isolation: Isolation) -> Result<String, TargetError> {
+        self.query(&isolation.begin_sql())?;
+        let shown = self.query(Isolation::SHOW)?;
+        self.query("ROLLBACK")?;
+        match shown.into_iter().flatten().next() {
+            Some(Some(level)) => Ok(level),
+            _ => Err(TargetError::Protocol(format!("no answer to {}", Isolation::SHOW))),
+        }
     }
 
     /// Prepares what trying again needs beside ROLLBACK.

@@ -53,6 +53,8 @@ struct State {
     to_migrate: u64,
     /// The result that answers every n-th message about records, if any.
     refused: Option<(u64, u8)>,
+    /// Whether no node takes writes.
+    stop_writes: bool,
     messages: u64,
     clients: Vec<TcpStream>,
 }
@@ -128,6 +130,11 @@ impl FakeCluster {
     /// From now on, every n-th message about records is answered with this result and has no effect.
     pub fn refuse(&self, every: u64, result: u8) {
         self.shared.state().refused = Some((every, result));
+    }
+
+    /// From now on all nodes refuse writes, as with full storage.
+    pub fn stop_writes(&self) {
+        self.shared.state().stop_writes = true;
     }
 
     /// Claims that partitions have moved, without moving any.
@@ -258,6 +265,9 @@ impl Shared {
             counts.not_found += u64::from(found.is_none());
             return found.cloned().ok_or(Refusal(record::NOT_FOUND));
         };
+        if state.stop_writes {
+            return Err(Refusal(record::OUT_OF_SPACE));
+        }
         let record = write.apply(request.set, found)?;
         *if master == node { &mut counts.writes } else { &mut counts.proxied[1] } += 1;
         counts.reads_for_writes += u64::from(write.reads(found));

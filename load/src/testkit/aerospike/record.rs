@@ -6,6 +6,7 @@ use crate::target::aerospike::Digest;
 pub(super) const NOT_FOUND: u8 = 2;
 pub(super) const PARAMETER: u8 = 4;
 const EXISTS: u8 = 5;
+pub(super) const OUT_OF_SPACE: u8 = 8;
 pub(super) const UNAVAILABLE: u8 = 11;
 pub(super) const NAMESPACE: u8 = 20;
 const FORBIDDEN: u8 = 22;

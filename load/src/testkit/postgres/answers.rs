@@ -1,6 +1,7 @@
 //! What the fake target says to each statement: bytes made once.
 
 use crate::target::Value;
+use crate::target::postgres::Isolation;
 use crate::target::postgres::value::{
     BPCHAR_OID, INT4_OID, INT8_OID, NUMERIC_OID, TEXT_OID, VARCHAR_OID, encode_field,
 };
@@ -117,6 +118,7 @@ impl Answers {
             Answer::command("COMMIT", "COMMIT", Effect::Ends),
             Answer::command("ROLLBACK", "ROLLBACK", Effect::Ends),
             Answer::command("SET ", "SET", Effect::None),
+            Answer::rows(Isolation::SHOW, &[TEXT_OID], &[vec![Value::Text(Isolation::default().name())]]),
             Answer::command("CREATE OR REPLACE FUNCTION", "CREATE FUNCTION", Effect::None),
             Answer::rows("SELECT pg_advisory_xact_lock", &[VOID_OID], &[vec![Value::Text("")]]),
             Answer::rows("SELECT c FROM sbtest1", &[BPCHAR_OID], &[vec![Value::Text(&"0".repeat(120))]]),

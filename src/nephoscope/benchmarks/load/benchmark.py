@@ -52,7 +52,12 @@ GRACE_S = 120.0
 CHECK_BYTES_PER_S = 10 * MIB
 """What it reads for the consistency conditions, some of which look at every row; adds to `GRACE_S`."""
 
-_COMPLETE = (contract.EXIT_FINISHED, contract.EXIT_RATE_NOT_KEPT, contract.EXIT_CONSISTENCY_BROKEN)
+_COMPLETE = (
+    contract.EXIT_FINISHED,
+    contract.EXIT_RATE_NOT_KEPT,
+    contract.EXIT_CONSISTENCY_BROKEN,
+    contract.EXIT_TOO_MANY_FAILED,
+)
 """Exit codes with complete data; the checks decide whether it is valid."""
 
 
@@ -181,13 +186,16 @@ class LoadBenchmark(Benchmark):
         _require_measured(completed)
 
     async def drive(self, site: Site, name: str, spec: LoadSpec, parameters: Any) -> load_output.LoadOutput:
-        """One of several measurements of a trial, of which some may not keep their rate; raw output is `<name>.stdout`.
+        """One of several measurements of a trial; raw output is `<name>.stdout`.
+
+        Some of them may not keep their rate, or may have operations that fail.
 
         Raises:
             ToolFailed, TargetUnreachable, TargetLost: the load generator did not finish.
             OutputUnreadable: its output is damaged.
         """
-        completed = await self._drive(site, name, spec, parameters, allowed=(contract.EXIT_RATE_NOT_KEPT,))
+        allowed = (contract.EXIT_RATE_NOT_KEPT, contract.EXIT_TOO_MANY_FAILED)
+        completed = await self._drive(site, name, spec, parameters, allowed=allowed)
         return load_output.read(completed.stdout)
 
     async def _drive(

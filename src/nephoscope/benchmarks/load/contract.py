@@ -19,6 +19,7 @@ EXIT_CANNOT_CONNECT = 3
 EXIT_RATE_NOT_KEPT = 4
 EXIT_CONSISTENCY_BROKEN = 5
 EXIT_TARGET_LOST = 6
+EXIT_TOO_MANY_FAILED = 7
 EXIT_INTERRUPTED = 130
 
 
@@ -242,6 +243,9 @@ class Finished(Frozen):
     round_trips: int = Field(ge=0, description="over the whole action, set-up excluded")
     round_trips_by_operation: list[RoundTrips] = []
     profile: str | None = Field(default=None, description="of the workload; null: it has none")
+    isolation: str | None = Field(
+        default=None, description="of the run's transactions, as the server shows it; null: not asked, or it has none"
+    )
     headline: Headline | None = Field(default=None, description="of a run of tpcc")
     audit: list[AuditLine]
     conditions: list[ConditionResult] = Field(description="empty when none were checked")

@@ -365,6 +365,7 @@ def evidence(
         errors=[OperationErrors(**row.model_dump()) for row in finished.errors],
         requirements=requirements or [],
         saturation=saturation,
+        isolation=finished.isolation,
         exit_code=finished.exit_code,
         message=finished.message,
     )

@@ -282,6 +282,9 @@ class LoadSpec(Concise):
         default=5, gt=0, le=_YEAR_S, description="give up when a lost connection is not back after so long"
     )
     max_retries: int = Field(default=10, ge=0, le=1_000, description="of 40001 and 40P01, with the same inputs")
+    max_failed_percent: float = Field(
+        default=0.1, ge=0, le=100, description="of the measured operations; above it the exit code is 7"
+    )
     check: Literal["none", "conditions"] = Field(default="conditions", description="after load or run")
     load: LoadSteps = LoadSteps()
     fingerprint: bool = Field(
