@@ -383,6 +383,14 @@ def test_old_prices_are_a_warning_and_new_ones_are_not() -> None:
     assert told("clear", "price_age") == []
 
 
+@pytest.mark.parametrize("unit", ["MB{s}/s", "{", "}", "{0.__class__}", "a!r:{b}"])
+def test_a_unit_of_somebody_elses_tool_is_text_and_never_a_template(unit: str) -> None:
+    metric = TPMC.model_copy(update={"unit": unit})
+    found = rows({"a": [5.0, 5.1, 5.2, 5.1, 5.0, 5.2]}, metric=metric)
+    insights = analyse(inputs(found, {"tpcc": [metric]})).insights
+    assert any(unit in insight.text for insight in insights), insights
+
+
 def test_exchanged_machines_are_counted_with_what_differs_and_those_that_stayed_are_told() -> None:
     (every,), (some,) = told("exchanged", "exchanged"), told("one kind left", "exchanged")
     assert every.text == (

@@ -71,7 +71,7 @@ def store(path: Path, content: bytes, *, append: bool = False) -> None:
         StorageFailed: it cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         with path.open("ab" if append else "wb") as file:
             file.write(content)
     except OSError as error:

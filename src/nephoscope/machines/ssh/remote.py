@@ -155,7 +155,7 @@ class SshRemote:
         Raises:
             MachineLost: it did not come in the time of a copy, over as many connections as it took.
         """
-        local.parent.mkdir(parents=True, exist_ok=True)
+        local.parent.mkdir(exist_ok=True)
         until = time.monotonic() + _COPY_TIMEOUT_S
         while not await copied(self._link, self.name, lambda client: client.get(remote, str(local)), local, remote):
             if time.monotonic() > until:

@@ -1,6 +1,6 @@
 //! The RESP target and the workload kv on it, against a real Redis or Valkey.
 
-mod support;
+use crate::support;
 
 use nephoscope_load::target::TargetError;
 use nephoscope_load::target::resp::{Answer, Commands, Connection};

@@ -3,7 +3,7 @@
 //! Users who come while a server stands still wait as well. A client that counts only from when it could send leaves
 //! them out: it has a few slow operations in place of two thousand, and its percentiles look as if nothing had been.
 
-mod support;
+use crate::support;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,11 +1,10 @@
 //! TPC-C in each profile against a real server: the same rows and the same answers, in as many round trips as the
 //! documentation says, by indexes only.
 
-mod support;
-mod tpcc_driver;
+use crate::support;
+use crate::tpcc_driver;
 
 use nephoscope_load::target::postgres::{Batch, Connection, Isolation};
-use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions};
 use nephoscope_load::workload::tpcc::profile::Profile;
 use nephoscope_load::workload::tpcc::worker::TpccWorker;
 use nephoscope_load::workload::tpcc::{DELIVERY, NEW_ORDER, OPERATIONS, ORDER_STATUS, PAYMENT, STOCK_LEVEL, Tpcc};
@@ -16,19 +15,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use support::Server;
 use tpcc_driver::{
-    Client, LOADED, Log, WAREHOUSES, assert_all_hold, attempt, check, connect, copy, drive, drive_many, drive_only,
-    load, number, one, operate, witness, workload_in, workload_on,
+    Client, Log, WAREHOUSES, assert_all_hold, attempt, check, connect, copy, drive, drive_many, drive_only,
+    loaded_server, number, one, operate, witness, workload_in, workload_on,
 };
 
 const TABLES: [&str; 9] =
     ["warehouse", "district", "customer", "history", "orders", "new_order", "order_line", "stock", "item"];
-
-fn loaded_server() -> Option<Server> {
-    let server = support::server()?;
-    connect(&server, support::DATABASE).query(&format!("CREATE DATABASE {LOADED}")).unwrap();
-    load(&mut connect(&server, LOADED), &Population::new(PopulationOptions::new(WAREHOUSES, 20_240_607)));
-    Some(server)
-}
 
 #[test]
 fn profiles_on_postgres() {

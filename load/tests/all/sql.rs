@@ -1,6 +1,6 @@
 //! `nephoscope-load sql`: what it prints is what is sent, and servers take it.
 
-mod support;
+use crate::support;
 
 use nephoscope_load::target::Statement;
 use nephoscope_load::target::postgres::Isolation;

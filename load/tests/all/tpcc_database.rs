@@ -1,8 +1,8 @@
 //! TPC-C against a real server: what is loaded, what runs leave behind, and that each condition can fail.
 
-mod support;
-mod tpcc_driver;
+use crate::tpcc_driver;
 
+use crate::support::Server;
 use nephoscope_load::target::Dialect;
 use nephoscope_load::target::postgres::{Connection, Isolation};
 use nephoscope_load::workload::tpcc::Tpcc;
@@ -10,15 +10,15 @@ use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions}
 use nephoscope_load::workload::{Dataset, Workload};
 use std::collections::BTreeSet;
 use std::time::Instant;
-use support::Server;
 use tpcc_driver::{
-    LOADED, WAREHOUSES, assert_all_hold, check, connect, copy, drive, drive_many, load, number, one, workload,
+    LOADED, SEED, WAREHOUSES, assert_all_hold, check, connect, copy, drive, drive_many, loaded_server, number, one,
+    workload,
 };
 
 #[test]
 fn tpcc_on_postgres() {
-    let Some(server) = support::server() else { return };
-    load_and_damage(&server, Damages::OneForEachCondition);
+    let Some(server) = loaded_server() else { return };
+    damage(&server, Damages::OneForEachCondition);
     concurrent_runs_keep_all_conditions(&server, Isolation::ReadCommitted, 8, 300);
     concurrent_runs_keep_all_conditions(&server, Isolation::Serializable, 4, 150);
     one_terminal_leaves_the_same_rows_twice(&server);
@@ -28,18 +28,14 @@ fn tpcc_on_postgres() {
 #[test]
 #[ignore = "takes a minute; `make test-all` runs it"]
 fn every_damage_breaks_its_conditions_and_no_others() {
-    let Some(server) = support::server() else { return };
-    load_and_damage(&server, Damages::All);
+    let Some(server) = loaded_server() else { return };
+    damage(&server, Damages::All);
 }
 
 // ---- after the load --------------------------------------------------------------------------------------------
 
-fn load_and_damage(server: &Server, damages: Damages) {
-    connect(server, support::DATABASE).query(&format!("CREATE DATABASE {LOADED}")).unwrap();
+fn damage(server: &Server, damages: Damages) {
     let connection = &mut connect(server, LOADED);
-    let began = Instant::now();
-    load(connection, &Population::new(PopulationOptions::new(WAREHOUSES, 20_240_607)));
-    eprintln!("loaded {WAREHOUSES} warehouses in {:?}", began.elapsed());
     let tpcc = workload(connection, 1);
     assert_all_hold(connection, &tpcc, true);
     every_condition_fails_on_damaged_data(connection, &tpcc, damages);
@@ -50,7 +46,7 @@ fn load_and_damage(server: &Server, damages: Damages) {
 
 fn another_data_set_is_refused(connection: &mut Connection) {
     use nephoscope_load::workload::tpcc::{TpccOptions, constants::StoredConstants, profile::Profile, worker::Clock};
-    let stored = StoredConstants::new(WAREHOUSES, 20_240_607);
+    let stored = StoredConstants::new(WAREHOUSES, SEED);
     assert_eq!(number(connection, "SELECT value FROM tpcc_constant WHERE name = 'c_load'"), i64::from(stored.c_load));
     let options = TpccOptions {
         warehouses: 3,
@@ -212,7 +208,7 @@ fn one_terminal_leaves_the_same_rows_twice(server: &Server) {
 fn foreign_keys_fit(server: &Server) {
     let connection = &mut copy(server, "foreign_keys");
     let population =
-        Population::new(PopulationOptions { foreign_keys: true, ..PopulationOptions::new(WAREHOUSES, 20_240_607) });
+        Population::new(PopulationOptions { foreign_keys: true, ..PopulationOptions::new(WAREHOUSES, SEED) });
     for sql in population.finish(Dialect::Postgres).iter().filter(|sql| sql.starts_with("ALTER TABLE")) {
         connection.query(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
     }

@@ -1,6 +1,6 @@
 //! sysbench's OLTP workloads on a real PostgreSQL.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::Server;

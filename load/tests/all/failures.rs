@@ -1,6 +1,6 @@
 //! The whole program when things go wrong: what it finds out is told, and nothing is measured that is not meant.
 
-mod support;
+use crate::support;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};

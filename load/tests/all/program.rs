@@ -1,6 +1,6 @@
 //! The whole program against a real server: every exit code, and numbers that add up.
 
-mod support;
+use crate::support;
 
 use base64::Engine as _;
 use hdrhistogram::serialization::Deserializer;

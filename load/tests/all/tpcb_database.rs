@@ -1,6 +1,6 @@
 //! pgbench's transaction on a real PostgreSQL.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::program::{Ended, exec, spec};

@@ -1,6 +1,6 @@
 //! How load is driven: threads, clients, paces and waits, against a real server.
 
-mod support;
+use crate::support;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -113,10 +113,15 @@ fn the_null_workload_sends_nothing_but_syncs() {
     assert_eq!(trips, &json!([{"operation": "sync", "round_trips": 1_000, "operations": 1_000}]));
 }
 
+fn one_warehouse() -> Option<support::Server> {
+    support::server_with("tpcc", |server| {
+        exec(&program::spec("load", &server.dsn(), json!({"kind": "tpcc", "warehouses": 1}))).expect(0);
+    })
+}
+
 #[test]
 fn transactions_are_tried_again_from_a_savepoint_with_waits_of_the_specification() {
-    let Some(server) = support::server() else { return };
-    exec(&program::spec("load", &server.dsn(), json!({"kind": "tpcc", "warehouses": 1}))).expect(0);
+    let Some(server) = one_warehouse() else { return };
     let workload = json!({"kind": "tpcc", "warehouses": 1, "wait": "spec", "wait_factor": 0.005});
     let mut spec = program::spec("run", &server.dsn(), workload);
     spec["target"]["retry"] = json!("savepoint");
@@ -138,8 +143,7 @@ fn transactions_are_tried_again_from_a_savepoint_with_waits_of_the_specification
 
 #[test]
 fn deliveries_that_were_queued_are_all_done() {
-    let Some(server) = support::server() else { return };
-    exec(&program::spec("load", &server.dsn(), json!({"kind": "tpcc", "warehouses": 1}))).expect(0);
+    let Some(server) = one_warehouse() else { return };
     let workload = json!({"kind": "tpcc", "warehouses": 1, "delivery": "deferred"});
     let mut spec = program::spec("run", &server.dsn(), workload);
     // Nobody gives way to queued work while ten clients compete for one connection: it is done at the end.
@@ -174,8 +178,7 @@ fn deliveries_that_were_queued_are_all_done() {
 
 #[test]
 fn who_interrupts_is_told_how_much_was_queued_and_not_done() {
-    let Some(server) = support::server() else { return };
-    exec(&program::spec("load", &server.dsn(), json!({"kind": "tpcc", "warehouses": 1}))).expect(0);
+    let Some(server) = one_warehouse() else { return };
     // A Delivery takes half a second or more: what is queued cannot be done in the time that who interrupts grants.
     let slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
                 $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$; \

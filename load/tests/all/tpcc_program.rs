@@ -1,6 +1,6 @@
 //! TPC-C through the whole program: load, run, check, and what happens when transactions collide.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use std::thread;

@@ -1,7 +1,7 @@
 //! A real PostgreSQL's own statistics of tables, against what the generator counted: what was not done, and what was done
 //! twice, is found.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::program::{Ended, exec, point_select, spec, start};

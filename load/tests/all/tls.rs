@@ -1,6 +1,6 @@
 //! TLS, logins over it, and several hosts, against a real server that has it.
 
-mod support;
+use crate::support;
 
 use nephoscope_load::target::TargetError;
 use nephoscope_load::target::postgres::{Connection, Dsn};

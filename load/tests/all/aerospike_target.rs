@@ -1,7 +1,6 @@
-//! The Aerospike target, and the workloads on it, against nodes that only look like Aerospike: no real server was to be
-//! had.
+//! The Aerospike target, and the workloads on it, against nodes that behave as real servers were seen to.
 
-mod support;
+use crate::support;
 
 use nephoscope_load::target::TargetError;
 use nephoscope_load::target::aerospike::{Cluster, Connection, Digest, Messages, Place, Set, Write};
@@ -63,7 +62,7 @@ fn names(counters: &[(String, u64)]) -> Vec<&str> {
 fn a_record_is_known_by_the_digest_of_the_official_clients() {
     let cluster = FakeCluster::start(1, "test").unwrap();
     let place = Place::new(&cluster.addresses(), "test", "set").unwrap();
-    let found = Cluster::find(&place).unwrap();
+    let found = Cluster::find(&place, PATIENCE).unwrap();
     let mut connection = Connection::open(&found.partitions.nodes()[0], Some(PATIENCE)).unwrap();
     let mut messages = Messages::new(Arc::clone(&place.set));
     messages.write(Write::Create, b"s", [("v", &b"1"[..])].into_iter());
@@ -71,7 +70,7 @@ fn a_record_is_known_by_the_digest_of_the_official_clients() {
     let hex: String = cluster.digests()[0].0.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(hex, "607cddba7cd111745ef0a3d783d57f0e83c8f311");
     let other = Place::new(&cluster.addresses(), "prod", "set").unwrap();
-    let (_, refused) = Cluster::find(&other).unwrap_err();
+    let (_, refused) = Cluster::find(&other, PATIENCE).unwrap_err();
     assert!(refused.to_string().contains("no namespace \"prod\""), "{refused}");
 }
 
@@ -82,7 +81,7 @@ fn records_are_loaded_driven_and_counted_each_at_its_master() {
         let loaded = exec(&kv(&cluster, "load")).expect(0);
         assert_eq!(loaded.finished()["tables"], json!([{"table": "kv", "rows": 1_500, "bytes": 15_000}]));
         assert_eq!(conditions(&loaded), [(1, true), (2, true), (3, true)]);
-        for mut run in [kv(&cluster, "run"), paced(kv(&cluster, "run"), 2_000, 0.8)] {
+        for mut run in [kv(&cluster, "run"), paced(kv(&cluster, "run"), 900, 1.3)] {
             run["workload"]["writes"] = json!(if run["pace"].is_null() { "existing" } else { "new" });
             let ended = exec(&run).expect(0);
             let counters = counters(&ended);
@@ -128,12 +127,26 @@ fn ycsb_runs_its_mixes_on_one_node_and_on_several() {
     assert!(refused.message().contains("connections: must be at least 3"), "{}", refused.message());
 }
 
+/// A server reads the record that an update leaves in part, and not the one that a write replaces.
+#[test]
+fn an_update_of_the_only_field_replaces_its_record_unread() {
+    for (fields, must_read) in [(1, false), (4, true)] {
+        let cluster = FakeCluster::start(1, "test").unwrap();
+        let workload = json!({"kind": "ycsb", "rows": 500, "mix": "a", "fields": fields, "field_bytes": 20});
+        exec(&on(&cluster, "load", workload.clone())).expect(0);
+        let before = cluster.counts()[0];
+        let updates = counters(&exec(&on(&cluster, "run", workload)).expect(0))[1].1;
+        let read = cluster.counts()[0].reads_for_writes - before.reads_for_writes;
+        assert_eq!(read, if must_read { updates } else { 0 });
+    }
+}
+
 #[test]
 fn what_no_load_wrote_is_never_deleted_and_a_missing_record_is_found() {
     let cluster = FakeCluster::start(2, "test").unwrap();
     let place = Place::new(&cluster.addresses(), "test", "rows").unwrap();
     let write = |key: &[u8], value: &[u8]| {
-        let found = Cluster::find(&place).unwrap().partitions;
+        let found = Cluster::find(&place, PATIENCE).unwrap().partitions;
         let mut connection = Connection::open(&found.nodes()[found.master(key)], Some(PATIENCE)).unwrap();
         let mut messages = Messages::new(Arc::clone(&place.set));
         messages.write(Write::Replace, key, [("v", value)].into_iter());
@@ -145,6 +158,12 @@ fn what_no_load_wrote_is_never_deleted_and_a_missing_record_is_found() {
     assert!(cluster.forget(&place.set.digest(b"mine")));
     exec(&kv(&cluster, "load")).expect(0);
     let key = row_of(&cluster, &place.set);
+    let mut second = Messages::new(Arc::clone(&place.set));
+    second.write(Write::Update, &key, [("mine", &b"1"[..])].into_iter());
+    let found = Cluster::find(&place, PATIENCE).unwrap().partitions;
+    Connection::open(&found.nodes()[found.master(&key)], Some(PATIENCE)).unwrap().exchange(&second).unwrap();
+    let broken = exec(&kv(&cluster, "check")).expect(5);
+    assert!(broken.message().contains("has bins that no load wrote"), "{}", broken.message());
     write(&key, b"short");
     let broken = exec(&kv(&cluster, "check")).expect(5);
     let name = String::from_utf8_lossy(&key).into_owned();
@@ -155,7 +174,7 @@ fn what_no_load_wrote_is_never_deleted_and_a_missing_record_is_found() {
     let mut run = kv(&cluster, "run");
     (run["workload"]["read_percent"], run["workload"]["rows"]) = (json!(100), json!(3_000));
     let broken = exec(&run).expect(5);
-    assert!(broken.message().contains("is missing, or not a row of kv"), "{}", broken.message());
+    assert!(broken.message().contains("is missing"), "{}", broken.message());
     let other = exec(&{
         let mut rows = ycsb(&cluster, "load", "a");
         rows["load"] = json!({"part": "rows"});
@@ -208,6 +227,57 @@ fn partitions_that_moved_are_told_and_a_cluster_that_dies_ends_the_run() {
 }
 
 #[test]
+fn a_run_whose_writes_are_all_refused_says_so_in_a_line_and_by_its_exit_code() {
+    let cluster = FakeCluster::start(1, "test").unwrap();
+    exec(&ycsb(&cluster, "load", "a")).expect(0);
+    cluster.stop_writes();
+    let ended = exec(&ycsb(&cluster, "run", "a")).expect(7);
+    let told: Vec<&str> = ended.stderr.lines().collect();
+    assert!(told.len() == 1 && told[0].contains("most of them update with OUT_OF_SPACE"), "{told:?}");
+    assert_eq!(conditions(&ended), [(1, true)]);
+}
+
+/// What nodes did for others is asked of the nodes that are there when the run has ended.
+#[test]
+fn a_node_that_joins_during_a_run_is_asked_for_what_it_counted() {
+    let cluster = FakeCluster::start(3, "test").unwrap();
+    cluster.resize(2);
+    exec(&kv(&cluster, "load")).expect(0);
+    let mut running = start(&paced(kv(&cluster, "run"), 200, 1.5));
+    running.wait_for("started");
+    thread::sleep(Duration::from_millis(600));
+    cluster.resize(3);
+    let ended = running.end().expect(0);
+    assert!(ended.stderr.contains("partitions moved during the run"), "{}", ended.stderr);
+    assert_eq!((counters(&ended).len(), conditions(&ended)), (2, vec![(1, true)]));
+    let proxied = cluster.counts()[2].proxied;
+    assert!(proxied.iter().all(|count| *count > 0), "{proxied:?}");
+    // Copies that are still on their way count twice.
+    cluster.leave_to_migrate(7);
+    let ended = exec(&kv(&cluster, "run")).expect(0);
+    let told = "the rows were not counted: 21 partitions are still to be migrated";
+    assert!(ended.stderr.contains(told) && conditions(&ended).is_empty(), "{}", ended.stderr);
+    assert!(exec(&kv(&cluster, "check")).expect(6).message().contains("21 partitions are still to be migrated"));
+}
+
+#[test]
+fn silent_nodes_are_waited_for_no_longer_than_the_run_says() {
+    let cluster = FakeCluster::start(3, "test").unwrap();
+    exec(&kv(&cluster, "load")).expect(0);
+    let mut run = paced(kv(&cluster, "run"), 200, 1.0);
+    run["target"]["hosts"] = json!(cluster.addresses());
+    (run["answer_timeout_s"], run["reconnect_timeout_s"]) = (json!(0.7), json!(0.7));
+    let mut running = start(&run);
+    running.wait_for("started");
+    thread::sleep(Duration::from_millis(500));
+    cluster.fall_silent();
+    let began = Instant::now();
+    let ended = running.end().expect(6);
+    assert!(ended.message().contains("did not answer within the timeout"), "{}", ended.message());
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+}
+
+#[test]
 fn shards_load_and_drive_one_data_set() {
     let cluster = FakeCluster::start(2, "test").unwrap();
     let part = |part: &str, shard: Value| {
@@ -254,7 +324,7 @@ fn damaged_answers_neither_panic_nor_hang() {
     let place = Place::new(&[address], "test", "set").unwrap();
     let began = Instant::now();
     for _ in 0..100 {
-        Cluster::find(&place).unwrap_err();
+        Cluster::find(&place, PATIENCE).unwrap_err();
     }
     assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
 }
@@ -262,9 +332,9 @@ fn damaged_answers_neither_panic_nor_hang() {
 #[test]
 fn who_is_no_node_of_aerospike_is_told() {
     let other = answering(|| b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec());
-    let (_, error) = Cluster::find(&Place::new(&[other], "test", "set").unwrap()).unwrap_err();
+    let (_, error) = Cluster::find(&Place::new(&[other], "test", "set").unwrap(), PATIENCE).unwrap_err();
     assert!(matches!(&error, TargetError::Protocol(why) if why.contains("version 72")), "{error}");
     let secure = answering(|| b"\x02\x01\0\0\0\0\0\x1bERROR:80:not authenticated\n".to_vec());
-    let (_, error) = Cluster::find(&Place::new(&[secure], "test", "set").unwrap()).unwrap_err();
+    let (_, error) = Cluster::find(&Place::new(&[secure], "test", "set").unwrap(), PATIENCE).unwrap_err();
     assert!(matches!(&error, TargetError::Database { sqlstate, .. } if sqlstate == "NOT_AUTHENTICATED"), "{error}");
 }

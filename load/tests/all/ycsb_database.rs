@@ -1,6 +1,6 @@
 //! YCSB's core workloads on a real PostgreSQL, and on a real Redis or Valkey.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The PostgreSQL target against a real server.
 
-mod support;
+use crate::support;
 
 use nephoscope_load::target::RowWriter;
 use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};

@@ -1,6 +1,6 @@
 //! The workload kv on a real PostgreSQL.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::program::{Ended, exec, spec};

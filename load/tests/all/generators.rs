@@ -1,6 +1,6 @@
 //! Several generators that share one run, and several hosts that serve one.
 
-mod support;
+use crate::support;
 
 use nephoscope_load::target::postgres::Connection;
 use serde_json::{Value, json};

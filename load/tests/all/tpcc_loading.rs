@@ -1,6 +1,6 @@
 //! Loading through the whole program: going on after a kill, several machines, fingerprints.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use std::thread;

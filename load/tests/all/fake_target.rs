@@ -1,6 +1,6 @@
 //! The fake target as the program serves it.
 
-mod support;
+use crate::support;
 
 use nephoscope_load::target::postgres::{Batch, Connection, Dsn, Isolation};
 use nephoscope_load::target::{Statement, StatementId, TargetError, Value};

@@ -1,6 +1,6 @@
 //! What takes minutes: the specification's wait times at their full length, and very many terminals that wait.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::fake::FakeTarget;
