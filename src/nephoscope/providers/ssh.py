@@ -134,8 +134,8 @@ class SshProvider(Provider, FindsOnMachines):
                 leased.append(remote)
                 await remote.end_all(keep=session)
             machines = [
-                replace(await _machine(host, remote, asked, ssh.folder), region=region_of(configuration, asked) or "")
-                for host, remote, (_, asked) in zip(hosts, remotes, roles, strict=True)
+                _placed(await _machine(host, remote, asked, ssh.folder), configuration, asked, name)
+                for host, remote, (name, asked) in zip(hosts, remotes, roles, strict=True)
             ]
         except BaseException:
             await _give_back(leased, ssh.folder, request.study)
@@ -211,6 +211,13 @@ def _roles(configuration: Configuration) -> list[tuple[str, Machine]]:
     """Every host that a configuration names, with what is asked of it: the database's first."""
     machines = (configuration.database_machine, configuration.load_machine)
     return [(host, machine) for machine in machines if machine is not None for host in machine.hosts or ()]
+
+
+def _placed(made: MachineHandle, configuration: Configuration, machine: Machine, host: str) -> MachineHandle:
+    """With the region and the zone of a role's host; zones are assigned to the hosts in turn."""
+    zones = machine.zones or [""]
+    zone = zones[(machine.hosts or []).index(host) % len(zones)]
+    return replace(made, region=region_of(configuration, machine) or "", zone=zone)
 
 
 def hosts_of(names: Sequence[str], ssh: Ssh) -> list[Host]:

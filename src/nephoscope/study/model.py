@@ -63,8 +63,8 @@ class Machine(Frozen):
     zones: list[Name] | None = Field(
         default=None,
         min_length=1,
-        description="only clouds and emulated: zones, assigned to the machines in turn; default: the configuration's "
-        "`zone`",
+        description="only clouds, emulated and ssh: zones, assigned to the machines in turn; default: the "
+        "configuration's `zone`",
     )
     emulated: MachineType | None = Field(
         default=None,

@@ -379,7 +379,7 @@ def test_precision_is_told_of_the_least_precise_configuration() -> None:
 def test_old_prices_are_a_warning_and_new_ones_are_not() -> None:
     old = [one for study in STUDIES.values() for one in study.insights if one.rule == "price_age"]
     assert old
-    assert all(one.kind == "warning" and one.numbers["days"] > 365 for one in old)
+    assert all(one.kind == "warning" and one.numbers["days"] > 180 for one in old)
     assert told("clear", "price_age") == []
 
 

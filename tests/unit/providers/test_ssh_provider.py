@@ -83,6 +83,28 @@ def test_a_host_serves_one_study_at_a_time(server: Server, tmp_path: Path) -> No
     asyncio.run(scenario())
 
 
+def test_hosts_are_in_the_zones_of_the_study_in_turn(server: Server, tmp_path: Path) -> None:
+    port = server.address.port
+    request = request_of(server, tmp_path, "mine", dict.fromkeys(("db1", "db2", "db3", "load"), port))
+    there = request.configuration.database_machine.model_copy(update={"zones": ["a", "b"]})
+    changes = {"database_machine": there, "region": "berlin"}
+    request = replace(request, configuration=request.configuration.model_copy(update=changes))
+
+    async def scenario() -> None:
+        provider = SshProvider([])
+        cluster = await provider.create(request)
+        assert [(one.name, one.region, one.zone) for one in cluster.machines] == [
+            ("db1", "berlin", "a"),
+            ("db2", "berlin", "b"),
+            ("db3", "berlin", "a"),
+            ("load", "berlin", ""),
+        ]
+        assert cluster.zones == ("a", "b")
+        await provider.delete(cluster.key)
+
+    asyncio.run(scenario())
+
+
 def test_the_next_attempt_ends_what_the_last_one_left_and_the_same_one_finds_it(server: Server, tmp_path: Path) -> None:
     async def scenario() -> None:
         died, same, later = SshProvider([]), SshProvider([]), SshProvider([])

@@ -392,7 +392,7 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
         (f'{AWS}cloud = {{ image = "i", ingress = "here" }}', "is not an IPv4 network"),
         (f'{AZURE}zone = "eastus-1"', 'zone: "eastus-1" is not a zone of azure'),
         (f'{AZURE}zone = "1"\nother_zones = ["2", "4"]', 'other_zones[1]: "4" is not a zone of azure'),
-        ('name = "a"\ndatabase_machine.zones = ["a"]', "only providers aws, azure, gcp, emulated support this"),
+        ('name = "a"\ndatabase_machine.zones = ["a"]', "only providers aws, azure, gcp, emulated, ssh support this"),
         (
             f'{AWS}region = "us-east-1"\ndatabase_machine.region = "us-west-2"',
             "database_machine.region: the database's region is that of the configuration",

@@ -143,7 +143,8 @@ class SshConnect:
         with suppress(NephoscopeError, TimeoutError):
             answer = await link.ask(f"cat {self._boot_mark}.log", timeout_s=_ASK_TIMEOUT_S)
             if answer is not None and answer[0] == 0:
-                log_dir.mkdir(parents=True, exist_ok=True)
+                log_dir.parent.mkdir(exist_ok=True)
+                log_dir.mkdir(exist_ok=True)
                 (log_dir / f"boot-{name}.log").write_bytes(answer[1])
 
 
