@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from nephoscope.model.bounded_yaml import load_yaml
 from nephoscope.model.errors import InputError
 from nephoscope.prices.importers.base import HOURS_PER_MONTH, Imported, Origin, day_of, read_bytes, shape_of
 from nephoscope.prices.rows import Basis, Kind, Unit
@@ -40,8 +41,8 @@ def read(path: Path, origin: Origin) -> Imported:
     """
     try:
         # both are safe
-        content = yaml.load(read_bytes(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        content = load_yaml(read_bytes(path), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         raise InputError(f"{path}{line}: not YAML: {getattr(error, 'problem', None) or error}") from error
