@@ -1,9 +1,9 @@
 """A stand-in for the program `asd`: it reads its configuration file strictly and answers the info protocol.
 
-It stores no records and speaks no other protocol. What it takes and says is by the documentation and public sources of
-6.0 to 8.1. `python fake_asd.py STATE …`; all servers of a cluster share the folder STATE, where a test also says what
-is wrong: a file `version` has another version, `migrating-looks` a number of looks at which partitions are left to
-migrate, `stop-writes`, `evicted` or `mute` is there or is not.
+It stores no records and speaks no other protocol. What it takes and says is what a real 8.1 was seen to take and say,
+and for 6.0 to 8.0 by documentation and public sources. `python fake_asd.py STATE …`; all servers of a cluster share the
+folder STATE, where a test also says what is wrong: a file `version` has another version, `migrating-looks` a number of
+looks at which partitions are left to migrate, `stop-writes`, `evicted` or `mute` is there or is not.
 """
 # ruff: noqa: T201 - a program speaks on stdout
 
@@ -42,6 +42,7 @@ def grammar(version: tuple[int, int]) -> dict[str, set[str]]:
         "network": {"service", "heartbeat", "fabric", "info" if version < (8, 1) else "admin"},
         "network.service": {"address", "port", "disable-localhost", "access-address"},
         "network.fabric": {"address", "port", "send-threads"},
+        "network.admin": {"address", "port", "disable-localhost"},
         "network.heartbeat": {"mode", "port", "mesh-seed-address-port", "interval", "timeout"}
         | ({"address"} if version < (8, 1) else set()),  # taken there with a warning
         "namespace": _NAMESPACE | memory,
@@ -166,8 +167,11 @@ class Server:
 
     def get_config(self, kwargs: dict[str, str]) -> str:
         if kwargs["context"] == "namespace":
-            if kwargs.get("id") != self.namespace[""]:
+            modern = self.version >= (8, 1)
+            if kwargs.get("namespace" if modern and "id" not in kwargs else "id") != self.namespace[""]:
                 return "Error::invalid id"
+            if modern and "id" in kwargs:
+                warn("INFO (deprecation): info parameter 'id' is deprecated - use 'namespace' instead")
             plain = {key: value for key, value in self.namespace.items() if isinstance(value, str) and key}
             least = "min-avail-pct" if self.version < (7, 0) else "stop-writes-avail-pct"
             storage = {f"storage-engine.{key}": value for key, value in {least: "5", **self.storage}.items() if key}
@@ -202,6 +206,10 @@ class Server:
         return "ERROR:4:unrecognized command"
 
 
+def warn(text: str) -> None:
+    print(f"Nov 22 2026 03:00:00 GMT: {text}", file=sys.stderr, flush=True)
+
+
 class Connection(socketserver.StreamRequestHandler):
     """Stays open after an answer, as the real one does."""
 
@@ -234,6 +242,8 @@ def serve(asd: Server) -> None:
         listener.asd = asd  # type: ignore[attr-defined]
         signal.signal(signal.SIGTERM, end)
         mark.touch()
+        if asd.version >= (8, 1) and "admin" not in asd.config["network"]:
+            warn("WARNING (config): failed admin-port check - admin section is not configured")
         print("service ready: soon there will be cake!", file=sys.stderr, flush=True)
         listener.serve_forever()
 

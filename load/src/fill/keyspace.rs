@@ -1,7 +1,7 @@
 //! Writes, checks and counts the rows of a workload on Redis and Valkey, on one server or on the masters of a cluster.
 
 use crate::exit::{ExitCode, Failure, cannot_use};
-use crate::fill::rows::{Asks, Each, RowStore};
+use crate::fill::rows::{Asks, Calls, Each, RowStore};
 use crate::target::resp::{Answer, Commands, Connection, Reply, Slots, Url};
 use crate::workload::kv::MARKER;
 use crate::workload::{Records, ServerCounter};
@@ -58,6 +58,7 @@ impl Keyspace {
 
 impl RowStore for Keyspace {
     type Session = Connection;
+    type Reading = Vec<i64>;
 
     const COUNTS_CHECKS: bool = false;
 
@@ -107,7 +108,7 @@ impl RowStore for Keyspace {
     }
 
     /// How often commands were called.
-    fn calls(&self, counters: &[ServerCounter]) -> Result<Vec<i64>, Failure> {
+    fn read(&self, counters: &[ServerCounter]) -> Result<Vec<i64>, Failure> {
         let mut calls = vec![0; counters.len()];
         for connection in &mut self.connect()? {
             let stats = connection.text(&[b"INFO", b"commandstats"]).map_err(lost)?;
@@ -116,6 +117,10 @@ impl RowStore for Keyspace {
             }
         }
         Ok(calls)
+    }
+
+    fn calls(&self, before: &Vec<i64>, after: &Vec<i64>) -> Result<Calls, String> {
+        Ok(Calls { before: before.clone(), after: after.clone(), moved: false })
     }
 }
 

@@ -2,23 +2,26 @@
 //! master.
 
 use crate::exit::{ExitCode, Failure, cannot_use_node};
-use crate::fill::rows::{Asks, Each, RowStore};
+use crate::fill::rows::{Asks, Calls, Each, RowStore};
 use crate::target::TargetError;
-use crate::target::aerospike::{Cluster, Connection, FOUND, Messages, NOT_FOUND, Place, Reply, Write};
+use crate::target::aerospike::{Cluster, Connection, FOUND, Member, Messages, NOT_FOUND, Place, Reply, Write};
 use crate::target::postgres::Address;
 use crate::workload::kv::{BIN, MARKER};
 use crate::workload::{Records, ServerCounter};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A node that is silent for longer is lost.
+/// A node that is silent for longer is lost, where no load says otherwise.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Records of a truncated set go in the background.
 const TRUNCATION: Duration = Duration::from_secs(300);
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// A node refuses writes until its own clock is past the truncation, whose time is another node's.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(1);
+/// How much two clocks that count whole seconds may differ over the same time.
+const SECONDS_APART: u64 = 2;
 /// A node counts an operation when it has sent the answer, not before.
 const COUNTED: Duration = Duration::from_millis(50);
 
@@ -26,16 +29,35 @@ const COUNTED: Duration = Duration::from_millis(50);
 pub struct Recordset {
     place: Place,
     cluster: Cluster,
+    patience: Duration,
+}
+
+/// What the nodes had counted at one moment.
+pub(crate) struct Reading {
+    at: Instant,
+    /// By the names of the nodes.
+    nodes: BTreeMap<String, Counted>,
+}
+
+/// What a node had counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Counted {
+    /// Changes when partitions move.
+    generation: String,
+    uptime_s: u64,
+    /// In the order of the counters.
+    calls: Vec<u64>,
 }
 
 impl Recordset {
-    /// Finds the nodes.
+    /// Finds the nodes, each of which may be silent for `patience` whenever it is asked; by default a minute.
     ///
     /// # Errors
     /// [`ExitCode::CannotConnect`] when the server cannot be reached or refuses the login, or the cluster is not whole.
-    pub fn open(place: Place) -> Result<Self, Failure> {
-        let cluster = find(&place)?;
-        Ok(Self { place, cluster })
+    pub fn open(place: Place, patience: Option<Duration>) -> Result<Self, Failure> {
+        let patience = patience.unwrap_or(PATIENCE);
+        let cluster = Cluster::find(&place, patience).map_err(unusable)?;
+        Ok(Self { place, cluster, patience })
     }
 
     /// The nodes, and what is where.
@@ -49,17 +71,44 @@ impl Recordset {
     /// # Errors
     /// As [`Recordset::open`].
     pub fn has_moved(&self) -> Result<bool, Failure> {
-        Ok(find(&self.place)?.generations != self.cluster.generations)
+        Ok(self.members()? != self.cluster.members)
+    }
+
+    /// The nodes of the cluster as it is now: partitions may be on their way.
+    fn members(&self) -> Result<Vec<Member>, Failure> {
+        Cluster::members(&self.place, self.patience).map_err(unusable)
+    }
+
+    fn open_at(&self, address: &Address) -> Result<Connection, Failure> {
+        Connection::open_within(address, Some(self.patience), self.patience)
+            .map_err(|error| cannot_use_node(address, &error))
     }
 
     fn nodes(&self) -> &[Address] {
         self.cluster.partitions.nodes()
     }
 
-    /// What each node says about this.
+    /// What each node of the cluster, as it is now, says about this.
     fn ask_all(&self, name: &str) -> Result<Vec<String>, Failure> {
-        let ask = |mut connection: Connection| Ok(connection.ask(&[name]).map_err(lost)?.concat());
-        self.connect()?.into_iter().map(ask).collect()
+        let ask = |node: Member| Ok(self.open_at(&node.address)?.ask(&[name]).map_err(lost)?.concat());
+        self.members()?.into_iter().map(ask).collect()
+    }
+
+    /// What a node has counted; operations that other nodes passed on to it are counted apart.
+    fn counted(&self, node: Member, counters: &[ServerCounter]) -> Result<Counted, Failure> {
+        let asked = format!("namespace/{}", self.place.set.namespace());
+        let answers = self.open_at(&node.address)?.ask(&["statistics", &asked]).map_err(lost)?;
+        let [of_node, of_namespace] = answers.as_slice() else { unreachable!("an answer to each question") };
+        let number = |text: &str, name: &str| {
+            let message = || format!("the nodes do not report {name}");
+            value_of(text, name).ok_or_else(|| Failure::new(ExitCode::TargetLost, message()))
+        };
+        let calls = counters.iter().map(|counter| {
+            let own = number(of_namespace, &format!("client_{}", counter.sql))?;
+            Ok(own + value_of(of_namespace, &format!("from_proxy_{}", counter.sql)).unwrap_or(0))
+        });
+        let uptime_s = number(of_node, "uptime")?;
+        Ok(Counted { generation: node.generation, uptime_s, calls: calls.collect::<Result<_, Failure>>()? })
     }
 
     fn statistics(&self) -> Result<Vec<String>, Failure> {
@@ -74,7 +123,7 @@ impl Recordset {
     }
 
     fn exchange(&self, key: &[u8], messages: &Messages) -> Result<Option<Vec<u8>>, Failure> {
-        let mut connection = connect(&self.nodes()[self.master(key)])?;
+        let mut connection = self.open_at(&self.nodes()[self.master(key)])?;
         let reply = connection.exchange(messages).map_err(lost)?;
         Ok(reply.bins(0).next().map(|bin| bin.value.to_vec()))
     }
@@ -83,7 +132,7 @@ impl Recordset {
     fn truncate(&self) -> Result<(), Failure> {
         let set = &self.place.set;
         let command = format!("truncate:namespace={};set={}", set.namespace(), set.name());
-        let answer = connect(&self.nodes()[0])?.ask(&[command.as_str()]).map_err(lost)?.concat();
+        let answer = self.open_at(&self.nodes()[0])?.ask(&[command.as_str()]).map_err(lost)?.concat();
         if !answer.eq_ignore_ascii_case("ok") {
             return Err(Failure::new(ExitCode::TargetLost, format!("cannot truncate the set: {answer}")));
         }
@@ -106,11 +155,12 @@ impl Recordset {
 
 impl RowStore for Recordset {
     type Session = Connection;
+    type Reading = Reading;
 
     const COUNTS_CHECKS: bool = true;
 
     fn connect(&self) -> Result<Vec<Connection>, Failure> {
-        self.nodes().iter().map(connect).collect()
+        self.nodes().iter().map(|address| self.open_at(address)).collect()
     }
 
     fn request(&self) -> Messages {
@@ -159,24 +209,53 @@ impl RowStore for Recordset {
         }
     }
 
-    /// Operations that nodes did for clients, or for other nodes, which pass on what is not theirs any more.
-    fn calls(&self, counters: &[ServerCounter]) -> Result<Vec<i64>, Failure> {
+    fn read(&self, counters: &[ServerCounter]) -> Result<Reading, Failure> {
         if counters.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Reading { at: Instant::now(), nodes: BTreeMap::new() });
         }
         thread::sleep(COUNTED);
-        let statistics = self.statistics()?;
-        let calls = |counter: &ServerCounter| {
-            let of = |text: &String| {
-                let own = value_of(text, &format!("client_{}", counter.sql))?;
-                Some(own + value_of(text, &format!("from_proxy_{}", counter.sql)).unwrap_or(0))
-            };
-            let sum = statistics.iter().map(of).sum::<Option<u64>>();
-            let message = || format!("the nodes do not report client_{}", counter.sql);
-            sum.map(|sum| sum as i64).ok_or_else(|| Failure::new(ExitCode::TargetLost, message()))
-        };
-        counters.iter().map(calls).collect()
+        let at = Instant::now();
+        let read = self.members()?.into_iter().map(|node| Ok((node.name.clone(), self.counted(node, counters)?)));
+        Ok(Reading { at, nodes: read.collect::<Result<_, Failure>>()? })
     }
+
+    fn calls(&self, before: &Reading, after: &Reading) -> Result<Calls, String> {
+        grown(&before.nodes, &after.nodes, after.at - before.at)
+    }
+
+    fn unsettled(&self) -> Result<Option<String>, Failure> {
+        let left = |text: &String| value_of(text, "migrate_tx_partitions_remaining").unwrap_or(0);
+        let left: u64 = self.statistics()?.iter().map(left).sum();
+        Ok((left > 0).then(|| format!("{left} partitions are still to be migrated, whose copies count twice")))
+    }
+}
+
+/// What the nodes counted in the time between two readings, added up: a node that started in it counted from 0 on.
+fn grown(
+    before: &BTreeMap<String, Counted>,
+    after: &BTreeMap<String, Counted>,
+    between: Duration,
+) -> Result<Calls, String> {
+    let sum = |nodes: &BTreeMap<String, Counted>| -> Vec<i64> {
+        let counters = nodes.values().map(|node| node.calls.len()).max().unwrap_or(0);
+        (0..counters).map(|at| nodes.values().map(|node| node.calls[at] as i64).sum()).collect()
+    };
+    if let Some(gone) = before.keys().find(|name| !after.contains_key(*name)) {
+        return Err(format!("node {gone} has left the cluster during the run, with what it had counted"));
+    }
+    for (name, node) in after {
+        match before.get(name) {
+            Some(earlier) if node.uptime_s + SECONDS_APART < earlier.uptime_s + between.as_secs() => {
+                return Err(format!("node {name} restarted during the run and counts from 0 again"));
+            }
+            None if node.uptime_s > between.as_secs() + SECONDS_APART => {
+                return Err(format!("node {name} joined the cluster during the run, and had counted before"));
+            }
+            _ => {}
+        }
+    }
+    let same = |(name, node): (&String, &Counted)| before.get(name).is_some_and(|it| it.generation == node.generation);
+    Ok(Calls { before: sum(before), after: sum(after), moved: !after.iter().all(same) })
 }
 
 impl Asks for Connection {
@@ -207,12 +286,8 @@ impl Asks for Connection {
     }
 }
 
-fn connect(address: &Address) -> Result<Connection, Failure> {
-    Connection::open(address, Some(PATIENCE)).map_err(|error| cannot_use_node(address, &error))
-}
-
-fn find(place: &Place) -> Result<Cluster, Failure> {
-    Cluster::find(place).map_err(|(address, error)| cannot_use_node(&address, &error))
+fn unusable((address, error): (Address, TargetError)) -> Failure {
+    cannot_use_node(&address, &error)
 }
 
 /// The number behind `name=`; what a node tells is parted by semicolons, of sets by colons.
@@ -228,6 +303,30 @@ fn lost(error: TargetError) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Nodes by their names, with what each counted and how long it has run.
+    fn nodes(those: &[(&str, u64, u64)]) -> BTreeMap<String, Counted> {
+        let node = |uptime_s, calls| Counted { generation: "4".to_owned(), uptime_s, calls: vec![calls] };
+        those.iter().map(|&(name, calls, uptime_s)| (name.to_owned(), node(uptime_s, calls))).collect()
+    }
+
+    #[test]
+    fn counters_of_nodes_that_restarted_or_left_are_not_compared() {
+        let before = nodes(&[("A", 10, 3), ("B", 20, 300)]);
+        let after = |those: &[(&str, u64, u64)]| grown(&before, &nodes(those), Duration::from_secs(60));
+        let still = after(&[("A", 15, 63), ("B", 27, 360)]).unwrap();
+        assert_eq!(still, Calls { before: vec![30], after: vec![42], moved: false });
+        let joined = after(&[("A", 15, 63), ("B", 27, 360), ("C", 4, 40)]).unwrap();
+        assert_eq!(joined, Calls { before: vec![30], after: vec![46], moved: true });
+        for (those, expected) in [
+            (&[("A", 15, 50), ("B", 27, 360)][..], "node A restarted"),
+            (&[("A", 15, 63)], "node B has left"),
+            (&[("A", 15, 63), ("B", 27, 360), ("C", 4, 400)], "node C joined the cluster during the run, and had"),
+        ] {
+            let why = after(those).unwrap_err();
+            assert!(why.contains(expected), "{why}");
+        }
+    }
 
     #[test]
     fn statistics_are_read_by_their_whole_name() {

@@ -5,7 +5,7 @@ use crate::output::{ConditionResult, TableLoad};
 use crate::spec::ShardSpec;
 use crate::stop::Stop;
 use crate::target::{Request, Session};
-use crate::workload::{Records, ServerCounter};
+use crate::workload::{OTHER_BINS, Records, ServerCounter};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,10 +84,22 @@ impl<S: Asks> Line<S> {
     }
 }
 
+/// What all servers together had counted before a load and after it, in the order of the counters.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Calls {
+    pub(crate) before: Vec<i64>,
+    pub(crate) after: Vec<i64>,
+    /// Whether rows changed their server in between.
+    pub(crate) moved: bool,
+}
+
 /// Where rows are written, checked and counted.
 pub(crate) trait RowStore: Sync {
     /// What it is reached by.
     type Session: Asks;
+
+    /// What its counters said at one moment.
+    type Reading;
 
     /// Its counters count what a generator reads beside its load, too: when several share one, theirs do not add up.
     const COUNTS_CHECKS: bool;
@@ -147,11 +159,25 @@ pub(crate) trait RowStore: Sync {
     /// When a server cannot be asked.
     fn count(&self) -> Result<u64, Failure>;
 
-    /// What the servers have counted so far, all together.
+    /// What the servers have counted so far.
     ///
     /// # Errors
     /// When a server cannot be asked.
-    fn calls(&self, counters: &[ServerCounter]) -> Result<Vec<i64>, Failure>;
+    fn read(&self, counters: &[ServerCounter]) -> Result<Self::Reading, Failure>;
+
+    /// Two readings, added up over the servers.
+    ///
+    /// # Errors
+    /// Why they cannot be compared: a server that counted is gone, or counts from 0 again.
+    fn calls(&self, before: &Self::Reading, after: &Self::Reading) -> Result<Calls, String>;
+
+    /// Why rows cannot be counted now; `None`: they can.
+    ///
+    /// # Errors
+    /// When a server cannot be asked.
+    fn unsettled(&self) -> Result<Option<String>, Failure> {
+        Ok(None)
+    }
 
     /// Writes the rows of a shard.
     ///
@@ -207,7 +233,11 @@ pub(crate) trait RowStore: Sync {
             }
         })?;
         let example = first.into_inner().expect("no thread panics").map_or_else(String::new, |(number, measured)| {
-            format!("{} has {measured} {unit}", data.name(number).text())
+            let name = data.name(number);
+            match measured {
+                OTHER_BINS => format!("{} has bins that no load wrote: another program wrote to it", name.text()),
+                _ => format!("{} has {measured} {unit}", name.text()),
+            }
         });
         Ok(condition(3, text, wrong.into_inner(), &example))
     }

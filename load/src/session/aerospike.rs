@@ -12,11 +12,13 @@ use crate::workload::kv::{KvAerospike, KvData};
 use crate::workload::null::Null;
 use crate::workload::ycsb::{YcsbAerospike, YcsbData};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the spec asks for, at these nodes.
 pub(super) fn act(session: &Execution, place: &aerospike::Place) -> Result<(), Failure> {
     let spec = &session.spec;
-    let opened = Recordset::open(place.clone());
+    let patience = (spec.action == Action::Run).then(|| Duration::from_secs_f64(spec.answer_timeout_s));
+    let opened = Recordset::open(place.clone(), patience);
     session.start(opened.as_ref().ok().map(|opened| opened.cluster().version.as_str()))?;
     let records = opened?;
     let (seed, partitions) = (spec.seed, records.cluster().partitions.clone());
@@ -33,7 +35,8 @@ pub(super) fn act(session: &Execution, place: &aerospike::Place) -> Result<(), F
         _ => return Err(Failure::new(ExitCode::BadSpec, AEROSPIKE_WORKLOADS)),
     };
     let outcome = RowAction { session, spec, store: &records }.act(parts, dialer);
-    if spec.action == Action::Run && records.has_moved().is_ok_and(|moved| moved) {
+    let lost = outcome.as_ref().is_err_and(|failure| failure.code == ExitCode::TargetLost);
+    if spec.action == Action::Run && !lost && records.has_moved().is_ok_and(|moved| moved) {
         tell::say("partitions moved during the run: the old nodes forwarded operations on them");
     }
     outcome

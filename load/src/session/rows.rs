@@ -2,7 +2,8 @@
 
 use crate::engine::Dialer;
 use crate::exit::{ExitCode, Failure, worst};
-use crate::fill::rows::RowStore;
+use crate::fill::rows::{Calls, RowStore};
+use crate::record::Ledger;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec};
 use crate::target::Session;
 use crate::tell;
@@ -49,6 +50,13 @@ impl<R: RowStore> RowAction<'_, R> {
             return Ok(());
         }
         tell::progress("checking conditions");
+        if let Some(why) = self.store.unsettled()? {
+            if self.spec.action == Action::Run {
+                tell::say(format!("the rows were not counted: {why}"));
+                return Ok(());
+            }
+            return Err(Failure::new(ExitCode::TargetLost, format!("cannot count the rows: {why}; check again later")));
+        }
         let mut results = self.store.check_count(data, only_loaded)?;
         if every_row {
             results.push(self.store.check_rows(data, self.spec.connections, &self.session.stop)?);
@@ -72,22 +80,39 @@ impl<R: RowStore> RowAction<'_, R> {
         }
         let checked = self.spec.check == CheckSpec::Conditions;
         let counters = if checked { self.counters(workload.as_ref()) } else { Vec::new() };
-        let before = self.store.calls(&counters)?;
+        let before = self.store.read(&counters)?;
         let driven = self.session.drive(workload, dialer)?;
         self.session.note_audit(workload.as_ref(), &driven);
         let judged = self.session.judge(&driven);
         if !checked || self.session.stop.interrupted() {
             return judged;
         }
-        let counted = self.store.calls(&counters).and_then(|after| {
-            let results =
-                check::compare_counters(&counters, &before, &after, &driven.ledger, self.spec.shard.is_whole());
-            let disagreement = check::judge_counters(&results);
-            self.session.known().counters = results;
-            disagreement.map_or(Ok(()), Err)
-        });
+        let after = match self.store.read(&counters) {
+            Ok(after) => after,
+            // Whoever does not answer now would be waited for once more by each further question.
+            Err(failure) => return worst([Err(gone(failure)), judged]),
+        };
+        let counted = match self.store.calls(&before, &after) {
+            Ok(calls) => self.compare(&counters, &calls, &driven.ledger),
+            Err(why) => {
+                tell::say(format!("the server's counters were not compared: {why}"));
+                Ok(())
+            }
+        };
         let sound = data.map_or(Ok(()), |data| self.check(data, false, false));
-        worst([counted, sound, judged])
+        worst([counted, sound.map_err(gone), judged])
+    }
+
+    fn compare(&self, counters: &[ServerCounter], calls: &Calls, ledger: &Ledger) -> Result<(), Failure> {
+        let alone = self.spec.shard.is_whole();
+        let results = check::compare_counters(counters, &calls.before, &calls.after, ledger, alone);
+        let disagreement = if calls.moved {
+            check::judge_counters_by(&results, "partitions moved during the run")
+        } else {
+            check::judge_counters(&results)
+        };
+        self.session.known().counters = results;
+        disagreement.map_or(Ok(()), Err)
     }
 
     /// The server's counters that can be compared with the generator's counts, alone or once its shards are merged.
@@ -98,5 +123,13 @@ impl<R: RowStore> RowAction<'_, R> {
         }
         tell::say("not comparing the server's counters: they include what the checks of other shards read");
         Vec::new()
+    }
+}
+
+/// A server that was there when the load began, and cannot be reached after it.
+fn gone(failure: Failure) -> Failure {
+    match failure.code {
+        ExitCode::CannotConnect => Failure::new(ExitCode::TargetLost, failure.message),
+        _ => failure,
     }
 }

@@ -143,11 +143,17 @@ fn signed(count: u64) -> i64 {
 /// The failure that disagreeing counters amount to, naming the first.
 #[must_use]
 pub fn judge_counters(results: &[CounterResult]) -> Option<Failure> {
+    judge_counters_by(results, "did another program write to these tables?")
+}
+
+/// The same, with what may explain it.
+#[must_use]
+pub fn judge_counters_by(results: &[CounterResult], explanation: &str) -> Option<Failure> {
     let wrong = results.iter().find(|result| !result.agrees)?;
     Some(Failure::new(
         ExitCode::ConsistencyBroken,
         format!(
-            "counter {} disagrees: the server counted {}, the client {}{} (did another program write to these tables?)",
+            "counter {} disagrees: the server counted {}, the client {}{} ({explanation})",
             wrong.name,
             wrong.server,
             wrong.client,

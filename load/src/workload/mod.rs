@@ -20,7 +20,7 @@ pub mod ycsb;
 
 pub use dataset::{Dataset, Key, NULL_TEXT, Piece, Table, tables};
 pub use effects::{EFFECTS, Effect, Effects, Times};
-pub use records::{Name, Records};
+pub use records::{Name, OTHER_BINS, Records};
 pub use shard::{MAX_SHARDS, ShardSpec};
 pub use streams::{Streams, below, exponential};
 pub use transaction::Trips;

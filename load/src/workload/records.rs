@@ -4,6 +4,8 @@ use super::Dataset;
 use crate::target::aerospike::{Bin, Messages};
 use crate::target::resp::Commands;
 
+/// What [`Records::measure_bins`] measures of a record that has a bin which no load and no operation writes.
+pub const OTHER_BINS: u64 = u64::MAX;
 /// `user` and 20 digits.
 const MAX_BYTES: usize = 24;
 
@@ -67,7 +69,7 @@ pub trait Records: Dataset {
     fn measure(&self, number: u64, commands: &mut Commands);
     /// On Aerospike, appends the one message that writes it; the bytes of its values.
     fn put(&self, number: u64, messages: &mut Messages) -> u64;
-    /// On Aerospike, how much of it is there: in the bins of a record.
+    /// On Aerospike, how much of it is there, in the bins of a record; [`OTHER_BINS`] when it has others as well.
     fn measure_bins(&self, bins: &mut dyn Iterator<Item = Bin<'_>>) -> u64;
     /// Whether that much is a whole row; nothing there is 0.
     fn is_whole(&self, measured: u64) -> bool;

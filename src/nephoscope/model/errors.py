@@ -138,7 +138,7 @@ class AccessDenied(EnvironmentProblem):
 
 
 class HostKeyRefused(EnvironmentProblem):
-    """A machine's host key differs from the one known for it."""
+    """A machine's host key is not known, or differs from the one known for it."""
 
     failure_class = "host_key_refused"
 

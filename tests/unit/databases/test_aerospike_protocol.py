@@ -98,6 +98,7 @@ def test_every_version_is_told_the_keys_that_it_has(text: str) -> None:
     assert ("indexes-memory-budget" in told["namespace"]) == (version >= (7, 1))
     assert ("flush-size" in storage) == (version >= (7, 1))
     assert ("address" in told["network"]["heartbeat"]) == (version < (8, 1))
+    assert ("admin" in told["network"]) == (version >= (8, 1))
 
 
 def test_a_rack_is_a_zone_and_the_community_edition_is_not_told() -> None:
@@ -337,6 +338,12 @@ def test_free_space_ends_where_writes_stop(era: str, block: int, free: int) -> N
     assert (found.free_bytes, found.debt_bytes) == (free, 12 * block)
     assert info.upkeep(storage(era, free=0)).free_bytes == 0
     assert (found.log_bytes, found.cache_hits) == (None, None)
+
+
+def test_blocks_that_a_server_keeps_for_defragmentation_are_not_free() -> None:
+    cluster, namespace, settings = storage("8", free=20)
+    wide = namespace.replace(f"data_total_bytes={200 * MIB}", f"data_total_bytes={1024 * MIB}")
+    assert info.upkeep([cluster, wide, settings]).free_bytes == (21 - 2 * 8) * 8 * MIB
 
 
 def test_storage_that_says_too_little_is_refused() -> None:

@@ -5,9 +5,8 @@ use super::connection::{Connection, NODE, info_refusal};
 use super::place::Place;
 use crate::target::TargetError;
 use crate::target::postgres::Address;
+use std::thread;
 use std::time::Duration;
-
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A cluster as its nodes told it.
 #[derive(Debug, Clone)]
@@ -16,8 +15,19 @@ pub struct Cluster {
     pub partitions: Partitions,
     /// What the first node that answered says of its version.
     pub version: String,
-    /// One per node; a different one means that partitions have moved.
-    pub generations: Vec<String>,
+    /// The nodes, by name.
+    pub members: Vec<Member>,
+}
+
+/// A node of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// What it calls itself.
+    pub name: String,
+    /// Where it answered.
+    pub address: Address,
+    /// Another one later means that partitions have moved.
+    pub generation: String,
 }
 
 /// What a node reports about itself.
@@ -31,39 +41,74 @@ struct Node {
 }
 
 impl Cluster {
-    /// Asks the place's hosts, and every node that one of them knows.
+    /// Asks the place's hosts, all at the same time, then every node that one of them knows. Each may be silent for
+    /// `patience`.
     ///
     /// # Errors
-    /// Where, and why: none of the hosts answers, a node cannot be reached, or the cluster is not whole.
-    pub fn find(place: &Place) -> Result<Self, (Address, TargetError)> {
+    /// Where, and why: none of the hosts answers, a node cannot be reached, or the cluster is not whole. While partitions
+    /// are handed over, both nodes may claim one, as they are not asked at the same moment.
+    pub fn find(place: &Place, patience: Duration) -> Result<Self, (Address, TargetError)> {
+        let nodes = Node::all(place, patience)?;
+        let (asked, version) = (nodes[0].address.clone(), nodes[0].version.clone());
+        let members = nodes.iter().map(Node::member).collect();
+        let claims = nodes.into_iter().map(|node| (node.address, node.claim)).collect();
+        let partitions = Partitions::new(claims, place.set.clone()).map_err(|error| (asked, error))?;
+        Ok(Self { partitions, version, members })
+    }
+
+    /// The nodes alone, whatever each of them has.
+    ///
+    /// # Errors
+    /// Where, and why: none of the hosts answers, or a node cannot be reached.
+    pub fn members(place: &Place, patience: Duration) -> Result<Vec<Member>, (Address, TargetError)> {
+        Ok(Node::all(place, patience)?.iter().map(Node::member).collect())
+    }
+}
+
+impl Node {
+    /// Each of a cluster, at least one, in an order that does not depend on who told of whom.
+    fn all(place: &Place, patience: Duration) -> Result<Vec<Self>, (Address, TargetError)> {
         let mut nodes: Vec<Node> = Vec::new();
         let mut first_error = None;
-        for host in &place.hosts {
-            match Node::ask(host, place.set.namespace()) {
+        let namespace = place.set.namespace();
+        let asked = at_once(&place.hosts, |host| Node::ask(host, namespace, patience));
+        for (host, asked) in place.hosts.iter().zip(asked) {
+            match asked {
                 Ok(node) => add(&mut nodes, node),
                 Err(error) => {
                     first_error.get_or_insert((host.clone(), error));
                 }
             }
         }
-        let peers: Vec<Peer> = nodes.iter().flat_map(|node| node.peers.clone()).collect();
-        for peer in peers {
-            if !nodes.iter().any(|node| node.name == peer.name) {
-                add(&mut nodes, Node::reach(&peer, place.set.namespace())?);
+        let mut others: Vec<Peer> = Vec::new();
+        for peer in nodes.iter().flat_map(|node| &node.peers) {
+            if !others.contains(peer) && !nodes.iter().any(|node| node.name == peer.name) {
+                others.push(peer.clone());
             }
         }
-        // Each time the same order, whoever told of whom.
-        nodes.sort_by(|one, other| one.name.cmp(&other.name));
-        let Some(first) = nodes.first() else {
+        for reached in at_once(&others, |peer| Node::reach(peer, namespace, patience)) {
+            add(&mut nodes, reached?);
+        }
+        if nodes.is_empty() {
             let nobody = || (place.hosts[0].clone(), TargetError::Lost("nobody answers".to_owned()));
             return Err(first_error.unwrap_or_else(nobody));
-        };
-        let (asked, version) = (first.address.clone(), first.version.clone());
-        let generations = nodes.iter().map(|node| node.generation.clone()).collect();
-        let claims = nodes.into_iter().map(|node| (node.address, node.claim)).collect();
-        let partitions = Partitions::new(claims, place.set.clone()).map_err(|error| (asked, error))?;
-        Ok(Self { partitions, version, generations })
+        }
+        nodes.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(nodes)
     }
+
+    fn member(&self) -> Member {
+        Member { name: self.name.clone(), address: self.address.clone(), generation: self.generation.clone() }
+    }
+}
+
+/// The answers of all of them, in their order: all silent ones together cost the patience for one of them.
+fn at_once<T: Sync, A: Send>(those: &[T], ask: impl Fn(&T) -> A + Sync) -> Vec<A> {
+    thread::scope(|scope| {
+        let ask = &ask;
+        let asked: Vec<_> = those.iter().map(|one| scope.spawn(move || ask(one))).collect();
+        asked.into_iter().map(|thread| thread.join().expect("no thread panics")).collect()
+    })
 }
 
 /// Hosts may be several names of one node.
@@ -75,10 +120,10 @@ fn add(nodes: &mut Vec<Node>, node: Node) {
 
 impl Node {
     /// At the first of its addresses that leads to it.
-    fn reach(peer: &Peer, namespace: &str) -> Result<Self, (Address, TargetError)> {
+    fn reach(peer: &Peer, namespace: &str, patience: Duration) -> Result<Self, (Address, TargetError)> {
         let mut first_error = None;
         for address in &peer.addresses {
-            match Self::ask(address, namespace) {
+            match Self::ask(address, namespace, patience) {
                 Ok(node) if peer.name.is_empty() || node.name == peer.name => return Ok(node),
                 Ok(node) => {
                     let why = format!("{} answers instead of {}", node.name, peer.name);
@@ -93,8 +138,8 @@ impl Node {
         Err(first_error.unwrap_or_else(|| (unknown, TargetError::Refused("the node has no address".to_owned()))))
     }
 
-    fn ask(address: &Address, namespace: &str) -> Result<Self, TargetError> {
-        let mut connection = Connection::open(address, Some(PATIENCE))?;
+    fn ask(address: &Address, namespace: &str, patience: Duration) -> Result<Self, TargetError> {
+        let mut connection = Connection::open_within(address, Some(patience), patience)?;
         let asked = [NODE, "build", "partition-generation", "replicas", "peers-clear-std"];
         let mut answers = connection.ask(&asked)?.into_iter();
         let mut next = || answers.next().unwrap_or_default();

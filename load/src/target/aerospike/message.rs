@@ -13,6 +13,7 @@ const WRITE: u8 = 1 << 0;
 const CREATE_ONLY: u8 = 1 << 5;
 const UPDATE_ONLY: u8 = 1 << 3;
 const CREATE_OR_REPLACE: u8 = 1 << 4;
+const REPLACE_ONLY: u8 = 1 << 5;
 const WRITE_OPERATION: u8 = 2;
 /// No record is to expire while it is measured. Servers take this wherever a time to live is forbidden, too.
 const NEVER_EXPIRES: u32 = u32::MAX;
@@ -22,8 +23,10 @@ const NEVER_EXPIRES: u32 = u32::MAX;
 pub enum Write {
     /// It is replaced as a whole, unread, or made.
     Replace,
-    /// It must be there; its other bins stay.
+    /// It must be there; its other bins stay, so the server reads it from its device first.
     Update,
+    /// It must be there, and is replaced as a whole, unread.
+    ReplaceExisting,
     /// It must not be there.
     Create,
 }
@@ -60,6 +63,7 @@ impl Messages {
         let wants = match how {
             Write::Replace => [0, WRITE, CREATE_OR_REPLACE],
             Write::Update => [0, WRITE, UPDATE_ONLY],
+            Write::ReplaceExisting => [0, WRITE, REPLACE_ONLY],
             Write::Create => [0, WRITE | CREATE_ONLY, 0],
         };
         let count = bins.len() as u16;
@@ -182,7 +186,9 @@ mod tests {
 
     #[test]
     fn a_write_names_its_bins_and_how_it_treats_what_is_there() {
-        for (how, info2, info3) in [(Write::Replace, 1, 16), (Write::Update, 1, 8), (Write::Create, 33, 0)] {
+        for (how, info2, info3) in
+            [(Write::Replace, 1, 16), (Write::Update, 1, 8), (Write::ReplaceExisting, 1, 32), (Write::Create, 33, 0)]
+        {
             let mut messages = messages();
             messages.write(how, b"s", [("v", &b"\x00\xff\x07"[..]), ("field0", b"")].into_iter());
             let length = 22 + 9 + 8 + 25 + 12 + 14;

@@ -17,7 +17,7 @@ mod result;
 pub use cluster::Partitions;
 pub use connection::Connection;
 pub use digest::{Digest, PARTITIONS};
-pub use discovery::Cluster;
+pub use discovery::{Cluster, Member};
 pub use message::{Messages, Write};
 pub(crate) use place::MAX_NAMESPACE_CHARACTERS;
 pub use place::{DEFAULT_SET, Place, PlaceError, Set};

@@ -18,6 +18,9 @@ impl Shared {
         let namespace = &self.namespace;
         match name {
             "node" => node_name(node),
+            "statistics" => {
+                format!("cluster_size={};uptime={}", self.size(), self.state().started[node].elapsed().as_secs())
+            }
             "build" => "7.0.0.0-fake".to_owned(),
             "partition-generation" => self.state().generation.to_string(),
             "replicas" => {
@@ -25,7 +28,7 @@ impl Shared {
                 format!("other:0,1,{};{namespace}:0,{},{}", empty_map(), maps.len(), maps.join(","))
             }
             "peers-clear-std" => {
-                let others = self.addresses.iter().enumerate().filter(|(other, _)| *other != node);
+                let others = self.addresses[..self.size()].iter().enumerate().filter(|(other, _)| *other != node);
                 let others: Vec<String> =
                     others.map(|(other, address)| format!("[{},,[{address}]]", node_name(other))).collect();
                 format!("{},3000,[{}]", others.len(), others.join(","))
@@ -51,11 +54,14 @@ impl Shared {
     }
 
     fn statistics(&self, node: usize) -> String {
-        let counts = self.state().counts[node];
+        let state = self.state();
+        let (counts, to_migrate) = (state.counts[node], state.to_migrate);
+        let [proxied_reads, proxied_writes] = counts.proxied;
         format!(
             "ns_cluster_size={};effective_replication_factor={};client_read_success={};client_read_not_found={};\
-             client_write_success={};from_proxy_read_success=0;from_proxy_write_success=0",
-            self.addresses.len(),
+             client_write_success={};from_proxy_read_success={proxied_reads};\
+             from_proxy_write_success={proxied_writes};migrate_tx_partitions_remaining={to_migrate}",
+            self.size(),
             self.copies(),
             counts.reads,
             counts.not_found,
@@ -65,7 +71,7 @@ impl Shared {
 
     /// Records of a set of which this node has a copy.
     fn objects(&self, node: usize, set: &str) -> usize {
-        let nodes = self.addresses.len();
+        let nodes = self.size();
         let has = |master: usize| (0..self.copies()).any(|copy| (master + copy) % nodes == node);
         let state = self.state();
         state.records.iter().filter(|(digest, it)| it.set == set.as_bytes() && has(self.master(digest))).count()
@@ -73,7 +79,7 @@ impl Shared {
 
     /// The partitions of which the node has the first copy, or the second.
     fn map(&self, node: usize, copy: usize) -> String {
-        let nodes = self.addresses.len();
+        let nodes = self.size();
         let mut bits = vec![0_u8; PARTITIONS / 8];
         for partition in (0..PARTITIONS).filter(|partition| (partition % nodes + copy) % nodes == node) {
             bits[partition / 8] |= 0x80 >> (partition % 8);

@@ -1,9 +1,9 @@
 //! A fake Aerospike cluster: tests the target without a server.
 //!
 //! They hold records in memory, know who is master of which partition, and refuse what is not laid out as the protocol
-//! says, with the result that a server would use. What is written to a node that is not master is refused, where a
-//! server would pass it on, so that a test sees it. They neither copy records (they say they do, to be counted) nor
-//! forget any.
+//! says, with the result that a server would use. What is written to a node that is not master is refused, so that a
+//! test sees it; once partitions have moved it is passed on, as a server does. They neither copy records (they say they
+//! do, to be counted) nor forget any.
 
 mod info;
 mod record;
@@ -13,14 +13,16 @@ use record::{Record, Refusal};
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 const VERSION: u8 = 2;
 const INFO: u8 = 1;
 const MESSAGE: u8 = 3;
 /// As servers have it; also less than what a damaged length would make of memory.
+const SILENCE: Duration = Duration::from_millis(10);
 const MAX_BYTES: usize = 128 * 1024 * 1024;
 
 /// Nodes of one cluster, in threads of this process.
@@ -32,6 +34,9 @@ pub struct FakeCluster {
 struct Shared {
     namespace: String,
     addresses: Vec<SocketAddr>,
+    /// How many of these form the cluster; the others wait.
+    size: AtomicUsize,
+    silent: AtomicBool,
     stopped: AtomicBool,
     state: Mutex<State>,
 }
@@ -41,9 +46,15 @@ struct State {
     records: HashMap<Digest, Record>,
     /// Of each node.
     counts: Vec<Counts>,
+    /// Of each node, when it started.
+    started: Vec<Instant>,
     generation: u64,
+    /// Partitions that each node says are left to migrate.
+    to_migrate: u64,
     /// The result that answers every n-th message about records, if any.
     refused: Option<(u64, u8)>,
+    /// Whether no node takes writes.
+    stop_writes: bool,
     messages: u64,
     clients: Vec<TcpStream>,
 }
@@ -57,6 +68,10 @@ pub struct Counts {
     pub not_found: u64,
     /// Records that were written.
     pub writes: u64,
+    /// Of all writes, records that had to be read first.
+    pub reads_for_writes: u64,
+    /// Records that were read and written for another node, which was asked and is not their master any more.
+    pub proxied: [u64; 2],
     /// Messages that are not as the protocol says.
     pub malformed: u64,
 }
@@ -70,10 +85,13 @@ impl FakeCluster {
         let listeners: Vec<TcpListener> =
             (0..nodes).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<io::Result<_>>()?;
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<io::Result<_>>()?;
-        let state = State { counts: vec![Counts::default(); nodes], ..State::default() };
+        let (counts, started) = (vec![Counts::default(); nodes], vec![Instant::now(); nodes]);
+        let state = State { counts, started, ..State::default() };
         let shared = Shared {
             namespace: namespace.to_owned(),
             addresses,
+            size: AtomicUsize::new(nodes),
+            silent: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             state: Mutex::new(state),
         };
@@ -114,9 +132,35 @@ impl FakeCluster {
         self.shared.state().refused = Some((every, result));
     }
 
+    /// From now on all nodes refuse writes, as with full storage.
+    pub fn stop_writes(&self) {
+        self.shared.state().stop_writes = true;
+    }
+
     /// Claims that partitions have moved, without moving any.
     pub fn move_partitions(&self) {
         self.shared.state().generation += 1;
+    }
+
+    /// From now on the first nodes are the cluster: others leave it, or start and join it. Partitions move, and a node
+    /// that is asked for a record of another passes the operation on.
+    pub fn resize(&self, nodes: usize) {
+        let state = &mut *self.shared.state();
+        state.generation += 1;
+        let before = self.shared.size.swap(nodes, Ordering::SeqCst);
+        for node in before..nodes {
+            (state.counts[node], state.started[node]) = (Counts::default(), Instant::now());
+        }
+    }
+
+    /// From now on each node says that this many partitions are left to migrate.
+    pub fn leave_to_migrate(&self, partitions: u64) {
+        self.shared.state().to_migrate = partitions;
+    }
+
+    /// From now on all nodes take connections and questions, and answer none.
+    pub fn fall_silent(&self) {
+        self.shared.silent.store(true, Ordering::SeqCst);
     }
 
     /// Stops all nodes.
@@ -170,6 +214,9 @@ impl Shared {
             }
             let mut body = vec![0; length];
             client.read_exact(&mut body)?;
+            while self.silent.load(Ordering::SeqCst) && !self.stopped.load(Ordering::SeqCst) {
+                thread::sleep(SILENCE);
+            }
             let answer = if kind == INFO { self.tell(node, &body) } else { self.record(node, &body) };
             let head = u64::from(VERSION) << 56 | u64::from(kind) << 48 | answer.len() as u64;
             client.write_all(&[&head.to_be_bytes()[..], &answer].concat())?;
@@ -179,12 +226,16 @@ impl Shared {
 
     /// The node that is master of a record.
     fn master(&self, digest: &Digest) -> usize {
-        digest.partition() % self.addresses.len()
+        digest.partition() % self.size()
     }
 
     /// How many nodes say that they have a copy of a record.
     fn copies(&self) -> usize {
-        self.addresses.len().min(2)
+        self.size().min(2)
+    }
+
+    fn size(&self) -> usize {
+        self.size.load(Ordering::SeqCst)
     }
 
     fn record(&self, node: usize, body: &[u8]) -> Vec<u8> {
@@ -202,18 +253,24 @@ impl Shared {
         if request.namespace != self.namespace.as_bytes() {
             return Err(Refusal(record::NAMESPACE));
         }
-        if self.master(&request.digest) != node {
+        let master = self.master(&request.digest);
+        if master != node && state.generation == 0 {
             return Err(Refusal(record::UNAVAILABLE));
         }
-        let counts = &mut state.counts[node];
+        let counts = &mut state.counts[master];
         let found = state.records.get(&request.digest);
         let Some(write) = &request.write else {
-            counts.reads += u64::from(found.is_some());
+            let reads = if master == node { &mut counts.reads } else { &mut counts.proxied[0] };
+            *reads += u64::from(found.is_some());
             counts.not_found += u64::from(found.is_none());
             return found.cloned().ok_or(Refusal(record::NOT_FOUND));
         };
+        if state.stop_writes {
+            return Err(Refusal(record::OUT_OF_SPACE));
+        }
         let record = write.apply(request.set, found)?;
-        counts.writes += 1;
+        *if master == node { &mut counts.writes } else { &mut counts.proxied[1] } += 1;
+        counts.reads_for_writes += u64::from(write.reads(found));
         state.records.insert(request.digest, record);
         Ok(Record::default())
     }

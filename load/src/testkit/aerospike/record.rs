@@ -6,6 +6,7 @@ use crate::target::aerospike::Digest;
 pub(super) const NOT_FOUND: u8 = 2;
 pub(super) const PARAMETER: u8 = 4;
 const EXISTS: u8 = 5;
+pub(super) const OUT_OF_SPACE: u8 = 8;
 pub(super) const UNAVAILABLE: u8 = 11;
 pub(super) const NAMESPACE: u8 = 20;
 const FORBIDDEN: u8 = 22;
@@ -34,18 +35,23 @@ pub(super) struct Asked<'a> {
 
 pub(super) struct Write<'a> {
     create_only: bool,
-    update_only: bool,
+    existing_only: bool,
     replace: bool,
     ttl_s: u32,
     bins: Vec<(&'a [u8], u8, &'a [u8])>,
 }
 
 impl Write<'_> {
+    /// Whether the record that is there must be read first, because what is not written of it stays.
+    pub(super) fn reads(&self, found: Option<&Record>) -> bool {
+        found.is_some() && !self.replace
+    }
+
     /// What the record is afterwards.
     pub(super) fn apply(&self, set: &[u8], found: Option<&Record>) -> Result<Record, Refusal> {
         match found {
             Some(_) if self.create_only => return Err(Refusal(EXISTS)),
-            None if self.update_only => return Err(Refusal(NOT_FOUND)),
+            None if self.existing_only => return Err(Refusal(NOT_FOUND)),
             // A server with nsup-period 0 takes none that expires.
             _ if ![0, NEVER_EXPIRES].contains(&self.ttl_s) => return Err(Refusal(FORBIDDEN)),
             _ => {}
@@ -77,7 +83,7 @@ pub(super) fn read(body: &[u8]) -> Result<Asked<'_>, Refusal> {
     let digest = Digest(digest.try_into().map_err(|_| wrong())?);
     let (bins, rest) = read_bins(rest, operations)?;
     let is_read = (reads, writes, how, ttl_s, operations) == (0b11, 0, 0, 0, 0);
-    let one_way = matches!((writes, how), (0x01, 0x00 | 0x08 | 0x10) | (0x21, 0x00));
+    let one_way = matches!((writes, how), (0x01, 0x00 | 0x08 | 0x10 | 0x20) | (0x21, 0x00));
     if !rest.is_empty() || namespace.is_empty() || set.is_empty() || !(is_read || one_way && reads == 0) {
         return Err(wrong());
     }
@@ -87,8 +93,8 @@ pub(super) fn read(body: &[u8]) -> Result<Asked<'_>, Refusal> {
     if bins.is_empty() {
         return Err(wrong());
     }
-    let write =
-        Write { create_only: writes & 0x20 != 0, update_only: how & 0x08 != 0, replace: how & 0x10 != 0, ttl_s, bins };
+    let (existing_only, replace) = (how & 0x28 != 0, how & 0x30 != 0);
+    let write = Write { create_only: writes & 0x20 != 0, existing_only, replace, ttl_s, bins };
     Ok(Asked { namespace, set, digest, write: Some(write) })
 }
 

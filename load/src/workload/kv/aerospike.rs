@@ -1,6 +1,6 @@
 //! On Aerospike: one record with one bin per row, and one record per operation.
 
-use super::names::{BIN, block_of, write_key};
+use super::names::{BIN, Held, held_in, write_key};
 use super::operations::{OPERATIONS, READ, WRITE};
 use super::options::KvOptions;
 use super::plan::{Drawer, Plan};
@@ -60,11 +60,17 @@ impl Verbs for Connection {
     }
 
     fn judge(drawer: &Drawer, reply: &Reply) -> Result<(), DataError> {
-        let there = reply.result(0) == Some(FOUND) && (!drawer.reads() || block_of(&mut reply.bins(0)).is_some());
-        if there { Ok(()) } else { Err(missing(drawer.keys()[0])) }
+        let wrong = |what: &str| {
+            let name = write_key(drawer.keys()[0]);
+            Err(DataError(format!("the record {} {what}", String::from_utf8_lossy(&name))))
+        };
+        if reply.result(0) != Some(FOUND) {
+            return wrong("is missing");
+        }
+        match drawer.reads().then(|| held_in(&mut reply.bins(0))) {
+            None | Some(Held::Block(_)) => Ok(()),
+            Some(Held::NoBlock) => wrong("is not a row of kv"),
+            Some(Held::OtherBins) => wrong("has bins that no row of kv has: another program wrote to it"),
+        }
     }
-}
-
-fn missing(key: i64) -> DataError {
-    DataError(format!("the record {} is missing, or not a row of kv", String::from_utf8_lossy(&write_key(key))))
 }

@@ -1,14 +1,14 @@
 //! The rows that are loaded, and the blocks of bytes in them.
 
 use super::blocks::Blocks;
-use super::names::{BIN, block_of, write_key};
+use super::names::{BIN, Held, held_in, write_key};
 use super::options::KvOptions;
 use crate::target::RowWriter;
 use crate::target::aerospike::{Bin, Messages, Write};
 use crate::target::resp::Commands;
 use crate::target::{Dialect, Value};
 use crate::workload::keys::Order;
-use crate::workload::{Dataset, Key, Name, Piece, Records, Streams, Table};
+use crate::workload::{Dataset, Key, Name, OTHER_BINS, Piece, Records, Streams, Table};
 use std::io;
 
 /// The purpose of the streams that rows are drawn from.
@@ -113,7 +113,11 @@ impl Records for KvData {
     }
 
     fn measure_bins(&self, bins: &mut dyn Iterator<Item = Bin<'_>>) -> u64 {
-        block_of(bins).map_or(0, |block| block.len() as u64)
+        match held_in(bins) {
+            Held::Block(block) => block.len() as u64,
+            Held::NoBlock => 0,
+            Held::OtherBins => OTHER_BINS,
+        }
     }
 
     fn is_whole(&self, measured: u64) -> bool {

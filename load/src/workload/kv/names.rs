@@ -22,8 +22,43 @@ pub fn write_key(key: i64) -> [u8; KEY_BYTES] {
     name
 }
 
-/// The block of a row, when it is one.
-pub(super) fn block_of<'a>(bins: &mut dyn Iterator<Item = Bin<'a>>) -> Option<&'a [u8]> {
-    let bin = bins.next().filter(|bin| bin.name == BIN.as_bytes() && bin.kind == BLOB)?;
-    bins.next().is_none().then_some(bin.value)
+/// What the bins of a record are.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Held<'a> {
+    /// The block of a row.
+    Block(&'a [u8]),
+    /// No block of bytes.
+    NoBlock,
+    /// Bins that no row has.
+    OtherBins,
+}
+
+/// What they are.
+pub(super) fn held_in<'a>(bins: &mut dyn Iterator<Item = Bin<'a>>) -> Held<'a> {
+    let mut held = Held::NoBlock;
+    for bin in bins {
+        match (bin.name == BIN.as_bytes(), bin.kind == BLOB) {
+            (true, true) => held = Held::Block(bin.value),
+            (true, false) => {}
+            (false, _) => return Held::OtherBins,
+        }
+    }
+    held
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: u8 = 3;
+
+    #[test]
+    fn a_second_bin_is_not_mistaken_for_a_damaged_row() {
+        let bin = |name: &'static [u8], kind| Bin { name, kind, value: b"x" };
+        let held = |bins: &[(&'static [u8], u8)]| held_in(&mut bins.iter().map(|&(name, kind)| bin(name, kind)));
+        assert_eq!(held(&[(b"v", BLOB)]), Held::Block(b"x"));
+        assert_eq!(held(&[(b"v", BLOB), (b"w", BLOB)]), Held::OtherBins);
+        assert_eq!(held(&[(b"w", BLOB), (b"v", BLOB)]), Held::OtherBins);
+        assert_eq!((held(&[]), held(&[(b"v", TEXT)])), (Held::NoBlock, Held::NoBlock));
+    }
 }

@@ -61,7 +61,9 @@ impl Verbs for Connection {
             }
             UPDATE => {
                 let (field, value) = drawer.update();
-                messages.write(Write::Update, name, [(field, value.as_bytes())].into_iter())
+                // The only field is the whole record: it is replaced, as YCSB's own binding does.
+                let how = if drawer.plan.options.fields == 1 { Write::ReplaceExisting } else { Write::Update };
+                messages.write(how, name, [(field, value.as_bytes())].into_iter())
             }
             _ => messages.read(name),
         };
@@ -72,7 +74,7 @@ impl Verbs for Connection {
         match reply.result(0) {
             Some(FOUND) if verb == READ => match reply.bins(0).count() {
                 bins if bins == drawer.plan.options.fields as usize => Ok(()),
-                bins => Err(format!("{bins} bins")),
+                bins => Err(format!("{bins} bins instead of {}", drawer.plan.options.fields)),
             },
             Some(FOUND) => Ok(()),
             other => Err(other.map_or_else(|| "nothing".to_owned(), name_of)),

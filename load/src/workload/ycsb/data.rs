@@ -6,7 +6,7 @@ use crate::target::aerospike::{Bin, Messages, Write};
 use crate::target::resp::Commands;
 use crate::target::{Dialect, Value};
 use crate::workload::keys::{below, fnv_of};
-use crate::workload::{Condition, Dataset, Key, Name, Piece, Records, Streams, Table};
+use crate::workload::{Condition, Dataset, Key, Name, OTHER_BINS, Piece, Records, Streams, Table};
 use rand_core::RngCore;
 use std::io;
 
@@ -185,8 +185,14 @@ impl Records for YcsbData {
     }
 
     fn measure_bins(&self, bins: &mut dyn Iterator<Item = Bin<'_>>) -> u64 {
-        let bytes = self.options.field_bytes as usize;
-        bins.filter(|bin| bin.value.len() == bytes).count() as u64
+        let mut whole = 0;
+        for bin in bins {
+            if !field_names(self.options.fields).any(|name| name.as_bytes() == bin.name) {
+                return OTHER_BINS;
+            }
+            whole += u64::from(bin.value.len() == self.options.field_bytes as usize);
+        }
+        whole
     }
 
     fn is_whole(&self, measured: u64) -> bool {

@@ -55,7 +55,8 @@ class Ycsb(PacedLoadBenchmark):
     """See the module's text."""
 
     name = "ycsb"
-    version = 1
+    version = 2
+    """2: on Aerospike, an update of a record with one field replaces it, as YCSB's binding does."""
     title = "YCSB's core workloads"
     parameters = YcsbParameters
     kinds = MappingProxyType({"read": ("read", "scan"), "write": ("update", "insert", "read_modify_write")})

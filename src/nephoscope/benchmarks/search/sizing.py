@@ -2,7 +2,7 @@
 
 An index entry of 64 bytes for each object and copy fills 60 % of the memory; the objects, each with 128 bytes beside
 its value, fill half of the disks. Source: Aerospike's cloud benchmarks; their numbers are of two machines with two
-copies, so that each holds every object once.
+copies, so that each holds every object once (`machines = 2`, `copies = 2`), although three machines then hold them.
 """
 
 from pydantic import Field
@@ -19,7 +19,7 @@ class Sizing(Frozen):
 
     memory_gib: float = Field(gt=0, description="for the data, of each machine")
     disk_gib: float = Field(gt=0, description="for the data, of each machine")
-    machines: int = Field(default=1, ge=1, le=1024, description="machines of the cluster")
+    machines: int = Field(default=1, ge=1, le=1024, description="machines that count: two for Aerospike's method")
     copies: int = Field(default=1, ge=1, le=16, description="copies of each object: the replication factor")
     memory_percent: float = Field(default=60, gt=0, le=100, description="share of the memory for the index")
     disk_percent: float = Field(default=50, gt=0, le=100, description="share of the disks for the objects")

@@ -11,7 +11,7 @@ from nephoscope.model.units import KIB
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.model import Database as DatabaseSettings
 
-PORT, FABRIC_PORT, HEARTBEAT_PORT = 22_300, 22_301, 22_302
+PORT, FABRIC_PORT, HEARTBEAT_PORT, ADMIN_PORT = 22_300, 22_301, 22_302, 22_303
 """Not 3000 to 3002: the machine's own server must not be disturbed. Below the kernel's ephemeral ports."""
 OLDEST, NEWEST = (6, 0), (8, 1)
 """Versions whose configuration is known."""
@@ -149,8 +149,11 @@ def configuration(build: Build, layout: ServerLayout, addresses: Sequence[str], 
         "interval": "150",
         "timeout": "10",
     }
+    admin: Tree = {}
     if build.version < (8, 1):  # later ones take fabric's
         heartbeat["address"] = layout.address
+    else:  # later ones warn at every start when they have none
+        admin = {"admin": {"address": layout.address, "port": str(ADMIN_PORT), "disable-localhost": "true"}}
     tree: Tree = {
         "service": {
             "cluster-name": "nephoscope",
@@ -165,6 +168,7 @@ def configuration(build: Build, layout: ServerLayout, addresses: Sequence[str], 
             "service": {"address": layout.address, "port": str(PORT), "disable-localhost": "true"},
             "fabric": {"address": layout.address, "port": str(FABRIC_PORT)},
             "heartbeat": heartbeat,
+            **admin,
         },
         "namespace": namespace_of(build, layout, len(addresses), settings),
     }

@@ -1,6 +1,5 @@
 """Aerospike: nephoscope's own server on every database machine, from a program or package given by the user.
 
-Written from its documentation and public sources: no server was available, and nothing here was run against a real one.
 The servers make one cluster, a mesh of their private addresses, in AP mode; nobody has to authenticate, as in the
 Community Edition. A loaded data set is kept as copies of the servers' files, and every trial begins with them. On a
 raw device nothing can be kept: it is loaded for every trial.
@@ -230,7 +229,9 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """Those of the first server, without secrets and paths; also servers, copies and durability."""
         servers = self._running[cluster.key]
-        answered = await machines.ask(servers.each[0].machine, info.config_commands(servers.namespace))
+        answered = await machines.ask(
+            servers.each[0].machine, info.config_commands(servers.namespace, servers.build.version)
+        )
         own, count = config.own_of(servers.settings), len(servers.each)
         stated = {"servers": str(count), "durability": config.durability(own, count), **_racks(cluster, servers.build)}
         return info.settings(answered) | stated
@@ -253,7 +254,7 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
     async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
         """Sums over all servers; free space of the one that has least."""
         servers = self._running[cluster.key]
-        commands = info.upkeep_commands(servers.namespace)
+        commands = info.upkeep_commands(servers.namespace, servers.build.version)
         found = await _of_each(servers, lambda one: machines.ask(one.machine, commands))
         return upkeep.together([info.upkeep(answered) for answered in found])
 

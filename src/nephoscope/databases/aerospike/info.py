@@ -19,6 +19,8 @@ _REFUSAL = re.compile(r"(error|fail)(:|$)", re.IGNORECASE)
 """And not `failed_best_practices=`, which statistics may start with."""
 _BLOCK_BYTES = 8 * MIB
 """Of a write block from 7.1 on, which has no setting of its size."""
+_KEPT_BLOCKS = 8
+"""Free write blocks of each device or file that only defragmentation takes."""
 _NOT_STORED = re.compile(
     r"password|secret|vault|key-file|cert|path|directory|address|pidfile|\.(file|device|stripe|shadow)\["
 )
@@ -146,9 +148,11 @@ def stable_command(servers: int, namespace: str) -> str:
     return f"cluster-stable:size={servers};ignore-migrations=false;namespace={namespace}"
 
 
-def config_commands(namespace: str) -> tuple[str, ...]:
-    """The commands whose answers `settings` reads. Every version understands `id`."""
-    return ("get-config:context=service", "get-config:context=network", f"get-config:context=namespace;id={namespace}")
+def config_commands(namespace: str, version: tuple[int, int]) -> tuple[str, ...]:
+    """The commands whose answers `settings` reads. From 8.1 on `id` is deprecated; before, `namespace` is unknown."""
+    key = "namespace" if version >= (8, 1) else "id"
+    contexts = ("service", "network", f"namespace;{key}={namespace}")
+    return tuple(f"get-config:context={context}" for context in contexts)
 
 
 def settings(answered: Sequence[str]) -> dict[str, str]:
@@ -166,16 +170,17 @@ def settings(answered: Sequence[str]) -> dict[str, str]:
     return {name: found[name] for name in sorted(found) if not _NOT_STORED.search(name)}
 
 
-def upkeep_commands(namespace: str) -> tuple[str, ...]:
+def upkeep_commands(namespace: str, version: tuple[int, int]) -> tuple[str, ...]:
     """The commands whose answers `upkeep` reads."""
-    return (*state_commands(namespace), config_commands(namespace)[-1])
+    return (*state_commands(namespace), config_commands(namespace, version)[-1])
 
 
 def upkeep(answered: Sequence[str]) -> Upkeep:
     """For one server: how much it may still write, and how much waits to be written or defragmented.
 
     It stops writes if too few write blocks are free, or if too much space is used (70 % by default; 6.0 has no such
-    limit): the closer limit applies.
+    limit): the closer limit applies. It keeps the last blocks of each device or file for defragmentation: 64 MiB from
+    7.1 on (`DRV_DEFRAG_RESERVE` in drv_common.h, `swb_get` in drv_ssd.c).
 
     Raises:
         OutputUnreadable: a number is not there.
@@ -199,7 +204,8 @@ def upkeep(answered: Sequence[str]) -> Upkeep:
         ) from error
     if {name for name, _ in found} != counts.keys():
         raise OutputUnreadable("Aerospike does not report how many write blocks are free, to write and to defragment")
-    free = min(counts["free_wblocks"] * block - total * least // 100, total * most // 100 - used)
+    kept = max(total * least // 100, sum(name == "free_wblocks" for name, _ in found) * _KEPT_BLOCKS * block)
+    free = min(counts["free_wblocks"] * block - kept, total * most // 100 - used)
     return Upkeep(
         free_bytes=max(0, free),
         debt_bytes=(counts["defrag_q"] + counts["write_q"]) * block,

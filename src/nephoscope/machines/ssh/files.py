@@ -94,9 +94,3 @@ def sha256_of(file: Path) -> str:
 def text(said: bytes) -> str:
     """The end of a tool's output, for a message."""
     return said.decode(errors="replace").strip()[-300:]
-
-
-def without_libraries(program: Path) -> Path:
-    """The statically linked build of a program, if `make static` put one next to it."""
-    static = program.with_name(f"{program.name}-static")
-    return static if static.exists() else program
