@@ -47,6 +47,7 @@ COMMANDS = (
     "report",
     "claims",
     "compare",
+    "verify",
     "serve",
     "query",
     "demo",

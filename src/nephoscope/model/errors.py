@@ -10,8 +10,7 @@
 | 5 | another process works on this results folder | FolderInUse |
 | 6 | results could not be stored (disk full, read-only) | StorageFailed |
 | 7 | `claims`: the data do not support a claim | ClaimsFailed |
-| 8 | `compare --fail-if`: performance is worse, or it is undecided whether it is | ComparisonFailed |
-| 8 | `verify`: stored files are not what they were when their trials ended | ResultsAltered |
+| 8 | `compare --fail-if`: worse or undecided; `verify`: stored files were altered | ComparisonFailed, ResultsAltered |
 | 129, 130, 143 | stopped by a closed terminal (SIGHUP), by Ctrl-C, by SIGTERM; `run` again resumes | |
 """
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.cli import main
+from nephoscope.app.commands import fleet
 from nephoscope.app.stages import evaluation, verifying
 from nephoscope.run.study import run_study
 from nephoscope.store.attempt import Attempt
@@ -181,3 +182,19 @@ def test_altered_raw_output_stays_altered_however_often_it_is_parsed(tmp_path: P
     raw.write_bytes(raw.read_bytes().replace(b'"rate": ', b'"rate": 9'))
     assert evaluation.parse(study.folder, study.clock).differ["measurements.jsonl"] == [trial.folder.name]
     assert evaluation.status(study.folder)[0].reasons == ["altered: raw/fake.stdout was changed"]
+
+
+def test_status_of_a_large_study_is_a_summary_with_altered_trials_first_and_rows_on_demand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fleet, "MAX_ROWS", 3)
+    monkeypatch.setattr(fleet, "MAX_REASONS", 1)
+    folder = made_results(tmp_path / "r", {"slow": ["busy", "busy"], "fast": [200.0, 201.0]})
+    emptied(attempt_of(folder, "fast", 2))
+    assert main(["status", str(folder.path)]) == 0
+    first, more, *_, last = capsys.readouterr().out.splitlines()
+    assert first.endswith("altered: measurements.jsonl was changed")
+    assert more == "2 more reasons: see the report, or --json"
+    assert last == "4 trials: 1 altered, 3 finished: 1 valid, 2 rejected"
+    assert main(["status", str(folder.path), "--rows"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 5
