@@ -31,12 +31,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lock \
 	$(shell find src load/src -name __pycache__ -prune -o -type f -print)
 
+# Where the servers of cargo's tests keep their data: in memory if there is enough of it.
+MEMORY := $(shell df --output=avail --block-size=1G /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 >= 8 { print "/dev/shm" }')
+
 # Both suites beside each other, since each alone leaves a part of two cores idle: three workers of pytest, as tests of
 # real servers wait more than they compute. $(1) are arguments of cargo test, $(2) of pytest, whose longest tests come
 # first. Pytest is seen as it goes; of cargo only what failed.
 define TESTS
 mkdir -p build; echo "== pytest, and beside it cargo test, which writes build/cargo-test.txt"; \
-(cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" exec cargo test --locked --features testkit --quiet --no-fail-fast $(1)) >build/cargo-test.txt 2>&1 & \
+(cd load && $(MEMORY:%=TMPDIR=%) NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" exec cargo test --locked --features testkit --quiet --no-fail-fast $(1)) >build/cargo-test.txt 2>&1 & \
 cargo=$$!; trap 'kill $$cargo 2>/dev/null || true' EXIT; \
 pytest=0; $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(2) $(PYTEST) || pytest=$$?; \
 rust=0; wait $$cargo || rust=$$?; \
@@ -95,10 +98,17 @@ simulate: setup-dev ## error rates of leaderboards, up to 4,000 studies per cell
 	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=src:. nice $(BIN)/python -m bench.simulations $(SIMULATE)
 	@scripts/regenerate
 
-static: setup ## build a load generator that runs on any Linux of this CPU, for hosts reached over SSH
-	@cd load && RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet \
-		--bin nephoscope-load --target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir target/static
-	@cp load/target/static/*/release/nephoscope-load $(BIN)/nephoscope-load-static
+# Another architecture needs its Rust target (`rustup target add aarch64-unknown-linux-gnu`) and Debian's cross compiler
+# (`gcc-aarch64-linux-gnu`).
+HERE := $(shell uname -m)
+ARCH ?= $(HERE)
+UPPER_ARCH := $(shell echo $(ARCH) | tr a-z A-Z)
+CROSS_LINKER := $(if $(filter-out $(HERE),$(ARCH)),CARGO_TARGET_$(UPPER_ARCH)_UNKNOWN_LINUX_GNU_LINKER=$(ARCH)-linux-gnu-gcc)
+static: setup ## build a load generator for hosts reached over SSH, which needs no libraries; ARCH=aarch64: for Arm
+	@cd load && RUSTFLAGS="-C target-feature=+crt-static" $(CROSS_LINKER) cargo build --release --locked --quiet \
+		--bin nephoscope-load --target $(ARCH)-unknown-linux-gnu --target-dir target/static
+	@cp load/target/static/$(ARCH)-unknown-linux-gnu/release/nephoscope-load \
+		$(BIN)/nephoscope-load-static$(if $(CROSS_LINKER),-$(ARCH))
 
 tools: ## install the measuring tools (fio, stress-ng ...) by apt, where that is allowed
 	@scripts/debian-packages tools
@@ -129,7 +139,7 @@ $(DONE)/dev: requirements-dev.lock $(DONE)/locked
 	@$(PIP) install --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@
 
-# With the tools of tests, whose simulated editions are an example; without the wheel, as nothing is measured.
+# Without the wheel, as nothing is measured.
 build/examples/%/done: $(SOURCES) website/examples.py docs/examples/laptop/results.tar.xz $(DONE)/dev
 	@PYTHONPATH=src:. $(BIN)/python website/examples.py build/examples $*
 	@mkdir -p $(@D) && touch $@

@@ -35,6 +35,7 @@ ALLOWED: Mapping[str, str] = MappingProxyType(
         "on_broken_pipe": "rich calls it",
         "register": "app/cli.py calls it on each module of COMMANDS",
         "serialize": "DBOS calls it",
+        "validate_host_public_key": "asyncssh calls it",
     }
 )
 """Function or method -> who calls it."""

@@ -1,25 +1,24 @@
 """Writes the example reports of the site: `python website/examples.py FOLDER NAME...`.
 
 Nothing is measured: the laptop study is stored in docs/examples, the public data of three clouds are read where they
-are, and that of the 2022 edition is a rehearsal and says so.
+are, and the 2022 edition is rehearsed, which its report says. That takes some minutes of one CPU the first time; the
+trials stay in build/rehearsals, where an interrupted rehearsal goes on.
 """
 
+import subprocess
 import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.app.stages import evaluation, imports
-from nephoscope.model.words import NOBODY_MEASURED, SIMULATED
 from nephoscope.report.files import report_files
 from nephoscope.store.folder import ResultsFolder
-from tests.support.editions import study_2022
-from tests.support.rehearsed import rehearsed
 
 ROOT = Path(__file__).resolve().parents[1]
 LAPTOP = ROOT / "docs" / "examples" / "laptop" / "results.tar.xz"
+REHEARSALS = ROOT / "build" / "rehearsals"
 THREE_CLOUDS = ROOT.parent / "shared" / "data" / "inspector"
 Files = Mapping[str, bytes]
 
@@ -43,10 +42,20 @@ def three_clouds() -> Files | None:
 
 
 def cloud_report_2022() -> Files:
-    """The report of `run --rehearse` of the 2022 edition, without the half hour that its controller takes."""
-    study = study_2022()
-    inputs = rehearsed(study, study.replicates).inputs(f"{SIMULATED}: {study.title}", NOBODY_MEASURED, study)
-    return report_files(analyse(inputs), mark=SIMULATED)
+    """The report of the whole 2022 edition, rehearsed by a controller."""
+    return rehearsal("cloud-report-2022")
+
+
+def rehearsal(study: str, *part: str) -> Files:
+    """The report of `nephoscope run --rehearse` of a shipped study, or with `--only` and the like of a part of it.
+
+    Raises:
+        CalledProcessError: the rehearsal did not end well; it has said why.
+    """
+    folder = REHEARSALS / study
+    command = [sys.executable, "-m", "nephoscope", "run", f"studies/{study}.toml", "--rehearse", "--replan"]
+    subprocess.run([*command, "--out", str(folder), *part], cwd=ROOT, check=True)
+    return report_files(evaluation.analysed(ResultsFolder(folder)))
 
 
 EXAMPLES: Mapping[str, Callable[[], Files | None]] = {

@@ -1,7 +1,7 @@
 //! Library of `nephoscope-load`, the load generator of nephoscope.
 //!
 //! A [`spec::Spec`] goes in, JSON lines ([`output`]) come out. There is one room per subject, and a room knows only the
-//! rooms below it in this drawing, which `tests/rooms.rs` checks:
+//! rooms below it in this drawing, which `tests/all/rooms.rs` checks:
 //!
 //! ```text
 //! cli       the command line

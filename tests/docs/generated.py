@@ -2,10 +2,12 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import polars as pl
 from typer.testing import CliRunner
 
 from bench.simulations.stored import load
@@ -22,6 +24,7 @@ from nephoscope.importers.registry import IMPORTERS
 from nephoscope.model import errors
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.subjects import Subject
+from nephoscope.prices.catalogue.tables import prices, types
 from nephoscope.stats.median import median_coverage, median_rank
 from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
 from nephoscope.stats.ratio import interval_rank
@@ -49,6 +52,7 @@ COMMANDS = (
     "demo",
     "clean",
     "doctor",
+    "types",
 )
 """In the order in which a person meets them."""
 GROUPS = {"import": ("cloud-report-2019", *IMPORTERS), "prices": ("show", "check", "import", "update")}
@@ -82,6 +86,7 @@ def parts() -> dict[str, str]:
         "disturbance": disturbance,
         "throttled": throttled,
         "placements": placements,
+        "catalogue": catalogue,
         "leaderboard-simulations": leaderboard_simulations,
         **{f"figures-{report}": partial(figures_table, report) for report in ("2018", "2020", "2022")},
     }
@@ -101,6 +106,21 @@ def command_line() -> str:
     for group, members in GROUPS.items():
         commands += [(group,), *((group, member) for member in members)]
     return said() + "".join(f"\n## `nephoscope {' '.join(command)}`\n\n{said(*command)}" for command in commands)
+
+
+def catalogue() -> str:
+    """How many machine types the catalogue has, by provider, category and architecture, and of each family."""
+    known, priced = types(), prices()
+    lines = ["| provider | made for | architecture | types | by family |", "|---|---|---|--:|---|"]
+    by = ("provider", "category", "architecture")
+    for (provider, category, architecture), table in known.sort(*by, "type").group_by(by, maintain_order=True):
+        families = ", ".join(f"{name} {count}" for name, count in sorted(Counter(table["family"]).items()))
+        lines.append(f"| {provider} | {category} | {architecture} | {table.height} | {families} |")
+    disputed, wrong = (priced.filter(pl.col(column) != "").height for column in ("disputed", "wrong"))
+    regions = priced.select("provider", "region").unique().height
+    said = f"{known.height:,} machine types, {priced.height:,} prices in {regions} regions; {disputed} prices are "
+    said += f"disputed, {wrong} are known to be wrong."
+    return f"{said}\n\n" + "\n".join(lines) + "\n"
 
 
 def exit_codes() -> str:

@@ -111,6 +111,7 @@ def test_data_is_on_stdout_without_colours_and_talk_on_stderr(study: Path, tmp_p
     for environment in ({}, {"NO_COLOR": "1"}):
         said = nephoscope("plan", study, environment=environment)
         assert "\x1b" not in said.stdout + said.stderr
+    study.write_text(STUDY.replace("replicates = 6", "replicates = 1"))
     ran = nephoscope("run", study, "--out", tmp_path / "out")
     assert ran.stdout == ""
 
@@ -175,6 +176,7 @@ def test_a_second_run_on_the_same_folder_refuses(study: Path, tmp_path: Path) ->
 
 def test_a_folder_of_a_newer_schema_is_refused_and_untouched(study: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
+    study.write_text(STUDY.replace("replicates = 6", "replicates = 1"))
     nephoscope("run", study, "--out", out)
     plan = out / "plan.json"
     newer = plan.read_text().replace("nephoscope/plan/1", "nephoscope/plan/9")

@@ -41,7 +41,7 @@ configurations = ["without-tool"]
 name = "without-tool"
 provider = "ssh"
 database_machine = { hosts = ["HERE"] }
-ssh = { key_file = "KEY", folder = "FOLDER/without-tool" }
+ssh = { key_file = "KEY", folder = "FOLDER/without-tool", host_keys = { "HERE" = "PUBLIC" } }
 database = { system = "fake" }
 """
 
@@ -50,7 +50,7 @@ CONFIGURATION = """
 name = "{name}"
 provider = "ssh"
 database_machine = {{ hosts = ["{host}"], cpus = 1 }}
-ssh = {{ key_file = "{key}", folder = "{folder}" }}
+ssh = {{ key_file = "{key}", folder = "{folder}", host_keys = {{ "{host}" = "{host_key}" }} }}
 """
 
 
@@ -68,9 +68,9 @@ def study(server: Server, folder: Path, configurations: dict[str, tuple[str, Pat
     """Configurations by name: host and key."""
     names = ", ".join(f'"{name}"' for name in configurations)
     text = STUDY.replace("CONFIGURATIONS", names).replace("HERE", host(server)).replace("FOLDER", str(folder))
-    text = text.replace("KEY", str(server.address.key_file))
+    text = text.replace("KEY", str(server.address.key_file)).replace("PUBLIC", server.host_key)
     for name, (where, key) in configurations.items():
-        text += CONFIGURATION.format(name=name, host=where, key=key, folder=folder / name)
+        text += CONFIGURATION.format(name=name, host=where, key=key, folder=folder / name, host_key=server.host_key)
     return text
 
 

@@ -22,7 +22,7 @@ replicates = 1
 name = "ours"
 provider = "ssh"
 database_machine = {{ hosts = ["{user}@127.0.0.1:{port}"], cpus = 1 }}
-ssh = {{ key_file = "{key}", folder = "{folder}" }}
+ssh = {{ key_file = "{key}", folder = "{folder}", host_keys = {{ "{user}@127.0.0.1:{port}" = "{host_key}" }} }}
 
 [[benchmarks]]
 uses = "stress-ng"
@@ -41,7 +41,12 @@ def killed_during_its_load(server: Server, path: Path, duration_s: int) -> tuple
     address, study, folder = server.address, path / "study.toml", ResultsFolder(path / "out")
     study.write_text(
         STUDY.format(
-            user=address.user, port=address.port, key=address.key_file, folder=path / "there", duration_s=duration_s
+            user=address.user,
+            port=address.port,
+            key=address.key_file,
+            host_key=server.host_key,
+            folder=path / "there",
+            duration_s=duration_s,
         )
     )
     process = start_nephoscope("run", study, "--out", folder.path)

@@ -46,6 +46,11 @@ class Server:
     address: SshAddress
     process: int
 
+    @property
+    def host_key(self) -> str:
+        """As a study writes it in `host_keys`."""
+        return " ".join((self.folder / "host_key.pub").read_text().split()[:2])
+
 
 @contextmanager
 def sshd(folder: Path, more: Mapping[str, str] = MappingProxyType({})) -> Iterator[Server]:

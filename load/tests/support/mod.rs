@@ -9,12 +9,14 @@ pub mod program;
 pub mod redis;
 pub mod tls;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,6 +37,29 @@ pub fn server() -> Option<Server> {
         Some(binaries) => Some(Server::start(&binaries, &[], |_| {})),
         None => skip(std::env::var_os("CI").is_some()),
     }
+}
+
+/// A server with data that `load` makes: once for all tests of a program, which get copies of the whole data directory,
+/// as loading costs many times more than a copy. A name stands for one such data set.
+pub fn server_with(name: &'static str, load: impl FnOnce(&Server)) -> Option<Server> {
+    static MADE: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
+    let Some(binaries) = find_binaries() else { return skip(std::env::var_os("CI").is_some()) };
+    let data = {
+        // A load that failed is tried again by the next test, which then fails by itself.
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        made.entry(name)
+            .or_insert_with(|| {
+                let mut first = Server::start(&binaries, &[], |_| {});
+                load(&first);
+                first.stop();
+                let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("loaded-{name}"));
+                let _ = fs::remove_dir_all(&kept);
+                copy(&first.directory.join("data"), &kept);
+                kept
+            })
+            .clone()
+    };
+    Some(Server::start_on(&binaries, &data, &[], |_| {}))
 }
 
 /// A test that cannot run passes on a developer's machine only.
@@ -132,9 +157,14 @@ fn copy(from: &Path, to: &Path) {
 impl Server {
     /// A server with more `settings` (`name=value`); `prepare` may change its data directory before it starts.
     fn start(binaries: &Path, settings: &[&str], prepare: impl FnOnce(&Path)) -> Self {
+        Self::start_on(binaries, &template(binaries), settings, prepare)
+    }
+
+    /// The same, on a copy of another data directory.
+    fn start_on(binaries: &Path, original: &Path, settings: &[&str], prepare: impl FnOnce(&Path)) -> Self {
         let directory = fresh_directory();
         let data = directory.join("data");
-        copy(&template(binaries), &data);
+        copy(original, &data);
         prepare(&data);
         let config = settings.iter().map(|setting| format!("{setting}\n")).collect::<String>();
         fs::write(data.join("postgresql.auto.conf"), config).expect("the server's configuration");
@@ -176,6 +206,14 @@ impl Server {
     /// What the server wrote into its log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.directory.join("log")).expect("the log")
+    }
+
+    /// Ends it with a checkpoint, so that its data directory can be copied.
+    fn stop(&mut self) {
+        let server = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(server, rustix::process::Signal::INT).expect("the server can be stopped");
+        let ended = self.child.wait().expect("the server ends");
+        assert!(ended.success(), "the server ended with {ended}");
     }
 
     /// The end of a machine: no farewell, no more answers.

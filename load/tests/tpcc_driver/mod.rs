@@ -9,7 +9,7 @@ use nephoscope_load::target::Request as _;
 use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};
 use nephoscope_load::target::{Dialect, TargetError};
 use nephoscope_load::workload::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
-use nephoscope_load::workload::tpcc::population::Population;
+use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions};
 use nephoscope_load::workload::tpcc::profile::Profile;
 use nephoscope_load::workload::tpcc::terminals::Mix;
 use nephoscope_load::workload::tpcc::worker::{Clock, TpccWorker};
@@ -28,6 +28,15 @@ pub fn connect(server: &Server, database: &str) -> Connection {
 
 /// The database that the others are copies of.
 pub const LOADED: &str = "loaded";
+pub const SEED: u64 = 20_240_607;
+
+/// A server with the initial population in [`LOADED`].
+pub fn loaded_server() -> Option<Server> {
+    support::server_with(LOADED, |server| {
+        connect(server, support::DATABASE).query(&format!("CREATE DATABASE {LOADED}")).unwrap();
+        load(&mut connect(server, LOADED), &Population::new(PopulationOptions::new(WAREHOUSES, SEED)));
+    })
+}
 
 /// A new database with the rows of [`LOADED`].
 pub fn copy(server: &Server, name: &str) -> Connection {

@@ -38,7 +38,10 @@ from nephoscope.model.words import NOBODY_MEASURED, SIMULATED
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
 from nephoscope.store.attempt import Attempt
+from nephoscope.store.files import read_text
 from nephoscope.store.folder import ResultsFolder
+from nephoscope.store.read_once import ReadOnce
+from nephoscope.store.verified import Checked, Verifier
 from nephoscope.study.claims import Claims, load_claims
 from nephoscope.study.model import Study
 
@@ -64,6 +67,13 @@ class Stored:
     """The block after which no open question needed it; None: it is needed."""
     running: bool = False
     """Its attempt has not ended, and a controller is working on the folder."""
+    checked: Checked | None = None
+    """How its files compare with their digests; None: not compared, or its attempt is not committed."""
+
+    @property
+    def readable(self) -> Attempt | None:
+        """The attempt, unless its files were changed after it was committed: then nothing in them is believed."""
+        return None if self.checked and self.checked.altered else self.attempt
 
 
 class JudgeAgain(Protocol):
@@ -79,20 +89,34 @@ class JudgeAgain(Protocol):
         ...
 
 
-def stored_trials(folder: ResultsFolder) -> list[Stored]:
-    """Every planned trial, in the plan's order."""
+def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None) -> list[Stored]:
+    """Every planned trial, in the plan's order; with a verifier, each attempt is compared with its digests."""
     in_use, not_needed = folder.in_use(), folder.not_needed()
     rows: list[Stored] = []
     for planned, trial in folder.planned():
         attempt = trial.decisive_attempt()
-        intent = (trial.intent() if attempt else None) or planned.intent
+        checked = verifier.check(attempt) if verifier and attempt else None
+        altered = checked is not None and bool(checked.altered)
+        intent = (trial.intent() if attempt and not altered else None) or planned.intent
         running = in_use and attempt is not None and attempt.status() is None
-        rows.append(Stored(intent, attempt, len(trial.attempts()), not_needed.get(intent.id), running))
+        rows.append(Stored(intent, attempt, len(trial.attempts()), not_needed.get(intent.id), running, checked))
     newest = max((row.attempt.touched_ns for row in rows if row.running and row.attempt), default=None)
     return [
         replace(row, running=row.running and row.attempt is not None and row.attempt.touched_ns == newest)
         for row in rows
     ]
+
+
+def verified_trials(folder: ResultsFolder, *, remember: bool = True) -> list[Stored]:
+    """As `stored_trials`, each compared with its digests; files that have not changed since are not read again.
+
+    `remember`: what was compared is stored in the folder for the next time.
+    """
+    verifier = Verifier(folder.path)
+    rows = stored_trials(folder, verifier)
+    if remember:
+        verifier.save()
+    return [replace(row, attempt=ReadOnce(row.attempt)) if row.attempt else row for row in rows]
 
 
 def collect(
@@ -102,25 +126,29 @@ def collect(
     checks: Sequence[Check],
     version: str,
     again: JudgeAgain | None = None,
+    *,
+    remember: bool = True,
 ) -> StudyInputs:
     """Everything the analysis starts from; `again` reads each attempt as if its steal had been judged otherwise.
+
+    `remember`: see `verified_trials`.
 
     Raises:
         InputError: the plan names a benchmark that this version does not know, or one of another version that cannot
             be read with this one's parameters and metrics.
         DamagedFile, NewerSchema: a stored file cannot be read.
     """
-    digest_before = digest(folder)
     plan = folder.plan()
-    rows = stored_trials(folder)
+    rows = verified_trials(folder, remember=remember)
+    digest_before = _digest(folder, rows)
     if again is not None:
-        rows = [replace(row, attempt=again.read(row.attempt, row.intent) if row.attempt else None) for row in rows]
+        rows = [replace(row, attempt=again.read(row.readable, row.intent)) if row.readable else row for row in rows]
     source = folder.source()
     used = imported_rows(plan, source) if source else benchmark_rows(plan, benchmarks)
     metrics = {row.benchmark: {metric.name: metric for metric in row.metrics} for row in used}
     subjects = {row.benchmark: row.subject for row in used}
     trials = {row.intent.id: trial_row(folder, row, subjects[row.intent.benchmark.name]) for row in rows}
-    begun = [(row.intent, row.attempt) for row in rows if row.attempt is not None]
+    begun = [(row.intent, row.readable) for row in rows if row.readable is not None]
     keys = machine_keys([_sighting(intent, attempt) for intent, attempt in begun])
     trials |= {trial: trials[trial].model_copy(update={"machine": key}) for trial, key in keys.items()}
     return StudyInputs(
@@ -172,31 +200,45 @@ def _as_simulated(study: Study) -> Study:
     return study.model_copy(update={"title": title, "description": f"{NOBODY_MEASURED}\n\n{study.description}".strip()})
 
 
-def digest(folder: ResultsFolder) -> str:
+def digest(folder: ResultsFolder, *, remember: bool = True) -> str:
     """Of everything an analysis is made from: the study, its plan, and what is stored of each attempt that counts.
 
     An analysis with another digest is of other trials: one was measured, parsed again or copied in since.
     """
+    return _digest(folder, verified_trials(folder, remember=remember))
+
+
+def _digest(folder: ResultsFolder, rows: Sequence[Stored]) -> str:
     found = hashlib.sha256()
     source = folder.source()
-    own = [path.read_bytes() if path.exists() else b"" for path in (folder.prices_path, folder.claims_path)]
+    paths = (path for path in (folder.prices_path, folder.claims_path) if path.exists())
+    own = [read_text(path, mend="correct the file, or remove it").encode() for path in paths]
     versions = f"{nephoscope.__version__} {TABLES_VERSION}"
     said = (folder.study_text(), source.model_dump_json() if source else "", versions)
     for content in (folder.plan_path.read_bytes(), *own, *(text.encode() for text in said)):
         found.update(hashlib.sha256(content).digest())
     for look in folder.looks():
         found.update(look.model_dump_json().encode())
-    for row in stored_trials(folder):
+    for row in rows:
         found.update(row.intent.model_dump_json().encode())
         found.update(f"{row.attempt.number if row.attempt else 0} of {row.attempts}".encode())
-        for content in row.attempt.analysed_bytes() if row.attempt else ():
+        for content in _analysed(row):
             found.update(hashlib.sha256(content).digest())
     return found.hexdigest()
 
 
+def _analysed(row: Stored) -> list[bytes]:
+    """What stands for the content of an attempt: its digests if they were compared, else its files."""
+    if row.attempt is None:
+        return []
+    if row.checked is None or not row.checked.has_digests:
+        return row.attempt.analysed_bytes()
+    return [*row.attempt.commit_marks(), "; ".join(map(str, row.checked.altered)).encode()]
+
+
 def _claims(folder: ResultsFolder) -> Claims | None:
     own = folder.claims_path
-    return load_claims(own.read_text(encoding="utf-8"), str(own)) if own.exists() else None
+    return load_claims(read_text(own, mend="correct the file, or remove it"), str(own)) if own.exists() else None
 
 
 def _book(folder: ResultsFolder) -> PriceBook:
@@ -231,7 +273,7 @@ def _subject_of(use: BenchmarkUse, benchmarks: Mapping[str, Benchmark]) -> Subje
 
 def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
     """One row of trials.parquet."""
-    intent, attempt = row.intent, row.attempt
+    intent, attempt = row.intent, row.readable
     status = attempt.status() if attempt else None
     started = attempt.started() if attempt else None
     state = _state(row)
@@ -251,17 +293,18 @@ def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
         state=state,
         verdict=overall(verdicts) if state == "finished" else None,
         reasons=_reasons(row),
-        attempt=attempt.number if attempt else None,
+        attempt=row.attempt.number if row.attempt else None,
         attempts=row.attempts,
         other_kinds=_other_kinds(folder, row),
         started_unix_ms=started.at_unix_ms if started else None,
         duration_s=status.duration_s if status else None,
         client_cpu_share=_client_cpu_share(row) if state == "finished" else None,
         conditions=started.conditions if started else [],
-        folder=folder.relative(attempt) if attempt else None,
+        folder=folder.relative(row.attempt) if row.attempt else None,
         stolen_share=_stolen_share(machines),
         disturbance=_disturbance(started, verdicts) if state == "finished" else None,
         at_baseline=_at_baseline(machines),
+        has_digests=row.checked.has_digests if row.checked else None,
     )
 
 
@@ -299,6 +342,8 @@ def cpus_of(started: StartedRecord, subject: Subject) -> int | None:
 def _state(row: Stored) -> TrialState:
     if row.attempt is None:
         return "planned" if row.not_needed_after is None else "not needed"
+    if row.readable is None:
+        return "altered"
     status = row.attempt.status()
     if status is None:
         return "running" if row.running else "interrupted"
@@ -310,6 +355,8 @@ def _reasons(row: Stored) -> list[str]:
         return [f"no open question needed it after block {row.not_needed_after}"]
     if row.attempt is None:
         return ["not started yet"]
+    if row.checked is not None and row.checked.altered:
+        return [f"altered: {'; '.join(map(str, row.checked.altered))}"]
     status = row.attempt.status()
     if status is None:
         return ["running now" if row.running else "killed before it ended"]
@@ -322,9 +369,9 @@ def _reasons(row: Stored) -> list[str]:
 
 def _other_kinds(folder: ResultsFolder, row: Stored) -> list[str]:
     """See `TrialRow.other_kinds`."""
-    if row.attempt is None:
+    if row.readable is None:
         return []
-    attempts = folder.trial(row.intent.id).finished_attempts() if row.attempts > 1 else [row.attempt]
+    attempts = folder.trial(row.intent.id).finished_attempts() if row.attempts > 1 else [row.readable]
     verdicts = [one for attempt in attempts for one in attempt.verdicts() if one.check == EqualMachines.name]
     odd = [one.reason for one in verdicts if one.verdict is VerdictKind.INVALID]
     return [", ".join(name for name in KIND_FACTS if f"{name} is " in reason) for reason in odd]

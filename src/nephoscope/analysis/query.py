@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nephoscope.analysis.tables import TABLES
+from nephoscope.model.cells import inert
 from nephoscope.model.errors import InputError
 
 
@@ -61,9 +62,9 @@ def _hint(connection: Any, sql: str, tables: Sequence[str]) -> str:
 
 
 def csv_of(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Rows as CSV with a header; an empty cell for None."""
+    """Rows as CSV with a header; an empty cell for None, an apostrophe before what a spreadsheet would run."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows([inert(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return out.getvalue()

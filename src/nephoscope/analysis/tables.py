@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 import polars as pl
 from pydantic.fields import FieldInfo
 
+from nephoscope.model.cells import FORMULA, NUMBER
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
@@ -189,7 +190,10 @@ def from_parquet(content: bytes, kind: type[Row]) -> list[Row]:
 
 
 def to_csv(rows: Sequence[Row], kind: type[Row]) -> bytes:
-    """The rows as CSV: UTF-8, a header, floats in shortest round-trip form, an empty cell for None."""
+    """The rows as CSV: UTF-8, a header, floats in shortest round-trip form, an empty cell for None.
+
+    Text that a spreadsheet would run as a formula begins with an apostrophe.
+    """
     return _csv(_columns(rows, kind), schema_of(kind))
 
 
@@ -200,8 +204,14 @@ def _csv(columns: Mapping[str, list[Any]], schema: Mapping[str, pl.DataType]) ->
         for name, kind in schema.items()
         if isinstance(kind, pl.List)
     }
+    text = pl.col(pl.String)
+    inert = (
+        pl.when(text.str.contains(FORMULA) & ~text.str.contains(NUMBER))
+        .then(text.str.replace("^", "'"))
+        .otherwise(text)
+    )
     buffer = io.BytesIO()
-    _frame({**columns, **joined}, flat).write_csv(buffer)
+    _frame({**columns, **joined}, flat).with_columns(inert).write_csv(buffer)
     return buffer.getvalue()
 
 

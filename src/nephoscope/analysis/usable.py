@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from nephoscope.checks.repeatable import Cause, Circumstances, Repair, repair_of
 from nephoscope.model.records import Verdict, VerdictKind
@@ -10,6 +11,16 @@ from nephoscope.model.usable import NOT_STARTED, RUN, RUNNING, Unusable, UsableC
 from nephoscope.study.model import Study
 
 _WHY = {"planned": NOT_STARTED, "running": RUNNING}
+_THEN: Mapping[str, tuple[str, str | None]] = MappingProxyType(
+    {
+        "running": ("", None),
+        "altered": (
+            "Restore its files from a copy, or delete the folder of the attempt and measure it again",
+            RUN,
+        ),
+    }
+)
+"""State -> advice and command, where that is not to continue."""
 
 
 def usable_cells(
@@ -52,8 +63,7 @@ def _unusable(
             continue
         repair = repair_of(verdicts.get(row.trial, ()), where) if row.state == "finished" and where else None
         if repair is None:
-            then = ("", None) if row.state == "running" else ("Continue", RUN)
-            groups[_WHY.get(row.state, row.state), *then].append(row.trial)
+            groups[_WHY.get(row.state, row.state), *_THEN.get(row.state, ("Continue", RUN))].append(row.trial)
         else:
             groups[_said(repair, row), *_how(repair)].append(row.trial)
     return [

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 import nephoscope
-from nephoscope.app.commands import compare, doctor, fleet, imports, parse_output, prices, results, serve, study
+from nephoscope.app.commands import compare, doctor, fleet, imports, parse_output, prices, results, serve, study, types
 from nephoscope.app.commands.options import Group
 from nephoscope.app.console import say, tell
 from nephoscope.app.memory import tune_gc
@@ -26,7 +26,7 @@ from nephoscope.model.errors import (
     StorageFailed,
 )
 
-COMMANDS = (study, fleet, doctor, results, compare, serve, parse_output, imports, prices)
+COMMANDS = (study, fleet, doctor, results, compare, serve, parse_output, imports, types, prices)
 """Modules with a `register`, in the order of `--help`. A new module of commands: one file beside them, and here."""
 
 HELP = """
@@ -41,8 +41,8 @@ Start here: `nephoscope demo` measures this machine; `nephoscope init FILE` writ
 
 Exit codes: 0 done · 1 a defect in nephoscope · 2 wrong input · 3 something needed is missing or unreachable ·
 4 trials failed or could not be read · 5 the results folder is in use · 6 results could not be stored ·
-7 a claim does not hold · 8 `compare --fail-if`: worse or undecided · 129/130/143 stopped by
-SIGHUP/Ctrl-C/SIGTERM (`run` again resumes)
+7 a claim does not hold · 8 `compare --fail-if`: worse or undecided; `verify`: stored files were altered ·
+129/130/143 stopped by SIGHUP/Ctrl-C/SIGTERM (`run` again resumes)
 """
 
 

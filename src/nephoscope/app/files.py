@@ -4,18 +4,32 @@ from pathlib import Path
 
 from nephoscope.model.errors import InputError, StorageFailed
 
+_MOST_BYTES = 4 << 20
+"""More than any study has; what is read may be a pipe that never ends."""
+
 
 def read_text(file: Path) -> str:
-    """A file's text.
+    """A file's text, of a study or of claims.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: it cannot be read, is too large, or is not UTF-8.
     """
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
+        with file.open("rb") as opened:
+            content = opened.read(_MOST_BYTES + 1)
+    except OSError as error:
+        why = error.strerror or error
         raise InputError(f"cannot read {file}: {why}", hint="`nephoscope init` writes a starter study") from error
+    if len(content) > _MOST_BYTES:
+        raise InputError(f"{file}:1: larger than {_MOST_BYTES >> 20} MiB", hint="check that it is the right file")
+    try:
+        return content.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{file}:{line}: not UTF-8 text: byte {error.start:,} is 0x{content[error.start]:02x}",
+            hint="save the file as UTF-8",
+        ) from error
 
 
 def write_new(file: Path, content: str) -> None:

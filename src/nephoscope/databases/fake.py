@@ -24,7 +24,7 @@ class FakeDatabase(Database, HasFixtures, CanAttach, HasSettings):
 
     @override
     async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        log.parent.mkdir(parents=True, exist_ok=True)
+        log.parent.mkdir(exist_ok=True)
         log.write_text("fake database starting\n", encoding="utf-8")
         failure = next(self.failures)
         if failure is not None:

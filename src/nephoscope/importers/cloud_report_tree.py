@@ -17,6 +17,7 @@ from nephoscope.importers.files import FileFormat, FileOrigin, Parsed
 from nephoscope.importers.imported import ImportedMachine, safe_name
 from nephoscope.importers.oltp_logs import COCKROACH, parse_cockroach_workload
 from nephoscope.importers.tool_files import FIO, parse_coremark_file, parse_fio_file, parse_netperf_file
+from nephoscope.importers.tree import text_of
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Facts, Verdict
 from nephoscope.parsers.lscpu import Lscpu, parse_lscpu
@@ -73,14 +74,14 @@ def parse_any_of_a_tree(text: str) -> Sequence[Parsed]:
     raise OutputUnreadable(f"not output of fio, CoreMark, netperf or TPC-C: {'; '.join(refusals)[:300]}")
 
 
-def place_of(_root: Path, file: Path, benchmark: str) -> FileOrigin | None:
+def place_of(root: Path, file: Path, benchmark: str) -> FileOrigin | None:
     """The place of a file in such a tree; None: it is not in one."""
     machine = _machine(file)
     if machine is None:
         return None
     results = _RESULTS.fullmatch(file.parent.name)
     info = _info_beside(file)
-    facts = cpu_info_facts(info.read_text(encoding="utf-8", errors="replace")) if info else None
+    facts = cpu_info_facts(text_of(info, root)) if info else None
     return FileOrigin(
         machine=machine,
         facts=facts,

@@ -21,13 +21,12 @@ from nephoscope.importers.imported import (
     read_whole,
     safe_name,
 )
+from nephoscope.importers.tree import DAMAGED, content_of, files_below, text_of, why
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Facts, ImportedBenchmark, Measurement, Metric, Verdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
 
-MAX_BYTES = 64 * 1024 * 1024
-"""Size limit of a file: larger ones are raw series, not results."""
 MACHINE_UNKNOWN = "machine, CPU, kernel, region and what else ran: known only as far as the name of a folder says"
 ORDER_UNKNOWN = "order and independence of the files of one configuration: they are taken as its replicates"
 
@@ -96,32 +95,29 @@ def latency(name: str, title: str, seconds: float) -> Value:
 
 
 def read_files(path: Path, form: FileFormat) -> ImportedStudy:
-    """Every file at or below a path; one that is refused is a failed trial only when nothing else of it is known.
+    """Every file at or below a path; one that cannot be read is skipped.
 
     Raises:
         InputError: it cannot be read, or no file is of this kind.
     """
-    files = list(_files(path, form))
     trials: list[ImportedTrial] = []
-    left_out: list[str] = []
+    refused: list[str] = []
     benchmarks: dict[str, ImportedBenchmark] = {}
-    for file in files:
+    for file in files_below(path, *form.suffixes):
         if form.aside is not None and form.aside(file):
             continue
         origin = file.relative_to(path).as_posix() if file != path else file.name
         try:
-            parsed = form.parse(_text(file))
-        except OutputUnreadable as error:
-            left_out.append(f"{origin}: {error.message}")
+            found = list(_trials(path, file, origin, form))
+        except DAMAGED as error:
+            refused.append(f"{origin}: {why(error)}")
             continue
-        for index, one in enumerate(parsed):
-            place = (form.place(path, file, one.benchmark) if form.place else None) or FileOrigin(_machine(path, file))
-            named = one.model_copy(update={"benchmark": safe_name(f"{one.benchmark}{place.load}")})
-            benchmarks[named.benchmark] = _merged(benchmarks.get(named.benchmark), named)
-            trials.append(_trial(named, file, f"{origin}#{index}" if index else origin, place))
+        for one, trial in found:
+            benchmarks[one.benchmark] = _merged(benchmarks.get(one.benchmark), one)
+            trials.append(trial)
     if not trials:
-        why = f": {left_out[0]}" if left_out else ""
-        raise InputError(f"no {form.title} at {path}{why}", hint=f"see `nephoscope import {form.name} --help`")
+        first = f": {refused[0]}" if refused else ""
+        raise InputError(f"no {form.title} at {path}{first}", hint=f"see `nephoscope import {form.name} --help`")
     return ImportedStudy(
         format=form.name,
         name=form.name,
@@ -133,31 +129,16 @@ def read_files(path: Path, form: FileFormat) -> ImportedStudy:
         benchmarks=[benchmarks[name] for name in sorted(benchmarks)],
         checks=dict(form.checks),
         trials=trials,
-        left_out=left_out,
+        refused=refused,
     )
 
 
-def _files(path: Path, form: FileFormat) -> Iterator[Path]:
-    if not path.exists():
-        raise InputError(f"{path} does not exist", hint="check the path")
-    if path.is_file():
-        yield path
-        return
-    for file in sorted(path.rglob("*")):
-        if file.is_file() and (not form.suffixes or file.suffix.lower() in form.suffixes):
-            yield file
-
-
-def _text(file: Path) -> str:
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise OutputUnreadable(f"larger than {MAX_BYTES // 1024**2} MiB")
-        content = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror or error}", hint="make it readable") from error
-    if b"\0" in content:
-        raise OutputUnreadable("not text")
-    return content.decode(errors="replace")
+def _trials(root: Path, file: Path, origin: str, form: FileFormat) -> Iterator[tuple[Parsed, ImportedTrial]]:
+    """What one file holds, by the names that the study gives it."""
+    for index, one in enumerate(form.parse(text_of(file, root))):
+        place = (form.place(root, file, one.benchmark) if form.place else None) or FileOrigin(_machine(root, file))
+        named = one.model_copy(update={"benchmark": safe_name(f"{one.benchmark}{place.load}")})
+        yield named, _trial(named, root, file, f"{origin}#{index}" if index else origin, place)
 
 
 def _machine(path: Path, file: Path) -> ImportedMachine:
@@ -169,7 +150,7 @@ def _machine(path: Path, file: Path) -> ImportedMachine:
     return ImportedMachine(name=name, provider="other", machine_type=None)
 
 
-def _trial(one: Parsed, file: Path, origin: str, place: FileOrigin) -> ImportedTrial:
+def _trial(one: Parsed, root: Path, file: Path, origin: str, place: FileOrigin) -> ImportedTrial:
     raw = [file, *place.beside]
     return ImportedTrial(
         origin=origin,
@@ -183,7 +164,7 @@ def _trial(one: Parsed, file: Path, origin: str, place: FileOrigin) -> ImportedT
         facts=place.facts,
         cpus=one.cpus,
         tool_versions=one.versions,
-        raw={f"{safe_name(kept.stem)}{kept.suffix.lower()}": kept.read_bytes() for kept in raw},
+        raw={f"{safe_name(kept.stem)}{kept.suffix.lower()}": content_of(kept, root) for kept in raw},
     )
 
 

@@ -41,7 +41,7 @@ def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRe
         StorageFailed: it cannot be written.
     """
     if not study.trials:
-        why = f": {study.left_out[0]}" if study.left_out else ""
+        why = next((f": {one}" for one in (*study.refused, *study.left_out)), "")
         raise InputError(f"nothing to import{why}", hint="`nephoscope import --help` says what each format looks like")
     if folder.plan_path.exists() and folder.source() is None:
         raise InputError(
@@ -122,7 +122,7 @@ def _source(study: ImportedStudy) -> SourceRecord:
         unknown=study.unknown,
         benchmarks=study.benchmarks,
         checks={WHOLE: WHOLE_TEXT, **study.checks},
-        left_out=study.left_out,
+        left_out=[*study.left_out, *study.refused],
     )
 
 

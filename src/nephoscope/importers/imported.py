@@ -60,6 +60,9 @@ class ImportedStudy(Frozen):
     checks: dict[str, str] = {}
     trials: list[ImportedTrial]
     left_out: list[str] = []
+    """What was found but is not imported: nothing is wrong with it."""
+    refused: list[str] = []
+    """Files that could not be read, each with the reason."""
 
 
 def machine(provider: str, machine_type: str, priced_in: str | None = None) -> ImportedMachine:

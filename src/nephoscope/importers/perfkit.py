@@ -16,6 +16,7 @@ from nephoscope.importers.imported import (
     read_whole,
     safe_name,
 )
+from nephoscope.importers.tree import content_of
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
 from nephoscope.model.subjects import subject_by_name
@@ -44,9 +45,8 @@ def read(path: Path) -> ImportedStudy:
         InputError: it cannot be read, or holds no sample.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        samples = parse_samples(text)
-    except (OSError, UnicodeDecodeError) as error:
+        samples = parse_samples(content_of(path, path).decode())
+    except UnicodeDecodeError as error:
         raise InputError(f"cannot read {path}: {error}", hint="give the file of samples") from error
     except OutputUnreadable as error:
         raise InputError(f"{path}: {error.message}", hint="expected newline-delimited JSON of samples") from error

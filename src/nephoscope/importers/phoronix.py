@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from nephoscope.importers.files import MAX_BYTES
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, read_whole, safe_name
+from nephoscope.importers.tree import DAMAGED, content_of, files_below, why
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
 from nephoscope.model.subjects import subject_by_name
@@ -29,26 +29,22 @@ def read(path: Path) -> ImportedStudy:
     Raises:
         InputError: it cannot be read, or holds no result.
     """
-    try:
-        files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
-        found = [(file, file.read_bytes()) for file in files if file.stat().st_size <= MAX_BYTES]
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error}", hint="name a composite.xml") from error
-    left_out: list[str] = []
+    refused: list[str] = []
     trials: list[ImportedTrial] = []
     benchmarks: dict[str, ImportedBenchmark] = {}
-    for file, content in found:
+    for file in files_below(path, ".xml"):
         try:
+            content = content_of(file, path)
             results = parse_composite(content.decode("utf-8", errors="replace"))
-        except OutputUnreadable as error:
-            left_out.append(f"{file.name}: {error.message}")
+            found = [one for benchmark, entries in results for one in _trials(file, content, benchmark, entries)]
+        except DAMAGED as error:
+            refused.append(f"{file.name}: {why(error)}")
             continue
-        for benchmark, entries in results:
-            benchmarks.setdefault(benchmark.name, benchmark)
-            trials += _trials(file, content, benchmark, entries)
+        benchmarks |= {benchmark.name: benchmark for benchmark, _ in results if benchmark.name not in benchmarks}
+        trials += found
     if not trials:
-        why = f": {left_out[0]}" if left_out else ""
-        raise InputError(f"no result of the Phoronix Test Suite at {path}{why}", hint="name a composite.xml")
+        first = f": {refused[0]}" if refused else ""
+        raise InputError(f"no result of the Phoronix Test Suite at {path}{first}", hint="name a composite.xml")
     return ImportedStudy(
         format=FORMAT,
         name=FORMAT,
@@ -59,7 +55,7 @@ def read(path: Path) -> ImportedStudy:
         unknown=UNKNOWN,
         benchmarks=[benchmarks[name] for name in sorted(benchmarks)],
         trials=trials,
-        left_out=left_out,
+        refused=refused,
     )
 
 

@@ -4,7 +4,7 @@ from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import MAX_NAMED, told
 from nephoscope.insights.pairs import INTERVAL, unresolved, winner_first
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import enumeration, interval_of_one, say
+from nephoscope.insights.words import enumeration, interval_of_one, quantity_style, say
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight, RankRow, Statistic
@@ -39,7 +39,7 @@ def answer(findings: Findings) -> list[Insight]:
 
 
 def _alone(row: Statistic, metric: Metric) -> Insight:
-    style = f"quantity:{row.unit}"
+    style = quantity_style(row.unit)
     return say(
         NAME,
         "answer",
@@ -58,7 +58,7 @@ def _alone(row: Statistic, metric: Metric) -> Insight:
 def _best(best: BestRow, statistics: list[Statistic], metric: Metric) -> Insight:
     """The answer; the best medians too, where it names no configuration."""
     by_name = {row.configuration: row for row in statistics}
-    style = f"quantity:{statistics[0].unit}"
+    style = quantity_style(statistics[0].unit)
     winner = by_name.get(best.best[0]) if len(best.best) == 1 else None
     answer = told(best, value=f", {{median:{style}}}" if winner else "")
     numbers, words, template = answer.numbers, answer.words, answer.template

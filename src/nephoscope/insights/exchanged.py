@@ -1,4 +1,4 @@
-"""Machines of another kind than most of their configuration, which a study with `equal_machines` exchanges."""
+"""Machines that differ from most of their configuration, which a study with `equal_machines` exchanges."""
 
 from collections import defaultdict
 

@@ -1,7 +1,7 @@
 """What the checks changed: medians with and without the trials that they reject."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import plural, say
+from nephoscope.insights.words import plural, quantity_style, say
 from nephoscope.model.rows import GateRow, Insight
 
 NAME = "gate"
@@ -43,7 +43,7 @@ def gate(findings: Findings) -> list[Insight]:
 
 
 def _named(row: GateRow, key: str, numbers: dict[str, float], words: dict[str, str], findings: Findings) -> str:
-    style = f"quantity:{row.unit}"
+    style = quantity_style(row.unit)
     numbers |= {f"before_{key}": row.median_before, f"from_{key}": row.n_before, f"to_{key}": row.n_after}
     numbers[f"after_{key}"] = row.median_after or 0.0
     words |= {f"name_{key}": row.configuration, f"benchmark_{key}": row.benchmark}

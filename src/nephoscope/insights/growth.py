@@ -1,7 +1,7 @@
 """Does a database do more with more machines, and how close is that to linear growth?"""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, say
+from nephoscope.insights.words import enumeration, quantity_style, say
 from nephoscope.model.rows import GrowthRow, Insight
 
 NAME = "growth"
@@ -26,7 +26,7 @@ def _sentence(findings: Findings, row: GrowthRow) -> Insight:
     for index, (machines, median) in enumerate(zip(row.machines, row.medians, strict=True)):
         key = "abcdefghijklmnopqrstuvwxyz"[index % 26] * (1 + index // 26)
         numbers |= {f"machines_{key}": machines, f"median_{key}": median}
-        parts.append(f"{{median_{key}:quantity:{row.unit}}} on {{machines_{key}:count}}")
+        parts.append(f"{{median_{key}:{quantity_style(row.unit)}}} on {{machines_{key}:count}}")
     interval = "too few trials for an interval"
     if row.low is not None and row.high is not None and row.coverage is not None:
         numbers |= {"low": row.low, "high": row.high, "coverage": 100 * row.coverage}

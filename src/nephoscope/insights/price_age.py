@@ -2,17 +2,16 @@
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
+from nephoscope.model.price_rows import OLD_PRICE_DAYS
 from nephoscope.model.rows import Insight
 
 NAME = "price_age"
-OLD_DAYS = 365
-"""The same limit as in `prices check`: list prices change rarely, but families of machines every year."""
 
 
 def price_age(findings: Findings) -> list[Insight]:
     """One warning for all old prices, with the oldest."""
     aged = [(row.age_days, row) for row in findings.costs if row.month_usd is not None and row.age_days is not None]
-    old = [(days, row) for days, row in aged if days > OLD_DAYS]
+    old = [(days, row) for days, row in aged if days > OLD_PRICE_DAYS]
     if not old:
         return []
     days, oldest = max(old, key=lambda pair: (pair[0], pair[1].configuration))
@@ -29,7 +28,7 @@ def price_age(findings: Findings) -> list[Insight]:
             numbers={
                 "old": len(names),
                 "all": len({row.configuration for _, row in aged}),
-                "limit": OLD_DAYS,
+                "limit": OLD_PRICE_DAYS,
                 "days": days,
             },
             trials=[row.trial for row in findings.trials if row.configuration in names and row.counts],

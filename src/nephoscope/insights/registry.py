@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from nephoscope.insights import (
+    altered,
     answer,
     caps,
     claims,
@@ -53,6 +54,7 @@ RULES: Mapping[str, Rule] = {
     consistency.NAME: consistency.consistency,
     gate.NAME: gate.gate,
     steal.NAME: steal.steal,
+    altered.NAME: altered.altered,
     exclusions.NAME: exclusions.exclusions,
     looks.NAME: looks.looks,
     gaps.NAME: gaps.gaps,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import enumeration, plural, quantity_style, say
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight
@@ -141,7 +141,7 @@ def _share(row: StealRow) -> Insight:
 
 
 def _median(row: DeliveredRow, metric: Metric) -> Insight:
-    style = f"quantity:{row.unit}"
+    style = quantity_style(row.unit)
     numbers: dict[str, float] = {"n": row.n, "n_quiet": row.n_quiet, "rejected": row.n_rejected}
     numbers |= {
         name: value

@@ -132,12 +132,21 @@ STYLES: Mapping[str, Callable[[float], str]] = {
 """Name of a style in a template -> its function. One style is not in here: `quantity:<unit>`."""
 
 
+_BRACES = str.maketrans("{}", "\x01\x02")
+_MARKS = str.maketrans("\x01\x02", "{}")
+
+
+def quantity_style(unit: str) -> str:
+    """The style of a quantity, for a template: a unit comes from outside, and its braces must not become fields."""
+    return f"quantity:{unit.translate(_BRACES)}"
+
+
 class _Writer(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, str):
             return value
         style, _, unit = format_spec.partition(":")
-        return quantity(value, unit) if style == "quantity" else STYLES[style](value)
+        return quantity(value, unit.translate(_MARKS)) if style == "quantity" else STYLES[style](value)
 
 
 def say(

@@ -52,7 +52,7 @@ class FakeRemote:
         if answer.takes_s > timeout_s:
             raise ToolTimedOut(f"{argv[0]} did not finish within {timeout_s:.0f} s and was killed")
         if save_as is not None:
-            save_as.parent.mkdir(parents=True, exist_ok=True)
+            save_as.parent.mkdir(exist_ok=True)
             save_as.with_name(f"{save_as.name}.stdout").write_bytes(answer.stdout)
             save_as.with_name(f"{save_as.name}.stderr").write_bytes(answer.stderr)
         if command.on_line:
@@ -71,7 +71,7 @@ class FakeRemote:
     ) -> Background:
         """See `Remote.start`."""
         answer = self._answer(argv, b"")
-        log.parent.mkdir(parents=True, exist_ok=True)
+        log.parent.mkdir(exist_ok=True)
         log.write_bytes(answer.stdout)
         return _FakeBackground()
 

@@ -127,7 +127,7 @@ class LocalRemote:
 
 def _opened(log: Path) -> IO[bytes]:
     try:
-        log.parent.mkdir(parents=True, exist_ok=True)
+        log.parent.mkdir(exist_ok=True)
         return log.open("ab")
     except OSError as error:
         raise StorageFailed.of(log, error) from error
@@ -162,7 +162,7 @@ class _Sink:
         self._partial = b""
         if path is not None:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                path.parent.mkdir(exist_ok=True)
                 self._file = path.open("wb", buffering=0)
             except OSError as error:
                 raise StorageFailed.of(path, error) from error

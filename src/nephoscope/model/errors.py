@@ -11,6 +11,7 @@
 | 6 | results could not be stored (disk full, read-only) | StorageFailed |
 | 7 | `claims`: the data do not support a claim | ClaimsFailed |
 | 8 | `compare --fail-if`: performance is worse, or it is undecided whether it is | ComparisonFailed |
+| 8 | `verify`: stored files are not what they were when their trials ended | ResultsAltered |
 | 129, 130, 143 | stopped by a closed terminal (SIGHUP), by Ctrl-C, by SIGTERM; `run` again resumes | |
 """
 
@@ -36,6 +37,8 @@ _STORAGE_HINTS = {
     errno.EROFS: "the file system is read-only: choose another folder with --out",
     errno.ENOENT: "a folder of this path does not exist and cannot be created: choose another path",
     errno.ENOTDIR: "a part of this path is a file, not a folder: choose another path",
+    errno.EISDIR: "a folder is in the place of this file: rename it or delete it",
+    errno.EEXIST: "a file is in the place of this folder: rename it or delete it",
     errno.EACCES: "you have no permission to write there: choose another folder with --out",
 }
 
@@ -136,7 +139,7 @@ class AccessDenied(EnvironmentProblem):
 
 
 class HostKeyRefused(EnvironmentProblem):
-    """A machine's host key differs from the one known for it."""
+    """A machine's host key is not known, or differs from the one known for it."""
 
     failure_class = "host_key_refused"
 
@@ -201,6 +204,14 @@ class ComparisonFailed(NephoscopeError):
 
     exit_code = 8
     failure_class = "comparison_failed"
+    move = Move.YOURS
+
+
+class ResultsAltered(NephoscopeError):
+    """Stored files of a results folder were changed, removed or added after their trials ended."""
+
+    exit_code = 8
+    failure_class = "altered"
     move = Move.YOURS
 
 

@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 class Frozen(BaseModel):
     """A frozen value; unknown keys are errors, infinities and NaN are rejected."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 CONFLICT = "parameters_do_not_fit"

@@ -8,6 +8,9 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.rows import Comparison
 from nephoscope.model.subjects import Subject
 
+OLD_PRICE_DAYS = 180
+"""From this age on a price is marked: clouds add families of machines and change prices about twice a year."""
+
 
 class CostRow(Frozen):
     """A month of one configuration under one basis, or why it has no price. costs.parquet."""

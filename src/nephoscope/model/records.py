@@ -527,6 +527,11 @@ class Status(Frozen):
     hint: str | None = None
     at_unix_ms: int | None = Field(description="None: imported, and not stored there")
     duration_s: float | None = Field(description="None: imported, and not stored there")
+    files: dict[str, str] | None = Field(
+        default=None,
+        description="path below the attempt -> SHA-256 of every other file, when this one was written; None: stored by "
+        "an earlier nephoscope",
+    )
 
 
 class PlannedTrial(Frozen):

@@ -278,7 +278,7 @@ class ClaimRow(Frozen):
     subject: Subject | None = Field(description="None: no such benchmark was measured")
 
 
-TrialState = Literal["finished", "failed", "interrupted", "running", "not run", "planned", "not needed"]
+TrialState = Literal["finished", "failed", "interrupted", "running", "not run", "planned", "not needed", "altered"]
 
 
 class TrialRow(Frozen):
@@ -296,7 +296,10 @@ class TrialRow(Frozen):
         description="CPUs in the affinity masks, observed: of all machines of a database under load, else of one "
         "machine"
     )
-    state: TrialState = Field(description="not needed: no open question needed it any more, so that it was not started")
+    state: TrialState = Field(
+        description="not needed: no open question needed it any more, so that it was not started; altered: its files "
+        "were changed after it had ended"
+    )
     verdict: VerdictKind | None = Field(description="verdict of all checks together; None if the trial did not finish")
     reasons: list[str] = Field(description="'check: reason' for everything that is not valid; failure message and hint")
     attempt: int | None = Field(description="the attempt that is used")
@@ -325,6 +328,10 @@ class TrialRow(Frozen):
     machine: str | None = Field(
         default=None,
         description="the machine or cluster under test: equal for trials on the same one; None: not known which",
+    )
+    has_digests: bool | None = Field(
+        default=None,
+        description="whether digests of its files were stored, so that changes are noticed; None: it has not ended",
     )
 
     @property

@@ -1,7 +1,7 @@
 """A price book: dated rows, and the one that held on a day. The book that ships is `shipped()`."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
@@ -40,11 +40,16 @@ def agree(left_usd: float, right_usd: float) -> bool:
     return abs(left_usd - right_usd) <= AGREEMENT * min(left_usd, right_usd)
 
 
-class PriceBook:
-    """Rows in the order of their files, found by what they price."""
+Further = Callable[[str, str], tuple[Price, ...]]
+"""(provider, item) -> rows that are looked up only when somebody asks for that item."""
 
-    def __init__(self, rows: Iterable[Price]) -> None:
+
+class PriceBook:
+    """Rows in the order of their files, found by what they price; and further ones, which are looked up by item."""
+
+    def __init__(self, rows: Iterable[Price], further: Further | None = None) -> None:
         self.rows = tuple(rows)
+        self._further = further
         self._by_item: dict[tuple[str, str, str], list[Price]] = defaultdict(list)
         for row in self.rows:
             self._by_item[row.provider, row.region, row.item].append(row)
@@ -56,7 +61,15 @@ class PriceBook:
     def over(self, base: "PriceBook") -> "PriceBook":
         """This book, and of another one the rows of what this one has no price of."""
         mine = {_what(row) for row in self.rows}
-        return PriceBook([*self.rows, *(row for row in base.rows if _what(row) not in mine)])
+
+        def further(provider: str, item: str) -> tuple[Price, ...]:
+            return tuple(row for row in base.further(provider, item) if _what(row) not in mine)
+
+        return PriceBook([*self.rows, *(row for row in base.rows if _what(row) not in mine)], further)
+
+    def further(self, provider: str, item: str) -> tuple[Price, ...]:
+        """Rows of an item that are not among `rows`."""
+        return self._further(provider, item) if self._further else ()
 
     @property
     def providers(self) -> set[str]:
@@ -94,7 +107,10 @@ class PriceBook:
 
     def of_item(self, provider: str, region: str, item: str) -> list[Price]:
         """Every row of one item in one region; those for any region where it has none of its own."""
-        return self._by_item.get((provider, region, item)) or self._by_item.get((provider, ANY_REGION, item), [])
+        further = [row for row in self.further(provider, item) if row.region == region]
+        return [*self._by_item.get((provider, region, item), []), *further] or self._by_item.get(
+            (provider, ANY_REGION, item), []
+        )
 
     def price_at(
         self,
@@ -149,7 +165,8 @@ class PriceBook:
 
         Each of its rows names its region: whoever uses one must say so.
         """
-        regions = sorted(self._regions.get((provider, item), set()) - {region})
+        further = {row.region for row in self.further(provider, item)}
+        regions = sorted((self._regions.get((provider, item), set()) | further) - {region})
         found = [self.price_at(on, provider, one, item, basis, unit=unit, terms=terms) for one in regions]
         priced = [pick for pick in found if pick.prices]
         if not priced:
@@ -182,7 +199,18 @@ def _newest(rows: list[Price], what: str) -> Pick:
 
 @cache
 def shipped() -> PriceBook:
-    """The book that ships with nephoscope; read once."""
+    """The book that ships with nephoscope, read once; what it does not list at all is looked up in the catalogue."""
     folder = resources.files("nephoscope.prices").joinpath("data")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".csv")), key=lambda file: file.name)
-    return PriceBook(row for file in files for row in parse_csv(file.read_text(encoding="utf-8"), file.name))
+    rows = [row for file in files for row in parse_csv(file.read_text(encoding="utf-8"), file.name)]
+    listed = {(row.provider, row.item) for row in rows}
+
+    @cache
+    def further(provider: str, item: str) -> tuple[Price, ...]:
+        if (provider, item) in listed:
+            return ()
+        from nephoscope.prices.catalogue.machines import prices_of  # Polars takes time to load
+
+        return prices_of(provider, item)
+
+    return PriceBook(rows, further)

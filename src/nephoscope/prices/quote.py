@@ -9,6 +9,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.cost import METHODS, Bill, MachineWithVolumes, Volume, month
 from nephoscope.prices.offers import offer_of
+from nephoscope.prices.rows import DISPUTED, Price
 from nephoscope.study.model import Configuration
 
 _MONTH = METHODS["everything"]
@@ -83,7 +84,7 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     missing = [reason for _, bill in bills for reason in bill.reasons_missing]
     if missing:
         return _no_price("not in the price book", missing[0])
-    sources = "; ".join(sorted({f"{one.price.source}, {one.price.date}" for _, bill in bills for one in bill.lines}))
+    sources = "; ".join(sorted({_said(one.price) for _, bill in bills for one in bill.lines}))
     elsewhere = dict.fromkeys(
         Elsewhere(region=region, what=one.what, price_of=one.elsewhere)
         for region, (_, bill) in zip(regions, bills, strict=False)
@@ -97,6 +98,11 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
         basis="; ".join([f"on-demand, {where}, machines {storage} ({sources})", *map(str, elsewhere)]),
         elsewhere=tuple(elsewhere),
     )
+
+
+def _said(price: Price) -> str:
+    disputed = f", {price.note}" if price.note.startswith(DISPUTED) else ""
+    return f"{price.source}, {price.date}{disputed}"
 
 
 def _no_price(kind: MissingKind, what: str) -> Quote:

@@ -58,6 +58,9 @@ class Basis(StrEnum):
     NOT_STATED = "not-stated"
 
 
+DISPUTED = "disputed: "
+"""How the note of a price begins that another source contradicts while neither is known to be wrong."""
+
 _PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
 
 

@@ -32,6 +32,7 @@ from nephoscope.providers.base import Cluster, ClusterRequest, FindsOnMachines, 
 from nephoscope.study.machine_places import region_of
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.places import Ssh
+from nephoscope.study.text_rules import is_host
 
 LEASE_S = 300
 RENEW_S = 60
@@ -133,8 +134,8 @@ class SshProvider(Provider, FindsOnMachines):
                 leased.append(remote)
                 await remote.end_all(keep=session)
             machines = [
-                replace(await _machine(host, remote, asked, ssh.folder), region=region_of(configuration, asked) or "")
-                for host, remote, (_, asked) in zip(hosts, remotes, roles, strict=True)
+                _placed(await _machine(host, remote, asked, ssh.folder), configuration, asked, name)
+                for host, remote, (name, asked) in zip(hosts, remotes, roles, strict=True)
             ]
         except BaseException:
             await _give_back(leased, ssh.folder, request.study)
@@ -212,6 +213,13 @@ def _roles(configuration: Configuration) -> list[tuple[str, Machine]]:
     return [(host, machine) for machine in machines if machine is not None for host in machine.hosts or ()]
 
 
+def _placed(made: MachineHandle, configuration: Configuration, machine: Machine, host: str) -> MachineHandle:
+    """With the region and the zone of a role's host; zones are assigned to the hosts in turn."""
+    zones = machine.zones or [""]
+    zone = zones[(machine.hosts or []).index(host) % len(zones)]
+    return replace(made, region=region_of(configuration, machine) or "", zone=zone)
+
+
 def hosts_of(names: Sequence[str], ssh: Ssh) -> list[Host]:
     """Hosts from the study and the inventory.
 
@@ -222,7 +230,7 @@ def hosts_of(names: Sequence[str], ssh: Ssh) -> list[Host]:
     if twice:
         raise InputError(f"host {twice[0]!r} appears twice", hint="remove load_machine to measure on one machine")
     known = _inventory(ssh.inventory) if ssh.inventory else {}
-    jump = parse_destination(ssh.jump, ssh, None) if ssh.jump else None
+    jump = parse_destination(ssh.jump, ssh, None, host_key=ssh.host_keys.get(ssh.jump)) if ssh.jump else None
     hosts = []
     for name in names:
         entry = known.get(name, name)
@@ -245,10 +253,10 @@ def parse_destination(text: str, ssh: Ssh, jump: SshAddress | None, host_key: st
     Raises:
         InputError: it is something else.
     """
-    user, _, place = text.rpartition("@")
-    host, colon, port = place.rpartition(":") if place.count(":") == 1 else (place, "", "")
-    if not host or (colon and not port.isdigit()):
+    if not is_host(text):
         raise InputError(f"{text!r} is not a host", hint="write user@host:port; user and port are optional")
+    user, _, place = text.rpartition("@")
+    host, _, port = place.partition(":") if place.count(":") == 1 else (place, "", "")
     key_file = Path(ssh.key_file).expanduser() if ssh.key_file else None
     return SshAddress(host, int(port) if port else None, user or None, key_file, host_key, jump)
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from importlib import resources
 
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.cells import inert
 
 BUNDLE = "bundle.zip"
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
@@ -41,7 +42,7 @@ def _metrics(study: AnalysedStudy) -> bytes:
             flags = [str(metric.headline).lower(), str(metric.per_cpu).lower()]
             writer.writerow(
                 [
-                    *(row.benchmark, metric.name, metric.title, metric.unit, metric.direction),
+                    *map(inert, (row.benchmark, metric.name, metric.title, metric.unit, metric.direction)),
                     *(*flags, metric.clock, row.subject),
                 ]
             )

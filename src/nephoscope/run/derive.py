@@ -7,8 +7,9 @@ from statistics import median
 from typing import Any
 
 from nephoscope.benchmarks.base import VOLUME, Benchmark
-from nephoscope.checks.registry import overall, run_checks
+from nephoscope.checks.registry import run_checks
 from nephoscope.machines.telemetry import parse_telemetry
+from nephoscope.model.derived import Derived
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import (
     CO_LOCATED,
@@ -24,8 +25,6 @@ from nephoscope.model.records import (
     StartedRecord,
     TelemetrySample,
     TrialIntent,
-    Verdict,
-    VerdictKind,
 )
 from nephoscope.model.units import GIB, MIB
 from nephoscope.run.resources import resource_use
@@ -40,12 +39,11 @@ _EVEN = 1.5
 """An interval that is longer than the others by more than this leaves a gap: then there is no series."""
 
 
-def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple[VerdictKind, list[Verdict]]:
-    """Parses and checks one attempt and stores the results.
+def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Derived:
+    """Parses and checks one attempt; stores nothing.
 
     Raises:
-        OutputUnreadable: the raw output is not from the benchmark's tool; nothing is stored.
-        StorageFailed: the results could not be stored.
+        OutputUnreadable: the raw output is not from the benchmark's tool.
     """
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
     raw = attempt.raw()
@@ -59,14 +57,13 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple
     evidence = _evidence(attempt, intent, benchmark, parameters, raw).model_copy(
         update={"series": series_of(measurements, benchmark.metrics(parameters))}
     )
-    verdicts = run_checks(evidence)
-    attempt.write_measurements(measurements)
-    if evidence.operations is not None:
-        attempt.write_errors(evidence.operations.errors)
-    attempt.write_network(network_bytes(evidence.telemetry))
-    attempt.write_resources(resource_use(evidence.telemetry, evidence.measured_cpus, evidence.burstable))
-    attempt.write_verdicts(verdicts)
-    return overall(verdicts), verdicts
+    return Derived(
+        measurements=list(measurements),
+        errors=None if evidence.operations is None else evidence.operations.errors,
+        network=network_bytes(evidence.telemetry),
+        resources=resource_use(evidence.telemetry, evidence.measured_cpus, evidence.burstable),
+        verdicts=run_checks(evidence),
+    )
 
 
 def _evidence(

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from nephoscope.checks.kinds import EqualMachines, most_common
+from nephoscope.checks.registry import CHECKS
 from nephoscope.checks.repeatable import Circumstances
 from nephoscope.checks.verdicts import measured_of
 from nephoscope.model.kinds import MachineKind
@@ -17,6 +18,8 @@ from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
 
 _JUDGE = EqualMachines()
+_PLACES = {check.name: place for place, check in enumerate(CHECKS)}
+"""So that `parse` finds the verdicts in the same order."""
 
 
 def judge_kinds(folder: ResultsFolder, placement: str, *, ties: bool) -> None:
@@ -58,12 +61,11 @@ def cell_of(planned: PlannedTrial) -> tuple[str, str]:
 
 
 def _judge(intent: TrialIntent, attempt: Attempt, kind: MachineKind) -> None:
-    """First the verdict, then what it is based on: whoever is stopped between the two judges again."""
     evidence = evidence_of_machines(attempt, intent, {}).model_copy(update={"usual_kind": kind})
     verdict = _JUDGE(evidence)
     others = [one for one in attempt.verdicts() if one.check != _JUDGE.name]
-    attempt.write_verdicts([*others, *([verdict] if verdict is not None else [])])
-    attempt.write_usual_kind(kind)
+    found = [*others, *([verdict] if verdict is not None else [])]
+    attempt.judge_again(sorted(found, key=lambda one: _PLACES.get(one.check, len(_PLACES))), kind)
 
 
 def _database_machines(attempt: Attempt) -> list[Facts]:

@@ -21,6 +21,7 @@ class Recorder:
         started_unix_ms, started_s = self._clock.unix_ms(), self._clock.monotonic_s()
         exit_code: int | None = None
         missing = False
+        self._attempt.require_place()
         try:
             completed = await machine.remote.execute(command, save_as=self._attempt.raw_dir / name)
             exit_code = completed.exit_code

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nephoscope.benchmarks.base import Benchmark, Needs, Site
+from nephoscope.checks.registry import overall
 from nephoscope.checks.thresholds import FOREIGN_SHARE
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
 from nephoscope.machines.remote import KnowsItsProcesses, MachineHandle
@@ -93,7 +94,9 @@ async def run_attempt(intent: TrialIntent, task: AttemptTask, world: World) -> E
             await _leave(task, world)
         else:
             await _within_its_money(_measure(intent, benchmark, task, world), task, world)
-        verdict, verdicts = derive(attempt, intent, benchmark)
+        derived = derive(attempt, intent, benchmark)
+        attempt.write_derived(derived)
+        verdicts, verdict = derived.verdicts, overall(derived.verdicts)
     except asyncio.CancelledError:
         attempt.write_status(_status("interrupted", None, world, started_s))
         raise
@@ -387,7 +390,8 @@ async def best_effort(attempt: Attempt, what: str, action: Callable[[], Awaitabl
 def _note(log: Path, text: str) -> None:
     """Appends to a log; if even that fails, the original failure matters more."""
     with suppress(OSError):
-        log.parent.mkdir(parents=True, exist_ok=True)
+        log.parent.parent.mkdir(exist_ok=True)
+        log.parent.mkdir(exist_ok=True)
         with log.open("a", encoding="utf-8") as file:
             file.write(text)
 

@@ -7,14 +7,16 @@ from nephoscope.model.errors import StorageFailed
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replaces `path` by `content`: temporary file, fsync, rename, fsync of the folder.
+    """Replaces `path` by `content`: temporary file, fsync, rename, fsync of the folder, which is made if it is new.
+
+    The folder above that must exist: a results folder that was moved away must not come back by itself.
 
     Raises:
         StorageFailed: the disk is full, read-only or broken; the old file is untouched.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         with temporary.open("wb") as file:
             file.write(content)
             file.flush()

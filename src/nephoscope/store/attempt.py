@@ -1,14 +1,15 @@
 """One attempt at a trial: its folder, written during the attempt and committed by `status.json`."""
 
-import hashlib
 import re
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from nephoscope.model.control import Lease, Resumption
+from nephoscope.model.derived import Derived
 from nephoscope.model.errors import DamagedFile, StorageFailed
 from nephoscope.model.kinds import MachineKind
 from nephoscope.model.records import (
@@ -23,18 +24,23 @@ from nephoscope.model.records import (
     Verdict,
     VerdictKind,
 )
-from nephoscope.store import atomic, files
+from nephoscope.store import atomic, digests, files
+from nephoscope.store.digests import DERIVED, STATUS, Difference
+from nephoscope.store.place import Place
 
 When = Literal["before", "after"]
+MEASUREMENTS, VERDICTS = "measurements.jsonl", "verdict.json"
 _VERDICTS = TypeAdapter(list[Verdict])
+_DERIVE = "run `nephoscope parse`, which derives it again"
 _SAFE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 
 
 class Attempt:
     """`trials/<trial id>/attempts/<n>/`. Raw output is only ever added."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, place: Place | None = None) -> None:
         self.folder = folder
+        self._place = place
 
     @property
     def number(self) -> int:
@@ -60,26 +66,42 @@ class Attempt:
 
     def write_lease(self, lease: Lease) -> None:
         """The machines it holds; written again when they were released."""
-        files.write(self.folder / "lease.json", lease)
+        self._write("lease.json", lease)
 
     def write_resumption(self, resumption: Resumption) -> None:
         """From here on another controller can continue it."""
-        files.write(self.folder / "resume.json", resumption)
+        self._write("resume.json", resumption)
 
     def write_started(self, record: StartedRecord) -> None:
         """What was actually started; creates the folders."""
+        self.make_log_dir()
+        self._write("started.json", record)
+
+    def make_log_dir(self) -> None:
+        """The folder of raw output, and that of logs.
+
+        Raises:
+            StorageFailed: they cannot be made.
+        """
+        self.require_place()
         try:
-            self.log_dir.mkdir(parents=True, exist_ok=True)
+            for folder in (self.raw_dir, self.log_dir):
+                folder.mkdir(exist_ok=True)
         except OSError as error:
             raise StorageFailed.of(self.log_dir, error) from error
-        files.write(self.folder / "started.json", record)
+
+    def require_place(self) -> None:
+        """See `Place.require`."""
+        if self._place is not None:
+            self._place.require()
 
     def write_facts(self, record: FactsRecord) -> None:
         """Facts of one machine, before and (if known) after."""
-        files.write(self.folder / "facts" / f"{_safe(record.machine)}.json", record)
+        self._write(f"facts/{_safe(record.machine)}.json", record)
 
     def add_command(self, record: CommandRecord) -> None:
         """Appends one executed command."""
+        self.require_place()
         files.append_line(self.folder / "commands.jsonl", record)
 
     def write_settings(self, settings: dict[str, str]) -> None:
@@ -91,29 +113,17 @@ class Attempt:
         self._write_pairs(f"replication-{when}.tsv", states)
 
     def write_measurements(self, measurements: Sequence[Measurement]) -> None:
-        """Derived data: `parse` may write this again."""
-        atomic.write_text(self.folder / "measurements.jsonl", "".join(map(files.dump_line, measurements)))
-
-    def write_errors(self, errors: Sequence[OperationErrors]) -> None:
-        """Derived data: `parse` may write this again."""
-        atomic.write_text(self.folder / "errors.jsonl", "".join(map(files.dump_line, errors)))
-
-    def write_network(self, machines: Sequence[NetworkBytes]) -> None:
-        """Derived data: `parse` may write this again."""
-        atomic.write_text(self.folder / "network.jsonl", "".join(map(files.dump_line, machines)))
-
-    def write_resources(self, machines: Sequence[ResourceUse]) -> None:
-        """Derived data: `parse` may write this again."""
-        atomic.write_text(self.folder / "resources.jsonl", "".join(map(files.dump_line, machines)))
+        """Derived data."""
+        self._write_bytes(MEASUREMENTS, _lines(measurements))
 
     def write_verdicts(self, verdicts: Sequence[Verdict]) -> None:
-        """Derived data: `parse` may write this again."""
-        text = "[\n" + ",\n".join(verdict.model_dump_json() for verdict in verdicts) + "\n]\n"
-        atomic.write_text(self.folder / "verdict.json", text)
+        """Derived data."""
+        self._write_bytes(VERDICTS, _verdict_bytes(verdicts))
 
-    def write_usual_kind(self, kind: MachineKind) -> None:
-        """What most machines of its configuration are; written again when that changes."""
-        files.write(self.folder / "kind.json", kind)
+    def write_derived(self, derived: Derived) -> None:
+        """All derived data of an attempt that is not committed yet."""
+        for name, content in _contents(derived).items():
+            self._write_bytes(name, content)
 
     def sync_raw(self) -> None:
         """Makes everything appended durable: raw output, and the list of commands."""
@@ -122,9 +132,79 @@ class Attempt:
                 atomic.sync_file(path)
 
     def write_status(self, status: Status) -> None:
-        """The commit mark, written after everything else of the attempt is durable."""
+        """The commit mark with a digest of every file, written after everything else of the attempt is durable."""
+        self.require_place()
         self.sync_raw()
-        files.write(self.folder / "status.json", status)
+        self._write(STATUS, status.model_copy(update={"files": digests.digests_of(self.folder)}))
+
+    # derived again once it is committed: what the trial wrote stays as it is
+
+    def derive_again(self, derived: Derived, status: Status) -> list[str]:
+        """Stores what was derived once more, if it differs from what is stored or the status does.
+
+        Returns:
+            The names of the files that differ.
+
+        Raises:
+            StorageFailed: it could not be stored; what was stored before is still used.
+        """
+        contents = _contents(derived)
+        differ = [name for name, content in contents.items() if _bytes_or_none(self._used(name)) != content]
+        if differ:
+            self._store_again(contents, status)
+        else:
+            self.write_status_again(status)
+        return differ
+
+    def write_status_again(self, status: Status) -> None:
+        """How it ended, judged once more; written only if that is another state or message."""
+        before = self.status()
+        if before is None or (before.state, before.message) != (status.state, status.message):
+            self._store_again({}, status)
+
+    def judge_again(self, verdicts: Sequence[Verdict], kind: MachineKind) -> None:
+        """Verdicts that compare its machine with what most machines of its configuration are."""
+        status = self.status()
+        if status is None:
+            raise AssertionError(f"{self.folder} is not committed")
+        kind_text = files.dump(kind).encode()
+        self._store_again({VERDICTS: _verdict_bytes(verdicts), "kind.json": kind_text}, status)
+
+    def _store_again(self, contents: Mapping[str, bytes], status: Status) -> None:
+        """Replaces the folder of later derivations as a whole; files that `contents` does not name are kept in it."""
+        earlier = self._derived_status()
+        kept = {
+            name: digest
+            for name, digest in ((earlier.files if earlier else None) or {}).items()
+            if name not in contents and (self.folder / DERIVED / name).is_file()
+        }
+        new, old = self.folder / f".{DERIVED}.new", self.folder / f".{DERIVED}.old"
+        self.require_place()
+        try:
+            for folder in (new, old):
+                shutil.rmtree(folder, ignore_errors=True)
+            for name in kept:
+                atomic.write_bytes(new / name, (self.folder / DERIVED / name).read_bytes())
+            for name, content in contents.items():
+                atomic.write_bytes(new / name, content)
+            listed = {**kept, **{name: digests.sha256(new / name) for name in contents}}
+            files.write(new / STATUS, status.model_copy(update={"files": listed}))
+            if earlier is not None:
+                (self.folder / DERIVED).rename(old)
+            new.rename(self.folder / DERIVED)
+            atomic.sync_folder(self.folder)
+            shutil.rmtree(old, ignore_errors=True)
+        except OSError as error:
+            raise StorageFailed.of(self.folder / DERIVED, error) from error
+
+    def _derived_status(self) -> Status | None:
+        """None: nothing was derived since it was committed."""
+        return _or_none(self.folder / DERIVED / STATUS, Status)
+
+    def _used(self, name: str) -> Path:
+        """The file that counts: as derived last."""
+        later = self._derived_status()
+        return self.folder / DERIVED / name if later and name in (later.files or {}) else self.folder / name
 
     # read afterwards
 
@@ -141,8 +221,19 @@ class Attempt:
         return _or_none(self.folder / "started.json", StartedRecord)
 
     def status(self) -> Status | None:
-        """None: it was killed or is still running."""
-        return _or_none(self.folder / "status.json", Status)
+        """As judged last. None: it was killed or is still running."""
+        return self._derived_status() or self.committed()
+
+    def committed(self) -> Status | None:
+        """The commit mark, as the trial wrote it. None: it was killed or is still running."""
+        return _or_none(self.folder / STATUS, Status)
+
+    def differences(self) -> list[Difference]:
+        """Files that are not what they were when their digests were stored; reads all of them."""
+        committed, later = self.committed(), self._derived_status()
+        last = not (self.folder.parent / str(self.number + 1)).exists()
+        derived = (later.files if later else None) or {}
+        return digests.differences(self.folder, committed.files if committed else None, derived, last=last)
 
     def collected(self) -> bool:
         """True if all measured data are here: the facts taken afterwards are written last."""
@@ -167,35 +258,33 @@ class Attempt:
 
     def usual_kind(self) -> MachineKind | None:
         """None: equal machines are not demanded, or no kind was usual yet."""
-        return _or_none(self.folder / "kind.json", MachineKind)
+        return _or_none(self._used("kind.json"), MachineKind)
 
     def measurements(self) -> list[Measurement]:
         """As last parsed."""
-        return files.read_lines(self.folder / "measurements.jsonl", Measurement)
+        return files.read_lines(self._used("measurements.jsonl"), Measurement)
 
     def errors(self) -> list[OperationErrors]:
         """As last parsed; empty if there were none, or nothing counted them."""
-        return files.read_lines(self.folder / "errors.jsonl", OperationErrors)
+        return files.read_lines(self._used("errors.jsonl"), OperationErrors)
 
     def network(self) -> list[NetworkBytes]:
         """As last parsed, by machine, without machines whose counters were not read."""
-        return files.read_lines(self.folder / "network.jsonl", NetworkBytes)
+        return files.read_lines(self._used("network.jsonl"), NetworkBytes)
 
     def resources(self) -> list[ResourceUse]:
         """As last parsed, by machine, without machines that were not sampled."""
-        return files.read_lines(self.folder / "resources.jsonl", ResourceUse)
+        return files.read_lines(self._used("resources.jsonl"), ResourceUse)
 
     def verdicts(self) -> list[Verdict]:
         """As last checked; empty if it was never checked."""
-        path = self.folder / "verdict.json"
+        path = self._used(VERDICTS)
         if not path.exists():
             return []
         try:
-            return _VERDICTS.validate_json(path.read_bytes())
-        except ValueError as error:
-            raise DamagedFile(
-                f"{path} is damaged: {error}", hint="run `nephoscope parse`, which writes it again"
-            ) from error
+            return _VERDICTS.validate_json(files.read_bytes(path, mend=_DERIVE))
+        except ValidationError as error:
+            raise DamagedFile(f"{path} is damaged: {error.errors()[0]['msg']}", hint=_DERIVE) from error
 
     def finished(self) -> bool:
         """True if it was measured to its end, whatever the checks say."""
@@ -206,6 +295,11 @@ class Attempt:
         """True if it finished and every check found it valid."""
         verdicts = self.verdicts() if self.finished() else []
         return bool(verdicts) and all(row.verdict is VerdictKind.VALID for row in verdicts)
+
+    def commit_marks(self) -> list[bytes]:
+        """The verbatim `status.json` of the trial and of what was derived since, which hold the digests of all else."""
+        found = (_bytes_or_none(self.folder / name) for name in (STATUS, f"{DERIVED}/{STATUS}"))
+        return [content for content in found if content is not None]
 
     def analysed_bytes(self) -> list[bytes]:
         """The verbatim input of an analysis: everything except raw output, plus the names of its files."""
@@ -221,17 +315,27 @@ class Attempt:
     def raw_digests(self) -> list[tuple[str, int, str]]:
         """Every raw file and log: path below `raw`, bytes, SHA-256."""
         found = sorted(path for path in self.raw_dir.rglob("*") if path.is_file())
-        return [(path.relative_to(self.raw_dir).as_posix(), path.stat().st_size, _sha256(path)) for path in found]
+        return [
+            (path.relative_to(self.raw_dir).as_posix(), path.stat().st_size, digests.sha256(path)) for path in found
+        ]
 
     def _write_pairs(self, name: str, pairs: dict[str, str]) -> None:
         text = "".join(f"{key}\t{_escaped(pairs[key])}\n" for key in sorted(pairs))
-        atomic.write_text(self.folder / name, text)
+        self._write_bytes(name, text.encode())
+
+    def _write(self, name: str, value: BaseModel) -> None:
+        self._write_bytes(name, files.dump(value).encode())
+
+    def _write_bytes(self, name: str, content: bytes) -> None:
+        self.require_place()
+        atomic.write_bytes(self.folder / name, content)
 
     def _pairs(self, name: str) -> dict[str, str] | None:
         path = self.folder / name
         if not path.exists():
             return None
-        rows = (line.partition("\t") for line in path.read_text(encoding="utf-8").split("\n") if line)
+        text = files.read_text(path, mend=files.MEND)
+        rows = (line.partition("\t") for line in text.split("\n") if line)
         return {key: _unescaped(value) for key, _, value in rows}
 
 
@@ -243,9 +347,27 @@ _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _contents(derived: Derived) -> dict[str, bytes]:
+    """Derived data as files, by name."""
+    found = {
+        MEASUREMENTS: _lines(derived.measurements),
+        "network.jsonl": _lines(derived.network),
+        "resources.jsonl": _lines(derived.resources),
+        VERDICTS: _verdict_bytes(derived.verdicts),
+    }
+    return found if derived.errors is None else {**found, "errors.jsonl": _lines(derived.errors)}
+
+
+def _lines(values: Sequence[BaseModel]) -> bytes:
+    return "".join(map(files.dump_line, values)).encode()
+
+
+def _verdict_bytes(verdicts: Sequence[Verdict]) -> bytes:
+    return ("[\n" + ",\n".join(verdict.model_dump_json() for verdict in verdicts) + "\n]\n").encode()
+
+
+def _bytes_or_none(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def _escaped(value: str) -> str:

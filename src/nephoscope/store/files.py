@@ -63,11 +63,7 @@ def read(path: Path, model: type[Value], *, mend: str = "") -> Value:
         NewerSchema: written by a newer nephoscope.
         FileNotFoundError: it is not there.
     """
-    text = path.read_bytes()
-    try:
-        content = json.loads(text)
-    except ValueError as error:
-        raise DamagedFile(f"{path} is not JSON: {error}", hint=mend or _MEND) from error
+    content = _decoded(read_bytes(path, mend=mend or MEND), str(path), mend or MEND)
     _refuse_newer(path, content, model)
     return _validate(path, content, model, mend)
 
@@ -75,20 +71,56 @@ def read(path: Path, model: type[Value], *, mend: str = "") -> Value:
 def read_lines(path: Path, model: type[Value]) -> list[Value]:
     """Reads a file of one value per line, without a last line that a crash cut off before its newline."""
     try:
-        text = path.read_bytes()
+        text = read_bytes(path, mend=MEND)
     except FileNotFoundError:
         return []
-    values = []
-    for number, line in enumerate(text.split(b"\n")[:-1], start=1):
-        try:
-            content = json.loads(line)
-        except ValueError as error:
-            raise DamagedFile(f"{path}:{number} is not JSON: {error}", hint=_MEND) from error
-        values.append(_validate(path, content, model))
-    return values
+    lines = enumerate(text.split(b"\n")[:-1], start=1)
+    return [_validate(path, _decoded(line, f"{path}:{number}", MEND), model) for number, line in lines]
 
 
-_MEND = "restore the file from a copy, or delete its attempt folder and run the study again"
+def read_bytes(path: Path, *, mend: str) -> bytes:
+    """A stored file as it is; the keyword argument says what to do about a damaged one.
+
+    Raises:
+        DamagedFile: it is a folder, or the disk cannot read it.
+        FileNotFoundError: it is not there.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except IsADirectoryError as error:
+        raise DamagedFile(f"{path} is a folder, but must be a file", hint=mend) from error
+    except OSError as error:
+        raise DamagedFile(f"{path} cannot be read: {error.strerror or error}", hint=mend) from error
+
+
+def read_text(path: Path, *, mend: str) -> str:
+    """As `read_bytes`, of a text file.
+
+    Raises:
+        DamagedFile: it is not there, is a folder, cannot be read, or is not UTF-8.
+    """
+    try:
+        return read_bytes(path, mend=mend).decode()
+    except FileNotFoundError as error:
+        raise DamagedFile(f"{path} is missing", hint=mend) from error
+    except UnicodeDecodeError as error:
+        where = f"byte {error.start + 1}"
+        raise DamagedFile(f"{path} is not UTF-8 text: {where} is not part of a character", hint=mend) from error
+
+
+def _decoded(text: bytes, where: str, mend: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise DamagedFile(f"{where} is not JSON that nephoscope wrote: it is nested too deeply", hint=mend) from error
+    except ValueError as error:
+        raise DamagedFile(f"{where} is not JSON: {error}", hint=mend) from error
+
+
+MEND = "restore the file from a copy, or delete its attempt folder and run the study again"
+"""What to do about a damaged file of an attempt."""
 
 
 def _validate(path: Path, content: object, model: type[Value], mend: str = "") -> Value:
@@ -97,7 +129,7 @@ def _validate(path: Path, content: object, model: type[Value], mend: str = "") -
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        raise DamagedFile(f"{path} is damaged: {where}: {first['msg']}", hint=mend or _MEND) from error
+        raise DamagedFile(f"{path} is damaged: {where}: {first['msg']}", hint=mend or MEND) from error
 
 
 def _refuse_newer(path: Path, content: Any, model: type[BaseModel]) -> None:
@@ -110,7 +142,7 @@ def _refuse_newer(path: Path, content: Any, model: type[BaseModel]) -> None:
     if ours is None:
         raise AssertionError(f"{model.__name__} names no schema")
     if theirs is None or theirs["kind"] != ours["kind"]:
-        raise DamagedFile(f"{path} names the schema {named!r}, not {field.default!r}", hint=_MEND)
+        raise DamagedFile(f"{path} names the schema {named!r}, not {field.default!r}", hint=MEND)
     if int(theirs["version"]) > int(ours["version"]):
         raise NewerSchema(
             f"{path} was written by a newer nephoscope ({named}; this one knows up to version {ours['version']})",

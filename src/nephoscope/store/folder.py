@@ -8,6 +8,7 @@ prices.csv  claims.toml                     written by the user, if there are an
 looks/<NN>.json                             what was known after a block, if the study stops when all is decided
 fleet-id                                    marks the machines that belong to this folder
 rehearsal.log                               simulated clusters that a rehearsal created and deleted; only there
+verified.json                               what was compared with its digests; may be deleted
 queue.sqlite                                the queue, if machines outlive the controller; may be deleted
 scratch/                                    data of databases and files under test; deleted when the study is done
 """
@@ -17,47 +18,73 @@ import re
 import secrets
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from pathlib import Path
 
 from nephoscope.model.control import StateRecord
-from nephoscope.model.errors import InputError, StorageFailed
+from nephoscope.model.errors import DamagedFile, InputError, StorageFailed
 from nephoscope.model.looks import Look, not_needed
 from nephoscope.model.records import Plan, PlannedTrial, SourceRecord, TrialIntent
 from nephoscope.model.words import listed
 from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
+from nephoscope.store.place import Place
 
 _TRIAL_ID = re.compile(r"^[0-9a-f]{12}$")
+_ATTEMPT = re.compile(r"[1-9][0-9]*")
 _OURS = re.compile(
-    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:queue|conductor)\.sqlite.*|lost\+found"
+    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|verified\.json|(?:queue|conductor)\.sqlite.*|lost\+found"
 )
 """What a folder without a plan may hold: what an interrupted `run` or the user wrote, and a new file system."""
+_MEND_STUDY = "restore it from a copy: it is the study file with which `nephoscope run` made this folder"
+_MEND_PLAN = (
+    "restore it from a copy, or delete it and run `nephoscope run` with study.toml and --out once more: the same study "
+    "gives the same plan, and finished trials are kept"
+)
+_MEND_FOLDER = "rename it or delete it, or restore the folder from a copy"
 _LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `nephoscope run` makes them again"
 
 
 class Trial:
     """`trials/<trial id>/`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, place: Place | None = None) -> None:
         self.folder = folder
+        self._place = place
 
     def attempts(self) -> list[Attempt]:
         """In order, including killed ones."""
-        numbers = sorted(int(path.name) for path in (self.folder / "attempts").glob("*") if path.name.isdigit())
-        return [Attempt(self.folder / "attempts" / str(number)) for number in numbers]
+        path = self.folder / "attempts"
+        try:
+            numbers = sorted(int(found.name) for found in path.iterdir() if _ATTEMPT.fullmatch(found.name))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=_MEND_FOLDER) from error
+        return [Attempt(path / str(number), self._place) for number in numbers]
 
     def new_attempt(self, intent: TrialIntent) -> Attempt:
         """The folder of the next attempt; the intent is written to disk before it."""
+        self._make_folder()
         files.write(self.folder / "trial.json", intent)
         earlier = self.attempts()
         number = earlier[-1].number + 1 if earlier else 1
         folder = self.folder / "attempts" / str(number)
         try:
-            folder.mkdir(parents=True)
+            folder.parent.mkdir(exist_ok=True)
+            folder.mkdir()
         except OSError as error:
             raise StorageFailed.of(folder, error) from error
-        return Attempt(folder)
+        return Attempt(folder, self._place)
+
+    def _make_folder(self) -> None:
+        """The trial's folder, in a results folder that is still where it was."""
+        if self._place is not None:
+            self._place.require()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFailed.of(self.folder, error) from error
 
     def intent(self) -> TrialIntent | None:
         """As it was started; None: it never was."""
@@ -86,10 +113,7 @@ class Trial:
 
     def add_state(self, record: StateRecord) -> None:
         """Appends a state."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageFailed.of(self.folder, error) from error
+        self._make_folder()
         files.append_line(self.folder / "states.jsonl", record)
 
     def states(self) -> list[StateRecord]:
@@ -104,8 +128,9 @@ class Trial:
 class ResultsFolder:
     """`results/<study>/`. Nothing else in nephoscope knows a file name in it."""
 
-    def __init__(self, path: Path, only: frozenset[str] | None = None) -> None:
+    def __init__(self, path: Path, only: frozenset[str] | None = None, place: Place | None = None) -> None:
         self.path = path
+        self._place = place or Place(path)
         self._only = only
         """Ids of the trials that `planned` yields; None: all of the plan."""
         self._read: tuple[tuple[int, int, int], Plan] | None = None
@@ -113,7 +138,7 @@ class ResultsFolder:
 
     def only(self, trials: Collection[str]) -> "ResultsFolder":
         """The same folder for somebody who works on these trials of its plan alone."""
-        return ResultsFolder(self.path, frozenset(trials))
+        return ResultsFolder(self.path, frozenset(trials), self._place)
 
     def also(self, trials: Collection[str]) -> "ResultsFolder":
         """The same folder for somebody who works on these trials, too."""
@@ -132,13 +157,26 @@ class ResultsFolder:
             InputError: there is no plan in it.
         """
         folder = cls(path)
+        if not folder.plan_path.exists() and (path / "trials").exists():
+            raise DamagedFile(f"{folder.plan_path} is missing", hint=_MEND_PLAN)
         if not folder.plan_path.exists():
             why = "it has no plan.json" if path.is_dir() else "there is no such folder"
             raise InputError(
                 f"{path} is not a results folder: {why}",
                 hint="name the folder that `nephoscope run STUDY --out DIR` wrote",
             )
+        folder.require_folders()
         return folder
+
+    def require_folders(self) -> None:
+        """Everything that must be a folder is one, or is not there yet.
+
+        Raises:
+            DamagedFile: something else is in its place.
+        """
+        for path in (self.path / "trials", self.path / "looks", self.report_dir):
+            if path.exists() and not path.is_dir():
+                raise DamagedFile(f"{path} is a file, but must be a folder", hint=_MEND_FOLDER)
 
     @classmethod
     def for_results(cls, path: Path) -> "ResultsFolder":
@@ -164,7 +202,9 @@ class ResultsFolder:
             raise StorageFailed(
                 f"you have no permission to write to {there}", hint="name a folder of your own with --out"
             )
-        return cls(path)
+        found = cls(path)
+        found.require_folders()
+        return found
 
     @property
     def plan_path(self) -> Path:
@@ -179,8 +219,8 @@ class ResultsFolder:
         """
         path = self.path / "fleet-id"
         if not path.exists():
-            atomic.write_text(path, secrets.token_hex(4) + "\n")
-        return path.read_text(encoding="utf-8").strip()
+            self._write_bytes(path, f"{secrets.token_hex(4)}\n".encode())
+        return files.read_text(path, mend="restore it from a copy: machines of this study are found by it").strip()
 
     @property
     def scratch(self) -> Path:
@@ -243,9 +283,11 @@ class ResultsFolder:
         """report/."""
         return self.path / "report"
 
-    def lock(self) -> AbstractContextManager[None]:
-        """See `lock.exclusive`."""
-        return lock.exclusive(self.path / "lock")
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """See `lock.exclusive`; until it is released, a folder that takes the place of this one is not written to."""
+        with lock.exclusive(self.path / "lock"), self._place.held():
+            yield
 
     def in_use(self) -> bool:
         """True while a process works on it."""
@@ -253,24 +295,29 @@ class ResultsFolder:
 
     def write_plan(self, study_text: str, plan: Plan) -> None:
         """Stores the study as its author wrote it, and its plan."""
-        atomic.write_text(self.path / "study.toml", study_text)
-        files.write(self.plan_path, plan)
+        try:
+            self._place.require()
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFailed.of(self.path, error) from error
+        self._write_bytes(self.path / "study.toml", study_text.encode())
+        self._write_bytes(self.plan_path, files.dump(plan).encode())
 
     def study_text(self) -> str:
         """study.toml."""
-        return (self.path / "study.toml").read_text(encoding="utf-8")
+        return files.read_text(self.path / "study.toml", mend=_MEND_STUDY)
 
     def plan(self) -> Plan:
         """plan.json: read again only when the file was replaced, as that of a large study takes a second."""
         found = self.plan_path.stat()
         stamp = found.st_ino, found.st_mtime_ns, found.st_size
         if self._read is None or self._read[0] != stamp:
-            self._read = stamp, files.read(self.plan_path, Plan)
+            self._read = stamp, files.read(self.plan_path, Plan, mend=_MEND_PLAN)
         return self._read[1]
 
     def write_source(self, source: SourceRecord) -> None:
         """Marks the folder as an import."""
-        files.write(self.path / "source.json", source)
+        self._write_bytes(self.path / "source.json", files.dump(source).encode())
 
     def source(self) -> SourceRecord | None:
         """Where imported results come from; None: measured here."""
@@ -281,12 +328,18 @@ class ResultsFolder:
         """The folder of one trial, which may not exist yet."""
         if not _TRIAL_ID.match(trial_id):
             raise InputError(f"{trial_id!r} is not a trial id (12 hexadecimal digits)")
-        return Trial(self.path / "trials" / trial_id)
+        return Trial(self.path / "trials" / trial_id, self._place)
 
     def planned(self) -> Iterator[tuple[PlannedTrial, Trial]]:
         """Every planned trial with its folder, in the plan's order; see `only`."""
         rows = self.whole_plan()
         return (row for row in rows if self._only is None or row[0].intent.id in self._only)
+
+    def every_attempt(self) -> Iterator[Attempt]:
+        """Every attempt that is stored, also at trials that are not planned any more."""
+        for path in sorted((self.path / "trials").glob("*")):
+            if _TRIAL_ID.match(path.name):
+                yield from Trial(path).attempts()
 
     def looks(self) -> list[Look]:
         """In the order of their blocks; empty: the study takes none, or has not come that far."""
@@ -295,7 +348,7 @@ class ResultsFolder:
 
     def write_look(self, look: Look) -> None:
         """Stores what was known after a block."""
-        files.write(self.path / "looks" / f"{look.block:02d}.json", look)
+        self._write_bytes(self.path / "looks" / f"{look.block:02d}.json", files.dump(look).encode())
 
     def forget_looks(self) -> None:
         """Deletes them, because they are about trials that are no longer planned.
@@ -322,12 +375,19 @@ class ResultsFolder:
     def write_derived(self, name: str, content: bytes) -> Path:
         """Stores a rebuildable file of the folder (`statistics.parquet`) and returns its path."""
         path = self.path / name
-        atomic.write_bytes(path, content)
+        self._write_bytes(path, content)
         return path
+
+    def _write_bytes(self, path: Path, content: bytes) -> None:
+        self._place.require()
+        atomic.write_bytes(path, content)
 
     def forget_analysis(self) -> None:
         """Makes `report` analyse again, because stored data have changed or are about to."""
-        self.analysis_path.unlink(missing_ok=True)
+        try:
+            self.analysis_path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageFailed.of(self.analysis_path, error) from error
 
     def relative(self, attempt: Attempt) -> str:
         """An attempt's folder as linked in the report."""

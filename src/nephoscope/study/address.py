@@ -1,21 +1,58 @@
-"""Which connection strings a study may hold: `psql` and the load generator must interpret them identically."""
+"""Which connection strings a study may hold: `psql` and the load generator must interpret them identically.
 
-from urllib.parse import parse_qs, urlsplit, urlunsplit
+A study is stored and shared, so an address holds known parts only: nobody can tell whether other text is a secret.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 _SCHEMES = frozenset({"postgresql", "postgres"})
-_ELSEWHERE = frozenset({"host", "hostaddr", "port", "dbname", "service"})
-"""Query keys that would redirect an address to another server."""
+_EXPECTED = "is not the address of one server reached over TCP; expected: postgresql://user@host:port/database"
+_NAME = re.compile(r"[^\s/?#\x00-\x1f\x7f]{0,63}")
+"""A role or a database, decoded; PostgreSQL cuts names after 63 bytes."""
+_FILE = re.compile(r"[^\x00-\x1f\x7f]{1,4096}")
+_PARAMETERS: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "user": _NAME,
+        "connect_timeout": re.compile(r"[0-9]{1,6}"),
+        "target_session_attrs": re.compile("any|read-write|read-only|primary|standby|prefer-standby"),
+        "sslmode": re.compile("disable|allow|prefer|require|verify-ca|verify-full"),
+        "channel_binding": re.compile("disable|prefer|require"),
+        "sslrootcert": _FILE,
+        "sslcert": _FILE,
+        "sslkey": _FILE,
+    }
+)
+"""What may follow the question mark. `host` and the like would redirect the address, and settings belong in
+`settings`."""
 
 
-def names_one_server(dsn: str) -> bool:
-    """True for `postgresql://[user@]host[:port][/database]` with one host that is not a socket's folder."""
+def problem_of(dsn: str) -> str | None:
+    """Why an address may not be in a study, without any of its text; None: it may.
+
+    Allowed is `postgresql://[user@]host[:port][/database][?parameters]` with one host that is not a socket's folder.
+    """
     try:
         parts = urlsplit(dsn)
-        valid_port = parts.port is None or parts.port > 0
+        port_fits = parts.port is None or parts.port > 0
+        given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query), errors="strict")
     except ValueError:
-        return False
-    one_host = bool(parts.hostname) and not set(parts.netloc.rpartition("@")[2]) & set(",/%")
-    return parts.scheme in _SCHEMES and valid_port and one_host and not _ELSEWHERE & set(parse_qs(parts.query))
+        return _EXPECTED
+    userinfo, _, place = parts.netloc.rpartition("@")
+    names = (userinfo.removesuffix(":"), parts.path.removeprefix("/"))
+    one_host = bool(parts.hostname) and not set(place) & set(",/%")
+    if not dsn.isprintable() or parts.scheme not in _SCHEMES or not port_fits or not one_host:
+        return _EXPECTED
+    if "#" in dsn or not all(_NAME.fullmatch(unquote(name)) for name in names):
+        return f"has text that is no part of an address; {_EXPECTED.partition('; ')[2]}"
+    if any(name not in _PARAMETERS or not _PARAMETERS[name].fullmatch(value) for name, value in given):
+        return (
+            f"has a parameter after `?` that a study may not hold, or a wrong value; allowed: "
+            f"{', '.join(_PARAMETERS)}; settings of a server belong in `settings`"
+        )
+    return None
 
 
 def without_password(dsn: str) -> str:

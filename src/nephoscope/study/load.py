@@ -19,6 +19,7 @@ from nephoscope.study.expanded import SHORTHANDS, Expanded, expanded
 from nephoscope.study.explain import Problem, below, explain
 from nephoscope.study.file import Shorthands, StudyFile
 from nephoscope.study.known import KnownBenchmark
+from nephoscope.study.limits import beyond_limits
 from nephoscope.study.locate import Path, line_of, locate, show
 from nephoscope.study.model import Configuration, Machine, Study
 from nephoscope.study.place_rules import with_regions
@@ -49,7 +50,9 @@ _SYNTAX_HINTS = (
     ("Invalid statement", "write `key = value`, [table] or [[list of tables]]; comments start with #"),
 )
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-_NO_STUDY = "not a study: nested too deeply, or a number is too long"
+_MOST_ERRORS = 100
+"""Nobody reads more at once, and each takes a millisecond to explain."""
+_NO_STUDY = "not a study: a number is too long"
 
 Model = TypeVar("Model", bound=Frozen)
 
@@ -141,6 +144,9 @@ def _as_written(problems: Sequence[Problem], whole: Expanded) -> Iterator[Proble
 
 
 def _parse(text: str, file_name: str) -> dict[str, Any]:
+    beyond = beyond_limits(text)
+    if beyond is not None:
+        raise StudyError(f"{file_name}:{beyond[0]}: {beyond[1]}")
     try:
         text.encode()
         data = tomllib.loads(text)
@@ -150,7 +156,7 @@ def _parse(text: str, file_name: str) -> dict[str, Any]:
         raise StudyError(f"{file_name}:{line}: not UTF-8 text; save the file as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise StudyError(_syntax(str(error), text, file_name)) from error
-    except (RecursionError, ValueError) as error:
+    except ValueError as error:
         raise StudyError(f"{file_name}:1: {_NO_STUDY}") from error
     return data
 
@@ -201,7 +207,11 @@ def _value(
     try:
         return model.model_validate_json(_as_json(data), strict=True), []
     except ValidationError as error:
-        return None, explain(error.errors(include_url=False), data, _schema(described_by or model))
+        errors = error.errors(include_url=False)
+        problems = explain(errors[:_MOST_ERRORS], data, _schema(described_by or model))
+        if len(errors) > _MOST_ERRORS:
+            problems.append(Problem((), f"{len(errors) - _MOST_ERRORS:,} more problems; correct the others first"))
+        return None, problems
 
 
 @cache

@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Disturbance
-from nephoscope.study.address import names_one_server
+from nephoscope.study.address import problem_of
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.cloud import Cloud
 from nephoscope.study.names import LabelName, Name
@@ -63,8 +63,8 @@ class Machine(Frozen):
     zones: list[Name] | None = Field(
         default=None,
         min_length=1,
-        description="only clouds and emulated: zones, assigned to the machines in turn; default: the configuration's "
-        "`zone`",
+        description="only clouds, emulated and ssh: zones, assigned to the machines in turn; default: the "
+        "configuration's `zone`",
     )
     emulated: MachineType | None = Field(
         default=None,
@@ -223,11 +223,9 @@ class Database(Frozen):
     @field_validator("dsn")
     @classmethod
     def _is_an_address(cls, dsn: str | None) -> str | None:
-        if dsn is not None and not names_one_server(dsn):
-            raise PydanticCustomError(
-                "dsn_no_address",
-                "is not the address of one server reached over TCP; expected: postgresql://user@host:port/database",
-            )
+        problem = None if dsn is None else problem_of(dsn)
+        if problem is not None:
+            raise PydanticCustomError("dsn_no_address", "{problem}", {"problem": problem})
         return dsn
 
 

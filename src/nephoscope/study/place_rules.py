@@ -9,7 +9,7 @@ from nephoscope.study.explain import Problem
 from nephoscope.study.locate import Path
 from nephoscope.study.suggest import nearest, shown
 
-_IN_ZONES = (*sorted(CLOUDS), "emulated")
+_IN_ZONES = (*sorted(CLOUDS), "emulated", "ssh")
 _AZURE_ZONES = ("1", "2", "3")
 _ROLES = ("database_machine", "load_machine")
 _FIRST_ZONE: Mapping[str, str] = {"aws": "{region}a", "azure": "1", "gcp": "{region}-a"}

@@ -55,7 +55,8 @@ class Ssh(Frozen):
     jump: str | None = Field(default=None, description="a jump host, as `user@host:port`")
     host_keys: dict[str, str] = Field(
         default={},
-        description="host keys by host, as `ssh-keyscan` prints them; default: trust the first one seen in an attempt",
+        description="host keys by host, as `ssh-keyscan` prints them, without the host; default: those that your "
+        "known_hosts has",
     )
     inventory: str | None = Field(
         default=None,

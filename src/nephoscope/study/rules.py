@@ -14,6 +14,7 @@ from nephoscope.study.locate import Path, line_of
 from nephoscope.study.nicknames import meant_by
 from nephoscope.study.place_rules import place_problems, region_problems
 from nephoscope.study.suggest import nearest, shown
+from nephoscope.study.text_rules import text_problems
 
 _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
 _NEWEST = 1
@@ -36,6 +37,7 @@ def across_keys(
     """Every rule; `known` holds all benchmarks."""
     yield from _newer_schema(data)
     yield from _dates((), data)
+    yield from text_problems(data)
     yield from _twice("configurations", data, lines)
     yield from _twice("benchmarks", data, lines)
     yield from _twice("contrasts", data, lines)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from nephoscope.analysis import tables
 from nephoscope.analysis.analyse import analyse
+from nephoscope.analysis.query import csv_of
+from nephoscope.model.cells import inert
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.rows import Comparison, MeasurementRow, Statistic, TrialRow
@@ -58,6 +60,17 @@ def test_csv_floats_are_python_s_shortest_round_trip(value: float) -> None:
 def test_lists_of_any_text_survive_csv(reasons: list[str]) -> None:
     row = trial("t", "a", reasons=reasons)
     assert from_csv(tables.to_csv([row], TrialRow), TrialRow) == [row]
+
+
+def test_a_spreadsheet_runs_no_cell_and_numbers_stay_numbers() -> None:
+    texts = {"=1+1": "'=1+1", "+x": "'+x", "-x": "'-x", "@SUM(A1)": "'@SUM(A1)", " =1": "' =1", "'=1": "''=1"}
+    for text, safe in {**texts, "-5.5e3": "-5.5e3", "a=b": "a=b", "'a": "'a"}.items():
+        row = trial("t", text, reasons=[text])
+        content = tables.to_csv([row], TrialRow)
+        cells = next(csv.DictReader(io.StringIO(content.decode())))
+        assert (cells["configuration"], cells["reasons"], inert(text)) == (safe, safe, safe)
+        assert from_csv(content, TrialRow) == [row]
+        assert list(csv.reader(io.StringIO(csv_of(["a"], [[text]]))))[1] == [safe]
 
 
 def test_lists_are_joined_by_semicolons() -> None:

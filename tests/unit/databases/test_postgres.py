@@ -98,14 +98,46 @@ def test_a_server_killed_with_its_controller_comes_up_again_with_its_fixtures(tm
     async def before(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         await database.create_fixture(cluster, endpoint, "fixture_a")
         await database.seal_fixture(cluster, endpoint, "fixture_a")
-        pid = (tmp_path / "postgres" / "data" / "postmaster.pid").read_text().split()[0]
-        os.kill(int(pid), signal.SIGKILL)
+        # A parallel query has a segment of its own, which its leader leaves when it is killed.
+        force = "SET debug_parallel_query = on; SET min_parallel_table_scan_size = 0; SET statement_timeout = 0"
+        query = asyncio.create_task(sql(database, cluster, endpoint, f"{force}; SELECT pg_sleep(60)"))
+        folder = ServerFolder(str(tmp_path))
+        for _ in range(100):
+            if len(folder.processes()) > 7:
+                break
+            await asyncio.sleep(0.05)
+        lines = folder.pid_file.read_text().splitlines()
+        segments.append(lines[6].split()[1])
+        files.update(entry for pid in folder.processes() for entry in mapped(pid))
+        assert files
+        assert segments[0] in system_v_segments()
+        for pid in folder.processes():
+            os.kill(pid, signal.SIGKILL)
+        with pytest.raises(ToolFailed):
+            await query
 
     async def after(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         assert await database.has_fixture(cluster, endpoint, "fixture_a")
 
+    segments: list[str] = []
+    files: set[Path] = set()
     with_server(tmp_path, before)
+    assert not [file for file in files if file.exists()]
+    assert segments[0] not in system_v_segments()
     with_server(tmp_path, after)
+
+
+def mapped(pid: int) -> list[Path]:
+    """Files in /dev/shm that a process has mapped."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    except OSError:
+        return []
+    return [Path(line.split()[5]) for line in lines if "/dev/shm/PostgreSQL." in line]
+
+
+def system_v_segments() -> set[str]:
+    return {line.split()[1] for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]}
 
 
 def test_a_busy_child_that_outlives_a_killed_server_is_ended_before_the_next_one_starts(tmp_path: Path) -> None:

@@ -40,6 +40,15 @@ def refused() -> Rows:
     return trials, measurements
 
 
+def altered() -> Rows:
+    trials, measurements = noisy({"a": 1, "b": 1.2}, n=5)
+    left_out = trials[0].model_copy(
+        update={"state": "altered", "verdict": None, "reasons": ["altered: measurements.jsonl was changed"]}
+    )
+    others = [row.model_copy(update={"has_digests": row.replicate > 2}) for row in trials[1:]]
+    return [left_out, *others], [row for row in measurements if row.trial != left_out.trial]
+
+
 def exchanged(*, left: bool = False) -> Rows:
     trials, measurements = noisy({"a": 1, "b": 1.2})
     kinds = ["cpu_model, numa_nodes", "l3_bytes"]
@@ -256,6 +265,7 @@ STUDIES: dict[str, AnalysedStudy] = {
     "three pairs": analyse(inputs(noisy({"a": 1, "b": 1.03, "c": 1.5}, 0.02))),
     "alone": analyse(inputs(noisy({"a": 1}))),
     "refused": analyse(inputs(refused())),
+    "altered": analyse(inputs(altered())),
     "drifting": analyse(inputs(drifting())),
     "split": split(),
     "exchanged": analyse(inputs(exchanged())),

@@ -379,8 +379,16 @@ def test_precision_is_told_of_the_least_precise_configuration() -> None:
 def test_old_prices_are_a_warning_and_new_ones_are_not() -> None:
     old = [one for study in STUDIES.values() for one in study.insights if one.rule == "price_age"]
     assert old
-    assert all(one.kind == "warning" and one.numbers["days"] > 365 for one in old)
+    assert all(one.kind == "warning" and one.numbers["days"] > 180 for one in old)
     assert told("clear", "price_age") == []
+
+
+@pytest.mark.parametrize("unit", ["MB{s}/s", "{", "}", "{0.__class__}", "a!r:{b}"])
+def test_a_unit_of_somebody_elses_tool_is_text_and_never_a_template(unit: str) -> None:
+    metric = TPMC.model_copy(update={"unit": unit})
+    found = rows({"a": [5.0, 5.1, 5.2, 5.1, 5.0, 5.2]}, metric=metric)
+    insights = analyse(inputs(found, {"tpcc": [metric]})).insights
+    assert any(unit in insight.text for insight in insights), insights
 
 
 def test_exchanged_machines_are_counted_with_what_differs_and_those_that_stayed_are_told() -> None:

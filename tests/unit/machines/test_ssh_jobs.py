@@ -34,11 +34,11 @@ def test_how_a_job_started() -> None:
 
 
 def test_a_login_shell_that_talks_is_refused() -> None:
-    look = parse_look(b"1000\n/home/me\n8\nhost\n\n")
+    look = parse_look(b"1000\n/home/me\n8\nhost\naarch64\n\n")
     assert (look.user_id, look.home, look.cpus, look.hostname, look.missing) == (1000, "/home/me", 8, "host", ())
-    assert parse_look(b"0\n/root\n2\nh\n flock pkill\n").missing == ("flock", "pkill")
+    assert parse_look(b"0\n/root\n2\nh\nx86_64\n flock pkill\n").missing == ("flock", "pkill")
     with pytest.raises(OutputUnreadable, match="Welcome"):
-        parse_look(b"Welcome\n1000\n/home/me\n8\nhost\n\n")
+        parse_look(b"Welcome\n1000\n/home/me\n8\nhost\naarch64\n\n")
 
 
 @pytest.mark.parametrize("stdin", [b"", b"in"])

@@ -45,7 +45,7 @@ class Provider(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         pages = {
             "": {"Items": [azure_item("D8s_v5", 0.384)], "NextPageLink": f"{self.base}/api/retail/prices?$skip=1"},
-            "$skip=1": {"Items": [azure_item("D16s_v5", 0.768)], "NextPageLink": None},
+            "$skip=1": {"Items": [azure_item("D16s_v5", 0.9)], "NextPageLink": None},
         }
         path, _, query = self.path.partition("?")
         if path == "/api/retail/prices":
@@ -84,11 +84,16 @@ def update(provider: str, out: Path, base: str, region: str = "eastus") -> int:
     return main(["prices", "update", "--provider", provider, "--region", region, "--out", str(out), "--base-url", base])
 
 
-def test_every_page_becomes_rows(base: str, tmp_path: Path) -> None:
+def test_every_page_becomes_rows_and_what_changed_is_told(
+    base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "azure.csv"
     assert update("azure", out, base) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "compared with the prices that ship: 1 changed, 1 unchanged, 0 new" in told
+    assert "azure eastus Standard_D16s_v5, on-demand: $0.768 (2026-06-18) is now $0.9 (+17.2 %)" in told
     rows = read_csv(out)
-    assert {row.item: row.usd for row in rows} == {"Standard_D8s_v5": 0.384, "Standard_D16s_v5": 0.768}
+    assert {row.item: row.usd for row in rows} == {"Standard_D8s_v5": 0.384, "Standard_D16s_v5": 0.9}
     assert {row.source.split(",")[0] for row in rows} == {base}
     assert all(row.source == f"{base}, downloaded {row.date}" for row in rows), "the list says no day of its own"
     assert update("azure", out, base) == 2, "it exists"

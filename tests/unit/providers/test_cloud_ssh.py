@@ -10,7 +10,7 @@ import pytest
 
 from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.model.errors import EnvironmentProblem, InputError, MachineLost
+from nephoscope.model.errors import EnvironmentProblem, HostKeyRefused, InputError, MachineLost
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.provider import CloudMachine, Life
 from nephoscope.providers.cloud.ssh import SshConnect
@@ -78,6 +78,27 @@ def test_a_machine_is_entered_once_its_script_brought_the_key_and_ended(server: 
 
     asyncio.run(scenario())
     assert (tmp_path / "raw/logs/boot-database-1.log").read_text() == "+ mkfs.ext4\n"
+
+
+def test_the_host_key_of_a_machine_is_kept_as_long_as_it_lives(server: Server, tmp_path: Path) -> None:
+    """A second controller, which knows only the results folder, meets another server at the machine's address."""
+
+    async def enter(there: Server, machine: CloudMachine) -> None:
+        known = connect(there, tmp_path, [])
+        let_in(there, await known.key(tmp_path / "scratch"))
+        (tmp_path / "boot").write_text("ready\n")
+        entered = await known(machine, Machine(), request(tmp_path))
+        assert isinstance(entered.remote, SshRemote)
+        await entered.remote.close()
+
+    asyncio.run(enter(server, MACHINE))
+    asyncio.run(enter(server, MACHINE))
+    with sshd(tmp_path / "another") as another:
+        with pytest.raises(
+            HostKeyRefused, match=r"database-1 \(i-1\) has a different host key from when it was created"
+        ):
+            asyncio.run(enter(another, MACHINE))
+        asyncio.run(enter(another, replace(MACHINE, id="i-2")))  # a later machine of that name
 
 
 def test_what_the_script_failed_of_is_told(server: Server, tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ def request_of(
             "load_machine": load and {"hosts": [load], "cpus": 1},
             "ssh": {
                 "key_file": str(address.key_file),
+                "host_keys": dict.fromkeys(ports, server.host_key),
                 "inventory": str(folder / "hosts.toml"),
                 "folder": str(folder / "there"),
             },
@@ -78,6 +79,28 @@ def test_a_host_serves_one_study_at_a_time(server: Server, tmp_path: Path) -> No
         assert owner.read_text() == "mine"  # who lost a lease gives none back, and ends nothing of its next holder's
         assert len(list((tmp_path / "there/ours/jobs").iterdir())) == jobs
         await first.delete(taken.key)
+
+    asyncio.run(scenario())
+
+
+def test_hosts_are_in_the_zones_of_the_study_in_turn(server: Server, tmp_path: Path) -> None:
+    port = server.address.port
+    request = request_of(server, tmp_path, "mine", dict.fromkeys(("db1", "db2", "db3", "load"), port))
+    there = request.configuration.database_machine.model_copy(update={"zones": ["a", "b"]})
+    changes = {"database_machine": there, "region": "berlin"}
+    request = replace(request, configuration=request.configuration.model_copy(update=changes))
+
+    async def scenario() -> None:
+        provider = SshProvider([])
+        cluster = await provider.create(request)
+        assert [(one.name, one.region, one.zone) for one in cluster.machines] == [
+            ("db1", "berlin", "a"),
+            ("db2", "berlin", "b"),
+            ("db3", "berlin", "a"),
+            ("load", "berlin", ""),
+        ]
+        assert cluster.zones == ("a", "b")
+        await provider.delete(cluster.key)
 
     asyncio.run(scenario())
 

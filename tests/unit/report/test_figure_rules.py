@@ -29,11 +29,11 @@ from tests.unit.report.report_example_trials import Sketch
 
 SCREEN = 900
 TYPES = tuple(
-    f"azure-standard-e{size}s-v5-in-eastus-zone-{zone}" for size in (2, 4, 8, 16, 32, 64) for zone in range(14)
+    f"azure-standard-e{size}s-v5-in-eastus-zone-{zone}" for size in (2, 4, 8, 16, 32, 64) for zone in range(7)
 )
 STUDIES: dict[str, Callable[[], AnalysedStudy]] = {
     "laptop": example.laptop,
-    "30 types": lambda: example.build(Sketch(configurations=list(TYPES), replicates=2, series_s=12)),
+    "42 types": lambda: example.build(Sketch(configurations=list(TYPES), replicates=2, series_s=12)),
     "priced": lambda: priced_example.priced(4),
     "numbers": numbers_example.numbers,
 }

@@ -80,6 +80,8 @@ def test_costs_stand_on_the_page_and_beside_it(tmp_path: Path) -> None:
             assert str(row.reason_missing) in html
     for line in study.costs[0].formula.splitlines():
         assert line.strip() in html
+    dates = sorted({row.date for row in study.costs if row.date} | {row.date for row in study.cost_lines})
+    assert f"The oldest price is of {dates[0]}, the newest of {dates[-1]}." in html
 
 
 def test_prices_per_unit_are_quoted_for_a_quantity_that_people_can_read() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -127,8 +128,8 @@ def test_several_controllers_cannot_share_it_as_each_sees_only_its_own_machines(
 def test_what_is_usual_is_judged_over_the_whole_plan_when_a_part_runs(tmp_path: Path) -> None:
     _, _, _, study = measured(tmp_path / "r", [ICE, ICE, ICE, ICE], replicates=4)
     rows = list(study.folder.planned())
-    for path in study.folder.path.glob("trials/*/attempts/*/kind.json"):
-        path.unlink()
+    for path in study.folder.path.glob("trials/*/attempts/*/derived"):
+        shutil.rmtree(path)
     judge_kinds(study.folder.only([rows[0][0].intent.id]), "fresh", ties=True)
     assert all(attempt.usual_kind() for _, trial in rows for attempt in trial.attempts())
 

@@ -13,6 +13,7 @@ from nephoscope.run.derive import evidence_of_machines
 from nephoscope.run.study import run_study
 from nephoscope.store.folder import ResultsFolder
 from tests.support.fake_world import STUDY, Rehearsal, rehearsal
+from tests.support.stored_anew import as_stored_without_digests, stored_anew
 
 TWO = STUDY.replace("replicates = 6", "replicates = 2")
 
@@ -28,6 +29,7 @@ def with_steal(folder: Path, text: str = TWO) -> Rehearsal:
         for cpu in line["cpu"]:
             cpu["steal"], cpu["idle"] = cpu["idle"] // 10, cpu["idle"] - cpu["idle"] // 10
     telemetry.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    stored_anew(attempt)
     evaluation.parse(study.folder, study.clock)
     return study
 
@@ -89,6 +91,7 @@ def test_attempts_of_an_earlier_version_were_judged_by_refusing_and_get_their_sh
 ) -> None:
     folder = with_steal(tmp_path / "r").folder
     attempt = next(folder.planned())[1].attempts()[0]
+    as_stored_without_digests(attempt)
     record = json.loads((attempt.folder / "started.json").read_text())
     del record["disturbance"]
     (attempt.folder / "started.json").write_text(json.dumps(record))

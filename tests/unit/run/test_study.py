@@ -14,6 +14,7 @@ from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
+from nephoscope.model.derived import Derived
 from nephoscope.model.errors import DatabaseFailed, InputError, StorageFailed, ToolTimedOut
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.seeds import derive_seed
@@ -23,6 +24,7 @@ from nephoscope.store import files
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from tests.support.fake_world import STUDY, Rehearsal, rehearsal
+from tests.support.stored_anew import stored_anew
 
 TRIALS = 24
 
@@ -118,10 +120,12 @@ def test_parse_finishes_what_a_better_parser_can_read_and_leaves_raw_output_alon
     raw = attempt.raw_dir / "fake.stdout"
     good = raw.read_bytes()
     raw.write_bytes(b"what an older parser could not read")
+    stored_anew(attempt)
     outcome = evaluation.parse(study.folder, study.clock)
     assert (outcome.parsed, len(outcome.unreadable)) == (TRIALS - 1, 1)
     assert states(study.folder)[0] == "failed"
     raw.write_bytes(good)
+    stored_anew(attempt)
     assert evaluation.parse(study.folder, study.clock).parsed == TRIALS
     assert set(states(study.folder)) == {"finished"}
 
@@ -142,15 +146,15 @@ def test_parse_and_analyze_twice_give_identical_bytes(tmp_path: Path) -> None:
 
 def test_a_full_disk_ends_the_study_and_a_later_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = rehearsal(tmp_path / "r")
-    real = Attempt.write_measurements
+    real = Attempt.write_derived
     calls = cycle([False, False, False, True])
 
-    def full(self: Attempt, measurements: object) -> None:
+    def full(self: Attempt, derived: Derived) -> None:
         if next(calls):
             raise StorageFailed("could not store it: No space left on device", hint="free some space")
-        real(self, measurements)  # type: ignore[arg-type]
+        real(self, derived)
 
-    monkeypatch.setattr(Attempt, "write_measurements", full)
+    monkeypatch.setattr(Attempt, "write_derived", full)
     with pytest.raises(StorageFailed):
         run(study)
     assert states(study.folder).count("finished") == 3
@@ -328,6 +332,7 @@ def test_a_report_is_never_of_other_trials_than_are_stored(tmp_path: Path) -> No
     attempt = next(study.folder.planned())[1].attempts()[0]
     first, *others = attempt.measurements()
     attempt.write_measurements([first.model_copy(update={"value": 12345.5}), *others])
+    stored_anew(attempt)
     evaluation.report(study.folder)
     assert 12345.5 in {row.value for row in stored.read(study.folder).measurements}
 

@@ -13,6 +13,7 @@ from nephoscope.run.study import run_study
 from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
 from tests.support.fake_world import Rehearsal, rehearsal
+from tests.support.stored_anew import stored_anew
 
 
 def measured(tmp_path: Path) -> Rehearsal:
@@ -52,6 +53,7 @@ def test_a_number_that_this_version_does_not_know_is_not_left_out_in_silence(tmp
     (attempt,) = trial.attempts()
     stored = attempt.measurements()
     attempt.write_measurements([*stored, stored[0].model_copy(update={"metric": "once_measured"})])
+    stored_anew(attempt)
     with pytest.raises(InputError, match=r"version 1 of the benchmark 'fake', .* holds once_measured"):
         evaluation.analyze(study.folder)
 

@@ -48,9 +48,7 @@ def problems(text: str) -> list[str]:
 
 
 GUIDE = (ROOT / "docs" / "how-to" / "run-an-edition.md").read_text(encoding="utf-8")
-TOLD = {
-    row[0]: row[1] for row in re.findall(r"^\| `studies/([a-z0-9-]+)\.toml` \|.*\| ([^|]*) \|$", GUIDE, re.MULTILINE)
-}
+TOLD = dict(re.findall(r"^\| `studies/([a-z0-9-]+)\.toml` \|.*\| ([^|]*) \|$", GUIDE, re.MULTILINE))
 """Preset -> trials and dollars, as the guide says."""
 
 

@@ -217,6 +217,7 @@ def test_a_dsn_in_the_wrong_place_is_never_shown(text: str) -> None:
         "postgresql://me:@db/x",
         "postgres://db",
         "postgresql://[::1]:5432/x",
+        "postgresql://db/x?sslmode=verify-full&sslrootcert=/etc/ssl/our%20ca.pem&connect_timeout=3",
     ],
 )
 def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
@@ -232,17 +233,44 @@ def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
         "postgresql://one,two/x",
         "postgresql://db:port/x",
         "postgresql://db:0/x",
-        "postgresql://db/x?host=other",
         "host=db user=me passfile=/home/me/.pgpass",
         "db.example.com",
         "mysql://db/x",
         "",
+        "postgresql://db/x\\nhunter2",
     ],
 )
 def test_a_dsn_that_is_no_address_of_one_server_is_refused(dsn: str) -> None:
     (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
     assert line.startswith("s.toml:5: configurations[0].database.dsn: is not the address of one server")
     assert "expected: postgresql://user@host:port/database" in line
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://me@db/x#hunter2",
+        "postgresql://me@db/x#",
+        "postgresql://me@db/x/hunter2",
+        "postgresql://me@db/x?options=-c%20my.password%3Dhunter2",
+        "postgresql://me@db/x?options=-c my.token=hunter2",
+        "postgresql://db/x?host=other",
+        "postgresql://me@db/x?hunter2",
+        "postgresql://me@db/x?hunter2=1",
+        "postgresql://me@db/x?sslmode=hunter2",
+        "postgresql://me@db/x?connect_timeout=hunter2",
+        "postgresql://me@db/x?passfile=/hunter2",
+        "postgresql://me@db/x?application_name=hunter2",
+        "postgresql://me@db/x?sslmode=require&&hunter2",
+        "postgresql://me@db/x?sslmode=require;hunter2",
+        "postgresql://me@db/x%20hunter2",
+        "postgresql://me%20hunter2@db/x",
+    ],
+)
+def test_a_dsn_with_unknown_text_is_refused_and_never_shown(dsn: str) -> None:
+    (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
+    assert re.match(r"s\.toml:5: configurations\[0\]\.database\.dsn: (has text|has a parameter|is not|holds)", line)
+    assert "hunter2" not in line
 
 
 @pytest.mark.parametrize(
@@ -265,12 +293,9 @@ def test_text_that_is_not_toml(text: str, line: int, hint: str) -> None:
     assert hint in problem
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["a = " + "[" * 3000 + "]" * 3000, "a = " + "[" * 300 + "]" * 300, "a = 0x" + "f" * 9000, "a = " + "9" * 5000],
-)
+@pytest.mark.parametrize("text", ["a = 0x" + "f" * 9000, "a = " + "9" * 5000])
 def test_what_no_study_holds_is_refused_shortly(text: str) -> None:
-    assert problems(text) == ["s.toml:1: not a study: nested too deeply, or a number is too long"]
+    assert problems(text) == ["s.toml:1: not a study: a number is too long"]
 
 
 def test_text_that_is_not_unicode() -> None:
@@ -367,7 +392,7 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
         (f'{AWS}cloud = {{ image = "i", ingress = "here" }}', "is not an IPv4 network"),
         (f'{AZURE}zone = "eastus-1"', 'zone: "eastus-1" is not a zone of azure'),
         (f'{AZURE}zone = "1"\nother_zones = ["2", "4"]', 'other_zones[1]: "4" is not a zone of azure'),
-        ('name = "a"\ndatabase_machine.zones = ["a"]', "only providers aws, azure, gcp, emulated support this"),
+        ('name = "a"\ndatabase_machine.zones = ["a"]', "only providers aws, azure, gcp, emulated, ssh support this"),
         (
             f'{AWS}region = "us-east-1"\ndatabase_machine.region = "us-west-2"',
             "database_machine.region: the database's region is that of the configuration",
@@ -441,3 +466,40 @@ ingress = "203.0.113.7/32"
 """
     clouds = [one.cloud for one in load_study(text, "", KNOWN).configurations]
     assert [cloud and cloud.image for cloud in clouds] == ["ami-1", "ami-2", None]
+
+
+_OVER_SSH = 'name = "a"\nprovider = "ssh"\ndatabase_machine.hosts = [{}]\n'
+_ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEu0y0wEGQ8w6xQXcO2qk3eZkqv8m0y2l7bF3Qw0o0aQ"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (_OVER_SSH.format('"../x"'), '6: configurations[0].database_machine.hosts[0]: "../x" is not a host'),
+        (_OVER_SSH.format('"db1", "[::1]:22"'), '6: configurations[0].database_machine.hosts[1]: "[::1]:22" is not'),
+        (_OVER_SSH.format('"-oProxyCommand=x"'), "is not a host"),
+        (_OVER_SSH.format('"me@"'), "is not a host"),
+        (_OVER_SSH.format('"db1"') + 'ssh.jump = "a/b"', '7: configurations[0].ssh.jump: "a/b" is not a host'),
+        (_OVER_SSH.format('"db1"') + 'ssh.host_keys.db1 = "AAAA"', "7: configurations[0].ssh.host_keys.db1: is not a"),
+        (_OVER_SSH.format('"db1"') + 'ssh.host_keys.db1 = "ssh-rsa AAAA"', "is not a public key"),
+        ('name = "a"\nregion = "x\\u0000y"', "5: configurations[0].region: it contains the control character U+0000"),
+        ('name = "a"\nprice_basis = "\\u001b[31m"', "5: configurations[0].price_basis: it contains the control"),
+        ('name = "a"\ndatabase.settings."a\\u0000" = "1"', "its name contains the control character U+0000"),
+        (
+            'name = "a"\nprovider = "other"\nzone = "../b"',
+            '6: configurations[0].zone: "../b" is not the name',
+        ),
+        ('name = "a"\nprovider = "other"\nother_zones = ["b", "c/d"]', "6: configurations[0].other_zones[1]: "),
+        ('name = "a"\nprovider = "other"\ndatabase_machine.type = "a/../b"', "a part of it is `..`"),
+    ],
+)
+def test_text_that_would_leave_its_place_is_refused_with_its_line(text: str, said: str) -> None:
+    lines = problems(with_configuration(text))
+    assert any(said in line for line in lines), lines
+
+
+@pytest.mark.parametrize("host", ["db1", "me@10.0.0.9:2222", "a@b@db_1.example.com", "::1", "fe80::1%eth0"])
+def test_a_host_is_taken_as_ssh_takes_it(host: str) -> None:
+    text = _OVER_SSH.format(f'"{host}"') + f'ssh.host_keys."{host}" = "{_ED25519} me@laptop"'
+    study = load_study(with_configuration(text), "s.toml", KNOWN)
+    assert study.configurations[0].database_machine.hosts == [host]

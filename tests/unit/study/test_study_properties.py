@@ -14,7 +14,7 @@ from nephoscope.study.model import BenchmarkEntry, Budget, Configuration, Databa
 from tests.unit.study.study_example import KNOWN, LAPTOP, StressNg, Tpcc
 
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9.-]{0,8}", fullmatch=True)
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
 AMOUNTS = st.none() | st.floats(0.001, 1e6)
 MACHINES = st.builds(
     Machine, cpus=st.integers(1, 4096) | st.just("all"), expect_cpu_model=st.none() | TEXTS, expect_memory_gib=AMOUNTS

@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nephoscope.app.commands.options import MEASURE, AsJson, Folder, add_command
-from nephoscope.app.console import print_json, print_table, say, talk
+from nephoscope.app.console import print_json, print_rows, print_table, say, talk
 from nephoscope.model.errors import CleanupFailed, InputError
 from nephoscope.model.words import counted, dollars
 
 if TYPE_CHECKING:
     from nephoscope.model.rows import TrialRow
 
+MAX_ROWS = 200
+"""Trials of a study that are listed without being asked for: Rich draws 1,000 rows a second."""
+MAX_REASONS = 20
+"""Reasons that a summary lists."""
+Rows = Annotated[bool, typer.Option("--rows", help="print every trial, in a pager on a terminal")]
 Watch = Annotated[bool, typer.Option("--watch", help="refresh every two seconds until the study is done")]
 
 
@@ -41,10 +46,14 @@ def register(app: typer.Typer) -> None:
     )
 
 
-def status(folder: Folder, as_json: AsJson = False, watch: Watch = False) -> None:
-    """Show how far a study is: every trial's state and verdict, time left, dollars spent."""
-    from nephoscope.app.stages import evaluation, tracking
+def status(folder: Folder, as_json: AsJson = False, watch: Watch = False, rows: Rows = False) -> None:
+    """Show how far a study is: trials by state and verdict, what was lost and why, dollars spent.
+
+    A study of more than 200 trials gets a summary; --rows prints each trial.
+    """
+    from nephoscope.app.stages import evaluation
     from nephoscope.run.clock import SystemClock
+    from nephoscope.run.spending import spent_usd
     from nephoscope.store.folder import ResultsFolder
 
     stored = ResultsFolder.existing(folder)
@@ -53,32 +62,47 @@ def status(folder: Folder, as_json: AsJson = False, watch: Watch = False) -> Non
 
         show(stored, SystemClock())
         return
-    rows = evaluation.status(stored)
+    trials = evaluation.status(stored)
     if as_json:
-        print_json(rows)
+        print_json(trials)
         return
-    print_table(
-        ("#", "configuration", "benchmark", "replicate", "state", "verdict", "attempts"),
-        (
-            (
-                *(str(row.position), row.configuration, row.benchmark, str(row.replicate), row.state),
-                *(str(row.verdict or "-"), str(row.attempts)),
-            )
-            for row in rows
-        ),
-    )
-    for row in rows:
-        for reason in row.reasons if row.state not in {"planned", "not needed"} else ():
-            say(f"#{row.position} {reason}")
+    if rows:
+        print_rows(_HEADS, map(_cells, trials))
+        return
+    if len(trials) <= MAX_ROWS:
+        print_table(_HEADS, map(_cells, trials))
+    _say_reasons(trials)
     if stored.source() is None:
         from nephoscope.app.usable import lines
 
-        for line in lines(evaluation.usable(stored, rows), str(folder), waiting=stored.in_use()):
+        for line in lines(evaluation.usable(stored, trials), str(folder), waiting=stored.in_use()):
             say(line)
-    say(_counts(rows))
-    spent_usd = tracking.progress(stored, SystemClock().unix_ms()).spent_usd
-    if spent_usd is not None:
-        say(f"{dollars(spent_usd)} spent")
+    say(_counts(trials))
+    if any(planned.price_usd is not None for planned in stored.plan().trials):
+        say(f"{dollars(spent_usd(stored, SystemClock().unix_ms()))} spent")
+
+
+_HEADS = ("#", "configuration", "benchmark", "replicate", "state", "verdict", "attempts")
+
+
+def _cells(row: "TrialRow") -> tuple[str, ...]:
+    return (
+        *(str(row.position), row.configuration, row.benchmark, str(row.replicate), row.state),
+        *(str(row.verdict or "-"), str(row.attempts)),
+    )
+
+
+def _say_reasons(trials: "list[TrialRow]") -> None:
+    """Why trials do not count; those of altered files first, as only a person can repair them."""
+    told = [row for row in trials if row.state not in {"planned", "not needed"}]
+    found = [
+        f"#{row.position} {why}" for row in sorted(told, key=lambda row: row.state != "altered") for why in row.reasons
+    ]
+    most = len(found) if len(trials) <= MAX_ROWS else MAX_REASONS
+    for line in found[:most]:
+        say(line)
+    if found[most:]:
+        say(f"{len(found) - most:,} more reasons: see the report, or --json")
 
 
 def _counts(rows: "list[TrialRow]") -> str:

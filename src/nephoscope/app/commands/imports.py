@@ -21,6 +21,10 @@ Into = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="results folder: a new one, or that of an earlier import")
 ]
 
+Strict = Annotated[
+    bool, typer.Option("--strict", help="import nothing if a file cannot be read; default: name it, and go on")
+]
+
 
 def register(app: typer.Typer) -> None:
     """Adds the group."""
@@ -81,11 +85,11 @@ def _command(name: str, importer: Importer) -> Callable[..., None]:
     """`nephoscope import NAME PATH --out DIR`."""
     source = Annotated[Path, typer.Argument(metavar="PATH", help=importer.path)]
 
-    def command(path: source, out: Into, as_json: AsJson = False) -> None:
+    def command(path: source, out: Into, strict: Strict = False, as_json: AsJson = False) -> None:
         from nephoscope.app.stages import imports
         from nephoscope.store.folder import ResultsFolder
 
-        _print_imported(imports.import_results(name, path, ResultsFolder(out)), out, as_json=as_json)
+        _print_imported(imports.import_results(name, path, ResultsFolder(out), strict=strict), out, as_json=as_json)
 
     command.__doc__ = importer.what
     return command
@@ -94,13 +98,15 @@ def _command(name: str, importer: Importer) -> Callable[..., None]:
 def _print_imported(found: "ImportedFolder", out: Path, *, as_json: bool) -> None:
     source, trials = found.source, found.trials
     if as_json:
-        print_json({"source": source, "trials": len(trials)})
+        print_json({"source": source, "trials": len(trials), "refused": len(found.refused)})
         return
     for text in (*(f"not known: {one}" for one in source.unknown), *(f"left out: {one}" for one in source.left_out)):
         say(text)
     for row in trials:
         for reason in row.reasons:
             say(f"{row.configuration} {row.benchmark}: {reason}")
+    if found.refused:
+        say(f"{len(found.refused):,} files could not be read and were skipped; --strict stops at the first")
     configurations = len({row.configuration for row in trials})
     valid = sum(row.counts for row in trials)
     say(

@@ -18,8 +18,10 @@ from nephoscope.model.words import counted
 from nephoscope.prices.importers.registry import IMPORTERS
 
 if TYPE_CHECKING:
+    from nephoscope.prices.changes import Changes
     from nephoscope.prices.rows import Price
 
+_SHOWN_CHANGES = 20
 _KINDS = ", ".join(f"{name} ({importer.what})" for name, importer in IMPORTERS.items())
 
 ProviderName = Annotated[str | None, typer.Option("--provider", help="aws, gcp, azure or another name")]
@@ -171,8 +173,13 @@ def update(
     out: Annotated[Path, typer.Option("--out", metavar="CSV", help="write this new file")],
     base: Annotated[str | None, typer.Option("--base-url", help="address of a mirror of the provider's list")] = None,
 ) -> None:
-    """Download a provider's price list and write it as a price book (CSV)."""
+    """Download a provider's price list, write it as a price book (CSV), and say what changed.
+
+    The list is compared with the prices that ship.
+    """
     from nephoscope.app.prices_download import LISTS, download
+    from nephoscope.prices.book import shipped
+    from nephoscope.prices.changes import changes
     from nephoscope.prices.importers.base import Origin
     from nephoscope.prices.rows import to_csv
 
@@ -192,6 +199,18 @@ def update(
         )
     write_new(out, to_csv(imported.rows))
     _tell_rows(imported.skipped.items(), len(imported.rows), out)
+    _tell_changes(changes(imported.rows, shipped(), datetime.now(UTC).date()))
+
+
+def _tell_changes(found: "Changes") -> None:
+    tell(
+        f"compared with the prices that ship: {len(found.changed):,} changed, {found.unchanged:,} unchanged, "
+        f"{found.new:,} new"
+    )
+    for change in found.changed[:_SHOWN_CHANGES]:
+        tell(f"    {change}")
+    if len(found.changed) > _SHOWN_CHANGES:
+        tell(f"    {len(found.changed) - _SHOWN_CHANGES:,} smaller changes")
 
 
 def _tell_rows(skipped: Iterable[tuple[str, int]], rows: int, out: Path | None) -> None:

@@ -8,7 +8,8 @@ import typer
 
 from nephoscope.app.commands.options import RESULTS, AsJson, Folder, add_command
 from nephoscope.app.console import print_answer, print_json, print_table, say, tell
-from nephoscope.model.errors import EXIT_TRIALS_FAILED, ClaimsFailed
+from nephoscope.model.errors import EXIT_TRIALS_FAILED, ClaimsFailed, ResultsAltered
+from nephoscope.model.words import counted, listed
 
 if TYPE_CHECKING:
     from nephoscope.model.rows import ClaimRow
@@ -27,6 +28,7 @@ def register(app: typer.Typer) -> None:
     )
     add_command(app, claims, under=RESULTS, example="claims results/clouds --file claims.toml")
     add_command(app, parse, under=RESULTS, example="parse results/laptop", then="nephoscope report results/laptop")
+    add_command(app, verify, under=RESULTS, example="verify results/laptop")
 
 
 def parse(folder: Folder) -> None:
@@ -39,8 +41,41 @@ def parse(folder: Folder) -> None:
     tell(f"{outcome.parsed:,} trials parsed; {len(outcome.unreadable):,} could not be read")
     for line in outcome.unreadable:
         tell(f"    {line}")
+    for file, trials in outcome.differ.items():
+        tell(f"{file} of {listed(trials, 3)} differs from what was stored: the new one is used, the stored one is kept")
     if outcome.unreadable:
         raise typer.Exit(EXIT_TRIALS_FAILED)
+
+
+def verify(folder: Folder, as_json: AsJson = False) -> None:
+    """Check that no stored file was changed since its trial ended. Exit code 8 if one was.
+
+    It reads every file and compares it with the digest that the trial stored. Trials with such a file are left out of
+    every analysis as `altered`.
+    """
+    from nephoscope.app.stages import verifying
+    from nephoscope.store.folder import ResultsFolder
+
+    found = verifying.verify(ResultsFolder.existing(folder))
+    if as_json:
+        print_json(found)
+    else:
+        for line in found.differences:
+            say(line)
+        say(f"{counted(found.attempts, 'attempt')} with {counted(found.files, 'file')} checked")
+        if found.without_digests:
+            say(
+                f"{counted(found.without_digests, 'attempt')} of an earlier nephoscope cannot be checked: "
+                "no digests were stored"
+            )
+        if found.not_ended:
+            say(f"{counted(found.not_ended, 'attempt')} not checked: running now, or interrupted and not used")
+    if found.differences:
+        raise ResultsAltered(
+            f"{counted(len(found.differences), 'stored file')} in {folder} cannot be read, or changed after a trial",
+            hint="restore them from a copy; if only derived files differ, such as measurements.jsonl, `nephoscope "
+            "parse` derives them again; or delete the folder of the attempt, and `nephoscope run` measures it again",
+        )
 
 
 def analyze(

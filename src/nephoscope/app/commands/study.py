@@ -211,18 +211,20 @@ def plan(
     """Show what a study would measure and could decide, for how long and for how many dollars. Starts nothing.
 
     For clouds it also shows what the hours and dollars go into, and the quotas that the machines need. --json has all
-    of it.
+    of it. Exit code 3 at the end: the machines have an architecture for which there is no load generator here.
     """
     from nephoscope.app import bill as bills
     from nephoscope.app import planned as words
     from nephoscope.app.stages import planning
     from nephoscope.app.stages.advice import warnings_with_lines
+    from nephoscope.app.stages.architecture import require_builds
 
     if expanded:
         say(planning.expanded_study(study))
         return
     loaded, lines = planning.load_for_advice(read_text(study), str(study))
-    planned = planning.plan(loaded, scale=scale, part=planning.cut_out(loaded, _cut(only, types)))
+    part = planning.cut_out(loaded, _cut(only, types))
+    planned = planning.plan(loaded, scale=scale, part=part)
     if rows:
         print_rows(words.ROW_HEADERS, words.rows(planned))
         return
@@ -243,6 +245,7 @@ def plan(
     for warning in warnings_with_lines(lines, str(study), loaded, _cpus_here()):
         tell(f"warning: {warning}", style="yellow")
     tell(f"every trial: nephoscope plan {study} --rows", style="dim")
+    require_builds(part or loaded)
 
 
 def _analysed(like: Path | None) -> "AnalysedStudy | None":
@@ -339,12 +342,14 @@ def _run(text: str, name: str, out: Path | None, options: "CliOptions", wanted: 
     from nephoscope.app.planned import in_one_line
     from nephoscope.app.stages import planning, running
     from nephoscope.app.stages.advice import require_cpus
+    from nephoscope.app.stages.architecture import require_builds
     from nephoscope.store.folder import ResultsFolder
 
     study = planning.load(text, name)
     part = planning.cut_out(study, wanted.cut)
     if not wanted.rehearse:
         require_cpus(part or study, _cpus_here())
+        require_builds(part or study)
     planned = planning.plan(study, scale=wanted.scale, part=part, simulated=wanted.rehearse)
     default = f"{study.name}-rehearsal" if wanted.rehearse else study.name
     folder = ResultsFolder.for_results(out or Path("results") / default)

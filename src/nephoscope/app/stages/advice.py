@@ -1,10 +1,11 @@
-"""What a plan warns of with the line of the study: CPUs that this machine lacks, prices that nobody knows."""
+"""What a plan warns of with the line of the study: too few CPUs here, types that are misspelt, prices unknown."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 
 from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.prices.book import shipped
+from nephoscope.prices.catalogue.index import architectures, nearest
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.quote import quote
 from nephoscope.prices.transfer import Way, price_of_way
@@ -29,13 +30,14 @@ def warnings_with_lines(lines: Mapping[Path, int], name: str, study: Study, cpus
         return f"{name}:{line_of(path, lines)}: {sentence}"
 
     too_many = [at(path, sentence) for path, sentence in _too_many_cpus(study, cpus)]
+    misspelt = {sentence: at(path, sentence) for path, sentence in _misspelt(study)}
     first_of_each: dict[str, str] = {}
     for path, sentence in _unpriced(study):
         first_of_each.setdefault(sentence, at(path, sentence))
     transfers: dict[str, str] = {}
     for path, sentence in _transfer(study):
         transfers.setdefault(sentence, at(path, sentence))
-    return [*_cut(too_many), *_cut(first_of_each.values()), *_cut(transfers.values())]
+    return [*_cut(too_many), *_cut(misspelt.values()), *_cut(first_of_each.values()), *_cut(transfers.values())]
 
 
 def require_cpus(study: Study, cpus: int) -> None:
@@ -59,12 +61,28 @@ def _too_many_cpus(study: Study, cpus: int) -> Iterator[tuple[Path, str]]:
             )
 
 
+def _misspelt(study: Study) -> Iterator[tuple[Path, str]]:
+    """Types that neither catalogue nor price book have, where the catalogue has one with a similar name."""
+    for index, one in enumerate(study.configurations):
+        for role, machine in (("database_machine", one.database_machine), ("load_machine", one.load_machine)):
+            if machine is None or machine.type is None or _is_known(one.provider, machine.type):
+                continue
+            similar = nearest(one.provider, machine.type)
+            if similar:
+                lacks = f"{one.provider} has no machine type {machine.type!r} in the catalogue"
+                yield ("configurations", index, role, "type"), f"{lacks}; similar ones: {', '.join(similar)}"
+
+
+def _is_known(provider: str, name: str) -> bool:
+    return (provider, name) in architectures() or any(row.item == name for row in shipped().rows)
+
+
 def _unpriced(study: Study) -> Iterator[tuple[Path, str]]:
     """Types that a price book lacks; a configuration that names none is priced by nobody's mistake."""
     for index, one in enumerate(study.configurations):
         missing = quote(one, 1).missing
         if missing is not None and missing.kind == "not in the price book":
-            then = "set price_usd_per_hour, or see `nephoscope prices show` for the types that have a price"
+            then = "set price_usd_per_hour, or see `nephoscope types` for the types that have a price"
             yield ("configurations", index, *_place_of_type(one)), f"{missing.what}: {then}"
 
 

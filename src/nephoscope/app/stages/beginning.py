@@ -8,7 +8,7 @@ from nephoscope.databases.postgres.binaries import Binaries, embedded_folder, in
 from nephoscope.databases.postgres.database import OLDEST_VERSION
 from nephoscope.databases.postgres.psql import UsersServer, reason, text
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TargetUnreachable, ToolFailed
-from nephoscope.study.address import names_one_server, without_password
+from nephoscope.study.address import problem_of, without_password
 from nephoscope.study.everyday import VERSION, Change
 from nephoscope.study.secrets import holds_password
 from nephoscope.study.suggest import nearest
@@ -25,7 +25,7 @@ _ELSE = "give --dsn once for each value, or drop --dsn: nephoscope then starts a
 
 
 def require_addresses(dsns: Sequence[str]) -> None:
-    """Checks addresses that the command line gives; a password is never repeated in a message.
+    """Checks addresses that the command line gives; no message repeats one, as it may hold a secret.
 
     Raises:
         InputError: one is no address of a server, or holds a password.
@@ -36,11 +36,9 @@ def require_addresses(dsns: Sequence[str]) -> None:
                 "--dsn holds a password, which other users of this machine can see in the list of processes",
                 hint="remove it, and set the environment variable PGPASSWORD",
             )
-        if not names_one_server(dsn):
-            raise InputError(
-                f"--dsn {dsn!r} is not the address of one PostgreSQL server",
-                hint="write postgresql://user@host:port/database",
-            )
+        problem = problem_of(dsn)
+        if problem is not None:
+            raise InputError(f"--dsn {problem}", hint="write postgresql://user@host:port/database")
 
 
 async def require_comparable(change: Change | None, dsns: Sequence[str]) -> list[str]:

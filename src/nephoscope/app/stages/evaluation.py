@@ -3,20 +3,22 @@
 What needs SciPy, polars or Altair is imported where it is called: `status` must not wait a second for it.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import nephoscope
-from nephoscope.analysis.collect import Stored, collect, digest, stored_trials, subjects_of, trial_row
+from nephoscope.analysis.collect import Stored, collect, digest, stored_trials, subjects_of, trial_row, verified_trials
 from nephoscope.analysis.usable import usable_cells
 from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.derived import Derived
 from nephoscope.model.editions import Editions
-from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable, StorageFailed
+from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Disturbance, Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
@@ -50,14 +52,16 @@ class Parsed:
 
     parsed: int
     unreadable: list[str]
+    differ: dict[str, list[str]]
+    """File -> trials of which something else was derived than was stored."""
 
 
 def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
     """Raw output -> measurements and verdicts, of every attempt that counts or could: all that finished.
 
     A trial that failed because its output could not be read is finished when it now can; one that can no longer be
-    read becomes failed, whatever its parser died of. Nothing else of an attempt changes, and raw output never. A trial
-    of another version of its benchmark is refused and stays as it is.
+    read becomes failed, whatever its parser died of. What the trial wrote never changes: what is derived now is stored
+    beside it, if it differs. A trial of another version of its benchmark is refused and stays as it is.
 
     Raises:
         InputError: the folder is an import, whose raw files our parsers do not know.
@@ -65,6 +69,7 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
         StorageFailed: results could not be stored.
     """
     parsed, unreadable = 0, []
+    differ: dict[str, list[str]] = defaultdict(list)
     if folder.source() is not None:
         raise InputError(f"{folder.path} holds imported results", hint="`nephoscope import` reads its raw files again")
     if folder.plan().simulated:
@@ -83,15 +88,15 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
             if refused:
                 unreadable.append(f"trial {row.intent.id}: {refused}")
                 continue
-            problem = _derived(attempt, row.intent)
-            new = _unreadable(status, problem, clock) if problem else _finished(status, clock)
-            if problem:
-                unreadable.append(f"trial {row.intent.id}: {problem}")
-            else:
-                parsed += 1
-            if (new.state, new.message) != (status.state, status.message):
-                attempt.write_status(new)
-    return Parsed(parsed, unreadable)
+            derived = _derived(attempt, row.intent)
+            if isinstance(derived, OutputUnreadable):
+                unreadable.append(f"trial {row.intent.id}: {derived}")
+                attempt.write_status_again(_unreadable(status, derived, clock))
+                continue
+            parsed += 1
+            for file in attempt.derive_again(derived, _finished(status, clock)):
+                differ[file].append(row.intent.id)
+    return Parsed(parsed, unreadable, dict(sorted(differ.items())))
 
 
 def _parseable(folder: ResultsFolder) -> list[tuple[Stored, Attempt]]:
@@ -125,23 +130,16 @@ def _other_version(intent: TrialIntent) -> str:
     return ""
 
 
-def _derived(attempt: Attempt, intent: TrialIntent) -> OutputUnreadable | None:
-    """Reads one trial again; what kept it from being read, when something did. One trial's failure is not the next's.
-
-    Raises:
-        StorageFailed: results could not be stored.
-    """
+def _derived(attempt: Attempt, intent: TrialIntent) -> Derived | OutputUnreadable:
+    """Reads one trial again; what kept it from being read, when something did: it must not end the others."""
     try:
-        derive(attempt, intent, BENCHMARKS[intent.benchmark.uses])
+        return derive(attempt, intent, BENCHMARKS[intent.benchmark.uses])
     except OutputUnreadable as error:
         return error
-    except StorageFailed:
-        raise
     except Exception as error:
         return OutputUnreadable(
             f"its parser crashed: {type(error).__name__}: {error}", hint="please report it with the trial's raw output"
         )
-    return None
 
 
 def _finished(status: Status, clock: Clock) -> Status:
@@ -162,7 +160,7 @@ def _unreadable(status: Status, error: NephoscopeError, clock: Clock) -> Status:
 def status(folder: ResultsFolder) -> list[TrialRow]:
     """Every planned trial as it stands."""
     subjects = subjects_of(folder.plan(), folder.source(), BENCHMARKS)
-    return [trial_row(folder, row, subjects[row.intent.benchmark.name]) for row in stored_trials(folder)]
+    return [trial_row(folder, row, subjects[row.intent.benchmark.name]) for row in verified_trials(folder)]
 
 
 def analyze(folder: ResultsFolder, disturbance: Disturbance | None = None) -> AnalysedStudy:
@@ -211,13 +209,14 @@ def analysed_now(folder: ResultsFolder) -> AnalysedStudy:
     """As `analysed`, but stores nothing: a study may be running in the folder."""
     from nephoscope.analysis.analyse import analyse
 
-    found = _stored_analysis(folder)
+    found = _stored_analysis(folder, remember=False)
     if found is not None:
         return found
-    return analyse(collect(folder, stored_study(folder), BENCHMARKS, CHECKS, nephoscope.__version__))
+    study = stored_study(folder)
+    return analyse(collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__, remember=False))
 
 
-def _stored_analysis(folder: ResultsFolder) -> AnalysedStudy | None:
+def _stored_analysis(folder: ResultsFolder, *, remember: bool = True) -> AnalysedStudy | None:
     """None: there is none of these trials by this version."""
     from nephoscope.analysis import stored
 
@@ -225,7 +224,7 @@ def _stored_analysis(folder: ResultsFolder) -> AnalysedStudy | None:
         found = stored.read(folder) if folder.analysis_path.exists() else None
     except DamagedFile:
         return None
-    return found if found is not None and found.inputs_digest == digest(folder) else None
+    return found if found is not None and found.inputs_digest == digest(folder, remember=remember) else None
 
 
 def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Editions:

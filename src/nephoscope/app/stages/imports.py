@@ -22,24 +22,33 @@ class ImportedFolder:
 
     source: SourceRecord
     trials: list[TrialRow]
+    refused: list[str]
+    """Files that could not be read, each with the reason; `source` has them among what was left out."""
 
 
-def import_results(name: str, path: Path, folder: ResultsFolder) -> ImportedFolder:
+def import_results(name: str, path: Path, folder: ResultsFolder, *, strict: bool = False) -> ImportedFolder:
     """Other people's files -> a results folder.
 
     Args:
         name: of the importer, a key of `IMPORTERS`.
         path: what it reads.
         folder: new, or of an earlier import.
+        strict: whether a file that cannot be read ends the import; else it is skipped.
 
     Raises:
-        InputError: nothing of that kind is there, or the folder holds a study that was measured here.
+        InputError: nothing of that kind is there, the folder holds a study that was measured here, or with `strict` a
+            file cannot be read.
         StorageFailed: results could not be stored.
     """
     _refuse_inside(folder.path, path)
     found = IMPORTERS[name].read(path)
+    if strict and found.refused:
+        raise InputError(
+            f"{len(found.refused):,} files cannot be read; the first: {found.refused[0]}",
+            hint="nothing was imported; without --strict they are skipped",
+        )
     source = import_folder.write(found, folder, nephoscope.__version__)
-    return ImportedFolder(source, status(folder))
+    return ImportedFolder(source, status(folder), found.refused)
 
 
 def import_cloud_report_2019(tree: Path, out: Path | None) -> ImportRecord:

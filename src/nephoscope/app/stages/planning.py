@@ -6,6 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from nephoscope.app.files import read_text
+from nephoscope.app.stages.architecture import require_images
 from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
@@ -50,9 +51,10 @@ def plan(study: Study, *, scale: float | None = None, part: Study | None = None,
     """study -> plan; `scale` of sizes and run times, a part of the study, a rehearsal: see `expand`.
 
     Raises:
-        InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, data do not fit
-            on its disks, or a raw disk is needed that it does not have.
+        InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, an image is for
+            another architecture, data do not fit on a machine's disks, or a raw disk is needed that it does not have.
     """
+    require_images(part or study)
     for configuration in (part or study).configurations:
         require_possible(configuration)
     planned = expand(study, BENCHMARKS, scale=scale, part=part, simulated=simulated)

@@ -16,7 +16,7 @@ from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.study.address import names_one_server
+from nephoscope.study.address import problem_of
 from nephoscope.study.model import Study
 from nephoscope.study.secrets import holds_password
 
@@ -44,9 +44,9 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
         InputError: an option is malformed, or two options exclude each other.
     """
     limits = [usd for usd in (study.budget.max_usd, options.max_usd) if usd is not None]
-    if options.state_url is not None and (holds_password(options.state_url) or not names_one_server(options.state_url)):
+    if options.state_url is not None and (holds_password(options.state_url) or problem_of(options.state_url)):
         raise InputError(
-            "--state must be the address of one PostgreSQL server, without a password",
+            "--state must be the address of one PostgreSQL server, without a password or unknown parameters",
             hint="--state postgresql://user@host:port/database, and the password in PGPASSWORD",
         )
     if options.state_url is not None and study.equal_machines is not None:

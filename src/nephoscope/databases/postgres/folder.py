@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nephoscope.databases.postgres.binaries import Binaries, as_server_user
+from nephoscope.databases.postgres.shared_memory import remove_left
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, StorageFailed
 
@@ -95,7 +96,7 @@ async def _create(machine: MachineHandle, binaries: Binaries, folder: ServerFold
 
 
 async def end_predecessors(folder: ServerFolder) -> None:
-    """Ends every server process that a killed controller left in the folder, then removes their pid file.
+    """Ends every server process that a killed controller left in the folder, then their shared memory and pid file.
 
     The lock of the results folder guarantees that no other process works here. A postmaster dies with its controller,
     but its children have sessions of their own and outlive it for as long as they are busy: none may write while the
@@ -118,6 +119,7 @@ async def end_predecessors(folder: ServerFolder) -> None:
                 f"processes {left} of an earlier PostgreSQL server still use {folder.data}",
                 hint=f"stop them: kill -9 {left}, then run again",
             )
+    remove_left(folder.pid_file)
     folder.pid_file.unlink(missing_ok=True)
 
 

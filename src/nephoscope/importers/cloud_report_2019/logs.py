@@ -41,6 +41,7 @@ from nephoscope.importers.cloud_report_2019.measured import (
     throughput_measurements,
 )
 from nephoscope.importers.cloud_report_2019.overlap import begun_anew, interleaved, unfinished
+from nephoscope.importers.tree import content_of
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Verdict, VerdictKind
@@ -160,7 +161,7 @@ def measured_runs(tree: Path) -> list[tuple[ImportedRun, list[ImportedMeasuremen
     """
     try:
         found = sorted(_folders(tree), key=lambda item: item[0])
-        read = [_read(folder.relative_to(tree), logs) for folder, logs in found]
+        read = [_read(tree, folder.relative_to(tree), logs) for folder, logs in found]
     except OSError as error:
         raise InputError(
             f"cannot read {tree}: {error}", hint="give the folder that contains PROVIDER folders"
@@ -256,8 +257,14 @@ def _of_the_machine(run: ImportedRun) -> VerdictKind:
     return overall([one for one in run.verdicts if one.check != _OVERLAP])
 
 
-def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
-    contents = {name: _content(files[name]) for name in sorted(files)}
+def _read(tree: Path, folder: Path, files: Mapping[str, Path]) -> _Read:
+    contents: dict[str, bytes] = {}
+    closed: list[str] = []
+    for name in sorted(files):
+        try:
+            contents[name] = _content(files[name], tree)
+        except OutputUnreadable as error:
+            closed.append(f"{name}: {error.message}")
     label = Label.model_validate(dict(zip(Label.model_fields, folder.parts[-_LABEL_PARTS:], strict=True)))
     known = machine_type_of(label.provider, label.machine_type)
     logs = _Logs({name: content.decode(errors="replace") for name, content in contents.items()})
@@ -274,7 +281,7 @@ def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
         verdict=overall(verdicts),
         verdicts=verdicts,
         shown=shown,
-        unreadable=list(logs.refused.values()),
+        unreadable=[*closed, *logs.refused.values()],
         notes=_notes(label, logs.texts.get(_CLAIM)),
         measurements=len(measured),
         same_machine=_hash({_LOAD: contents[_LOAD]}) if prepared else None,
@@ -294,9 +301,13 @@ def _signs_of_another_run(texts: Mapping[str, str]) -> list[str]:
     return [f"{name}: {sign}" for name, sign in found.items()]
 
 
-def _content(path: Path) -> bytes:
-    """What a log holds, also where it was packed; a damaged pack is as far as it can be read."""
-    content = path.read_bytes()
+def _content(path: Path, tree: Path) -> bytes:
+    """What a log holds, also where it was packed; a damaged pack is as far as it can be read.
+
+    Raises:
+        OutputUnreadable: it is no regular file of the tree, or too large.
+    """
+    content = content_of(path, tree)
     if path.suffix.casefold() != ".gz":
         return content
     unpacked = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)

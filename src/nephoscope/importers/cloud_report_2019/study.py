@@ -23,6 +23,7 @@ from nephoscope.importers.cloud_report_2019.logs import (
 from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of, provider_of
 from nephoscope.importers.cloud_report_2019.measured import ImportedMeasurement
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, machine, safe_name
+from nephoscope.importers.tree import content_of, is_regular
 from nephoscope.model.records import ImportedBenchmark, Measurement, Metric, Verdict
 from nephoscope.study.model import Volume
 
@@ -125,7 +126,7 @@ def _trials(tree: Path, run: ImportedRun, measured: Sequence[ImportedMeasurement
             verdicts=[*run.verdicts, *own.values()],
             same_machine=run.same_machine,
             failure=f"two values of {twice[0]} in one run" if twice else None,
-            raw=_raw(tree / run.folder, benchmark),
+            raw=_raw(tree, tree / run.folder, benchmark),
         )
 
 
@@ -133,11 +134,12 @@ def _name(one: ImportedMeasurement) -> str:
     return one.metric if one.threads is None else f"{one.metric}_{one.threads}_threads"
 
 
-def _raw(folder: Path, benchmark: str) -> dict[str, bytes]:
+def _raw(tree: Path, folder: Path, benchmark: str) -> dict[str, bytes]:
     """The log that a benchmark was read from, whatever the case and dashes of its name."""
     stems = next((stems for prefix, stems in _LOG_OF.items() if benchmark.startswith(prefix)), ())
     names = {path: path.name.casefold().replace("_", "-").removesuffix(".gz") for path in sorted(folder.iterdir())}
-    return {path.name: path.read_bytes() for path, name in names.items() if name in {f"{stem}.log" for stem in stems}}
+    wanted = [path for path, name in names.items() if name in {f"{stem}.log" for stem in stems}]
+    return {path.name: content_of(path, tree) for path in wanted if is_regular(path, tree)}
 
 
 def _benchmarks(trials: Iterable[ImportedTrial], measured: Iterable[ImportedMeasurement]) -> list[ImportedBenchmark]:

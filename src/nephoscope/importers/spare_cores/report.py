@@ -27,6 +27,7 @@ from nephoscope.importers.spare_cores.words import (
     redis_benchmark,
     redis_measurements,
 )
+from nephoscope.importers.tree import DAMAGED, content_of, files_below, is_regular, why
 from nephoscope.machines.facts import cpu_facts
 from nephoscope.machines.facts_text import lscpu_fields
 from nephoscope.model.errors import InputError, OutputUnreadable
@@ -55,10 +56,19 @@ def read(path: Path) -> ImportedStudy:
     if path.is_file():
         return spare_cores_sqlite.read(path)
     left_out: list[str] = []
+    refused: list[str] = []
     folders = list(_types(path, left_out))
-    trials = [trial for folder in folders for trial in _trials(path, folder, left_out)]
+    trials: list[ImportedTrial] = []
+    for folder in folders:
+        try:
+            trials += _trials(path, folder, refused)
+        except DAMAGED as error:
+            refused.append(f"{folder.relative_to(path).as_posix()}: {why(error)}")
     if not trials:
-        raise InputError(f"no inspector data below {path}", hint="expected PROVIDER/TYPE/{lscpu,stressngfull,redis}/")
+        first = f": {refused[0]}" if refused else ""
+        raise InputError(
+            f"no inspector data below {path}{first}", hint="expected PROVIDER/TYPE/{lscpu,stressngfull,redis}/"
+        )
     return ImportedStudy(
         format=FORMAT,
         name="spare-cores-inspector",
@@ -72,6 +82,7 @@ def read(path: Path) -> ImportedStudy:
         checks=CHECKS,
         trials=trials,
         left_out=[*left_out, *_other_tasks(folders)],
+        refused=refused,
     )
 
 
@@ -122,10 +133,7 @@ def _positive(text: str | None) -> float | None:
 
 
 def _types(root: Path, left_out: list[str]) -> Iterator[Path]:
-    try:
-        found = sorted({path.parent.parent for path in root.rglob(f"*/{_STDOUT}")})
-    except OSError as error:
-        raise InputError(f"cannot read {root}: {error}") from error
+    found = sorted({path.parent.parent for path in files_below(root) if path.name == _STDOUT and path.parent != root})
     for folder in found:
         if len(folder.relative_to(root).parts) < _DEEP_ENOUGH:
             left_out.append(f"{folder.name}: not below PROVIDER/TYPE")
@@ -133,11 +141,11 @@ def _types(root: Path, left_out: list[str]) -> Iterator[Path]:
             yield folder
 
 
-def _trials(root: Path, folder: Path, left_out: list[str]) -> Iterator[ImportedTrial]:
+def _trials(root: Path, folder: Path, refused: list[str]) -> Iterator[ImportedTrial]:
     provider, machine_type = folder.parts[-2:]
     of = machine(provider, machine_type, PRICED_IN.get(provider))
     tasks = sorted(path.name for path in folder.iterdir() if (path / _STDOUT).is_file())
-    facts = _facts(folder / _LSCPU, left_out) if _LSCPU in tasks else None
+    facts = _facts(root, folder / _LSCPU, refused) if _LSCPU in tasks else None
     for task in (_STRESS, _REDIS):
         if task in tasks:
             yield _trial(root, folder / task, of, facts)
@@ -148,17 +156,17 @@ def _other_tasks(folders: Iterable[Path]) -> list[str]:
     return [f"{task} of {count} types: no importer" for task, count in sorted(tasks.items()) if task not in _KNOWN]
 
 
-def _facts(folder: Path, left_out: list[str]) -> Facts | None:
-    fields = lscpu_fields((folder / _STDOUT).read_text(encoding="utf-8", errors="replace"))
+def _facts(root: Path, folder: Path, refused: list[str]) -> Facts | None:
+    fields = lscpu_fields(content_of(folder / _STDOUT, root).decode(errors="replace"))
     if not fields:
-        left_out.append(f"{folder.parent.name}/{folder.name}: not the JSON of lscpu")
+        refused.append(f"{folder.parent.name}/{folder.name}: not the JSON of lscpu")
         return None
-    return Facts(at_unix_ms=_meta(folder).get("start"), **cpu_facts(fields))
+    return Facts(at_unix_ms=_meta(root, folder).get("start"), **cpu_facts(fields))
 
 
 def _trial(root: Path, folder: Path, of: ImportedMachine, facts: Facts | None) -> ImportedTrial:
-    meta, task = _meta(folder), folder.name
-    text = (folder / _STDOUT).read_text(encoding="utf-8", errors="replace")
+    meta, task = _meta(root, folder), folder.name
+    text = content_of(folder / _STDOUT, root).decode(errors="replace")
     cpus = facts.cpus_online if facts else None
     values: list[Measurement] = []
     failure = None
@@ -173,7 +181,7 @@ def _trial(root: Path, folder: Path, of: ImportedMachine, facts: Facts | None) -
         verdicts.append(read_whole(f"{task}/{_STDOUT}"))
     except OutputUnreadable as error:
         failure = error.message
-    names = [name for name in (_STDOUT, _META) if (folder / name).is_file()]
+    names = [name for name in (_STDOUT, _META) if is_regular(folder / name, root)]
     version = _BUILD.sub("", str(meta.get("version") or ""))
     return ImportedTrial(
         origin=folder.relative_to(root).as_posix(),
@@ -187,7 +195,7 @@ def _trial(root: Path, folder: Path, of: ImportedMachine, facts: Facts | None) -
         started_unix_ms=meta.get("start"),
         duration_s=meta.get("duration_s"),
         tool_versions={"stress-ng" if task == _STRESS else task: version} if version else {},
-        raw={f"{task}.{name}": (folder / name).read_bytes() for name in names},
+        raw={f"{task}.{name}": content_of(folder / name, root) for name in names},
     )
 
 
@@ -204,12 +212,12 @@ def _cpu_lines(workers: int, facts: Facts | None) -> Verdict:
     return Verdict(check="cpu-lines", verdict=kind, reason=f"up to {workers} workers, but lscpu saw {seen} CPUs")
 
 
-def _meta(folder: Path) -> dict[str, Any]:
+def _meta(root: Path, folder: Path) -> dict[str, Any]:
     """What meta.json says: exit_code, version, start (Unix ms), duration_s; empty where it is damaged."""
     try:
-        said = json.loads((folder / _META).read_text(encoding="utf-8"))
+        said = json.loads(content_of(folder / _META, root))
         start, end = (datetime.fromisoformat(said[key]).replace(tzinfo=UTC) for key in ("start", "end"))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OutputUnreadable, ValueError, KeyError, TypeError, RecursionError):
         return {}
     times = {"start": round(start.timestamp() * 1000), "duration_s": (end - start).total_seconds()}
     code = said.get("exit_code")

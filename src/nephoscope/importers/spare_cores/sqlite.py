@@ -26,7 +26,8 @@ from nephoscope.importers.spare_cores.words import (
     redis_benchmark,
     redis_measurements,
 )
-from nephoscope.model.errors import InputError
+from nephoscope.importers.tree import require_regular
+from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Facts
 from nephoscope.model.units import MIB
 
@@ -77,6 +78,7 @@ def read(path: Path) -> ImportedStudy:
 def _tables(path: Path) -> tuple[dict[tuple[str, str], Mapping[str, Any]], list[Mapping[str, Any]]]:
     hint = "expected the SQLite file of Spare Cores, or the folder of its inspector data"
     try:
+        require_regular(path, path)
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))
         if magic != _MAGIC:
@@ -87,6 +89,8 @@ def _tables(path: Path) -> tuple[dict[tuple[str, str], Mapping[str, Any]], list[
             known = (_STRESS_ID, _REDIS_ID)
             found = connection.execute("select * from benchmark_score where benchmark_id in (?, ?)", known)
             scores: list[Mapping[str, Any]] = [dict(row) for row in found]
+    except OutputUnreadable as error:
+        raise InputError(f"{path}: {error.message}", hint=hint) from error
     except (OSError, sqlite3.Error) as error:
         raise InputError(f"{path}: cannot be read: {error}", hint=hint) from error
     return {(str(row.get("vendor_id")), str(row.get("server_id"))): row for row in servers}, scores

@@ -71,7 +71,7 @@ def store(path: Path, content: bytes, *, append: bool = False) -> None:
         StorageFailed: it cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         with path.open("ab" if append else "wb") as file:
             file.write(content)
     except OSError as error:
@@ -94,9 +94,3 @@ def sha256_of(file: Path) -> str:
 def text(said: bytes) -> str:
     """The end of a tool's output, for a message."""
     return said.decode(errors="replace").strip()[-300:]
-
-
-def without_libraries(program: Path) -> Path:
-    """The statically linked build of a program, if `make static` put one next to it."""
-    static = program.with_name(f"{program.name}-static")
-    return static if static.exists() else program

@@ -112,7 +112,7 @@ _PROBE = """
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 missing=
 for tool in "$@"; do command -v -- "$tool" >/dev/null 2>&1 || missing="$missing $tool"; done
-printf '%s\\n' "$(id -u)" "$HOME" "$(nproc)" "$(hostname)" "$missing"
+printf '%s\\n' "$(id -u)" "$HOME" "$(nproc)" "$(hostname)" "$(uname -m)" "$missing"
 """
 
 
@@ -175,6 +175,8 @@ class HostLook:
     home: str
     cpus: int
     hostname: str
+    machine: str
+    """What `uname -m` prints: 'x86_64', 'aarch64'."""
     missing: tuple[str, ...]
 
 
@@ -251,12 +253,12 @@ def parse_look(answer: bytes) -> HostLook:
         OutputUnreadable: unexpected answer: its login shell prints text, or is not a shell.
     """
     lines = answer.decode(errors="replace").splitlines()
-    if len(lines) != 5 or not lines[0].isdigit() or not lines[2].isdigit():
+    if len(lines) != 6 or not lines[0].isdigit() or not lines[2].isdigit():
         raise OutputUnreadable(
             f"unexpected format: the host answered {lines[:3]!r} instead of the user's identity",
             hint="give the user a POSIX login shell that prints nothing by itself",
         )
-    return HostLook(int(lines[0]), lines[1], int(lines[2]), lines[3], tuple(lines[4].split()))
+    return HostLook(int(lines[0]), lines[1], int(lines[2]), lines[3], lines[4], tuple(lines[5].split()))
 
 
 def _script(script: str, *arguments: str) -> str:

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nephoscope.model.errors import AccessDenied, HostKeyRefused, MachineLost, MachineUnreachable, NephoscopeError
+from nephoscope.model.errors import (
+    AccessDenied,
+    EnvironmentProblem,
+    MachineLost,
+    MachineUnreachable,
+    NephoscopeError,
+)
 
 if TYPE_CHECKING:  # importing it takes a quarter of a second, which `status` and `local` need not wait for
     import asyncssh
@@ -44,10 +50,11 @@ class SshAddress:
     key_file: Path | None = None
     """The only key to offer; None: the user's own keys and agent."""
     host_key: str | None = None
-    """As `ssh-keyscan` prints it, without the host; None: pin the first key seen."""
+    """As `ssh-keyscan` prints it, without the host; None: known_hosts decides, or without `user_config` the first key
+    that is seen."""
     jump: "SshAddress | None" = None
     user_config: bool = True
-    """Whether ~/.ssh/config is read."""
+    """Whether ~/.ssh/config and known_hosts are read."""
 
     def __str__(self) -> str:
         user = f"{self.user}@" if self.user else ""
@@ -225,7 +232,8 @@ class Link:
     ) -> "asyncssh.SSHClientConnection":
         import asyncssh
 
-        pin = address.host_key or self._pins.get(address)
+        from nephoscope.machines.ssh.host_keys import HostKeyCheck
+
         options: dict[str, Any] = {"config": None} if not address.user_config else {}
         if address.port is not None:
             options["port"] = address.port
@@ -233,10 +241,15 @@ class Link:
             options["username"] = address.user
         if address.key_file is not None:
             options |= {"client_keys": [str(address.key_file)], "agent_path": None}
+        pin = address.host_key or self._pins.get(address)
         try:
+            check = HostKeyCheck(
+                address.host, pin=pin, as_ssh=address.user_config, port=address.port, user=address.user
+            )
             connection = await asyncssh.connect(
                 address.host,
-                known_hosts=(lambda _host, _addr, _port: (_keys(pin), [], [])) if pin else None,
+                client_factory=lambda: check,
+                known_hosts=check.known_hosts,
                 tunnel=tunnel or (),
                 connect_timeout=CONNECT_TIMEOUT_S,
                 login_timeout=CONNECT_TIMEOUT_S,
@@ -244,7 +257,9 @@ class Link:
                 keepalive_count_max=KEEPALIVE_MISSED,
                 **options,
             )
-        except (OSError, asyncssh.Error) as error:
+        except asyncssh.HostKeyNotVerifiable as error:
+            raise check.refusal(error.reason) from error
+        except (OSError, ValueError, asyncssh.Error) as error:  # ValueError: of ~/.ssh/config, a key or known_hosts
             raise _typed(address, error) from error
         seen = connection.get_server_host_key()
         if seen is not None and address not in self._pins:
@@ -257,21 +272,13 @@ class Link:
             self._lines.remove(line)
 
 
-def _keys(pin: str) -> list[Any]:
-    import asyncssh
-
-    return [asyncssh.import_public_key(pin)]
-
-
 def _typed(address: SshAddress, error: Exception) -> NephoscopeError:
     """The typed error for a failed connection."""
     import asyncssh
 
-    if isinstance(error, asyncssh.HostKeyNotVerifiable):
-        return HostKeyRefused(
-            f"the host key of {address} is not the pinned one",
-            hint="it is another machine, was reinstalled, or somebody intercepts the connection: compare with "
-            "ssh-keyscan",
+    if isinstance(error, ValueError):
+        return EnvironmentProblem(
+            f"{address} cannot be reached: {error}", hint=f"try `ssh {address}`, and correct the file that it names"
         )
     if isinstance(error, asyncssh.PermissionDenied):
         return AccessDenied(

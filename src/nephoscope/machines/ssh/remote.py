@@ -15,9 +15,10 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from nephoscope.machines.builds import build_for
 from nephoscope.machines.remote import Background, Command, Completed
 from nephoscope.machines.ssh import jobs
-from nephoscope.machines.ssh.files import Lines, copied, sha256_of, store, text, without_libraries
+from nephoscope.machines.ssh.files import Lines, copied, sha256_of, store, text
 from nephoscope.machines.ssh.link import PATIENCE_S, Link, SshAddress
 from nephoscope.machines.tools import install_hint
 from nephoscope.model.errors import (
@@ -154,7 +155,7 @@ class SshRemote:
         Raises:
             MachineLost: it did not come in the time of a copy, over as many connections as it took.
         """
-        local.parent.mkdir(parents=True, exist_ok=True)
+        local.parent.mkdir(exist_ok=True)
         until = time.monotonic() + _COPY_TIMEOUT_S
         while not await copied(self._link, self.name, lambda client: client.get(remote, str(local)), local, remote):
             if time.monotonic() > until:
@@ -241,7 +242,7 @@ class SshRemote:
         if name in self._carried:
             async with self._carrying:
                 if name not in self._there:
-                    self._there[name] = await self.carry(without_libraries(Path(name)))
+                    self._there[name] = await self.carry(build_for(Path(name), (await self.look()).machine))
         return self._there.get(name, name)
 
     async def _begin(self, spec: jobs.JobSpec, *, wait: bool) -> jobs.JobEnd | None:

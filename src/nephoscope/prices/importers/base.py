@@ -75,7 +75,7 @@ def read_json(path: Path) -> Any:
         raise InputError(
             f"{path}:{error.lineno}: not JSON: {error.msg}", hint="the download may be incomplete: download it again"
         ) from error
-    except (UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, a number of thousands of digits, nested too deeply
         raise InputError(f"{path}: not JSON: {error}") from error
 
 

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 from nephoscope.machines.remote import MachineHandle
@@ -13,6 +14,7 @@ from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import (
     AccessDenied,
     EnvironmentProblem,
+    HostKeyRefused,
     InputError,
     MachineLost,
     MachineUnreachable,
@@ -73,7 +75,7 @@ class SshConnect:
         address = SshAddress(host, self._port, cloud.user, key_file=key_file, user_config=False)
         remote = SshRemote(
             machine.name,
-            replace(address, host_key=await self._booted(machine.name, address, request.log_dir)),
+            await self._booted(machine, address, request),
             folder=f"{self._folder}/ours",
             carried=self._carried,
             session=f"{request.trial}-{request.attempt}" if request.trial else "",
@@ -96,14 +98,18 @@ class SshConnect:
             zone=machine.zone,
         )
 
-    async def _booted(self, name: str, address: SshAddress, log_dir: Path | None) -> str | None:
-        """Waits for the end of the boot script and keeps its log; the machine's host key, as it was seen first.
+    async def _booted(self, machine: CloudMachine, address: SshAddress, request: ClusterRequest) -> SshAddress:
+        """Waits for the end of the boot script and keeps its log; the address with the machine's host key.
+
+        The first key seen is stored in the study's scratch folder, and no other is accepted while the machine exists.
 
         Raises:
             MachineLost: it does not come.
+            HostKeyRefused: its host key is not the stored one.
             EnvironmentProblem: the script failed.
         """
-        link = Link(address)
+        name, stored = machine.name, _host_key_file(request.scratch, machine)
+        link = Link(replace(address, host_key=_stored(stored)))
         until_s = self._clock.monotonic_s() + BOOT_TIMEOUT_S
         why = "it does not answer"
         try:
@@ -112,12 +118,20 @@ class SshConnect:
                     answer = await link.ask(f"cat {self._boot_mark}", timeout_s=_ASK_TIMEOUT_S)
                 except (MachineUnreachable, AccessDenied, TimeoutError) as error:  # no sshd yet, no key of ours yet
                     answer, why = None, str(error) or "it does not answer in time"
+                if link.host_key is not None:
+                    _write_once(stored, f"{link.host_key}\n".encode())
                 if answer is not None and answer[0] == 0:
-                    await self._keep_log(link, log_dir, name)
+                    await self._keep_log(link, request.log_dir, name)
                     _require_ready(name, answer[1].decode(errors="replace").strip())
-                    return link.host_key
+                    return replace(address, host_key=link.host_key)
                 await self._clock.sleep(_LOOK_EVERY_S)
-            await self._keep_log(link, log_dir, name)  # of a script that does not end
+            await self._keep_log(link, request.log_dir, name)  # of a script that does not end
+        except HostKeyRefused as error:
+            raise HostKeyRefused(
+                f"{name} ({machine.id}) has a different host key from when it was created: {error.message}",
+                hint="somebody may intercept the connection; `nephoscope clean` deletes the machine, and the next run "
+                "makes a new one",
+            ) from error
         finally:
             await link.close()
         raise MachineLost(f"{name} is not usable after {BOOT_TIMEOUT_S:.0f} s: {why}")
@@ -129,7 +143,8 @@ class SshConnect:
         with suppress(NephoscopeError, TimeoutError):
             answer = await link.ask(f"cat {self._boot_mark}.log", timeout_s=_ASK_TIMEOUT_S)
             if answer is not None and answer[0] == 0:
-                log_dir.mkdir(parents=True, exist_ok=True)
+                log_dir.parent.mkdir(exist_ok=True)
+                log_dir.mkdir(exist_ok=True)
                 (log_dir / f"boot-{name}.log").write_bytes(answer[1])
 
 
@@ -151,17 +166,35 @@ def _key_file(scratch: Path) -> Path:
     return scratch / "ssh" / "id_ed25519"
 
 
+def _host_key_file(scratch: Path, machine: CloudMachine) -> Path:
+    """Named after the cloud's id of the machine: a later machine may have its name and its address."""
+    return scratch / "ssh" / "host-keys" / sha256(machine.id.encode()).hexdigest()[:16]
+
+
+def _stored(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+
+
 def _public_key(file: Path) -> str:
     """The public half of the key in `file`, which is made when it is not there; several may ask at once."""
     import asyncssh
 
     if not file.exists():
-        key = asyncssh.generate_private_key("ssh-ed25519", comment="nephoscope")
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        new = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
-        new.touch(mode=0o600)
-        new.write_bytes(key.export_private_key())
-        with suppress(FileExistsError):  # somebody else was faster: theirs counts
-            file.hardlink_to(new)
-        new.unlink()
+        _write_once(file, asyncssh.generate_private_key("ssh-ed25519", comment="nephoscope").export_private_key())
     return asyncssh.read_private_key(file).export_public_key().decode().strip()
+
+
+def _write_once(file: Path, content: bytes) -> None:
+    """Writes a file that only its owner may read, unless it is there already; several may try at once."""
+    if file.exists():
+        return
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    new = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+    new.touch(mode=0o600)
+    new.write_bytes(content)
+    with suppress(FileExistsError):  # somebody else was faster: theirs counts
+        file.hardlink_to(new)
+    new.unlink()

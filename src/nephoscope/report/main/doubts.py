@@ -122,6 +122,12 @@ def _gaps(lookup: Lookup, rows: Sequence[Insight]) -> str:
     return " ".join(waiting)
 
 
+def _altered(lookup: Lookup, rows: Sequence[Insight]) -> str:
+    """That some trials could not be checked is nothing to doubt them for."""
+    found = [row for row in rows if row.kind == "warning"]
+    return _as_it_is(lookup, found) if found else ""
+
+
 def _exclusions(lookup: Lookup, rows: Sequence[Insight]) -> str:
     (row,) = rows[:1]
     if "excluded" not in row.numbers:
@@ -261,6 +267,7 @@ TOLD_AS_ANSWERS = frozenset({"steal", "gate"})
 """Rules that state a doubt as an answer."""
 SAID: Mapping[str, Say] = {
     "gaps": _gaps,
+    "altered": _altered,
     "exclusions": _exclusions,
     "order": _order,
     "shared_machines": _shared,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
+from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostRow, PricePerformance, TransferRow
 from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
@@ -19,7 +19,7 @@ from nephoscope.report.tables.statistics import rank_cell
 from nephoscope.report.tables.transfers import transfer_formulas, transfer_table
 from nephoscope.report.wording import ENOUGH, metric_title
 
-OLD_DAYS = 365
+_CAVEATS = {"spot": "changes daily; the machine may be taken back"}
 _MORE_COLUMNS = (
     Column(
         "$ per million operations", numeric=True, hint="On machines that are busy all month; of rates of operations."
@@ -46,6 +46,8 @@ class CostSection:
     more_formulas: int
     method: str
     day: str
+    dates: str
+    """Of the oldest and the newest price."""
 
 
 def cost_section(book: Book) -> CostSection:
@@ -73,7 +75,19 @@ def cost_section(book: Book) -> CostSection:
         more_formulas=max(0, len(formulas) - MAX_FORMULAS),
         method=f"{first.method}: {first.hours:g} hours, {first.counted}" if first else "",
         day=study.price_date or "the newest price list, because no trial has a date",
+        dates=_dates(book),
     )
+
+
+def _dates(book: Book) -> str:
+    """'The oldest price is of 2021-05, the newest of 2022-06-23.'."""
+    study = book.lookup.study
+    dates = sorted({row.date for row in study.costs if row.date is not None} | {row.date for row in study.cost_lines})
+    if not dates:
+        return ""
+    if len(dates) == 1:
+        return f"Every price is of {dates[0]}."
+    return f"The oldest price is of {dates[0]}, the newest of {dates[-1]}."
 
 
 def _figures(book: Book) -> list[Figure]:
@@ -105,12 +119,12 @@ def _months(rows: list[CostRow]) -> Table | None:
 
 
 def _month(row: CostRow) -> Row:
-    old = row.age_days is not None and row.age_days > OLD_DAYS
+    old = row.age_days is not None and row.age_days > OLD_PRICE_DAYS
     age = f"{row.age_days:,} days old" if old and row.age_days else ""
     return Row(
         (
             Cell(row.configuration, tone="name"),
-            Cell(row.basis, note=row.terms, tone="name"),
+            Cell(row.basis, note=_CAVEATS.get(row.basis, row.terms), tone="name"),
             Cell(
                 f"{row.machines} {people.TIMES} {row.machine_type}" if row.machine_type else "cluster",
                 note=row.region or "",

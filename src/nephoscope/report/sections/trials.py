@@ -28,6 +28,7 @@ def lost(trials: list[TrialRow]) -> list[str]:
             "with an unknown verdict",
             [t for t in trials if t.state == "finished" and t.verdict in {VerdictKind.UNKNOWN, None}],
         ),
+        ("altered after they had ended", [t for t in trials if t.state == "altered"]),
         ("failed", [t for t in trials if t.state == "failed"]),
         ("interrupted", [t for t in trials if t.state == "interrupted"]),
         ("running now", [t for t in trials if t.state == "running"]),

@@ -1,0 +1,36 @@
+//! Tests against real parts, as one program: each program of tests would link the whole crate once more. Only what needs
+//! a program to itself stands beside this folder.
+
+#[path = "../support/mod.rs"]
+mod support;
+#[path = "../tpcc_driver/mod.rs"]
+mod tpcc_driver;
+
+#[cfg(feature = "testkit")]
+mod aerospike_target;
+mod engine;
+mod failures;
+#[cfg(feature = "testkit")]
+mod fake_target;
+mod generators;
+mod hostile;
+mod kv_database;
+mod oltp_database;
+mod postgres_target;
+mod program;
+mod resp_target;
+mod rooms;
+mod sql;
+#[cfg(feature = "testkit")]
+mod stall;
+mod table_statistics;
+mod tls;
+mod tpcb_database;
+mod tpcc_database;
+mod tpcc_loading;
+mod tpcc_population;
+mod tpcc_profiles;
+mod tpcc_program;
+#[cfg(feature = "testkit")]
+mod tpcc_waits;
+mod ycsb_database;

@@ -1,0 +1,289 @@
+//! The RESP target and the workload kv on it, against a real Redis or Valkey.
+
+use crate::support;
+
+use nephoscope_load::target::TargetError;
+use nephoscope_load::target::resp::{Answer, Commands, Connection};
+use nephoscope_load::target::{Poll, Request, Session};
+use rustix::event::{PollFd, PollFlags, poll};
+use serde_json::{Value, json};
+use std::thread;
+use std::time::Duration;
+use support::program::{self, Ended, exec, spec, start, unix_ms};
+use support::redis::{Redis, redis};
+
+fn kv(action: &str, redis: &Redis) -> Value {
+    let mut spec = spec(action, &redis.dsn(), json!({"kind": "kv", "rows": 20_000, "min_block_bytes": 10}));
+    spec["target"] = json!({"kind": "resp", "dsn": redis.dsn()});
+    spec
+}
+
+/// Of each operation, how many were committed in all.
+fn committed(ended: &Ended) -> [u64; 2] {
+    let totals = ended.finished()["operations"].as_array().unwrap();
+    ["read", "write"].map(|name| {
+        let of = totals.iter().find(|total| total["operation"] == name && total["outcome"] == "committed");
+        of.map_or(0, |total| total["all"].as_u64().unwrap())
+    })
+}
+
+fn conditions(ended: &Ended) -> Vec<(u64, bool)> {
+    let conditions = ended.finished()["conditions"].as_array().unwrap();
+    conditions.iter().map(|it| (it["number"].as_u64().unwrap(), it["holds"].as_bool().unwrap())).collect()
+}
+
+#[test]
+fn commands_are_answered_in_order_and_a_refusal_leaves_the_session_whole() {
+    let Some(redis) = redis(&[]) else { return };
+    let mut connection = redis.connect();
+    let mut commands = Commands::default();
+    commands.all(&[b"SET", b"k", b"a\r\nb"]).all(&[b"INCR", b"n"]).all(&[b"MGET", b"k", b"none", b"n"]);
+    let reply = connection.exchange(&mut commands).unwrap();
+    assert_eq!((reply.answer(0), reply.answer(1)), (Some(Answer::Text(b"OK")), Some(Answer::Integer(1))));
+    let three = [Answer::Array(3), Answer::Text(b"a\r\nb"), Answer::Nothing, Answer::Text(b"1")];
+    assert_eq!(reply.answers(2).collect::<Vec<_>>(), three);
+    commands.clear();
+    commands.all(&[b"INCR", b"k"]).all(&[b"PING"]);
+    let refused = connection.exchange(&mut commands).map(|_| ()).unwrap_err();
+    assert!(matches!(refused, TargetError::Database { sqlstate, .. } if sqlstate == "ERR"));
+    assert_eq!(connection.text(&[b"PING"]).unwrap(), "PONG");
+    let url = nephoscope_load::target::resp::Url::parse(&redis.dsn(), |_| None).unwrap();
+    assert!(
+        matches!(Connection::open(&url, None), Err(TargetError::Database { sqlstate, .. }) if sqlstate == "NOAUTH")
+    );
+}
+
+/// Several requests on the way together, with answers larger than any buffer: what comes cut anywhere is put together.
+#[test]
+fn exchanges_that_overlap_are_answered_each_by_its_own() {
+    let Some(redis) = redis(&[]) else { return };
+    let mut connection = redis.connect();
+    for index in 0..20_usize {
+        let value = vec![b'a' + index as u8; index * 3_001];
+        connection.call(&[b"SET", &[b'k', index as u8], &value]).unwrap();
+    }
+    connection.set_nonblocking().unwrap();
+    let mut requests: Vec<Commands> = (0..20).map(|_| Commands::default()).collect();
+    for round in 0..5 {
+        for (index, request) in requests.iter_mut().enumerate() {
+            request.clear();
+            request.all(&[b"GET", &[b'k', index as u8]]).all(&[b"STRLEN", &[b'k', index as u8]]);
+            connection.begin(request).unwrap();
+        }
+        connection.flush().unwrap();
+        for (index, request) in requests.iter().enumerate() {
+            while connection.advance(request).unwrap() == Poll::Pending {
+                poll(&mut [PollFd::new(&connection, PollFlags::IN)], None).unwrap();
+            }
+            let reply = connection.reply();
+            let Some(Answer::Text(text)) = reply.answer(0) else { panic!("no text in round {round}") };
+            assert!(
+                text.len() == index * 3_001 && text.iter().all(|byte| *byte == b'a' + index as u8),
+                "{round} {index}"
+            );
+            assert_eq!(reply.answer(1), Some(Answer::Integer((index * 3_001) as i64)));
+        }
+    }
+}
+
+#[test]
+fn rows_are_loaded_driven_and_counted_at_every_depth() {
+    let Some(redis) = redis(&[]) else { return };
+    let loaded = exec(&kv("load", &redis)).expect(0);
+    assert_eq!(loaded.finished()["tables"], json!([{"table": "kv", "rows": 20_000, "bytes": 200_000}]));
+    assert_eq!(conditions(&loaded), [(1, true), (2, true), (3, true)]);
+    for (pipeline, batch, writes) in [(1, 1, "existing"), (16, 1, "existing"), (4, 5, "existing"), (8, 1, "new")] {
+        let mut spec = kv("run", &redis);
+        spec["target"]["pipeline"] = json!(pipeline);
+        spec["workload"]["batch"] = json!(batch);
+        spec["workload"]["writes"] = json!(writes);
+        spec["workload"]["read_percent"] = json!(50);
+        let ended = exec(&spec).expect(0);
+        let counters = ended.finished()["counters"].as_array().unwrap();
+        let told: Vec<u64> = counters.iter().map(|counter| counter["server"].as_u64().unwrap()).collect();
+        let committed = committed(&ended);
+        assert_eq!(told, committed, "{spec}");
+        assert!(committed.iter().all(|count| *count > 100), "{committed:?}");
+        let audit = ended.finished()["audit"].as_array().unwrap();
+        assert_eq!(audit.len(), 3);
+        assert!(audit.iter().all(|line| line["passed"] == json!(true)), "{audit:?}");
+        assert_eq!(ended.finished()["server_version"], Value::Null);
+        assert!(ended.lines[0]["server_version"].as_str().is_some());
+    }
+    let mut spec = kv("check", &redis);
+    spec["target"]["dsn"] = json!(redis.socket_dsn());
+    assert_eq!(conditions(&exec(&spec).expect(0)), [(1, true), (3, true)]);
+}
+
+#[test]
+fn an_open_pace_offers_its_rate_and_a_frozen_server_is_seen_to_its_full_length() {
+    let Some(redis) = redis(&[]) else { return };
+    exec(&kv("load", &redis)).expect(0);
+    let mut spec = kv("run", &redis);
+    spec["pace"] = json!({"kind": "constant", "rate_per_s": 1_000});
+    spec["target"]["pipeline"] = json!(8);
+    spec["duration_s"] = json!(3);
+    let running = start(&spec);
+    thread::sleep(Duration::from_millis(1_200));
+    redis.signal(rustix::process::Signal::STOP);
+    thread::sleep(Duration::from_millis(1_000));
+    redis.signal(rustix::process::Signal::CONT);
+    let ended = running.end().expect(0);
+    assert_eq!(ended.finished()["offered"], json!(3_000));
+    // On a busy machine the last ones may be due when the run ends; exit code 0 says that they are at most 1 %.
+    let not_sent = ended.finished()["not_sent"].as_u64().unwrap();
+    assert_eq!(committed(&ended).iter().sum::<u64>() + not_sent, 3_000, "{not_sent} not sent");
+}
+
+#[test]
+fn what_no_load_wrote_is_never_deleted_and_a_missing_row_is_found() {
+    let Some(redis) = redis(&[]) else { return };
+    let mut connection = redis.connect();
+    connection.call(&[b"SET", b"mine", b"1"]).unwrap();
+    let refused = exec(&kv("load", &redis)).expect(2);
+    assert!(refused.message().contains("1 keys that no load wrote"), "{}", refused.message());
+    connection.call(&[b"DEL", b"mine"]).unwrap();
+    exec(&kv("load", &redis)).expect(0);
+    exec(&kv("load", &redis)).expect(0);
+    let name = connection.text(&[b"RANDOMKEY"]).unwrap();
+    let name = if name.starts_with("kv:") { name } else { connection.text(&[b"RANDOMKEY"]).unwrap() };
+    connection.call(&[b"SET", name.as_bytes(), b"short"]).unwrap();
+    let broken = exec(&kv("check", &redis)).expect(5);
+    assert!(broken.message().contains("condition 3") && broken.message().contains(&name), "{}", broken.message());
+    connection.call(&[b"DEL", name.as_bytes()]).unwrap();
+    let broken = exec(&kv("check", &redis)).expect(5);
+    assert!(broken.message().contains("condition 1 is broken"), "{}", broken.message());
+    let mut spec = kv("run", &redis);
+    (spec["workload"]["read_percent"], spec["workload"]["rows"]) = (json!(100), json!(30_000));
+    let broken = exec(&spec).expect(5);
+    assert!(broken.message().contains("rows exist, of those starting with"), "{}", broken.message());
+}
+
+#[test]
+fn a_counter_that_disagrees_is_told() {
+    let Some(redis) = redis(&[]) else { return };
+    exec(&kv("load", &redis)).expect(0);
+    let running = start(&kv("run", &redis));
+    thread::sleep(Duration::from_millis(500));
+    redis.connect().call(&[b"GET", b"something"]).unwrap();
+    let ended = running.end().expect(5);
+    assert!(ended.message().contains("counter get disagrees"), "{}", ended.message());
+}
+
+#[test]
+fn shards_load_and_drive_one_data_set() {
+    let Some(redis) = redis(&[]) else { return };
+    let part = |part: &str, index: u32| {
+        let mut spec = kv("load", &redis);
+        (spec["load"], spec["shard"]) = (json!({"part": part}), json!({"index": index, "count": 2}));
+        if part != "rows" {
+            spec["shard"] = json!({});
+        }
+        exec(&spec).expect(0)
+    };
+    part("create", 0);
+    part("rows", 1);
+    part("rows", 0);
+    assert_eq!(conditions(&part("finish", 0)), [(1, true), (2, true), (3, true)]);
+}
+
+#[test]
+fn what_the_server_counted_is_held_against_all_shards_together() {
+    let Some(redis) = redis(&[]) else { return };
+    exec(&kv("load", &redis)).expect(0);
+    let drive = |disturb: bool| {
+        let mut spec = kv("run", &redis);
+        (spec["start_at_unix_ms"], spec["duration_s"]) = (json!(unix_ms() + 2_000), json!(3));
+        let mut shards = program::shards(&spec, 2);
+        shards[0].wait_for("interval");
+        if disturb {
+            redis.connect().call(&[b"GET", b"something"]).unwrap();
+        }
+        let ended: Vec<Ended> = shards.into_iter().map(|shard| shard.end().expect(0)).collect();
+        program::merge(&ended)
+    };
+    let merged = drive(false).expect(0);
+    let counters = merged.finished()["counters"].as_array().unwrap();
+    let server: Vec<u64> = counters.iter().map(|counter| counter["server"].as_u64().unwrap()).collect();
+    assert_eq!(server, committed(&merged));
+    let disturbed = drive(true).expect(5);
+    assert!(disturbed.message().contains("counter get disagrees"), "{}", disturbed.message());
+}
+
+/// Three masters that know each other and share the slots.
+fn cluster() -> Option<Vec<Redis>> {
+    let bus = support::free_port;
+    let start = |_| redis(&["--cluster-enabled", "yes", "--cluster-port", &bus().to_string()]);
+    let masters: Vec<Redis> = (0..3).filter_map(start).collect();
+    if masters.len() < 3 {
+        return None;
+    }
+    let ranges: [(&[u8], &[u8]); 3] = [(b"0", b"5000"), (b"5001", b"10000"), (b"10001", b"16383")];
+    for (master, (first, last)) in masters.iter().zip(ranges) {
+        master.connect().call(&[b"CLUSTER", b"ADDSLOTSRANGE", first, last]).unwrap();
+    }
+    for other in &masters[1..] {
+        let nodes = other.connect().text(&[b"CLUSTER", b"NODES"]).unwrap();
+        let bus = nodes.split('@').nth(1).and_then(|rest| rest.split([' ', ',']).next()).expect("a bus port");
+        let port = other.port.to_string();
+        masters[0].connect().call(&[b"CLUSTER", b"MEET", b"127.0.0.1", port.as_bytes(), bus.as_bytes()]).unwrap();
+    }
+    let is_up = |master: &Redis| master.connect().text(&[b"CLUSTER", b"INFO"]).unwrap().contains("cluster_state:ok");
+    let knows_all = |master: &Redis| master.connect().text(&[b"CLUSTER", b"NODES"]).unwrap().lines().count() == 3;
+    for _ in 0..300 {
+        if masters.iter().all(|master| is_up(master) && knows_all(master)) {
+            return Some(masters);
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("the cluster does not come up");
+}
+
+#[test]
+fn a_cluster_is_loaded_and_driven_each_key_at_its_master() {
+    let Some(masters) = cluster() else { return };
+    let spec = |action: &str, asked: usize| {
+        let mut spec = kv(action, &masters[asked]);
+        spec["target"]["cluster"] = json!(true);
+        spec["connections"] = json!(6);
+        spec
+    };
+    assert_eq!(conditions(&exec(&spec("load", 1)).expect(0)), [(1, true), (2, true), (3, true)]);
+    for pace in [json!({"kind": "closed"}), json!({"kind": "poisson", "rate_per_s": 1_000})] {
+        let mut run = spec("run", 2);
+        (run["pace"], run["target"]["pipeline"]) = (pace, json!(4));
+        let ended = exec(&run).expect(0);
+        let counters = ended.finished()["counters"].as_array().unwrap();
+        let told: Vec<u64> = counters.iter().map(|counter| counter["server"].as_u64().unwrap()).collect();
+        assert_eq!(told, committed(&ended));
+        assert_eq!(ended.finished()["errors"], json!([]));
+    }
+    for master in &masters {
+        let keys = master.connect().text(&[b"INFO", b"keyspace"]).unwrap();
+        assert!(keys.contains("db0:keys="), "every master has its part: {keys}");
+    }
+    // Records that are inserted go to their masters, and are read there.
+    for action in ["load", "run"] {
+        let mut latest = spec(action, 0);
+        latest["workload"] = json!({"kind": "ycsb", "rows": 1_000, "mix": "d", "field_bytes": 10});
+        let ended = exec(&latest).expect(0);
+        assert_eq!(ended.finished()["errors"], json!([]));
+        assert!(action == "load" || ended.finished()["counters"][1]["server"].as_u64() > Some(50));
+    }
+}
+
+#[test]
+fn a_server_that_dies_is_told() {
+    let Some(mut redis) = redis(&[]) else { return };
+    exec(&kv("load", &redis)).expect(0);
+    let mut spec = kv("run", &redis);
+    (spec["duration_s"], spec["reconnect_timeout_s"]) = (json!(20), json!(0.5));
+    spec["target"]["pipeline"] = json!(8);
+    let running = start(&spec);
+    thread::sleep(Duration::from_millis(800));
+    redis.kill();
+    let ended = running.end().expect(6);
+    let errors = ended.finished()["errors"].as_array().unwrap();
+    let lost: u64 = errors.iter().map(|error| error["count"].as_u64().unwrap()).sum();
+    assert!(errors.iter().all(|error| error["sqlstate"] == "lost") && lost <= 32, "{errors:?}");
+}

@@ -1,0 +1,121 @@
+"""AWS: types from the table that Karpenter's documentation generates, prices of its generated tables."""
+
+import re
+from collections.abc import Iterator
+
+from scripts.catalogue.rows import PriceRow, Snapshot, TypeRow
+
+_DOCS = "website/content/en/docs/reference/instance-types.md"
+_PRICES = (
+    "pkg/providers/pricing/zz_generated.pricing_aws.go",
+    "pkg/providers/pricing/zz_generated.pricing_aws_us_gov.go",
+)
+_LABEL = re.compile(
+    r"^ \|(?:karpenter\.k8s\.aws/|kubernetes\.io/|node\.kubernetes\.io/)([\w-]+)\|(.*)\|$", re.MULTILINE
+)
+_CATEGORIES = {
+    **dict.fromkeys(("m", "t"), "general"),
+    "c": "compute",
+    **dict.fromkeys(("r", "x", "z"), "memory"),
+    **dict.fromkeys(("i", "im", "is", "d"), "storage"),
+}
+_OLDEST = {"general": 5, "compute": 5, "memory": 5, "storage": 3}
+_NEW = re.compile("t3|t4|x2|z1")
+"""Families of today with a lower number."""
+_GRAVITON = {1: "AWS Graviton", 6: "AWS Graviton2", 7: "AWS Graviton3", 8: "AWS Graviton4", 9: "AWS Graviton5"}
+_GRAVITON_OF_OTHER_NUMBERS = {"t4g": 6, "x2gd": 6, "i4g": 6, "im4gn": 6, "is4gen": 6}
+_AMD = {5: "AMD EPYC Naples", 6: "AMD EPYC Milan", 7: "AMD EPYC Genoa", 8: "AMD EPYC Turin"}
+_INTEL = {
+    5: "Intel Xeon Skylake or Cascade Lake",
+    6: "Intel Xeon Ice Lake",
+    7: "Intel Xeon Sapphire Rapids",
+    8: "Intel Xeon Granite Rapids",
+}
+_INTEL_OF_OTHER_NUMBERS = {
+    "i3": "Intel Xeon Broadwell",
+    "i3en": _INTEL[5],
+    "d3": "Intel Xeon Cascade Lake",
+    "d3en": "Intel Xeon Cascade Lake",
+    "i4i": _INTEL[6],
+    "i7i": "Intel Xeon Emerald Rapids",
+    "i7ie": "Intel Xeon Emerald Rapids",
+    "m5zn": "Intel Xeon Cascade Lake",
+    "t3": _INTEL[5],
+    "x2idn": _INTEL[6],
+    "x2iedn": _INTEL[6],
+    "x2iezn": "Intel Xeon Cascade Lake",
+    "z1d": "Intel Xeon Skylake",
+}
+_AMD_OF_OTHER_NUMBERS = {"t3a": _AMD[5]}
+_ONE_THREAD_AMD = frozenset("mcr")
+"""From the seventh generation on, a vCPU of these AMD families is a core."""
+
+
+def types(karpenter: Snapshot) -> Iterator[TypeRow]:
+    """General, compute, memory and storage families that are not of an earlier time; no GPUs, no HPC, no u-* types."""
+    text = karpenter.text(_DOCS)
+    day = karpenter.day(_DOCS)
+    for section in text.split("\n### `")[1:]:
+        labels = dict(_LABEL.findall(section))
+        family = labels["instance-family"]
+        category = _CATEGORIES.get(labels["instance-category"])
+        generation = int(labels["instance-generation"])
+        unwanted = "instance-gpu-count" in labels or "instance-accelerator-count" in labels
+        if category is None or unwanted or (generation < _OLDEST[category] and not _NEW.match(family)):
+            continue
+        vendor = {"aws": "AWS", "intel": "Intel", "amd": "AMD"}[labels["instance-cpu-manufacturer"]]
+        yield TypeRow(
+            provider="aws",
+            type=labels["instance-type"],
+            family=family,
+            generation=generation,
+            category=category,
+            burstable=family.startswith("t"),
+            vcpus=int(labels["instance-cpu"]),
+            threads_per_core=_threads(vendor, family, generation),
+            architecture=labels["arch"],
+            cpu_vendor=vendor,
+            cpu_model=_model(vendor, family, generation),
+            memory_gib=int(labels["instance-memory"]) / 1024,
+            local_ssd_gb=int(labels.get("instance-local-nvme", 0)),
+            network_gbps=_gbps(labels.get("instance-network-bandwidth")),
+            volume_gbps=_gbps(labels.get("instance-ebs-bandwidth")),
+            source=karpenter.cite("instance-types.md"),
+            licence="Apache-2.0",
+            date=day,
+        )
+
+
+def prices(karpenter: Snapshot) -> Iterator[PriceRow]:
+    """On demand, Linux, shared tenancy."""
+    for path in _PRICES:
+        text = karpenter.text(path)
+        day = re.search(r"generated at (\d{4}-\d{2}-\d{2})", text)
+        if day is None:
+            raise ValueError(f"{path} does not say when it was generated")
+        for region, table in re.findall(r'^\t"([\w-]+)": \{\n(.*?)^\t\}', text, re.MULTILINE | re.DOTALL):
+            for name, usd in re.findall(r'"([\w.-]+)": ([\d.]+)', table):
+                source = karpenter.cite(path.rsplit("/", 1)[-1])
+                yield PriceRow("aws", region, name, "on-demand", float(usd), source, "Apache-2.0", day.group(1))
+
+
+def _model(vendor: str, family: str, generation: int) -> str | None:
+    if vendor == "AWS":
+        return _GRAVITON.get(_GRAVITON_OF_OTHER_NUMBERS.get(family, generation))
+    if vendor == "AMD":
+        return _AMD_OF_OTHER_NUMBERS.get(family) or _AMD.get(generation)
+    return _INTEL_OF_OTHER_NUMBERS.get(family) or (_INTEL.get(generation) if generation >= min(_INTEL) else None)
+
+
+def _threads(vendor: str, family: str, generation: int) -> int | None:
+    if vendor == "AWS":
+        return 1
+    if vendor == "Intel":
+        return 2
+    if generation <= min(_AMD) + 1:
+        return 2
+    return 1 if re.fullmatch(r"[mcr]\da", family) else None
+
+
+def _gbps(mbps: str | None) -> float | None:
+    return None if mbps is None else int(mbps) / 1000

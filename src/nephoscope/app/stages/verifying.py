@@ -1,0 +1,69 @@
+"""Whether every stored file of a results folder is what it was when its trial ended."""
+
+from nephoscope.model.errors import NephoscopeError
+from nephoscope.model.frozen import Frozen
+from nephoscope.store.attempt import Attempt
+from nephoscope.store.digests import walk
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.store.verified import Checked, Verifier
+
+
+class Verification(Frozen):
+    """What `verify` found."""
+
+    attempts: int
+    """Attempts that were compared with their digests."""
+    files: int
+    """Files that were read for that."""
+    differences: list[str]
+    """'trials/0123456789ab/attempts/1/measurements.jsonl was changed'."""
+    without_digests: int
+    """Attempts that an earlier nephoscope stored, so that they cannot be checked."""
+    not_ended: int
+    """Attempts that run now, or were killed: they have no digests, and nothing of them is used."""
+
+
+def verify(folder: ResultsFolder) -> Verification:
+    """Reads every file of every attempt, whatever was verified before, and changes nothing but `verified.json`."""
+    verifier = Verifier(folder.path, afresh=True)
+    differences = _unreadable(folder)
+    files = attempts = without = not_ended = 0
+    for attempt in folder.every_attempt():
+        name = folder.relative(attempt)
+        try:
+            checked = verifier.check(attempt)
+            ended = attempt.status() is not None
+        except NephoscopeError as error:
+            differences.append(error.message)
+            continue
+        if checked is None or not ended:
+            not_ended += 1
+            continue
+        without += not checked.has_digests
+        differences += _named(name, checked)
+        if checked.has_digests:
+            attempts += 1
+            files += _files(attempt)
+    verifier.save()
+    return Verification(
+        attempts=attempts, files=files, differences=differences, without_digests=without, not_ended=not_ended
+    )
+
+
+def _unreadable(folder: ResultsFolder) -> list[str]:
+    """Files of the study itself that cannot be read; they have no digests."""
+    found = []
+    for read in (folder.study_text, folder.plan, folder.source, folder.looks):
+        try:
+            read()
+        except NephoscopeError as error:
+            found.append(error.message)
+    return found
+
+
+def _named(attempt: str, checked: Checked) -> list[str]:
+    return [f"{attempt}/{one}" for one in checked.differences]
+
+
+def _files(attempt: Attempt) -> int:
+    return sum(1 for _ in walk(attempt.folder))

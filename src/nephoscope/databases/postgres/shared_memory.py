@@ -1,0 +1,77 @@
+"""Shared memory of a killed PostgreSQL server: its next start would remove it, but its folder may be gone by then.
+
+The server's System V segment begins with a header that names the control segment in /dev/shm, and that names all other
+segments there (PostgreSQL's storage/pg_shmem.h and storage/ipc/dsm.c, equal in 15 to 18). Python has no function for
+System V memory, hence the C library.
+"""
+
+import ctypes
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+_POSIX = Path("/dev/shm")  # noqa: S108  # where shm_open of Linux makes its files, by PostgreSQL's names
+_HEADER = struct.Struct("@iiNNI")
+"""Magic number, process that created it, two sizes, handle of the control segment."""
+_HEADER_MAGIC = 679834894
+_CONTROL = struct.Struct("@III")
+"""Magic number, items in use, most items."""
+_CONTROL_MAGIC = 0x9A503D32
+_ITEM = struct.Struct("@IINNP?7x")
+"""Handle, references, place and size in the main segment, a pointer, and whether it is pinned."""
+_ITEMS_AT = 16
+_ID_LINE = 6
+"""Of postmaster.pid, from 0: key and id of the System V segment."""
+_READ_ONLY, _REMOVE, _FAILED = 0o10000, 0, ctypes.c_void_p(-1).value
+
+
+def remove_left(pid_file: Path) -> None:
+    """Removes all segments of the server that a pid file names; nothing if it ended in order, or names another's.
+
+    No process of that server may live any more.
+    """
+    with suppress(OSError, ValueError, IndexError, struct.error):
+        lines = pid_file.read_text(encoding="utf-8").splitlines()
+        postmaster, segment = int(lines[0]), int(lines[_ID_LINE].split()[1])
+        control = _control_of(segment, postmaster)
+        if control is None:
+            return
+        for handle in _handles(control):
+            _file(handle).unlink(missing_ok=True)
+        _file(control).unlink(missing_ok=True)
+        _libc().shmctl(segment, _REMOVE, None)
+
+
+def _control_of(segment: int, postmaster: int) -> int | None:
+    """The handle of the control segment; None: the segment is gone, or belongs to somebody else."""
+    libc = _libc()
+    libc.shmat.restype = ctypes.c_void_p
+    place = libc.shmat(segment, None, _READ_ONLY)
+    if place in (None, _FAILED):
+        return None
+    try:
+        magic, creator, _, _, control = _HEADER.unpack(ctypes.string_at(place, _HEADER.size))
+    finally:
+        libc.shmdt(ctypes.c_void_p(place))
+    return int(control) if (magic, creator) == (_HEADER_MAGIC, postmaster) else None
+
+
+def _handles(control: int) -> list[int]:
+    """All segments that a control segment names and that are files; those with an odd handle are in main memory."""
+    try:
+        content = _file(control).read_bytes()
+    except FileNotFoundError:
+        return []
+    magic, items, most = _CONTROL.unpack_from(content)
+    if magic != _CONTROL_MAGIC or items > most:
+        return []
+    found = [_ITEM.unpack_from(content, _ITEMS_AT + number * _ITEM.size) for number in range(items)]
+    return [handle for handle, references, *_ in found if references and not handle & 1]
+
+
+def _file(handle: int) -> Path:
+    return _POSIX / f"PostgreSQL.{handle}"
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)

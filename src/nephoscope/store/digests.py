@@ -1,0 +1,102 @@
+"""Digests of an attempt's files: what they were when it was committed, and how they differ from that now."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from nephoscope.model.errors import StorageFailed
+
+STATUS = "status.json"
+DERIVED = "derived"
+"""Folder of an attempt with what was derived after it was committed; it has a `status.json` of its own."""
+INTENT = "../../trial.json"
+"""The definition of the trial, as seen from an attempt's folder: each attempt writes it before it begins."""
+
+How = Literal["changed", "missing", "added"]
+_WORDS: Mapping[How, str] = {"changed": "was changed", "missing": "is missing", "added": "was added"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A file that is not what it was when its attempt was committed."""
+
+    file: str
+    """Its path below the attempt's folder."""
+    how: How
+    used: bool = True
+    """False: `parse` derived it again, so nothing reads it."""
+
+    def __str__(self) -> str:
+        """'measurements.jsonl was changed'."""
+        said = f"{self.file.removeprefix('../../')} {_WORDS[self.how]}"
+        return said if self.used else f"{said} (not used any more: it was derived again)"
+
+
+def sha256(path: Path) -> str:
+    """Of the content of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def walk(folder: Path | str, below: str = "") -> Iterator[tuple[str, os.stat_result]]:
+    """Every plain file that is not hidden, by its path below `folder`; temporary files are hidden."""
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir():
+                yield from walk(entry.path, f"{below}{entry.name}/")
+            elif entry.is_file():
+                yield f"{below}{entry.name}", entry.stat()
+
+
+def digests_of(attempt: Path) -> dict[str, str]:
+    """SHA-256 of everything that an attempt wrote, with its trial's definition, by the path below its folder.
+
+    Raises:
+        StorageFailed: a file cannot be read back, or the folder is gone.
+    """
+    try:
+        names = sorted(name for name, _ in walk(attempt) if _of_the_trial(name))
+        if (attempt / INTENT).is_file():
+            names.append(INTENT)
+        return {name: sha256(attempt / name) for name in names}
+    except OSError as error:
+        raise StorageFailed.of(Path(error.filename or attempt), error) from error
+
+
+def differences(
+    attempt: Path, stored: Mapping[str, str] | None, derived: Mapping[str, str], *, last: bool
+) -> list[Difference]:
+    """How an attempt's files differ from their digests; reads all of them.
+
+    Args:
+        attempt: its folder.
+        stored: digests in its `status.json`; None: an earlier nephoscope wrote that, which made none.
+        derived: digests of what was derived since, by the name of the file.
+        last: no later attempt has written the trial's definition since.
+    """
+    found = [_difference(attempt, f"{DERIVED}/{name}", digest) for name, digest in derived.items()]
+    if stored is not None:
+        found += [
+            _difference(attempt, name, digest, used=name not in derived)
+            for name, digest in stored.items()
+            if last or name != INTENT
+        ]
+        names = {name for name, _ in walk(attempt) if _of_the_trial(name)}
+        found += [Difference(name, "added", used=name not in derived) for name in names - stored.keys()]
+    return sorted((one for one in found if one is not None), key=lambda one: one.file)
+
+
+def _of_the_trial(name: str) -> bool:
+    return name != STATUS and not name.startswith(f"{DERIVED}/")
+
+
+def _difference(attempt: Path, name: str, digest: str, *, used: bool = True) -> Difference | None:
+    path = attempt / name
+    if not path.is_file():
+        return Difference(name, "missing", used)
+    return None if sha256(path) == digest else Difference(name, "changed", used)

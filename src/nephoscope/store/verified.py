@@ -1,0 +1,128 @@
+"""Which attempts were compared with their digests already: files that have not been touched since are not read again.
+
+`verified.json` in the results folder remembers what was found. It can be deleted at any time.
+"""
+
+import hashlib
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from nephoscope.model.errors import DamagedFile, StorageFailed
+from nephoscope.model.frozen import Frozen
+from nephoscope.store import atomic
+from nephoscope.store.attempt import Attempt
+from nephoscope.store.digests import INTENT, STATUS, Difference, How, walk
+from nephoscope.store.files import MEND
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a comparison of one attempt with its digests found."""
+
+    has_digests: bool
+    """False: an earlier nephoscope stored the attempt, so that most changes cannot be noticed."""
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def altered(self) -> tuple[Difference, ...]:
+        """Those of files that are used: the attempt must not count."""
+        return tuple(one for one in self.differences if one.used)
+
+
+class _Difference(Frozen):
+    file: str
+    how: How
+    used: bool
+
+
+class _Known(Frozen):
+    """What was found, and what the attempt's files looked like then."""
+
+    stamp: str
+    has_digests: bool
+    differences: list[_Difference]
+
+    def checked(self) -> Checked:
+        return Checked(self.has_digests, tuple(Difference(one.file, one.how, one.used) for one in self.differences))
+
+
+class _Memory(Frozen):
+    schema_: Literal["nephoscope/verified/1"] = Field(default="nephoscope/verified/1", alias="schema")
+    attempts: dict[str, _Known]
+
+
+class Verifier:
+    """Compares attempts with their digests, and remembers what it found.
+
+    An attempt is compared again if size, times or inode of one of its files has changed. Whoever sets all of them back
+    goes unnoticed until the next `nephoscope verify`, which reads every file.
+    """
+
+    def __init__(self, results: Path, *, afresh: bool = False) -> None:
+        """`afresh`: nothing that was remembered is believed."""
+        self._results = results
+        self._path = results / "verified.json"
+        self._before = {} if afresh else _remembered(self._path)
+        self._now: dict[str, _Known] = {}
+
+    def check(self, attempt: Attempt) -> Checked | None:
+        """None: it is not committed.
+
+        Raises:
+            DamagedFile: its folder or its `status.json` cannot be read.
+        """
+        try:
+            stamp = _stamp(attempt)
+        except OSError as error:
+            raise DamagedFile(f"{attempt.folder} cannot be read: {error.strerror}", hint=MEND) from error
+        if stamp is None:
+            return None
+        name = attempt.folder.relative_to(self._results).as_posix()
+        known = self._before.get(name)
+        if known is None or known.stamp != stamp:
+            known = _compared(attempt, stamp)
+        self._now[name] = known
+        return known.checked()
+
+    def save(self) -> None:
+        """Remembers everything that was checked. A folder that cannot be written to is read again the next time."""
+        new = {**self._before, **self._now}
+        if new == self._before:
+            return
+        try:
+            atomic.write_text(self._path, _Memory(attempts=new).model_dump_json(by_alias=True) + "\n")
+        except StorageFailed:
+            return
+
+
+def _remembered(path: Path) -> dict[str, _Known]:
+    try:
+        return _Memory.model_validate_json(path.read_bytes()).attempts
+    except (OSError, ValidationError):
+        return {}
+
+
+def _compared(attempt: Attempt, stamp: str) -> _Known:
+    committed = attempt.committed()
+    return _Known(
+        stamp=stamp,
+        has_digests=committed is not None and committed.files is not None,
+        differences=[_Difference(file=one.file, how=one.how, used=one.used) for one in attempt.differences()],
+    )
+
+
+def _stamp(attempt: Attempt) -> str | None:
+    """Differs if a file of the attempt does; None: it is not committed."""
+    folder = str(attempt.folder)
+    seen = dict(walk(folder))
+    if STATUS not in seen:
+        return None
+    with suppress(OSError):
+        seen[INTENT] = os.stat(f"{folder}/{INTENT}")  # noqa: PTH116  # for 10,000 attempts a Path takes a second
+    lines = [f"{name}\0{of.st_size} {of.st_mtime_ns} {of.st_ctime_ns} {of.st_ino}\n" for name, of in seen.items()]
+    return hashlib.blake2b("".join(sorted(lines)).encode(), digest_size=16).hexdigest()

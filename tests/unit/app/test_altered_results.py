@@ -1,0 +1,183 @@
+"""Stored files that were changed after their trials had ended: named everywhere, and left out of every number."""
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nephoscope.app.cli import main
+from nephoscope.app.stages import evaluation, verifying
+from nephoscope.run.study import run_study
+from nephoscope.store.attempt import Attempt
+from nephoscope.store.folder import ResultsFolder
+from tests.support.fake_world import rehearsal
+from tests.support.made_results import made_results
+from tests.support.stored_anew import as_stored_without_digests
+
+SPEEDS = {"slow": [100.0, 101.0, 102.0, 103.0], "fast": [200.0, 201.0, 202.0, 203.0]}
+
+
+def attempt_of(folder: ResultsFolder, configuration: str = "slow", replicate: int = 1) -> Attempt:
+    return next(
+        trial.attempts()[0]
+        for planned, trial in folder.planned()
+        if (planned.intent.configuration_name, planned.intent.replicate) == (configuration, replicate)
+    )
+
+
+def seven_times(attempt: Attempt) -> None:
+    path = attempt.folder / "measurements.jsonl"
+    said = json.loads(path.read_text())
+    path.write_text(json.dumps({**said, "value": 7 * said["value"]}) + "\n")
+
+
+def emptied(attempt: Attempt) -> None:
+    (attempt.folder / "measurements.jsonl").write_bytes(b"")
+
+
+def without_facts(attempt: Attempt) -> None:
+    shutil.rmtree(attempt.folder / "facts")
+
+
+def fewer_verdicts(attempt: Attempt) -> None:
+    (attempt.folder / "verdict.json").write_text("[]")
+
+
+def another_machine(attempt: Attempt) -> None:
+    (attempt.folder / "facts" / "other.json").write_bytes((attempt.folder / "facts" / "slow.json").read_bytes())
+
+
+def another_configuration(attempt: Attempt) -> None:
+    path = attempt.folder.parents[1] / "trial.json"
+    path.write_text(path.read_text().replace('"slow"', '"fast"'))
+
+
+DAMAGE: dict[str, Callable[[Attempt], None]] = {
+    "measurements.jsonl was changed": seven_times,
+    "measurements.jsonl  was changed": emptied,
+    "facts/slow.json is missing": without_facts,
+    "verdict.json was changed": fewer_verdicts,
+    "facts/other.json was added": another_machine,
+    "trial.json was changed": another_configuration,
+}
+
+
+@pytest.mark.parametrize(("said", "damage"), DAMAGE.items())
+def test_an_altered_trial_is_named_with_its_file_and_enters_no_number(
+    tmp_path: Path, said: str, damage: Callable[[Attempt], None]
+) -> None:
+    folder = made_results(tmp_path / "r", SPEEDS)
+    said = said.replace("  ", " ")
+    evaluation.analyze(folder)
+    attempt = attempt_of(folder)
+    damage(attempt)
+    study = evaluation.analysed(folder)
+    (altered,) = [row for row in study.trials if row.state == "altered"]
+    assert altered.reasons == [f"altered: {said}"]
+    assert altered.configuration == "slow"
+    assert altered.trial not in {row.trial for row in study.measurements}
+    (slow,) = [row for row in study.statistics if row.configuration == "slow" and not row.per_cpu]
+    assert (slow.n, slow.minimum) == (3, 101.0)
+    assert any(said in one.text and one.kind == "warning" for one in study.insights)
+    assert [row for row in evaluation.status(folder) if row.state == "altered"] == [altered]
+    found = verifying.verify(folder)
+    assert [one.rsplit("attempts/1/", 1)[-1] for one in found.differences] == [said]
+
+
+def test_an_untouched_folder_is_verified_and_nothing_of_it_is_read_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made_results(tmp_path / "r", SPEEDS)
+    found = verifying.verify(folder)
+    assert (found.attempts, found.differences, found.without_digests) == (8, [], 0)
+    monkeypatch.setattr(Attempt, "differences", lambda attempt: pytest.fail(f"{attempt.folder} is read again"))
+    assert all(row.counts for row in evaluation.status(folder))
+    (folder.path / "verified.json").write_text("[" * 100_000)
+    monkeypatch.undo()
+    assert all(row.counts for row in evaluation.status(folder)), "what was remembered can be lost or damaged"
+
+
+def test_verify_reads_every_file_again_even_if_its_times_were_set_back(tmp_path: Path) -> None:
+    folder = made_results(tmp_path / "r", SPEEDS)
+    assert not verifying.verify(folder).differences
+    path = attempt_of(folder).folder / "measurements.jsonl"
+    before, content = path.stat(), path.read_text()
+    path.write_text(content.replace("100.0", "900.0"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert len(verifying.verify(folder).differences) == 1
+
+
+def test_attempts_of_an_earlier_nephoscope_count_and_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = made_results(tmp_path / "r", SPEEDS)
+    for replicate in (1, 2):
+        as_stored_without_digests(attempt_of(folder, replicate=replicate))
+    emptied(attempt_of(folder, replicate=2))
+    study = evaluation.analyze(folder)
+    assert {row.state for row in study.trials} == {"finished"}
+    assert any("2 of 8 trials were stored by an earlier nephoscope" in one.text for one in study.insights)
+    assert main(["verify", str(folder.path)]) == 0
+    assert "2 attempts of an earlier nephoscope cannot be checked" in capsys.readouterr().out
+
+
+def test_verify_ends_with_8_and_names_every_file_also_a_commit_mark_that_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = made_results(tmp_path / "r", SPEEDS)
+    assert main(["verify", str(folder.path)]) == 0
+    assert "8 attempts with" in capsys.readouterr().out
+    emptied(attempt_of(folder))
+    (attempt_of(folder, "fast").folder / "status.json").write_text("[" * 200_000)
+    assert main(["verify", str(folder.path)]) == 8
+    said = capsys.readouterr()
+    assert "/attempts/1/measurements.jsonl was changed" in said.out
+    assert "status.json" in said.out
+    assert "2 stored files" in said.err
+
+
+def test_parse_repairs_derived_files_says_what_differed_and_keeps_what_was_stored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = rehearsal(tmp_path / "r")
+    asyncio.run(run_study(study.folder, study.world))
+    folder = study.folder
+    assert evaluation.parse(folder, study.clock).differ == {}
+    assert not list(folder.path.rglob("derived")), "nothing differs, so nothing is stored"
+    planned, trial = next(folder.planned())
+    attempt = trial.attempts()[0]
+    stored = attempt.measurements()
+    seven_times_first(attempt)
+    changed = (attempt.folder / "measurements.jsonl").read_bytes()
+    assert evaluation.status(folder)[0].state == "altered"
+    assert main(["parse", str(folder.path)]) == 0
+    assert f"measurements.jsonl of {planned.intent.id} differs from what was stored" in capsys.readouterr().err
+    assert (attempt.folder / "measurements.jsonl").read_bytes() == changed
+    assert attempt.measurements() == stored
+    assert evaluation.status(folder)[0].counts
+    (left,) = verifying.verify(folder).differences
+    assert left.endswith("measurements.jsonl was changed (not used any more: it was derived again)")
+    assert evaluation.parse(folder, study.clock).differ == {}
+    (attempt.folder / "derived" / "measurements.jsonl").write_bytes(changed)
+    assert evaluation.status(folder)[0].reasons == ["altered: derived/measurements.jsonl was changed"]
+    evaluation.parse(folder, study.clock)
+    assert attempt.measurements() == stored
+
+
+def seven_times_first(attempt: Attempt) -> None:
+    first, *others = attempt.measurements()
+    attempt.write_measurements([first.model_copy(update={"value": 7 * first.value}), *others])
+
+
+def test_altered_raw_output_stays_altered_however_often_it_is_parsed(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    asyncio.run(run_study(study.folder, study.world))
+    _, trial = next(study.folder.planned())
+    raw = trial.attempts()[0].raw_dir / "fake.stdout"
+    raw.write_bytes(raw.read_bytes().replace(b'"rate": ', b'"rate": 9'))
+    assert evaluation.parse(study.folder, study.clock).differ["measurements.jsonl"] == [trial.folder.name]
+    assert evaluation.status(study.folder)[0].reasons == ["altered: raw/fake.stdout was changed"]

@@ -1,0 +1,184 @@
+"""The catalogue: its tables agree, its prices are those of a second source, and a question finds what it asks for."""
+
+import csv
+import json
+from collections import Counter
+from datetime import date
+from importlib import resources
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from nephoscope.app.cli import app
+from nephoscope.model.errors import InputError
+from nephoscope.prices.book import PriceBook, shipped
+from nephoscope.prices.catalogue.index import architectures, nearest
+from nephoscope.prices.catalogue.machines import prices_of
+from nephoscope.prices.catalogue.search import Question, search
+from nephoscope.prices.catalogue.tables import prices, types
+from nephoscope.prices.quote import quote
+from nephoscope.prices.rows import DISPUTED, Basis, Price, first_day
+from nephoscope.study.model import Configuration
+
+SKYPILOT = "skypilot-catalog v8 aws/vms.csv@00148f2af"
+AUTOSCALER = "kubernetes autoscaler gce_price_info.go, us-central1, 2026-06-23"
+VANTAGE = "Vantage export inside PyPI boaviztapi 2.5.0, 2024-03-25"
+LIBCLOUD = "apache-libcloud 3.9.1 pricing.json azure_linux, 2025-03-02"
+SECOND_SOURCE = (
+    ("aws", "us-east-1", "c8gd.medium", 0.04899, SKYPILOT),
+    ("aws", "us-east-1", "c8gd.large", 0.09798, SKYPILOT),
+    ("aws", "us-east-1", "c8gd.2xlarge", 0.39192, SKYPILOT),
+    ("aws", "us-east-1", "c8gd.4xlarge", 0.78384, SKYPILOT),
+    ("aws", "us-east-1", "c8gd.8xlarge", 1.56768, SKYPILOT),
+    ("aws", "us-east-1", "c8gd.48xlarge", 9.40608, SKYPILOT),
+    ("aws", "us-east-1", "c8i-flex.xlarge", 0.17804, SKYPILOT),
+    ("aws", "us-east-1", "c8i.2xlarge", 0.37484, SKYPILOT),
+    ("aws", "us-east-1", "c8i.4xlarge", 0.74968, SKYPILOT),
+    ("aws", "us-east-1", "c8i.12xlarge", 2.24904, SKYPILOT),
+    ("aws", "us-east-1", "c8i.32xlarge", 5.99744, SKYPILOT),
+    ("aws", "us-east-1", "c8i.48xlarge", 8.99616, SKYPILOT),
+    ("gcp", "us-central1", "c2-standard-8", 0.4176, AUTOSCALER),
+    ("gcp", "us-central1", "c2d-standard-8", 0.3632, AUTOSCALER),
+    ("gcp", "us-central1", "c3-standard-8", 0.41776, AUTOSCALER),
+    ("gcp", "us-central1", "c3-highmem-8", 0.56368, AUTOSCALER),
+    ("gcp", "us-central1", "c3d-standard-8", 0.3632, AUTOSCALER),
+    ("gcp", "us-central1", "e2-standard-8", 0.26805, AUTOSCALER),
+    ("gcp", "us-central1", "n1-standard-16", 0.76, AUTOSCALER),
+    ("gcp", "us-central1", "n2-standard-8", 0.3885, AUTOSCALER),
+    ("gcp", "us-central1", "n2-highmem-32", 2.0962, AUTOSCALER),
+    ("gcp", "us-central1", "n2d-standard-8", 0.338, AUTOSCALER),
+    ("gcp", "us-central1", "t2d-standard-8", 0.338, AUTOSCALER),
+    ("gcp", "us-central1", "z3-highmem-8-highlssd", 1.145745, AUTOSCALER),
+    ("azure", "eastus", "Standard_D8s_v3", 0.384, LIBCLOUD),
+    ("azure", "eastus", "Standard_D8d_v4", 0.452, LIBCLOUD),
+    ("azure", "eastus", "Standard_E20d_v4", 1.44, LIBCLOUD),
+    ("azure", "eastus", "Standard_F8s_v2", 0.338, LIBCLOUD),
+    ("azure", "eastus", "Standard_D8as_v5", 0.344, VANTAGE),
+    ("azure", "eastus", "Standard_D32as_v5", 1.376, VANTAGE),
+    ("azure", "eastus", "Standard_E8as_v5", 0.452, VANTAGE),
+)
+"""Prices of another source than the catalogue's, by hand: within 2 %, or the catalogue must call them disputed."""
+
+
+@pytest.mark.parametrize(("provider", "region", "name", "usd", "source"), SECOND_SOURCE)
+def test_a_price_agrees_with_a_second_source_or_is_disputed(
+    provider: str, region: str, name: str, usd: float, source: str
+) -> None:
+    (found,) = [row for row in prices_of(provider, name) if row.region == region and row.basis is Basis.ON_DEMAND]
+    doubted = found.note.startswith(DISPUTED) or bool(found.disputed)
+    assert (abs(found.usd - usd) > 0.02 * min(found.usd, usd)) == doubted, source
+
+
+def test_the_table_for_people_agrees_with_the_ones_that_are_read() -> None:
+    folder = resources.files("nephoscope.prices.catalogue")
+    lines = list(csv.DictReader(folder.joinpath("types.csv").read_text(encoding="utf-8").splitlines()))
+    facts = {(row["provider"], row["type"]): row for row in types().iter_rows(named=True)}
+    on_demand = {
+        (row["provider"], row["type"], row["region"]): row
+        for row in prices().filter(pl.col("basis") == "on-demand").iter_rows(named=True)
+    }
+    assert [(line["provider"], line["type"]) for line in lines] == sorted(facts)
+    for line in lines:
+        fact = facts[line["provider"], line["type"]]
+        price = on_demand[line["provider"], line["type"], line["region"]]
+        assert line["region"] in fact["regions"]
+        assert (line["architecture"], int(line["vcpus"])) == (fact["architecture"], fact["vcpus"])
+        assert float(line["memory_gib"]) == pytest.approx(fact["memory_gib"], rel=1e-5)
+        assert float(line["usd_per_hour"]) == pytest.approx(price["usd"], rel=1e-5)
+        assert line["date"] == price["date"]
+
+
+def test_every_price_is_of_a_type_and_has_source_licence_and_date_once() -> None:
+    table = prices()
+    assert not table.join(types(), on=("provider", "type"), how="anti").height
+    assert table.select("provider", "region", "type", "basis").is_unique().all()
+    assert table.filter((pl.col("usd") <= 0) | (pl.col("source") == "") | (pl.col("licence") == "")).is_empty()
+    assert all(first_day(day) < date(2026, 11, 23) for day in table["date"].unique())
+    assert set(types()["architecture"]) == set(architectures().values()) == {"amd64", "arm64"}
+
+
+def test_types_of_azure_and_gcp_have_prices_in_three_regions_or_are_the_few_that_do_not() -> None:
+    few = types().filter(pl.col("regions").list.len() < 3)
+    assert Counter(few["provider"])["gcp"] + Counter(few["provider"])["azure"] <= 12
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        (
+            Question(words=("aws", "c8g*"), architecture="arm64", min_memory_gib=16, max_usd_per_month=300),
+            ["c8g.2xlarge", "c8gd.2xlarge"],
+        ),
+        (
+            Question(words=("azure", "standard_d?ps_v6"), sort="-vcpus"),
+            ["Standard_D8ps_v6", "Standard_D4ps_v6", "Standard_D2ps_v6"],
+        ),
+        (Question(words=("gcp", "n4-standard-[24]")), []),
+        (Question(words=("n4-standard-2",), region="europe-west4", basis="spot"), ["n4-standard-2"]),
+        (Question(words=("n4-standard-2",), region="us-east-1"), []),
+        (Question(words=("i8g.large",), category="storage", min_local_ssd_gb=400, max_vcpus=2), ["i8g.large"]),
+    ],
+)
+def test_a_question_finds_what_it_asks_for(question: Question, names: list[str]) -> None:
+    assert [one.type for one in search(question)] == names
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [(Question(sort="price"), "cannot sort by 'price'"), (Question(region="us-east"), "no region 'us-east'")],
+)
+def test_a_question_nobody_can_answer_is_rejected(question: Question, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        search(question)
+
+
+def test_the_command_prints_a_table_with_doubts_or_json() -> None:
+    runner = CliRunner()
+    table = runner.invoke(app, ["types", "c3-highmem-8", "Standard_E8as_v5", "--region", "us-central1"])
+    assert "1 machine type" in table.stdout
+    assert "disputed: c3-highmem-8 in us-central1 costs $0.529" in table.stderr
+    spot = runner.invoke(app, ["types", "gcp n4-standard-2", "--basis", "spot"])
+    assert "may take the machine back at any time" in spot.stderr
+    wrong = runner.invoke(app, ["types", "Standard_E8as_v5"])
+    assert "Windows licence" in wrong.stderr
+    (one,) = json.loads(runner.invoke(app, ["types", "c8g.2xlarge", "--json"]).stdout)
+    assert (one["architecture"], one["vcpus"], one["memory_gib"], one["threads_per_core"]) == ("arm64", 8, 16, 1)
+    assert one["usd_month"] == pytest.approx(730 * one["usd_hour"])
+
+
+def test_a_study_takes_a_price_of_the_catalogue_for_a_type_that_the_book_does_not_list() -> None:
+    new = quote(on("gcp", "us-west1", "c4a-standard-8"), 1)
+    rows = [row for row in prices_of("gcp", "c4a-standard-8") if row.region == "us-west1"]
+    assert [new.price_usd] == [pytest.approx(row.usd) for row in rows if row.basis is Basis.ON_DEMAND]
+    assert "initial-prices.json" in str(new.basis)
+    assert "disputed: $0.56368" in str(quote(on("gcp", "us-central1", "c3-highmem-8"), 1).basis)
+    far = quote(on("aws", "eu-west-1", "m8g.2xlarge"), 1)
+    assert [one.what for one in far.elsewhere] == ["m8g.2xlarge"]
+    assert far.price_usd is not None
+    assert quote(on("aws", "us-east-1", "m99.large"), 1).price_usd is None
+
+
+def test_types_that_the_book_lists_keep_its_prices_alone() -> None:
+    assert {row.source for row in shipped().of_item("aws", "us-east-1", "c5.2xlarge")} <= {
+        row.source for row in shipped().rows
+    }
+    own = Price(
+        **{**prices_of("aws", "m8g.2xlarge")[0].model_dump(), "region": "us-east-1", "usd": 0.1, "source": "own"}
+    )
+    rows = PriceBook([own]).over(shipped()).of_item("aws", "us-east-1", "m8g.2xlarge")
+    assert [row.source for row in rows if row.basis is Basis.ON_DEMAND] == ["own"]
+
+
+def test_similar_names_are_found_whatever_the_case() -> None:
+    assert nearest("aws", "m8g.2xlarg")[0] == "m8g.2xlarge"
+    assert nearest("azure", "standard_d8as_v6")[0] == "Standard_D8as_v6"
+    assert nearest("gcp", "x") == []
+
+
+def on(provider: str, region: str, name: str) -> Configuration:
+    """A cluster of one machine."""
+    machine = {"type": name}
+    return Configuration.model_validate(
+        {"name": "a", "provider": provider, "region": region, "database_machine": machine}
+    )

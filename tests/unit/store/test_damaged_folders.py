@@ -1,0 +1,128 @@
+"""Whatever is damaged in a results folder: one sentence with the file and what to do, and no traceback."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from nephoscope.app.cli import main
+from nephoscope.app.stages import evaluation
+from nephoscope.benchmarks.fake import PROGRAM, fake_program
+from nephoscope.machines.fake import Answer
+from nephoscope.model.errors import StorageFailed
+from nephoscope.run.study import run_study
+from nephoscope.store.folder import ResultsFolder
+from tests.support.fake_world import rehearsal
+from tests.support.made_results import made_results
+
+DEEP = "[" * 200_000
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_results(tmp_path_factory.mktemp("good") / "r", {"slow": [100.0], "fast": [200.0]}).path
+
+
+def a_folder(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.mkdir()
+
+
+def a_file(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    path.write_text("x")
+
+
+def not_text(path: Path) -> None:
+    path.write_bytes(b"name = \xff\xfe")
+
+
+def deep(path: Path) -> None:
+    path.write_text(DEEP)
+
+
+ATTEMPTS = "trials/*/attempts"
+DAMAGE: Sequence[tuple[str, Callable[[Path], None], str]] = (
+    ("study.toml", not_text, "status"),
+    ("study.toml", a_folder, "status"),
+    ("study.toml", Path.unlink, "status"),
+    ("claims.toml", not_text, "report"),
+    ("claims.toml", a_folder, "report"),
+    ("prices.csv", a_folder, "report"),
+    ("plan.json", deep, "status"),
+    ("plan.json", a_folder, "run"),
+    ("plan.json", Path.unlink, "status"),
+    ("source.json", deep, "status"),
+    ("trials", a_file, "status"),
+    ("looks", a_file, "run"),
+    ("report", a_file, "report"),
+    ("fleet-id", not_text, "run"),
+    ("lock", a_folder, "run"),
+    ("analysis.json", a_folder, "analyze"),
+    (f"{ATTEMPTS}/1/status.json", deep, "status"),
+    (f"{ATTEMPTS}/1/status.json", a_folder, "status"),
+    (f"{ATTEMPTS}/1", a_file, "status"),
+    (ATTEMPTS, a_file, "status"),
+)
+
+
+@pytest.mark.parametrize(("name", "damage", "command"), DAMAGE, ids=lambda one: getattr(one, "__name__", str(one)))
+def test_damage_is_told_in_one_sentence_with_the_file_and_what_to_do(
+    good: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    damage: Callable[[Path], None],
+    command: str,
+) -> None:
+    folder = tmp_path / "r"
+    shutil.copytree(good, folder)
+    path = min(folder.glob(name), default=folder / name)
+    damage(path)
+    assert main([command, str(folder)]) in {2, 6}
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("error: ")
+    assert str(path) in said[0]
+    assert said[1].startswith("hint: ")
+    assert len(said) == 2
+
+
+def test_a_folder_whose_name_is_no_number_is_no_attempt(good: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    shutil.copytree(good, folder)
+    (min(folder.glob(ATTEMPTS)) / "²").mkdir()
+    assert [row.attempts for row in evaluation.status(ResultsFolder(folder))] == [1, 1]
+
+
+def test_a_damaged_file_that_has_a_digest_costs_its_trial_and_nothing_else(good: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    shutil.copytree(good, folder)
+    for name in ("verdict.json", "started.json", "trial.json"):
+        deep(min(path for path in folder.rglob(name)))
+        assert main(["status", str(folder)]) == 0
+        assert {row.state for row in evaluation.analyze(ResultsFolder(folder)).trials} == {"altered", "finished"}
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_run_whose_folder_is_moved_stops_and_writes_nothing_at_the_old_place(tmp_path: Path, replaced: bool) -> None:
+    study = rehearsal(tmp_path / "r")
+    moved: list[Path] = []
+
+    def program(argv: Sequence[str], stdin: bytes) -> Answer:
+        ended = len(list((tmp_path / "r").glob(f"{ATTEMPTS}/1/status.json")))
+        if argv[1] != "--version" and not moved and ended == 2:
+            moved.append((tmp_path / "r").rename(tmp_path / "elsewhere"))
+            if replaced:
+                (tmp_path / "r").mkdir()
+        return fake_program(argv, stdin)
+
+    study.provider.programs = {PROGRAM: program}
+    with study.folder.lock(), pytest.raises(StorageFailed, match=r"/r was moved or removed while") as caught:
+        asyncio.run(run_study(study.folder, study.world))
+    assert "resumes" in caught.value.hint
+    assert not list((tmp_path / "r").rglob("*"))
+    assert not study.provider.existing
+    again = rehearsal(tmp_path / "elsewhere")
+    assert asyncio.run(run_study(again.folder, again.world)).finished == 24
