@@ -5,6 +5,8 @@ use crate::workload::kv::{KvOptions, MAX_BATCH, MAX_BLOCK_BYTES, MAX_ROWS, MAX_Z
 
 /// A record of Aerospike fits into a write block of 8 MiB, with its header.
 const MAX_RECORD_BYTES: u32 = 8 * 1024 * 1024 - 4096;
+/// What one operation reads or writes at most: an answer that is much larger is taken for a server gone wrong.
+const MAX_OPERATION_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Checks what types cannot say.
 pub(super) fn validate(kv: &KvOptions) -> Result<(), SpecError> {
@@ -18,6 +20,13 @@ pub(super) fn validate(kv: &KvOptions) -> Result<(), SpecError> {
     let (min, max) = (kv.min_block_bytes, kv.max_block_bytes());
     let ordered = format!("workload.max_block_bytes: {max} is below min_block_bytes, which is {min}; set both");
     require(min <= max, &ordered)?;
+    let operation_bytes = u64::from(kv.batch) * u64::from(max);
+    let too_large = format!(
+        "workload.batch: {} blocks of {max} bytes are more than the {MAX_OPERATION_BYTES} bytes of an operation; take fewer \
+         or smaller ones",
+        kv.batch
+    );
+    require(operation_bytes <= MAX_OPERATION_BYTES, &too_large)?;
     let exponent = kv.zipf_exponent > 0.0 && kv.zipf_exponent <= MAX_ZIPF_EXPONENT;
     require(exponent, "workload.zipf_exponent: must be above 0 and at most 10")
 }

@@ -7,6 +7,8 @@ use std::ops::Range;
 const INITIAL_BYTES: usize = 8 * 1024;
 /// Answers that come together are read together, up to this much: each read is a call of the kernel.
 const MAX_READ_BYTES: usize = 64 * 1024;
+/// No exchange of a benchmark is answered with more: a server that goes on has lost its way, or means ill.
+const MAX_BYTES: usize = 128 * 1024 * 1024;
 
 /// What a read that does not wait came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,11 @@ impl Default for Inbox {
 }
 
 impl Inbox {
+    #[cfg(test)]
+    pub(super) fn holding(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.to_vec(), filled: bytes.len(), parsed: 0 }
+    }
+
     /// Drops what was already read; ranges handed out before are void.
     pub(super) fn restart(&mut self) {
         self.bytes.copy_within(self.parsed..self.filled, 0);
@@ -59,15 +66,21 @@ impl Inbox {
     }
 
     /// Reads at least one byte.
+    ///
+    /// # Errors
+    /// [`TargetError::Protocol`] when more came than any exchange is answered with, or as the socket.
     pub(super) fn fill(&mut self, socket: &mut Socket) -> Result<(), TargetError> {
-        let read = socket.receive(self.space())?;
+        let read = socket.receive(self.space()?)?;
         self.filled += read;
         Ok(())
     }
 
     /// Reads what is there, if anything.
+    ///
+    /// # Errors
+    /// As [`Inbox::fill`].
     pub(super) fn try_fill(&mut self, socket: &mut Socket) -> Result<Filled, TargetError> {
-        let space = self.space();
+        let space = self.space()?;
         let size = space.len();
         let Some(read) = socket.try_receive(space)? else { return Ok(Filled::Nothing) };
         self.filled += read;
@@ -80,10 +93,13 @@ impl Inbox {
         Ok(Filled::PerhapsMore)
     }
 
-    fn space(&mut self) -> &mut [u8] {
+    fn space(&mut self) -> Result<&mut [u8], TargetError> {
         if self.filled == self.bytes.len() {
+            if self.filled >= MAX_BYTES {
+                return Err(TargetError::Protocol(format!("an answer of more than {} MiB", MAX_BYTES >> 20)));
+            }
             self.bytes.resize(self.bytes.len() * 2, 0);
         }
-        &mut self.bytes[self.filled..]
+        Ok(&mut self.bytes[self.filled..])
     }
 }

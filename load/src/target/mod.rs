@@ -5,6 +5,7 @@ mod dialect;
 mod inbox;
 mod link;
 pub mod postgres;
+mod quoted;
 pub mod resp;
 mod socket;
 

@@ -20,72 +20,111 @@ const KEEPALIVE_PROBES: u32 = 3;
 const UNACKNOWLEDGED_MS: u32 = 60_000;
 const RECEIVING: &str = "waiting for an answer";
 
-/// A connected stream.
+/// A connected stream, and how long its server may take.
 #[derive(Debug)]
-pub(super) enum Socket {
+pub(super) struct Socket {
+    stream: Stream,
+    /// How long an answer may take, from its request to its last byte; `None`: for ever.
+    timeout: Option<Duration>,
+    /// Until when the answer to what was last sent must have come.
+    answer_until: Option<Instant>,
+    /// Until when the session must be open, however many requests that takes.
+    open_until: Option<Instant>,
+}
+
+#[derive(Debug)]
+enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
     Tls(Box<TlsStream>),
 }
 
 impl Socket {
-    /// Connects to the first IP address of the host that answers within `timeout` (all of them together).
+    fn new(stream: Stream) -> Self {
+        Self { stream, timeout: None, answer_until: None, open_until: None }
+    }
+
+    #[cfg(test)]
+    pub(super) fn unix(stream: UnixStream) -> Self {
+        Self::new(Stream::Unix(stream))
+    }
+
+    /// Connects to the first IP address of the host that answers within `timeout` (all of them together). Until
+    /// [`Socket::opened`], every answer must come within `timeout` from now, too: a server that says a little now and
+    /// then does not hold a login for ever.
     pub(super) fn connect(address: &Address, timeout: Duration) -> Result<Self, TargetError> {
+        let open_until = Instant::now().checked_add(timeout);
         let connected = match address {
-            Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
-            Address::Tcp { host, port } => connect_tcp(host, *port, timeout).map(Self::Tcp),
+            Address::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
+            Address::Tcp { host, port } => connect_tcp(host, *port, timeout).map(Stream::Tcp),
         };
-        connected.map_err(|error| TargetError::Lost(format!("cannot connect to {address}: {error}")))
+        let stream = connected.map_err(|error| TargetError::Lost(format!("cannot connect to {address}: {error}")))?;
+        Ok(Self { open_until, ..Self::new(stream) })
+    }
+
+    /// The session is open: from now on each answer may take `timeout`, from its request to its last byte; `None` waits
+    /// for ever.
+    pub(super) fn opened(&mut self, timeout: Option<Duration>) -> Result<(), TargetError> {
+        self.open_until = None;
+        self.set_timeout(timeout)
     }
 
     /// Encrypts a TCP connection whose server has agreed to it.
     pub(super) fn start_tls(self, client: &TlsClient, host: &str) -> Result<Self, TargetError> {
-        match self {
-            Self::Tcp(stream) => client.start(host, stream).map(|stream| Self::Tls(Box::new(stream))),
-            other => Ok(other),
-        }
+        let Self { stream, timeout, answer_until, open_until } = self;
+        let stream = match stream {
+            Stream::Tcp(stream) => Stream::Tls(Box::new(client.start(host, stream, open_until)?)),
+            other => other,
+        };
+        Ok(Self { stream, timeout, answer_until, open_until })
     }
 
     /// Whether what is sent is encrypted.
     pub(super) fn is_encrypted(&self) -> bool {
-        matches!(self, Self::Tls(_))
+        matches!(self.stream, Stream::Tls(_))
     }
 
     /// What a login can be bound to; `None` without TLS.
     pub(super) fn server_end_point(&self) -> Option<Vec<u8>> {
-        match self {
-            Self::Tls(stream) => stream.server_end_point(),
-            Self::Tcp(_) | Self::Unix(_) => None,
+        match &self.stream {
+            Stream::Tls(stream) => stream.server_end_point(),
+            Stream::Tcp(_) | Stream::Unix(_) => None,
         }
     }
 
-    /// A read or write that waits longer than `timeout` fails; `None` waits for ever.
-    pub(super) fn set_timeout(&self, timeout: Option<Duration>) -> Result<(), TargetError> {
+    /// From the next request on an answer that takes longer than `timeout` as a whole fails, as does a write that waits
+    /// so long; `None` waits for ever.
+    pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), TargetError> {
         let both = |stream: &TcpStream| stream.set_read_timeout(timeout).and(stream.set_write_timeout(timeout));
-        let set = match self {
-            Self::Tcp(stream) => both(stream),
-            Self::Tls(stream) => both(stream.socket()),
-            Self::Unix(stream) => stream.set_read_timeout(timeout).and(stream.set_write_timeout(timeout)),
+        let set = match &self.stream {
+            Stream::Tcp(stream) => both(stream),
+            Stream::Tls(stream) => both(stream.socket()),
+            Stream::Unix(stream) => stream.set_read_timeout(timeout).and(stream.set_write_timeout(timeout)),
         };
+        (self.timeout, self.answer_until) = (timeout, None);
         set.map_err(|error| TargetError::Lost(format!("socket timeout: {error}")))
     }
 
-    /// Writes everything.
+    /// Writes everything. The time of an answer begins.
     pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), TargetError> {
-        let written = match self {
-            Self::Tcp(stream) => stream.write_all(bytes),
-            Self::Unix(stream) => stream.write_all(bytes),
-            Self::Tls(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
+        self.answer_until = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let written = match &mut self.stream {
+            Stream::Tcp(stream) => stream.write_all(bytes),
+            Stream::Unix(stream) => stream.write_all(bytes),
+            Stream::Tls(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
         };
         written.map_err(|error| lost("sending", &error))
     }
 
     /// From now on nothing waits: use [`Socket::try_send`] and [`Socket::try_receive`].
-    pub(super) fn set_nonblocking(&self) -> Result<(), TargetError> {
-        let set = match self {
-            Self::Tcp(stream) => stream.set_nonblocking(true),
-            Self::Unix(stream) => stream.set_nonblocking(true),
-            Self::Tls(stream) => stream.socket().set_nonblocking(true),
+    pub(super) fn set_nonblocking(&mut self) -> Result<(), TargetError> {
+        let set = match &mut self.stream {
+            Stream::Tcp(stream) => stream.set_nonblocking(true),
+            Stream::Unix(stream) => stream.set_nonblocking(true),
+            Stream::Tls(stream) => {
+                stream.read_until(None);
+                stream.socket().set_nonblocking(true)
+            }
         };
         set.map_err(|error| lost("not waiting", &error))
     }
@@ -93,10 +132,10 @@ impl Socket {
     /// Writes what the kernel takes at once; `None` when that is nothing.
     pub(super) fn try_send(&mut self, bytes: &[u8]) -> Result<Option<usize>, TargetError> {
         loop {
-            let written = match self {
-                Self::Tcp(stream) => stream.write(bytes),
-                Self::Unix(stream) => stream.write(bytes),
-                Self::Tls(stream) => stream.write(bytes),
+            let written = match &mut self.stream {
+                Stream::Tcp(stream) => stream.write(bytes),
+                Stream::Unix(stream) => stream.write(bytes),
+                Stream::Tls(stream) => stream.write(bytes),
             };
             match written {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -107,12 +146,12 @@ impl Socket {
 
     /// Whether bytes that were taken wait for room in the kernel.
     pub(super) fn wants_write(&self) -> bool {
-        matches!(self, Self::Tls(stream) if stream.wants_write())
+        matches!(&self.stream, Stream::Tls(stream) if stream.wants_write())
     }
 
     /// Gives the kernel what it has room for of the bytes that were taken.
     pub(super) fn try_flush(&mut self) -> Result<(), TargetError> {
-        let Self::Tls(stream) = self else { return Ok(()) };
+        let Stream::Tls(stream) = &mut self.stream else { return Ok(()) };
         if_ready(stream.flush().map(|()| 0), "sending").map(|_| ())
     }
 
@@ -125,7 +164,25 @@ impl Socket {
     }
 
     /// Reads what is there, at least one byte.
+    ///
+    /// # Errors
+    /// [`TargetError::Lost`] when the answer's time is over, however recently a part of it came.
     pub(super) fn receive(&mut self, into: &mut [u8]) -> Result<usize, TargetError> {
+        if let Some(until) = self.answer_until.into_iter().chain(self.open_until).min() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(lost(RECEIVING, &io::ErrorKind::TimedOut.into()));
+            }
+            let set = match &mut self.stream {
+                Stream::Tcp(stream) => stream.set_read_timeout(Some(left)),
+                Stream::Tls(stream) => {
+                    stream.read_until(Some(until));
+                    stream.socket().set_read_timeout(Some(left))
+                }
+                Stream::Unix(stream) => stream.set_read_timeout(Some(left)),
+            };
+            set.map_err(|error| TargetError::Lost(format!("socket timeout: {error}")))?;
+        }
         match self.read(into) {
             Ok(0) => Err(closed()),
             outcome => outcome.map_err(|error| lost(RECEIVING, &error)),
@@ -135,10 +192,10 @@ impl Socket {
     /// One read, started again where a signal cut it short.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
-            let read = match self {
-                Self::Tcp(stream) => stream.read(into),
-                Self::Unix(stream) => stream.read(into),
-                Self::Tls(stream) => stream.read(into),
+            let read = match &mut self.stream {
+                Stream::Tcp(stream) => stream.read(into),
+                Stream::Unix(stream) => stream.read(into),
+                Stream::Tls(stream) => stream.read(into),
             };
             if !matches!(&read, Err(error) if error.kind() == io::ErrorKind::Interrupted) {
                 return read;
@@ -149,10 +206,10 @@ impl Socket {
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(stream) => stream.as_fd(),
-            Self::Unix(stream) => stream.as_fd(),
-            Self::Tls(stream) => stream.socket().as_fd(),
+        match &self.stream {
+            Stream::Tcp(stream) => stream.as_fd(),
+            Stream::Unix(stream) => stream.as_fd(),
+            Stream::Tls(stream) => stream.socket().as_fd(),
         }
     }
 }

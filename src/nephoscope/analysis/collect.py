@@ -16,6 +16,7 @@ from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share
 from nephoscope.checks.base import Check
+from nephoscope.checks.kinds import KIND_FACTS, EqualMachines
 from nephoscope.checks.registry import overall
 from nephoscope.checks.thresholds import STEAL
 from nephoscope.model.errors import InputError
@@ -44,7 +45,7 @@ from nephoscope.study.model import Study
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
 """Failures that mean that a benchmark could not even start on this machine."""
 
-TABLES_VERSION = 13
+TABLES_VERSION = 14
 """Rises when an analysis of the same trials would hold other tables."""
 
 Metrics = Mapping[str, Mapping[str, Metric]]
@@ -252,6 +253,7 @@ def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
         reasons=_reasons(row),
         attempt=attempt.number if attempt else None,
         attempts=row.attempts,
+        other_kinds=_other_kinds(folder, row),
         started_unix_ms=started.at_unix_ms if started else None,
         duration_s=status.duration_s if status else None,
         client_cpu_share=_client_cpu_share(row) if state == "finished" else None,
@@ -316,6 +318,16 @@ def _reasons(row: Stored) -> list[str]:
         return [f"{said.check}: {said.reason}" for said in verdicts if said.verdict is not VerdictKind.VALID]
     said = "not run" if status.failure_class in NOT_RUN_CLASSES else status.failure_class or status.state
     return [": ".join(filter(None, (said, status.message))) + (f"; hint: {status.hint}" if status.hint else "")]
+
+
+def _other_kinds(folder: ResultsFolder, row: Stored) -> list[str]:
+    """See `TrialRow.other_kinds`."""
+    if row.attempt is None:
+        return []
+    attempts = folder.trial(row.intent.id).finished_attempts() if row.attempts > 1 else [row.attempt]
+    verdicts = [one for attempt in attempts for one in attempt.verdicts() if one.check == EqualMachines.name]
+    odd = [one.reason for one in verdicts if one.verdict is VerdictKind.INVALID]
+    return [", ".join(name for name in KIND_FACTS if f"{name} is " in reason) for reason in odd]
 
 
 def _client_cpu_share(row: Stored) -> float | None:

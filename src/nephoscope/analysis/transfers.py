@@ -15,7 +15,6 @@ from itertools import permutations
 from statistics import median
 from typing import Literal
 
-from nephoscope.model.errors import InputError
 from nephoscope.model.price_rows import TransferRow
 from nephoscope.model.rows import NetworkRow
 from nephoscope.model.subjects import Subject
@@ -23,7 +22,7 @@ from nephoscope.prices.book import Pick, PriceBook
 from nephoscope.prices.cost import METHODS, Method
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import Price
-from nephoscope.prices.transfer import Way, price_of_way, transfer_lines, transfer_month
+from nephoscope.prices.transfer import Way, price_of_way, transfer_month, transfer_usd
 from nephoscope.study.machine_places import database_places, load_places, two_regions, zone_count
 from nephoscope.study.model import Configuration, Study
 
@@ -146,16 +145,8 @@ def _rows(
             date=price.date if price else None,
             trials=sorted(one.trial for one in rates),
             run_bytes=run_bytes,
-            run_usd=_run_usd(run_bytes, leg.pick),
+            run_usd=transfer_usd(run_bytes, leg.pick),
         )
-
-
-def _run_usd(run_bytes: float, pick: Pick) -> float | None:
-    """The price of one trial's bytes if nothing else was transferred that month; None where a month has none."""
-    try:
-        return math.fsum(line.usd for line in transfer_lines(run_bytes, pick)) if pick.prices else None
-    except InputError:
-        return None
 
 
 def _tier(price: Price) -> str:

@@ -9,6 +9,7 @@ from nephoscope.model.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
 from nephoscope.plan.bill import FULL_BLOCKS, LATER_SHARE, Bill, BillRow, Loads, Spend
 from nephoscope.plan.quotas import RegionNeeds
+from nephoscope.plan.transfer import DATABASE_GBIT_PER_S, NETWORK_GBIT_PER_S, TransferSpend
 
 WIDTH = 80
 _HEADERS = ("", "trials", "creating", "loading", "measuring", "total")
@@ -34,6 +35,7 @@ def bill_lines(bill: Bill) -> Iterator[str]:
     yield from _wrapped(_dominates(bill.total))
     if bill.loads is not None:
         yield from _wrapped(_loads(bill.loads))
+    yield from _transfers(bill.transfers)
 
 
 def stop_lines(plan: Plan, bill: Bill) -> Iterator[str]:
@@ -109,6 +111,25 @@ def _dominates(total: BillRow) -> str:
         )
     name, part = max(parts.items(), key=lambda one: one[1].time_s)
     return f"{_PARTS[name]} takes most: {part.time_s / whole.time_s:.0%} of the hours"
+
+
+def _transfers(transfers: Sequence[TransferSpend]) -> Iterator[str]:
+    """What is left out of the dollars, and the most that it could be."""
+    if not transfers:
+        return
+    yield from _wrapped(
+        f"The dollars leave out transfer. It costs at most this, if databases send {DATABASE_GBIT_PER_S} Gbit/s all "
+        f"the time, and benchmarks that fill the network {NETWORK_GBIT_PER_S} Gbit/s:"
+    )
+    for one in transfers:
+        places = f"zones of {one.here}" if one.here == one.there else f"{one.here} and {one.there}"
+        ends = ", at both ends" if one.both_ends else ""
+        cost = (
+            f"unknown: {one.reason_missing}"
+            if one.usd is None or one.price_usd is None
+            else f"{_usd(one.usd)} (${one.price_usd:g} per {one.unit}{ends})"
+        )
+        yield from _wrapped(f"{one.provider}, between {places}, {counted(one.trials, 'trial')}: {cost}", indent="  ")
 
 
 def _loads(loads: Loads) -> str:

@@ -301,6 +301,11 @@ class TrialRow(Frozen):
     reasons: list[str] = Field(description="'check: reason' for everything that is not valid; failure message and hint")
     attempt: int | None = Field(description="the attempt that is used")
     attempts: int
+    other_kinds: list[str] = Field(
+        default=[],
+        description="of each attempt on machines unlike most of the configuration's (`equal_machines`): the facts in "
+        "which they differ, as 'cpu_model, numa_nodes'",
+    )
     started_unix_ms: int | None
     duration_s: float | None
     client_cpu_share: float | None

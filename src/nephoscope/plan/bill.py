@@ -6,11 +6,14 @@ The parts are estimated as the plan is: this goes through its trials in their or
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
+from typing import Any
 
 from nephoscope.model.records import Plan, PlannedTrial
 from nephoscope.plan.before import LOAD_BYTES_PER_S, RESTORE_BYTES_PER_S, Before, HasDataSet, Setup
 from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.expand import Plannable
+from nephoscope.plan.transfer import Sending, TransferSpend, transfers_of
+from nephoscope.prices.book import shipped
 from nephoscope.prices.quote import quote
 from nephoscope.study.model import Study
 
@@ -95,6 +98,8 @@ class Bill:
     """None: fewer than four blocks, so that `stop = "decided"` saves nothing."""
     basis: list[str]
     """Of the dollars: prices and their sources, each once."""
+    transfers: list[TransferSpend]
+    """Between zones and regions, which the dollars above do not include."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,7 @@ class _Priced:
     benchmark: str
     chapter: str
     before: Setup
+    sending: Sending
     usd_per_s: float | None
 
 
@@ -121,12 +127,13 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bi
         loads=_loads(rows),
         decided=_decided(rows),
         basis=list(dict.fromkeys(found.basis for found in quotes if found.basis)),
+        transfers=transfers_of([row.sending for row in rows], shipped()),
     )
 
 
 def _priced(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> list[_Priced]:
     configurations = {one.name: one for one in study.configurations}
-    said: dict[str, tuple[str, int]] = {}
+    said: dict[str, tuple[Plannable, Any, str, int]] = {}
     before = Before(study.placement)
     rows = []
     for planned in plan.trials:
@@ -135,13 +142,14 @@ def _priced(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> li
             benchmark = benchmarks[use.uses]
             parameters = benchmark.parameters.model_validate(use.parameters)
             size_bytes = benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0
-            said[use.name] = chapter_of(benchmark, parameters), size_bytes
-        chapter, size_bytes = said[use.name]
+            said[use.name] = benchmark, parameters, chapter_of(benchmark, parameters), size_bytes
+        benchmark, parameters, chapter, size_bytes = said[use.name]
         configuration = configurations[planned.intent.configuration_name]
         setup = before.of(configuration, size_bytes)
         whole_s, usd = planned.expected_duration_s, planned.price_usd
         per_s = None if usd is None else usd / whole_s if whole_s else 0.0
-        rows.append(_Priced(planned, use.name, chapter, setup, per_s))
+        sending = Sending(configuration, benchmark, parameters, whole_s - setup.make_s)
+        rows.append(_Priced(planned, use.name, chapter, setup, sending, per_s))
     return rows
 
 

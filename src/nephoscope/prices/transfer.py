@@ -94,6 +94,14 @@ def transfer_lines(count_bytes: float, pick: Pick) -> tuple[Line, ...]:
     return tuple(tiered("transfer", count_bytes / BYTES[unit], pick.prices, 1))
 
 
+def transfer_usd(count_bytes: float, pick: Pick) -> float | None:
+    """The price of so many bytes if nothing else was transferred that month; None: they have none."""
+    try:
+        return math.fsum(line.usd for line in transfer_lines(count_bytes, pick)) if pick.prices else None
+    except InputError:
+        return None
+
+
 def transfer_month(way: str, bytes_per_s: float, pick: Pick, method: Method, note: str = "") -> TransferBill:
     """A month of bytes that are billed at so many a second, all month; `note` says how they were counted."""
     seconds = method.hours * SECONDS_PER_HOUR

@@ -154,6 +154,11 @@ class Lookup:
         return {row.configuration: row for row in self.study.configurations}
 
     @cached_property
+    def labels(self) -> list[str]:
+        """Names of all labels, in the order of the study."""
+        return unique(label for row in self.study.configurations for label in row.labels)
+
+    @cached_property
     def cpus(self) -> Mapping[str, int | None]:
         """Configuration -> CPUs of one machine that were measured; None when unknown."""
         # Database machines come before load machines, so they win.

@@ -96,6 +96,7 @@ def _evidence(book: Book) -> dict[str, Any]:
         "drifted": any(insight.rule == "order" for insight in study.insights),
         "draws_values": book.lookup.draws_values,
         "machines": machines_table(book),
+        "exchanged": [one for one in sentences(book, "note") if one.rule == "exchanged"],
         "looks": looks_table(book),
         "exclusions": exclusions_table(book),
         "checks": checks_table(book),

@@ -6,17 +6,16 @@ benchmark becomes the names it chooses. The place of each value in the file is k
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from nephoscope.study.explain import Problem
 from nephoscope.study.groups import Facts, NotASelection, chosen, facts_of
 from nephoscope.study.locate import Path, line_of
-from nephoscope.study.matrix import Made, made_by
+from nephoscope.study.matrix import Kind, Made, kind_of, made_by
 from nephoscope.study.nodes import Node, merged, node, places, plain
 from nephoscope.study.placeholders import Unfilled, escaped, filled
 from nephoscope.study.suggest import shown
 
-Kind = Literal["configurations", "benchmarks"]
 SHORTHANDS = ("defaults", "matrix")
 FOR = "for"
 
@@ -74,7 +73,7 @@ def expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
     }
     defaults = node(data.get("defaults", {}), ("defaults",))
     for place, raw in enumerate(_list(data.get("matrix"))):
-        kind: Kind = raw.get("makes", "configurations")
+        kind = kind_of(raw)
         below = defaults if kind == "configurations" else Node({}, ())
         made, wrong = made_by(raw, ("matrix", place), below)
         problems += wrong

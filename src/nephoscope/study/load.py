@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from nephoscope.study.file import Shorthands, StudyFile
 from nephoscope.study.known import KnownBenchmark
 from nephoscope.study.locate import Path, line_of, locate, show
 from nephoscope.study.model import Configuration, Machine, Study
+from nephoscope.study.place_rules import with_regions
 from nephoscope.study.suggest import shown
 from nephoscope.study.toml_text import toml_text
 from nephoscope.study.wanted import Schema
@@ -63,7 +65,17 @@ def load_study(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -
         StudyError: with one line `file:line: key: what is wrong and what to try` for each problem. Problems of
             shorthands come alone, because without them nothing is known of what they stand for.
     """
-    return _load(text, file_name, known)[0]
+    return load_with_lines(text, file_name, known)[0]
+
+
+def load_with_lines(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tuple[Study, Mapping[Path, int]]:
+    """The same, and the line of each path in it, also of paths that only the expanded form has.
+
+    Raises:
+        StudyError: as `load_study`.
+    """
+    study, _, lines = _load(text, file_name, known)
+    return study, lines
 
 
 def expanded_text(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> str:
@@ -75,14 +87,8 @@ def expanded_text(text: str, file_name: str, known: Mapping[str, KnownBenchmark]
     return toml_text(_load(text, file_name, known)[1].data)
 
 
-def lines_in(text: str) -> dict[Path, int]:
-    """The line of each path of a study that loads, also of paths that only its expanded form has."""
-    text = text.removeprefix("\ufeff")
-    lines = locate(text)
-    return expanded(tomllib.loads(text), lines).lines(lines)
-
-
-def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tuple[Study, Expanded]:
+def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tuple[Study, Expanded, Mapping[Path, int]]:
+    """The study, its expanded form, and the line of each path in that."""
     text = text.removeprefix("\ufeff")
     data = _parse(text, file_name)
     lines = locate(text)
@@ -90,7 +96,8 @@ def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tup
     if whole.problems:
         raise StudyError("\n".join(_in_order(whole.problems, file_name, lines)))
     study, problems = _validate(whole.data, known)
-    across = list(rules.across_keys(whole.data, whole.lines(lines), known))
+    every_line = whole.lines(lines)
+    across = list(rules.across_keys(whole.data, every_line, known))
     told = {problem.path for problem in across}
     problems = across + [problem for problem in problems if problem.path not in told]
     if not problems and study is not None:
@@ -105,12 +112,15 @@ def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tup
         ]
     if problems or study is None:
         raise StudyError("\n".join(_in_order(list(_as_written(problems, whole)), file_name, lines)))
-    return study, whole
+    return study, whole, every_line
 
 
 def _expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
     shorthands, problems = _value(Shorthands, {key: data[key] for key in SHORTHANDS if key in data})
-    return Expanded(data, problems=tuple(problems)) if shorthands is None else expanded(data, lines)
+    if shorthands is None:
+        return Expanded(data, problems=tuple(problems))
+    whole = expanded(data, lines)
+    return replace(whole, data=with_regions(whole.data))
 
 
 def _as_written(problems: Sequence[Problem], whole: Expanded) -> Iterator[Problem]:

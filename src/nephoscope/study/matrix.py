@@ -20,7 +20,8 @@ MAX_MADE = 10_000
 """A study of more configurations is a slip: the 2022 report had 107."""
 
 Scalar = str | bool | int | float
-_OWN = frozenset({"makes", "axes", "by", "include", "exclude"})
+Kind = Literal["configurations", "benchmarks"]
+_OWN = frozenset({"makes", "axes", "by", "values", "include", "exclude"})
 
 
 class Matrix(Frozen):
@@ -31,16 +32,23 @@ class Matrix(Frozen):
 
     model_config = ConfigDict(extra="allow")
 
-    makes: Literal["configurations", "benchmarks"] = Field(
-        default="configurations", description="what each combination becomes"
+    makes: Kind | None = Field(
+        default=None, description="what each combination becomes; default: benchmarks if it has `uses`"
     )
-    axes: dict[str, Annotated[list[Scalar], Field(min_length=1)]] = Field(
-        min_length=1, description="name of a placeholder -> its values; every combination of all axes is made"
+    axes: dict[str, Annotated[list[Scalar], Field(min_length=1)] | dict[str, dict[str, Any]]] = Field(
+        min_length=1,
+        description="name of a placeholder -> its values; every combination of all axes is made. Or a table: "
+        "value, a text -> further placeholders and their values, as in `by`",
     )
     by: dict[str, dict[str, dict[str, Any]]] = Field(
         default={},
         description="axis -> a value of it, or a pattern such as '*.2xlarge' -> further placeholders and their values; "
         "the first pattern that gives a placeholder a value counts",
+    )
+    values: dict[str, dict[str, dict[str, Any]]] = Field(
+        default={},
+        description="placeholder -> an axis -> a value of it, or a pattern -> the placeholder's value: `by` the other "
+        "way round, for what differs by many values of an axis; what `by` gives counts first",
     )
     include: list[dict[str, Any]] = Field(
         default=[], description="further combinations: a value for every axis, and for other placeholders as needed"
@@ -60,6 +68,24 @@ class Made:
 
 
 @dataclass(frozen=True)
+class _Giver:
+    """Gives placeholders their values in all combinations with a value of an axis."""
+
+    axis: str
+    pattern: str
+    given: Node
+    """Placeholder -> value."""
+    at: Path
+    """Of the pattern."""
+    literal: bool = False
+    """The pattern is a value of the axis."""
+
+    def fits(self, value: Node) -> bool:
+        """Whether it gives anything to combinations with this value of its axis."""
+        return written(value.value) == self.pattern if self.literal else _fits(self.pattern, value)
+
+
+@dataclass(frozen=True)
 class _Combination:
     axes: Mapping[str, Node]
     given: Mapping[str, Node]
@@ -72,6 +98,11 @@ class _Combination:
     @property
     def words(self) -> str:
         return ", ".join(f"{axis} = {shown(value.value)}" for axis, value in self.axes.items())
+
+
+def kind_of(raw: Mapping[str, Any]) -> Kind:
+    """What a valid matrix makes."""
+    return raw.get("makes") or ("benchmarks" if "uses" in raw else "configurations")
 
 
 def made_by(raw: Mapping[str, Any], at: Path, defaults: Node) -> tuple[list[Made], list[Problem]]:
@@ -88,29 +119,32 @@ def made_by(raw: Mapping[str, Any], at: Path, defaults: Node) -> tuple[list[Made
     if problems:
         return [], problems
     combinations, problems = _combinations(raw, at)
-    problems += _wrong_by(raw, at, combinations)
+    givers = list(_givers(raw, at))
+    problems += _wrong_givers(raw, at, givers, combinations)
     template = merged(defaults, Node({key: inner for key, inner in node(raw, at).value.items() if key not in _OWN}, at))
-    problems += _unused(raw, at, template)
+    problems += _unused(raw, at, template, givers)
     if problems:
         return [], problems
     made: list[Made] = []
     for combination in combinations:
-        values = _values(raw, at, combination)
+        values = _values(combination, givers)
         try:
             entry = filled(template, values)
         except Unfilled as unfilled:
-            problems.append(_pointing_at_by(unfilled, raw, at, combination))
+            problems.append(_pointing_at_giver(unfilled, givers, combination))
         else:
             made.append(Made(Node(entry.value if entry else {}, at), combination.words))
     return made, list(dict.fromkeys(problems))
 
 
 def _wrong_axes(raw: Mapping[str, Any], at: Path) -> Iterator[Problem]:
-    axes: Mapping[str, Sequence[Scalar]] = raw["axes"]
+    axes: Mapping[str, Sequence[Scalar] | Mapping[str, Any]] = raw["axes"]
     for axis, values in axes.items():
         if not VARIABLE.fullmatch(axis):
             text = "the name of an axis has lower-case letters, digits and _, and starts with a letter"
             yield Problem((*at, "axes", axis), text)
+        if not values:
+            yield Problem((*at, "axes", axis), "{} is not allowed; expected: a table of at least 1 value")
         seen: dict[str, int] = {}
         for place, value in enumerate(values):
             if seen.setdefault(written(value), place) != place:
@@ -119,32 +153,64 @@ def _wrong_axes(raw: Mapping[str, Any], at: Path) -> Iterator[Problem]:
     if many > MAX_MADE:
         text = f"these axes have {many:,} combinations; a matrix makes at most {MAX_MADE:,}"
         yield Problem((*at, "axes"), text)
-    for key in ("by", "include", "exclude"):
-        held = raw.get(key, {})
-        entries = [((*at, key), held)] if key == "by" else [((*at, key, i), one) for i, one in enumerate(held)]
-        for path, entry in entries:
-            yield from _wrong_names(path, entry, axes, every=key == "include", others=key == "include")
+    yield from _wrong_names((*at, "by"), raw.get("by", {}), axes)
+    for name, by_axis in raw.get("values", {}).items():
+        yield from _wrong_names((*at, "values", name), by_axis, axes)
+    for place, entry in enumerate(raw.get("exclude", [])):
+        yield from _wrong_names((*at, "exclude", place), entry, axes)
+    for place, entry in enumerate(raw.get("include", [])):
+        yield from _not_whole((*at, "include", place), entry, axes)
 
 
-def _wrong_names(
-    path: Path, entry: Mapping[str, Any], axes: Mapping[str, Any], *, every: bool, others: bool
-) -> Iterator[Problem]:
-    """Names in an entry that are no axis, unless it may name `others`; axes that it lacks, if it needs `every` one."""
-    for name in entry if not others else ():
+def _wrong_names(path: Path, entry: Mapping[str, Any], axes: Mapping[str, Any]) -> Iterator[Problem]:
+    """Names in an entry that are no axis."""
+    for name in entry:
         if name not in axes:
             near = nearest(name, axes)
             hint = f"did you mean `{near}`?" if near else f"there are: {', '.join(axes)}"
             yield Problem((*path, name), f"`{name}` is not an axis of this matrix; {hint}")
+
+
+def _not_whole(path: Path, entry: Mapping[str, Any], axes: Mapping[str, Any]) -> Iterator[Problem]:
+    """Axes that a further combination lacks, or to which it gives no single value."""
     missing = [axis for axis in axes if axis not in entry]
-    if every and missing:
+    if missing:
         yield Problem(path, f"lacks a value for the axis {' and '.join(f'`{axis}`' for axis in missing)}")
-    for axis in axes if every else ():
+    for axis in axes:
         if isinstance(entry.get(axis), Mapping | list):
             yield Problem((*path, axis), "an axis takes one value here: text, a number, true or false")
 
 
+def _axes(raw: Mapping[str, Any], at: Path) -> dict[str, list[Node]]:
+    """The values of each axis."""
+    return {
+        axis: [
+            Node(value, (*at, "axes", axis, value if isinstance(values, Mapping) else place))
+            for place, value in enumerate(values)
+        ]
+        for axis, values in raw["axes"].items()
+    }
+
+
+def _givers(raw: Mapping[str, Any], at: Path) -> Iterator[_Giver]:
+    """In the order in which they count."""
+    for axis, held in raw["axes"].items():
+        for value, given in held.items() if isinstance(held, Mapping) else ():
+            path = (*at, "axes", axis, value)
+            yield _Giver(axis, value, node(given, path), path, literal=True)
+    for axis, patterns in raw.get("by", {}).items():
+        for pattern, given in patterns.items():
+            path = (*at, "by", axis, pattern)
+            yield _Giver(axis, pattern, node(given, path), path)
+    for name, by_axis in raw.get("values", {}).items():
+        for axis, patterns in by_axis.items():
+            for pattern, value in patterns.items():
+                path = (*at, "values", name, axis, pattern)
+                yield _Giver(axis, pattern, Node({name: node(value, path)}, path), path)
+
+
 def _combinations(raw: Mapping[str, Any], at: Path) -> tuple[list[_Combination], list[Problem]]:
-    axes = {axis: node(values, (*at, "axes", axis)).value for axis, values in raw["axes"].items()}
+    axes = _axes(raw, at)
     every = [_Combination(dict(zip(axes, values, strict=True)), {}) for values in product(*axes.values())]
     problems: list[Problem] = []
     left = every
@@ -176,38 +242,37 @@ def _fits(pattern: Any, value: Node) -> bool:
     return fnmatchcase(written(value.value), written(pattern))
 
 
-def _wrong_by(raw: Mapping[str, Any], at: Path, combinations: Sequence[_Combination]) -> Iterator[Problem]:
+def _wrong_givers(
+    raw: Mapping[str, Any], at: Path, givers: Sequence[_Giver], combinations: Sequence[_Combination]
+) -> Iterator[Problem]:
     """Patterns that match no value, and placeholders that cannot be given a value here."""
-    for axis, patterns in raw.get("by", {}).items():
-        every = [*node(raw["axes"][axis], at).value, *(one.axes[axis] for one in combinations)]
-        there = {written(value.value): value for value in every}
-        for pattern, given in patterns.items():
-            path = (*at, "by", axis, pattern)
-            if not any(_fits(pattern, value) for value in there.values()):
-                near = nearest(pattern, there)
+    for axis, values in _axes(raw, at).items():
+        there = {written(value.value): value for value in (*values, *(one.axes[axis] for one in combinations))}
+        for giver in givers:
+            if giver.axis == axis and not any(giver.fits(value) for value in there.values()):
+                near = nearest(giver.pattern, there)
                 hint = f'; did you mean "{near}"?' if near else ""
-                yield Problem(path, f"matches no value of the axis `{axis}`{hint}")
-            for name in given:
-                if name in raw["axes"]:
-                    yield Problem((*path, name), f"`{name}` is an axis, which has its values in `axes`; rename it")
-                elif not VARIABLE.fullmatch(name):
-                    text = "the name of a placeholder has lower-case letters, digits and _, and starts with a letter"
-                    yield Problem((*path, name), text)
+                yield Problem(giver.at, f"matches no value of the axis `{axis}`{hint}")
+    for giver in givers:
+        for name, value in giver.given.value.items():
+            if name in raw["axes"]:
+                yield Problem(value.at, f"`{name}` is an axis, which has its values in `axes`; rename it")
+            elif not VARIABLE.fullmatch(name):
+                text = "the name of a placeholder has lower-case letters, digits and _, and starts with a letter"
+                yield Problem(value.at, text)
 
 
-def _unused(raw: Mapping[str, Any], at: Path, template: Node) -> Iterator[Problem]:
+def _unused(raw: Mapping[str, Any], at: Path, template: Node, givers: Sequence[_Giver]) -> Iterator[Problem]:
     """Values that no placeholder asks for are slips of the pen."""
-    givers = [
-        inner for patterns in node(raw.get("by", {}), (*at, "by")).value.values() for inner in patterns.value.values()
-    ]
+    given = [giver.given for giver in givers]
     included = node(raw.get("include", []), (*at, "include")).value
-    axes = node(raw["axes"], (*at, "axes"))
+    axes = [value for values in _axes(raw, at).values() for value in values]
     try:
-        used = names_in(template).union(*(names_in(one) for one in (axes, *givers, *included)))
+        used = names_in(template).union(*(names_in(one) for one in (*axes, *given, *included)))
     except Unfilled as unfilled:
         yield unfilled.problem
         return
-    for giver in (*givers, *included):
+    for giver in (*given, *included):
         for name, value in giver.value.items():
             if name not in used and name not in raw["axes"]:
                 near = nearest(name, used - set(raw["axes"]))
@@ -215,22 +280,20 @@ def _unused(raw: Mapping[str, Any], at: Path, template: Node) -> Iterator[Proble
                 yield Problem(value.at, f"no placeholder uses `{name}`{hint}")
 
 
-def _values(raw: Mapping[str, Any], at: Path, combination: _Combination) -> dict[str, Node]:
-    """All placeholders of a combination: its axes, then what its `include` gives, then `by` in the order written."""
+def _values(combination: _Combination, givers: Sequence[_Giver]) -> dict[str, Node]:
+    """All placeholders of a combination: its axes, then what its `include` gives, then the givers in their order."""
     values = {**combination.axes, **combination.given}
-    for axis, patterns in raw.get("by", {}).items():
-        for pattern, given in patterns.items():
-            if _fits(pattern, combination.axes[axis]):
-                path = (*at, "by", axis, pattern)
-                values = {name: node(value, (*path, name)) for name, value in given.items()} | values
+    for giver in givers:
+        if giver.fits(combination.axes[giver.axis]):
+            values = giver.given.value | values
     return values
 
 
-def _pointing_at_by(unfilled: Unfilled, raw: Mapping[str, Any], at: Path, combination: _Combination) -> Problem:
-    """Where `by` gives other combinations a value, the problem is that it gives this one none."""
-    for axis, patterns in raw.get("by", {}).items():
-        if any(unfilled.lacking in given for given in patterns.values()):
-            value = shown(combination.axes[axis].value)
-            text = f"nothing gives a value to `{{{unfilled.lacking}}}` for {axis} = {value}; add one here"
-            return Problem((*at, "by", axis), text)
+def _pointing_at_giver(unfilled: Unfilled, givers: Sequence[_Giver], combination: _Combination) -> Problem:
+    """Where other combinations are given a value, the problem is that this one is not."""
+    for giver in givers:
+        if unfilled.lacking in giver.given.value:
+            value = shown(combination.axes[giver.axis].value)
+            text = f"nothing gives a value to `{{{unfilled.lacking}}}` for {giver.axis} = {value}; add one here"
+            return Problem(giver.at[:-1], text)
     return unfilled.problem

@@ -262,7 +262,10 @@ class Configuration(Frozen):
         description="only local and ssh: the machines are a cloud's, so that CPU time which its hypervisor withholds "
         "is part of what is bought; default: false, they are yours. `doctor` proposes it on a cloud's machine",
     )
-    region: str | None = Field(default=None, description="the provider's region; not for local")
+    region: str | None = Field(
+        default=None,
+        description="the provider's region; not for local; default on aws and gcp: that of `zone`",
+    )
     zone: str | None = Field(default=None, description="the provider's zone; not for local")
     other_zones: list[str] | None = Field(
         default=None, min_length=1, description="zones to try, in this order, when `zone` lacks capacity"

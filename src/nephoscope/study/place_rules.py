@@ -1,5 +1,6 @@
 """Rules about regions and zones: where a study may name them, and what must be named with them."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,6 +13,27 @@ _IN_ZONES = (*sorted(CLOUDS), "emulated")
 _AZURE_ZONES = ("1", "2", "3")
 _ROLES = ("database_machine", "load_machine")
 _FIRST_ZONE: Mapping[str, str] = {"aws": "{region}a", "azure": "1", "gcp": "{region}-a"}
+_REGION_IN_ZONE: Mapping[str, re.Pattern[str]] = {
+    "aws": re.compile(r"(?P<region>[a-z]+(?:-[a-z]+)+-\d+)(?:-[a-z]+-\d+)?[a-z]"),
+    "gcp": re.compile(r"(?P<region>[a-z]+-[a-z]+\d+)-[a-z]"),
+}
+"""Zones that begin with the name of their region; Azure numbers its zones."""
+
+
+def with_regions(data: dict[str, Any]) -> dict[str, Any]:
+    """A study's data in which each configuration that names its zone alone has the zone's region; pure."""
+    configurations = data.get("configurations")
+    if not isinstance(configurations, list):
+        return data
+    return {**data, "configurations": [_with_region(one) if isinstance(one, dict) else one for one in configurations]}
+
+
+def _with_region(configuration: dict[str, Any]) -> dict[str, Any]:
+    pattern, zone = _REGION_IN_ZONE.get(str(configuration.get("provider"))), configuration.get("zone")
+    if pattern is None or not isinstance(zone, str) or "region" in configuration:
+        return configuration
+    found = pattern.fullmatch(zone)
+    return {**configuration, "region": found["region"]} if found else configuration
 
 
 def place_problems(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:

@@ -1,7 +1,8 @@
-"""Placeholders: `{type}` in the text of a matrix or of [defaults] stands for a value that differs by configuration.
+"""Placeholders: `{type}` in a text or key of a matrix or of [defaults] stands for a value that differs by entry.
 
 A text that is one placeholder and nothing else takes the value with its type, so that `size = "{size}"` may become a
-number or a table. `{size?}` may lack a value: then its key is left out. `{type:slug}` is written as names are.
+number or a table. `{size?}` may lack a value: then its key is left out, or its element of a list, and a list that
+would have no element left. `{type:slug}` is written as names are.
 """
 
 import re
@@ -48,7 +49,8 @@ def names_in(held: Node) -> set[str]:
         Unfilled: a text has braces that are no placeholder.
     """
     if isinstance(held.value, dict):
-        return {name for inner in held.value.values() for name in names_in(inner)}
+        keys = (Node(key, inner.at) for key, inner in held.value.items())
+        return {name for one in (*keys, *held.value.values()) for name in names_in(one)}
     if isinstance(held.value, list):
         return {name for inner in held.value for name in names_in(inner)}
     return {part.name for part in _parts(held) if part.name} if isinstance(held.value, str) else set()
@@ -66,12 +68,21 @@ def filled(held: Node, values: Mapping[str, Node], waiting: tuple[str, ...] = ()
         Unfilled: a placeholder has no value or contains itself, or a table stands inside a text.
     """
     if isinstance(held.value, dict):
-        table = {key: filled(inner, values, waiting) for key, inner in held.value.items()}
+        table = {_key(key, inner, values, waiting): filled(inner, values, waiting) for key, inner in held.value.items()}
         return Node({key: inner for key, inner in table.items() if inner is not None}, held.at)
     if isinstance(held.value, list):
-        elements = [filled(inner, values, waiting) for inner in held.value]
-        return Node([inner for inner in elements if inner is not None], held.at)
+        elements = [inner for one in held.value if (inner := filled(one, values, waiting)) is not None]
+        return Node(elements, held.at) if elements or not held.value else None
     return _filled_text(held, values, waiting) if isinstance(held.value, str) else held
+
+
+def _key(key: str, held: Node, values: Mapping[str, Node], waiting: tuple[str, ...]) -> str:
+    if "{" not in key and "}" not in key:
+        return key
+    found = _filled_text(Node(key, held.at), values, waiting)
+    if found is None or isinstance(found.value, dict | list):
+        raise Unfilled(held.at, f"{shown(key)} is no name of a key: its placeholder has no value that is a text")
+    return written(found.value)
 
 
 def _filled_text(held: Node, values: Mapping[str, Node], waiting: tuple[str, ...]) -> Node | None:
@@ -111,11 +122,15 @@ def _as_text(part: _Part, value: Node, held: Node) -> str:
 def escaped(held: Node) -> Node:
     """The value with its braces written so that they stay braces when it is filled in."""
     if isinstance(held.value, dict):
-        return Node({key: escaped(inner) for key, inner in held.value.items()}, held.at)
+        return Node({_escaped(key): escaped(inner) for key, inner in held.value.items()}, held.at)
     if isinstance(held.value, list):
         return Node([escaped(inner) for inner in held.value], held.at)
     text = held.value
-    return Node(text.replace("{", "{{").replace("}", "}}"), held.at) if isinstance(text, str) else held
+    return Node(_escaped(text), held.at) if isinstance(text, str) else held
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def written(value: Any) -> str:

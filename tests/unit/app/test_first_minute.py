@@ -13,7 +13,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import EnvironmentProblem, InputError, StorageFailed
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study import nicknames
-from nephoscope.study.load import load_study
+from nephoscope.study.load import load_study, load_with_lines
 from nephoscope.study.model import Configuration, Database
 from tests.support.fake_world import STUDY
 
@@ -100,8 +100,8 @@ uses = "tpcb"
 
 
 def test_a_plan_warns_with_lines() -> None:
-    study = load_study(BEYOND, "s.toml", BENCHMARKS)
-    warned = warnings_with_lines(BEYOND, "s.toml", study, 2)
+    study, lines = load_with_lines(BEYOND, "s.toml", BENCHMARKS)
+    warned = warnings_with_lines(lines, "s.toml", study, 2)
     assert [line.split(": ")[0] for line in warned] == ["s.toml:4", "s.toml:7"]
     assert "requests 64 CPUs, but only 2 may be used" in warned[0]
     assert "m6i.gigantic: not in the price book: set price_usd_per_hour" in warned[1]
@@ -127,11 +127,11 @@ uses = "tpcb"
 
 
 def test_a_plan_says_what_transfer_costs_or_that_it_has_no_price() -> None:
-    study = load_study(FAR, "s.toml", BENCHMARKS)
+    study, lines = load_with_lines(FAR, "s.toml", BENCHMARKS)
     own = "which the plan's dollars do not include"
     add = "docs/how-to/prices.md says how to add a price"
     lacks = f"not in the price book: the report will lack the cost of transfer; {add}"
-    assert warnings_with_lines(FAR, "s.toml", study, 2) == [
+    assert warnings_with_lines(lines, "s.toml", study, 2) == [
         f"s.toml:11: transfer from us-east-1 to us-west-2 costs $0.02 per GB, {own}",
         f"s.toml:10: transfer between zones of us-east-1 costs $0.01 per GB in each direction, {own}",
         f"s.toml:11: aws eu-west-1: transfer between regions: {lacks}",
@@ -142,8 +142,8 @@ def test_a_plan_says_what_transfer_costs_or_that_it_has_no_price() -> None:
 def test_a_hundred_warnings_are_ten() -> None:
     many = "".join(f'[[configurations]]\nname = "c{n}"\ndatabase_machine = {{ cpus = 99 }}\n' for n in range(100))
     text = 'name = "many"\n' + many + '[[benchmarks]]\nuses = "tpcb"\n'
-    study = load_study(text, "s.toml", BENCHMARKS)
-    warned = warnings_with_lines(text, "s.toml", study, 2)
+    study, lines = load_with_lines(text, "s.toml", BENCHMARKS)
+    warned = warnings_with_lines(lines, "s.toml", study, 2)
     assert (len(warned), warned[-1]) == (11, "90 more like the last one")
 
 

@@ -7,7 +7,7 @@ import pytest
 from nephoscope.analysis.analyse import analyse
 from nephoscope.app.stages.planning import decides
 from nephoscope.plan.expand import expand
-from nephoscope.stats.detectable import detectable_share
+from nephoscope.stats.detectable_table import detectable_share
 from tests.unit.analysis.study_builder import inputs, noisy
 from tests.unit.plan.plan_example import BENCHMARKS, configurations, study
 

@@ -40,6 +40,17 @@ def refused() -> Rows:
     return trials, measurements
 
 
+def exchanged(*, left: bool = False) -> Rows:
+    trials, measurements = noisy({"a": 1, "b": 1.2})
+    kinds = ["cpu_model, numa_nodes", "l3_bytes"]
+    trials[0] = trials[0].model_copy(update={"attempts": 2 + (not left), "other_kinds": kinds})
+    if left:
+        trials[0] = trials[0].model_copy(
+            update={"verdict": VerdictKind.INVALID, "reasons": ["equal-machines: cpu_model is X"]}
+        )
+    return trials, measurements
+
+
 def drifting() -> Rows:
     generator = np.random.default_rng(3)
     drift = 10 * np.arange(6)
@@ -247,6 +258,8 @@ STUDIES: dict[str, AnalysedStudy] = {
     "refused": analyse(inputs(refused())),
     "drifting": analyse(inputs(drifting())),
     "split": split(),
+    "exchanged": analyse(inputs(exchanged())),
+    "one kind left": analyse(inputs(exchanged(left=True))),
     "versions": versions(),
     "one machine each": analyse(inputs(on_machines({"a": ["m1"], "b": ["m2"]}, {"a": 1, "b": 1.2}))),
     "one machine": analyse(inputs(on_machines({"a": ["m1"], "b": ["m1"]}, {"a": 1, "b": 1.2}))),

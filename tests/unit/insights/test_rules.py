@@ -12,7 +12,8 @@ from nephoscope.insights.registry import RULES
 from nephoscope.model.rows import ComparisonVerdict, Insight
 from nephoscope.model.subjects import Subject
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.parts import Book
+from nephoscope.report.page import render_pages
+from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.machine_numbers import machine_numbers
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, inputs, measurement, noisy, rows
@@ -380,3 +381,15 @@ def test_old_prices_are_a_warning_and_new_ones_are_not() -> None:
     assert old
     assert all(one.kind == "warning" and one.numbers["days"] > 365 for one in old)
     assert told("clear", "price_age") == []
+
+
+def test_exchanged_machines_are_counted_with_what_differs_and_those_that_stayed_are_told() -> None:
+    (every,), (some,) = told("exchanged", "exchanged"), told("one kind left", "exchanged")
+    assert every.text == (
+        "2 of 8 attempts of a got a machine that differs from most of this configuration in CPU model, "
+        "last-level cache and NUMA nodes. Their trials ran again on new machines."
+    )
+    assert some.text.startswith("2 of 7 attempts of a got ")
+    assert some.text.endswith("1 trial of them did not run again on a machine like most, and is excluded.")
+    page = render_pages(STUDIES["exchanged"])[Page.EVIDENCE]
+    assert "2 of 8 attempts" in page.partition('id="machines-title"')[2].partition("</section>")[0]

@@ -161,6 +161,79 @@ def test_it_fits_a_terminal(found: Bill) -> None:
     assert f"${found.total.total.usd:,.0f}" in text
 
 
+FAR = """
+name = "far"
+replicates = 2
+clouds.aws = { image = "ami-1", ingress = "203.0.113.7/32" }
+
+[defaults]
+database = { system = "cockroachdb", version = "22.1.6" }
+database_machine = { type = "m6i.2xlarge", volumes = [{ kind = "gp3", size = 1000, iops = 8000 }] }
+
+[[matrix]]
+name = "far"
+provider = "aws"
+axes.zone = ["us-east-1a"]
+zone = "{zone}"
+load_machine = { type = "m6i.2xlarge", region = "us-west-2", zones = ["us-west-2a"], image = "ami-2" }
+
+[[matrix]]
+name = "zones"
+provider = "aws"
+axes.zone = ["us-east-1a"]
+zone = "{zone}"
+database_machine = { count = 3, zones = ["us-east-1a", "us-east-1b", "us-east-1c"] }
+load_machine = { type = "m6i.2xlarge" }
+
+[[benchmarks]]
+uses = "throughput"
+configurations = ["far"]
+parameters = { duration_s = 100 }
+
+[[benchmarks]]
+uses = "request-response"
+configurations = ["far"]
+parameters = { duration_s = 100 }
+
+[[benchmarks]]
+uses = "coremark"
+
+[[benchmarks]]
+uses = "kv"
+configurations = ["zones"]
+parameters = { dialect = "cockroachdb", isolation = "serializable" }
+"""
+
+
+def test_transfer_stands_beside_the_dollars_at_most() -> None:
+    far = load(FAR, "far.toml")
+    planned = plan(far)
+    found = bill(far, planned)
+    regions, zones = sorted(found.transfers, key=lambda one: one.way)
+    assert (regions.way, regions.trials) == ("between regions", 4)
+    assert {regions.here, regions.there} == {"us-east-1", "us-west-2"}
+    expected_s = BENCHMARKS["throughput"].expected_duration_s(
+        BENCHMARKS["throughput"].parameters.model_validate({"duration_s": 100})
+    )
+    full = 2 * expected_s * 10e9 / 8
+    assert full < regions.count_bytes < 1.01 * full, "request and response send next to nothing"
+    assert regions.usd is not None
+    assert isclose(regions.usd, regions.count_bytes / 1e9 * 0.02)
+    assert (zones.way, zones.trials, zones.both_ends) == ("between zones", 2, True)
+    sent_s = sum(one.total.time_s - one.creating.time_s for one in found.benchmarks if one.chapter == "kv")
+    assert isclose(zones.count_bytes, sent_s * 1e9 / 8)
+    assert zones.usd is not None
+    assert isclose(zones.usd, 2 * zones.count_bytes / 1e9 * 0.01)
+    assert isclose(found.total.total.usd or 0, planned.price_usd or 0), "no dollar of it is in the plan"
+    text = " ".join(line.strip() for line in bill_lines(found))
+    assert f"aws, between us-east-1 and us-west-2, 4 trials: ${regions.usd:.2f} ($0.02 per GB)" in text
+    assert "aws, between zones of us-east-1, 2 trials: " in text
+    assert "($0.01 per GB, at both ends)" in text
+    elsewhere = load(FAR.replace("us-west-2", "mx-central-1"), "far.toml")
+    unknown = " ".join(line.strip() for line in bill_lines(bill(elsewhere, plan(elsewhere))))
+    assert "4 trials: unknown: aws mx-central-1: transfer between regions: not in the price book" in unknown
+
+
 def test_without_prices_there_are_hours_alone(found: Bill) -> None:
     row = found.total
     free = replace(

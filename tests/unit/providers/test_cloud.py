@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import (
     CapacityLacking,
     InfrastructureFailure,
@@ -17,8 +18,10 @@ from nephoscope.model.errors import (
     NephoscopeError,
     Throttled,
 )
+from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.provider import CloudMachine, CloudProvider, EndedByUser, Life, patiently
 from nephoscope.run.clock import FakeClock
+from nephoscope.study.model import Machine
 from tests.support.made_cloud import AtOnce, MadeCloud, request_of
 
 run = asyncio.run
@@ -61,6 +64,26 @@ def test_a_cluster_that_cannot_be_entered_is_given_back() -> None:
     cloud = MadeCloud()
     with pytest.raises(MachineLost):
         run(provider(cloud, AtOnce(MachineLost("no sshd"))).create(request_of()))
+    assert cloud.there == {}
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_machine_that_is_taken_back_while_it_boots_was_preempted(listed: bool) -> None:
+    spot = {"image": "ami-12c6146b", "ingress": "203.0.113.7/32", "spot": True}
+    cloud, request = MadeCloud(), request_of(cloud=spot)
+
+    class TakenBack(AtOnce):
+        async def __call__(self, machine: CloudMachine, asked: Machine, request: ClusterRequest) -> MachineHandle:
+            if machine.name != "load":
+                return await super().__call__(machine, asked, request)
+            cloud.end(request.key, "load", MachinePreempted("Server.SpotInstanceTermination"))
+            if not listed:
+                cloud.there[request.key].pop()
+            raise MachineLost("load did not finish booting")
+
+    with pytest.raises(MachinePreempted) as caught:
+        run(provider(cloud, TakenBack()).create(request))
+    assert ("took back" in caught.value.message) is not listed
     assert cloud.there == {}
 
 

@@ -10,12 +10,15 @@ import altair as alt
 import pytest
 
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.rows import ErrorRow, RawFileRow
+from nephoscope.model.rows import ConfigurationRow, ErrorRow, RawFileRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures.spec import as_script, unpacked
+from nephoscope.report.format import MISSING
+from nephoscope.report.lookup import Lookup
 from nephoscope.report.page import render_pages
-from nephoscope.report.parts import Page
+from nephoscope.report.parts import Book, Page
 from nephoscope.report.pdf import with_rows
+from nephoscope.report.tables.statistics import leaderboard, metrics_table
 from tests.support.report_folder import evidence_page
 from tests.unit.report import report_example as example
 
@@ -167,6 +170,25 @@ def test_every_trial_has_a_row_and_a_record_although_only_the_report_is_publishe
     assert re.match(r"[\d,.]+", text)
     assert records["machines"][records["trials"][valid.trial]["machines"][0]][0][0] == "Machine"
     assert records["trials"][rejected.trial]["verdict"] == rejected.reasons
+
+
+@pytest.mark.parametrize("study", [example.laptop(), example.all_failed()])
+def test_labels_are_columns_of_the_leaderboard_and_of_the_metrics(study: AnalysedStudy) -> None:
+    name = study.trials[0].configuration
+    keys = dict.fromkeys(ConfigurationRow.model_fields)
+    fast = ConfigurationRow.model_validate(
+        {**keys, "configuration": name, "provider": "local", "labels": {"tier": "fast"}}
+    )
+    book = Book(Lookup.of(study.model_copy(update={"configurations": [fast]})))
+    tables = [leaderboard(book), *(metrics_table(book, row) for row in study.benchmarks)]
+    for table in filter(None, tables):
+        titles = [column.title for column in table.columns]
+        for row in table.rows:
+            if row.group is None:
+                assert len(row.cells) + row.continued == len(titles)
+                texts = [cell.text for cell in row.cells]
+                label = texts[titles.index("Label: tier") - row.continued]
+                assert label == ("fast" if name in texts else MISSING), texts
 
 
 def test_every_chart_has_words_and_a_table(laptop_html: str) -> None:

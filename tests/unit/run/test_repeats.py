@@ -50,12 +50,13 @@ def disturbed(
     replicates: int = 4,
     most: int = 2,
     placement: str = "fresh",
+    text: str = STUDY,
     failures: Collection[Exception | None] = (),
 ) -> Rehearsal:
     """A study on a machine that is busy before some of its measurements."""
     study = rehearsal(
         path,
-        text=STUDY.format(replicates=replicates, most=most, placement=placement),
+        text=text.format(replicates=replicates, most=most, placement=placement),
         provider_failures=itertools.chain(failures, itertools.repeat(None)),  # type: ignore[arg-type]  # errors or None
     )
     measured = itertools.count()

@@ -5,15 +5,18 @@ import hashlib
 import json
 import re
 from collections import defaultdict
+from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nephoscope.app.planned import summary
 from nephoscope.app.stages.planning import plan, read_study
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import StudyError
+from nephoscope.model.records import Plan
 from nephoscope.study.groups import NotASelection, chosen, facts_of
 from nephoscope.study.load import expanded_text, load_study
 from nephoscope.study.toml_text import toml_value
@@ -44,6 +47,18 @@ def problems(text: str) -> list[str]:
     return str(caught.value).splitlines()
 
 
+GUIDE = (ROOT / "docs" / "how-to" / "run-an-edition.md").read_text(encoding="utf-8")
+TOLD = {
+    row[0]: row[1] for row in re.findall(r"^\| `studies/([a-z0-9-]+)\.toml` \|.*\| ([^|]*) \|$", GUIDE, re.MULTILINE)
+}
+"""Preset -> trials and dollars, as the guide says."""
+
+
+@cache
+def planned(preset: str) -> Plan:
+    return plan(read_study(STUDIES / f"{preset}.toml"))
+
+
 @pytest.mark.parametrize("preset", sorted(STORED))
 def test_presets_keep_their_trials(preset: str) -> None:
     """By configuration: how many trials, and the digest of their benchmarks, replicates and ids.
@@ -51,7 +66,7 @@ def test_presets_keep_their_trials(preset: str) -> None:
     The stored file changes only where a preset is corrected.
     """
     lines: dict[str, list[str]] = defaultdict(list)
-    for trial in plan(read_study(STUDIES / f"{preset}.toml")).trials:
+    for trial in planned(preset).trials:
         intent = trial.intent
         lines[intent.configuration_name].append(f"{intent.benchmark.name} {intent.replicate} {intent.id}")
     found = {
@@ -59,6 +74,14 @@ def test_presets_keep_their_trials(preset: str) -> None:
         for name, many in lines.items()
     }
     assert found == STORED[preset]
+
+
+@pytest.mark.parametrize("preset", sorted({*STORED, *TOLD}))
+def test_the_guide_says_how_many_trials_each_preset_has_and_what_they_cost(preset: str) -> None:
+    found = planned(preset)
+    assert TOLD[preset] == f"{len(found.trials):,} trials, ${found.price_usd:,.0f}"
+    if preset in GUIDE.partition("| head -2")[0].rpartition("\n")[2]:
+        assert "\n".join([*summary(found)][:2]) in GUIDE
 
 
 @pytest.mark.parametrize("path", sorted(STUDIES.glob("*.toml")), ids=lambda path: path.stem)
@@ -141,6 +164,67 @@ def test_a_matrix_equals_the_configurations_written_by_hand(cpus: list[int], con
     assert made == load_study(expanded_text(HEAD + matrix, "s.toml", KNOWN), "s.toml", KNOWN)
 
 
+SHORTER = """\
+[[matrix]]
+name = "{cpus}-{buffers:slug}"
+axes.cpus = { 1 = { connections = 4 }, 2 = { connections = 16, zone = "b" } }
+axes.buffers = ["128MB", "1GB"]
+values.memory.buffers = { "*GB" = 2, "*" = 1 }
+values.connections.cpus."*" = 99
+database_machine.expect_memory_gib = "{memory}"
+other_zones = ["{zone?}"]
+database = { connections = "{connections}", settings = { "shared_{key}" = "{buffers}" } }
+by.buffers."*".key = "buffers"
+"""
+
+
+def test_values_stand_with_their_axis_or_by_placeholder_and_keys_may_hold_one_too() -> None:
+    """A list without an element left is left out; what an axis gives counts before `by`, and that before `values`."""
+    longer = """\
+[[matrix]]
+name = "{cpus}-{buffers:slug}"
+axes.cpus = [1, 2]
+axes.buffers = ["128MB", "1GB"]
+by.cpus = { 1 = { connections = 4 }, 2 = { connections = 16, zones = ["b"] } }
+by.buffers = { "1GB" = { memory = 2 }, "*" = { memory = 1 } }
+database_machine.expect_memory_gib = "{memory}"
+other_zones = "{zones?}"
+database = { connections = "{connections}", settings = { shared_buffers = "{buffers}" } }
+"""
+    texts = [HEAD + one.replace("[[matrix]]", '[[matrix]]\nprovider = "other"') for one in (SHORTER, longer)]
+    short, long = [load_study(text, "s.toml", KNOWN) for text in texts]
+    assert short == long
+    assert [one.other_zones for one in short.configurations] == [None, None, ["b"], ["b"]]
+    assert load_study(expanded_text(texts[0], "s.toml", KNOWN), "s.toml", KNOWN) == short
+
+
+@pytest.mark.parametrize(
+    ("provider", "zone", "region"),
+    [
+        ("aws", "us-gov-west-1b", "us-gov-west-1"),
+        ("aws", "us-west-2-lax-1a", "us-west-2"),
+        ("gcp", "europe-west12-c", "europe-west12"),
+        ("gcp", "c", None),
+        ("azure", "1", None),
+    ],
+)
+def test_a_zone_says_its_region(provider: str, zone: str, region: str | None) -> None:
+    text = f'{HEAD}[[configurations]]\nname = "a"\nprovider = "{provider}"\nzone = "{zone}"\n'
+    assert [one.region for one in load_study(text, "s.toml", KNOWN).configurations] == [region]
+    own = load_study(f'{text}region = "mine"\n', "s.toml", KNOWN).configurations
+    assert [one.region for one in own] == ["mine"]
+
+
+def test_the_preset_of_2022_is_short() -> None:
+    """60 lines are for TPC-C; the other chapters and the pairs of regions have the rest."""
+    lines = (STUDIES / "cloud-report-2022.toml").read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if line and not line.startswith("#")]
+    others = kept[kept.index('uses = "{benchmark}"') - 1 :]
+    apart = [line for line in kept if line.startswith(("axes.volume.us-west", "axes.volume.westus", "load_machine.im"))]
+    assert len(kept) - len(others) - len(apart) <= 60
+    assert max(map(len, kept)) <= 120
+
+
 def changed(old: str, new: str) -> str:
     assert old in MATRIX
     return HEAD + MATRIX.replace(old, new)
@@ -215,6 +299,23 @@ def changed(old: str, new: str) -> str:
             "s.toml:4: defaults.load_machine.type: nothing gives a value to `{type}`; only a [[matrix]] gives values",
         ),
         (changed("[1, 2]", str(list(range(9999)))), "s.toml:5: matrix[0].axes: these axes have 19,998 combinations"),
+        (changed("[1, 2]", "{}"), "s.toml:5: matrix[0].axes.cpus: {} is not allowed; expected: a table of at least 1"),
+        (
+            changed("[1, 2]", "{ 1 = { conections = 4 }, 2 = {} }"),
+            "s.toml:5: matrix[0].axes.cpus.1.conections: no placeholder uses `conections`; did you mean",
+        ),
+        (
+            f"{HEAD}{MATRIX}values.connections.cpu.1 = 3",
+            "s.toml:11: matrix[0].values.connections.cpu: `cpu` is not an axis of this matrix; did you mean `cpus`?",
+        ),
+        (
+            f"{HEAD}{MATRIX}values.connections.cpus.3 = 3",
+            "s.toml:11: matrix[0].values.connections.cpus.3: matches no value of the axis `cpus`",
+        ),
+        (
+            changed("shared_buffers =", '"{bufers}" ='),
+            's.toml:10: matrix[0].database.settings."{bufers}": nothing gives',
+        ),
         (f"{HEAD}matrix = 3", "s.toml:3: matrix: 3 is not allowed; expected: a list, each a table"),
         (f"{HEAD}defaults = 3", "s.toml:3: defaults: 3 is not allowed; expected: a table"),
     ],

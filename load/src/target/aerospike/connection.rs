@@ -6,6 +6,7 @@ use super::reply::Reply;
 use super::result::name_of;
 use crate::target::link::Link;
 use crate::target::postgres::Address;
+use crate::target::quoted::quoted;
 use crate::target::socket::Socket;
 use crate::target::{Poll, Session, TargetError};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -24,8 +25,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects, and asks for the node's name: who answers is a node of Aerospike. Afterwards a node that is silent for
-    /// `timeout` while an answer is due counts as lost; `None` waits for ever.
+    /// Connects, and asks for the node's name: who answers is a node of Aerospike. Afterwards a node whose answer
+    /// takes longer than `timeout` counts as lost; `None` waits for ever.
     ///
     /// # Errors
     /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when the node asks for a user,
@@ -34,17 +35,17 @@ impl Connection {
         Self::open_within(address, timeout, CONNECT_TIMEOUT)
     }
 
-    /// The same; until it is open, each wait for the node is at most `most` long.
+    /// The same; it must be open within `most`.
     ///
     /// # Errors
     /// As [`Connection::open`].
     pub fn open_within(address: &Address, timeout: Option<Duration>, most: Duration) -> Result<Self, TargetError> {
         let most = most.min(CONNECT_TIMEOUT);
-        let socket = Socket::connect(address, most)?;
+        let mut socket = Socket::connect(address, most)?;
         socket.set_timeout(Some(most))?;
         let mut connection = Self { link: Link::new(socket, Reply::default()), sent: 0 };
         connection.ask(&[NODE])?;
-        connection.link.socket.set_timeout(timeout)?;
+        connection.link.socket.opened(timeout)?;
         Ok(connection)
     }
 
@@ -86,11 +87,11 @@ impl Connection {
 pub(super) fn info_refusal(text: &str) -> TargetError {
     let mut parts = text.splitn(3, ':');
     let Some("ERROR" | "FAIL") = parts.next() else {
-        return TargetError::Protocol(format!("unexpected answer {text:?}"));
+        return TargetError::Protocol(format!("unexpected answer \"{}\"", quoted(text.as_bytes())));
     };
     let code = parts.next().unwrap_or_default();
     let sqlstate = code.parse().map_or_else(|_| "ERROR".to_owned(), name_of);
-    TargetError::Database { sqlstate, message: parts.next().unwrap_or(code).to_owned() }
+    TargetError::Database { sqlstate, message: quoted(parts.next().unwrap_or(code).as_bytes()) }
 }
 
 impl Session for Connection {

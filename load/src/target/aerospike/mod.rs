@@ -36,5 +36,8 @@ const INFO: u8 = 1;
 const MESSAGE: u8 = 3;
 /// Types of values: texts are keys, bytes are what bins hold.
 const STRING: u8 = 3;
-/// The server's own limit of a message (`PROTO_SIZE_MAX`): a greater length means that the stream is out of step.
-const MAX_BYTES: u64 = 128 * 1024 * 1024;
+/// A record has at most 8 MiB: a greater length means that the stream is out of step. (The server's own limit of a
+/// message, `PROTO_SIZE_MAX`, is 128 MiB.)
+const MAX_MESSAGE_BYTES: u64 = 16 * 1024 * 1024;
+/// Who holds the 4,096 partitions of a namespace, and the names and addresses of all nodes, take a tenth of that.
+const MAX_INFO_BYTES: u64 = 4 * 1024 * 1024;

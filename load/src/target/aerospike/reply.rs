@@ -1,7 +1,7 @@
 //! What came back, read where it lies in the receive buffer.
 
 use super::result::{EXISTS, FOUND, NOT_FOUND, meaning, name_of};
-use super::{HEADER_BYTES, INFO, MAX_BYTES, MESSAGE_BYTES, VERSION};
+use super::{HEADER_BYTES, INFO, MAX_INFO_BYTES, MAX_MESSAGE_BYTES, MESSAGE_BYTES, VERSION};
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
 use crate::target::link::Answers;
@@ -118,7 +118,7 @@ fn body_length(bytes: &[u8], kind: u8) -> Result<Option<usize>, TargetError> {
         return Err(out_of_step(&format!("a message of type {found} instead of {kind}")));
     }
     let length = u64::from_be_bytes(*header) & 0xFFFF_FFFF_FFFF;
-    if length > MAX_BYTES {
+    if length > if kind == INFO { MAX_INFO_BYTES } else { MAX_MESSAGE_BYTES } {
         return Err(out_of_step("an impossible length"));
     }
     Ok(Some(length as usize))
@@ -204,7 +204,7 @@ mod tests {
         kind: u8,
     ) -> (Reply, Result<Option<Result<(), TargetError>>, TargetError>) {
         let (mut server, client) = UnixStream::pair().unwrap();
-        let mut socket = Socket::Unix(client);
+        let mut socket = Socket::unix(client);
         socket.set_nonblocking().unwrap();
         let mut reply = Reply::default();
         let mut outcome = Ok(None);

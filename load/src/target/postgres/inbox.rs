@@ -2,6 +2,7 @@
 
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
+use crate::target::quoted::{quoted, state};
 use crate::target::socket::Socket;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, ErrorFields, Header, Message};
@@ -78,9 +79,9 @@ impl ServerError {
         let mut error = Self { sqlstate: String::new(), message: String::new(), fatal: false };
         let damaged = |error: std::io::Error| TargetError::Protocol(error.to_string());
         while let Some(field) = fields.next().map_err(damaged)? {
-            let text = || String::from_utf8_lossy(field.value_bytes()).into_owned();
+            let text = || quoted(field.value_bytes());
             match field.type_() {
-                b'C' => error.sqlstate = text(),
+                b'C' => error.sqlstate = state(field.value_bytes()),
                 b'M' => error.message.insert_str(0, &text()),
                 b'D' | b'H' => error.message.push_str(&format!("; {}", text())),
                 b'V' => error.fatal = matches!(field.value_bytes(), b"FATAL" | b"PANIC"),

@@ -19,9 +19,9 @@ enum Encryption {
 }
 
 impl Connection {
-    /// Connects and logs in to the first host that will do, within the DSN's connect timeout for each wait. As libpq
+    /// Connects and logs in to the first host that will do, within the DSN's connect timeout for each. As libpq
     /// has it, only a host that cannot be reached, is not up yet or is not what `target_session_attrs` wants leads to
-    /// the next one. Afterwards a server that is silent for `timeout` while an answer is due counts as lost; `None`
+    /// the next one. Afterwards a server whose answer takes longer than `timeout` counts as lost; `None`
     /// waits for ever (only keep-alive finds a dead machine).
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl Connection {
                 "the server at {address} does not match target_session_attrs ({wanted})"
             )));
         }
-        connection.set_timeout(timeout)?;
+        connection.link.socket.opened(timeout)?;
         Ok(connection)
     }
 

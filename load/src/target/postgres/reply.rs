@@ -10,6 +10,9 @@ use crate::target::{StatementId, TargetError};
 use postgres_protocol::message::backend;
 use std::ops::Range;
 
+/// No exchange of a benchmark returns more rows.
+const MAX_ROWS: usize = 1024 * 1024;
+
 /// The session's state as every `ReadyForQuery` reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum TransactionStatus {
@@ -97,6 +100,9 @@ impl Reply {
 
     fn accept(&mut self, frame: Frame, commands: &[Command]) -> Result<(), TargetError> {
         match frame.tag {
+            backend::DATA_ROW_TAG if self.rows.len() == MAX_ROWS => {
+                return Err(TargetError::Protocol(format!("an answer of more than {MAX_ROWS} rows")));
+            }
             backend::DATA_ROW_TAG => self.rows.push(frame.body),
             backend::BIND_COMPLETE_TAG => {}
             backend::COMMAND_COMPLETE_TAG => {
@@ -331,7 +337,7 @@ mod tests {
         let bytes = recorded();
         for cut in 0..bytes.len() {
             let (mut server, client) = std::os::unix::net::UnixStream::pair().unwrap();
-            let mut socket = Socket::Unix(client);
+            let mut socket = Socket::unix(client);
             socket.set_nonblocking().unwrap();
             let mut reply = Reply::new(Inbox::default());
             reply.push_columns(vec![INT4_OID]);

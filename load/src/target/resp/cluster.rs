@@ -2,6 +2,7 @@
 
 use crate::target::TargetError;
 use crate::target::postgres::Address;
+use crate::target::quoted::quoted;
 
 /// Slots, which a cluster divides its keys into.
 pub const SLOTS: usize = 16_384;
@@ -103,7 +104,7 @@ fn read_address(text: &str, asked: &Address) -> Option<Address> {
 }
 
 fn unreadable(line: &str) -> TargetError {
-    TargetError::Protocol(format!("cannot read the answer to CLUSTER NODES: {line:?}"))
+    TargetError::Protocol(format!("cannot read the answer to CLUSTER NODES: \"{}\"", quoted(line.as_bytes())))
 }
 
 #[cfg(test)]

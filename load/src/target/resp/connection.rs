@@ -24,8 +24,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects, logs in and chooses the database. Afterwards a server that is silent for `timeout` while an answer is
-    /// due counts as lost; `None` waits for ever.
+    /// Connects, logs in and chooses the database. Afterwards a server whose answer takes longer than `timeout` counts
+    /// as lost; `None` waits for ever.
     ///
     /// # Errors
     /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when it rejects the login.
@@ -33,13 +33,13 @@ impl Connection {
         Self::open_within(url, timeout, CONNECT_TIMEOUT)
     }
 
-    /// The same; until it is open, each wait for the server is at most `most` long.
+    /// The same; it must be open within `most`.
     ///
     /// # Errors
     /// As [`Connection::open`].
     pub fn open_within(url: &Url, timeout: Option<Duration>, most: Duration) -> Result<Self, TargetError> {
         let most = most.min(CONNECT_TIMEOUT);
-        let socket = Socket::connect(&url.address, most)?;
+        let mut socket = Socket::connect(&url.address, most)?;
         socket.set_timeout(Some(most))?;
         let mut connection = Self { link: Link::new(socket, Reply::default()), outbox: Vec::new(), sent: 0 };
         let mut commands = Commands::default();
@@ -57,7 +57,7 @@ impl Connection {
         }
         commands.all(&[b"CLIENT", b"SETNAME", CLIENT_NAME]);
         connection.exchange(&mut commands)?;
-        connection.link.socket.set_timeout(timeout)?;
+        connection.link.socket.opened(timeout)?;
         Ok(connection)
     }
 

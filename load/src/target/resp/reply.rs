@@ -3,13 +3,18 @@
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
 use crate::target::link::Answers;
+use crate::target::quoted::{quoted, state};
 use std::ops::Range;
 
-/// No answer of a benchmark is larger (Redis itself allows strings of 512 MB): a greater length means that the stream
-/// is out of step.
-const MAX_BYTES: usize = 512 * 1024 * 1024;
+/// No answer of a benchmark is larger: a greater length means that the stream is out of step. (A value has at most
+/// 16 MiB; Redis itself allows strings of 512 MB.)
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// No array of a benchmark has more elements.
+const MAX_ELEMENTS: usize = 1024 * 1024;
+/// Everything but a string of bytes is a line: a status, an error or a number.
+const MAX_LINE_BYTES: usize = 64 * 1024;
 /// Arrays in arrays in arrays: no command used here has more.
-const DEEPEST: u32 = 8;
+const MAX_DEPTH: usize = 8;
 
 /// One value. An array is followed by its elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +49,9 @@ pub struct Reply {
     items: Vec<Item>,
     /// Where each command's answer begins among them.
     begins: Vec<usize>,
+    /// Of the arrays that have begun and are not whole, the outer ones first, how many elements are still to come: what
+    /// was read of an answer is not read again when more of it comes.
+    open: Vec<usize>,
     failed: Option<Range<usize>>,
 }
 
@@ -59,6 +67,34 @@ impl Reply {
         let end = self.begins.get(command + 1).copied().unwrap_or(self.items.len());
         let begin = self.begins.get(command).copied().unwrap_or(end);
         self.items[begin..end].iter().map(|item| self.read(item))
+    }
+
+    /// Adds an item to the answer that has begun, or begins the next one with it.
+    fn accept(&mut self, item: Item) -> Result<(), TargetError> {
+        match self.open.last_mut() {
+            Some(left) => *left -= 1,
+            None => {
+                if let (Item::Error(range), None) = (&item, &self.failed) {
+                    self.failed = Some(range.clone());
+                }
+                self.begins.push(self.items.len());
+            }
+        }
+        if let Item::Array(length) = item {
+            if self.open.len() == MAX_DEPTH {
+                return Err(out_of_step("arrays nested too deeply"));
+            }
+            let elements = self.open.iter().fold(self.items.len() + length, |sum, left| sum + left);
+            if elements > MAX_ELEMENTS {
+                return Err(out_of_step("an answer of too many elements"));
+            }
+            self.open.push(length);
+        }
+        while self.open.last() == Some(&0) {
+            self.open.pop();
+        }
+        self.items.push(item);
+        Ok(())
     }
 
     fn read(&self, item: &Item) -> Answer<'_> {
@@ -83,33 +119,25 @@ impl Answers for Reply {
     fn forget(&mut self) {
         self.items.clear();
         self.begins.clear();
+        self.open.clear();
         self.failed = None;
     }
 
     fn is_empty(&self) -> bool {
-        self.begins.is_empty()
+        self.items.is_empty()
     }
 
     /// The first refusal is the outcome of all commands.
     fn parse(&mut self, count: usize) -> Result<Option<Result<(), TargetError>>, TargetError> {
-        while self.begins.len() < count {
-            let kept = self.items.len();
+        while self.begins.len() < count || !self.open.is_empty() {
             let mut cursor = Cursor { bytes: self.inbox.unread(), at: 0 };
-            if !cursor.value(&mut self.items, 0)? {
-                self.items.truncate(kept);
-                return Ok(None);
-            }
+            let Some(mut item) = cursor.item()? else { return Ok(None) };
             let taken = cursor.at;
             let start = self.inbox.take(taken).start;
-            for item in &mut self.items[kept..] {
-                if let Item::Text(range) | Item::Error(range) = item {
-                    *range = range.start + start..range.end + start;
-                }
+            if let Item::Text(range) | Item::Error(range) = &mut item {
+                *range = range.start + start..range.end + start;
             }
-            if let (Item::Error(range), None) = (&self.items[kept], &self.failed) {
-                self.failed = Some(range.clone());
-            }
-            self.begins.push(kept);
+            self.accept(item)?;
         }
         Ok(Some(self.failed.as_ref().map_or(Ok(()), |range| Err(refusal(self.inbox.get(range))))))
     }
@@ -117,9 +145,8 @@ impl Answers for Reply {
 
 /// An error's first word stands where others have a SQLSTATE.
 fn refusal(text: &[u8]) -> TargetError {
-    let text = String::from_utf8_lossy(text);
-    let (word, message) = text.split_once(' ').unwrap_or((&text, ""));
-    TargetError::Database { sqlstate: word.to_owned(), message: message.to_owned() }
+    let word = text.iter().position(|&byte| byte == b' ').unwrap_or(text.len());
+    TargetError::Database { sqlstate: state(&text[..word]), message: quoted(text.get(word + 1..).unwrap_or_default()) }
 }
 
 /// Reads values from bytes that may end anywhere.
@@ -129,12 +156,12 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    /// Appends the next value with its elements; false when it is not whole.
-    fn value(&mut self, items: &mut Vec<Item>, depth: u32) -> Result<bool, TargetError> {
-        let Some(line) = self.line() else { return Ok(false) };
+    /// The next value, of an array only its length; `None` when it is not whole.
+    fn item(&mut self) -> Result<Option<Item>, TargetError> {
+        let Some(line) = self.line()? else { return Ok(None) };
         let kind = self.bytes[line.start];
         let rest = line.start + 1..line.end;
-        let item = match kind {
+        Ok(Some(match kind {
             b'+' => Item::Text(rest),
             b'-' => Item::Error(rest),
             b':' => Item::Integer(self.number(&rest)?),
@@ -143,7 +170,7 @@ impl Cursor<'_> {
                 Some(length) => {
                     let text = self.at..self.at + length;
                     if self.bytes.len() < text.end + 2 {
-                        return Ok(false);
+                        return Ok(None);
                     }
                     if self.bytes[text.end..text.end + 2] != *b"\r\n" {
                         return Err(out_of_step("an unterminated string"));
@@ -152,32 +179,24 @@ impl Cursor<'_> {
                     Item::Text(text)
                 }
             },
-            b'*' => match self.length(&rest)? {
-                None => Item::Nothing,
-                Some(_) if depth == DEEPEST => return Err(out_of_step("arrays nested too deeply")),
-                Some(length) => {
-                    items.push(Item::Array(length));
-                    for _ in 0..length {
-                        if !self.value(items, depth + 1)? {
-                            return Ok(false);
-                        }
-                    }
-                    return Ok(true);
-                }
-            },
+            b'*' => self.length(&rest)?.map_or(Item::Nothing, Item::Array),
             _ => return Err(out_of_step("an unknown answer type")),
-        };
-        items.push(item);
-        Ok(true)
+        }))
     }
 
     /// The next line without its end; at least its first byte is there.
-    fn line(&mut self) -> Option<Range<usize>> {
+    fn line(&mut self) -> Result<Option<Range<usize>>, TargetError> {
         let rest = &self.bytes[self.at..];
-        let length = rest.iter().position(|&byte| byte == b'\r').filter(|&end| end > 0 && end + 1 < rest.len())?;
+        let line = &rest[..rest.len().min(MAX_LINE_BYTES)];
+        let Some(length) = line.iter().position(|&byte| byte == b'\r').filter(|&end| end > 0) else {
+            return if line.len() == MAX_LINE_BYTES { Err(out_of_step("an endless line")) } else { Ok(None) };
+        };
+        if length + 1 == rest.len() {
+            return Ok(None);
+        }
         let line = self.at..self.at + length;
         self.at += length + 2;
-        Some(line)
+        Ok(Some(line))
     }
 
     fn number(&self, digits: &Range<usize>) -> Result<i64, TargetError> {
@@ -219,7 +238,7 @@ mod tests {
 
     fn reply(chunks: &[&[u8]], count: usize) -> (Reply, Option<Result<(), TargetError>>) {
         let (mut server, client) = UnixStream::pair().unwrap();
-        let mut socket = Socket::Unix(client);
+        let mut socket = Socket::unix(client);
         socket.set_nonblocking().unwrap();
         let mut reply = Reply::default();
         let mut outcome = None;
@@ -265,11 +284,36 @@ mod tests {
         for nonsense in
             ["!x\r\n", ":x\r\n", ":\r\n", "$-2\r\n", "$999999999999\r\n", "$1\r\nabc", ":99999999999999999999\r\n"]
         {
-            let mut items = Vec::new();
             let mut cursor = Cursor { bytes: nonsense.as_bytes(), at: 0 };
-            assert!(cursor.value(&mut items, 0).is_err(), "{nonsense:?}");
+            assert!(cursor.item().is_err(), "{nonsense:?}");
         }
-        let deep = "*1\r\n".repeat(20);
-        assert!(Cursor { bytes: deep.as_bytes(), at: 0 }.value(&mut Vec::new(), 0).is_err());
+    }
+
+    #[test]
+    fn an_answer_is_bounded_whatever_the_server_says_of_it() {
+        let line = format!("+{}", "x".repeat(MAX_LINE_BYTES));
+        let many = "*1000000\r\n".repeat(2);
+        for endless in ["*536870912\r\n", &"*1\r\n".repeat(20), "$600000000\r\n", &line, &many] {
+            let mut reply = Reply { inbox: Inbox::holding(endless.as_bytes()), ..Reply::default() };
+            assert!(matches!(reply.parse(1), Err(TargetError::Protocol(_))), "{:?}", &endless[..20.min(endless.len())]);
+        }
+    }
+
+    /// An array of many elements that comes a little at a time is gone through once.
+    #[test]
+    fn what_was_read_of_an_answer_is_not_read_again() {
+        let (mut server, client) = UnixStream::pair().unwrap();
+        let mut socket = Socket::unix(client);
+        socket.set_nonblocking().unwrap();
+        let mut reply = Reply::default();
+        server.write_all(b"*3\r\n:1\r\n$2\r\nab\r\n$2\r\nc").unwrap();
+        reply.inbox.try_fill(&mut socket).unwrap();
+        assert_eq!(reply.parse(1).unwrap(), None);
+        assert_eq!((reply.inbox.unread(), reply.open.as_slice()), (&b"$2\r\nc"[..], &[1][..]));
+        server.write_all(b"d\r\n").unwrap();
+        reply.inbox.try_fill(&mut socket).unwrap();
+        assert_eq!(reply.parse(1).unwrap(), Some(Ok(())));
+        let whole = [Answer::Array(3), Answer::Integer(1), Answer::Text(b"ab"), Answer::Text(b"cd")];
+        assert_eq!(reply.answers(0).collect::<Vec<_>>(), whole);
     }
 }

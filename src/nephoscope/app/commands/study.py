@@ -221,8 +221,7 @@ def plan(
     if expanded:
         say(planning.expanded_study(study))
         return
-    text = read_text(study)
-    loaded = planning.load(text, str(study))
+    loaded, lines = planning.load_for_advice(read_text(study), str(study))
     planned = planning.plan(loaded, scale=scale, part=planning.cut_out(loaded, _cut(only, types)))
     if rows:
         print_rows(words.ROW_HEADERS, words.rows(planned))
@@ -241,7 +240,7 @@ def plan(
     for line in planning.decides(planned, _analysed(like), "" if like is None else str(like)):
         say(line)
     _warn(planned)
-    for warning in warnings_with_lines(text, str(study), loaded, _cpus_here()):
+    for warning in warnings_with_lines(lines, str(study), loaded, _cpus_here()):
         tell(f"warning: {warning}", style="yellow")
     tell(f"every trial: nephoscope plan {study} --rows", style="dim")
 

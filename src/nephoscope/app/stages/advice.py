@@ -1,6 +1,6 @@
 """What a plan warns of with the line of the study: CPUs that this machine lacks, prices that nobody knows."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 
 from nephoscope.model.errors import EnvironmentProblem
@@ -8,7 +8,6 @@ from nephoscope.prices.book import shipped
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.quote import quote
 from nephoscope.prices.transfer import Way, price_of_way
-from nephoscope.study.load import lines_in
 from nephoscope.study.locate import Path, line_of
 from nephoscope.study.machine_places import two_regions, zone_count
 from nephoscope.study.model import Configuration, Study
@@ -16,16 +15,15 @@ from nephoscope.study.model import Configuration, Study
 MAX_LINES = 10
 
 
-def warnings_with_lines(text: str, name: str, study: Study, cpus: int) -> list[str]:
+def warnings_with_lines(lines: Mapping[Path, int], name: str, study: Study, cpus: int) -> list[str]:
     """At most ten of each kind, and how many more there are.
 
     Args:
-        text: of the study file.
+        lines: of each path of the study; see `load_with_lines`.
         name: of the study file.
         study: what it says.
         cpus: that this process may use.
     """
-    lines = lines_in(text)
 
     def at(path: Path, sentence: str) -> str:
         return f"{name}:{line_of(path, lines)}: {sentence}"

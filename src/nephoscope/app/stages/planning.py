@@ -17,7 +17,8 @@ from nephoscope.plan.quotas import RegionNeeds, needs_of
 from nephoscope.plan.raw import check_raw
 from nephoscope.plan.space import Footprint, check_space
 from nephoscope.providers.cloud.check import require_possible
-from nephoscope.study.load import expanded_text, load_study
+from nephoscope.study.load import expanded_text, load_study, load_with_lines
+from nephoscope.study.locate import Path as KeyPath
 from nephoscope.study.model import Study
 from nephoscope.study.scopes import OVERALL
 
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 def load(text: str, name: str) -> Study:
     """A study from its text; see `load_study`."""
     return load_study(text, name, BENCHMARKS)
+
+
+def load_for_advice(text: str, name: str) -> tuple[Study, Mapping[KeyPath, int]]:
+    """A study and the line of each of its keys, for warnings that name it; see `load_with_lines`."""
+    return load_with_lines(text, name, BENCHMARKS)
 
 
 def read_study(file: Path) -> Study:
@@ -83,8 +89,7 @@ def decides(planned: Plan, like: "AnalysedStudy | None" = None, name: str = "") 
         like: earlier results, whose spread is taken: that of the benchmark with the same name, else of all.
         name: what to call these.
     """
-    from nephoscope.stats.decide import POWER
-    from nephoscope.stats.detectable import detectable_share
+    from nephoscope.stats.detectable_table import critical_values, detectable_share
 
     runs: dict[str, set[str]] = {}
     replicates: dict[str, set[int]] = {}
@@ -105,7 +110,7 @@ def decides(planned: Plan, like: "AnalysedStudy | None" = None, name: str = "") 
             )
             line = (
                 f"({len(names)} configurations): {n} replicates detect a difference of {100 * share:.2g} % or more "
-                f"with a probability of {100 * POWER:g} %, {at}"
+                f"with a probability of {100 * critical_values()['power']:g} %, {at}"
             )
             lines.setdefault(line, []).append(label)
     found = [f"{', '.join(labels)} {line}" for line, labels in lines.items()]

@@ -19,6 +19,8 @@ from nephoscope.model.subjects import DatabaseLoad
 ROW_BYTES = 80
 """On disk beside its value, with the index of its key."""
 OPERATIONS = ("read", "write")
+MAX_OPERATION_BYTES = 64 << 20
+"""What one operation may carry: the load generator takes an answer far above it for a server gone wrong."""
 
 
 class KvParameters(PacedParameters):
@@ -48,6 +50,12 @@ class KvParameters(PacedParameters):
         if self.max_block_bytes is not None and self.max_block_bytes < self.min_block_bytes:
             low, high = self.min_block_bytes, self.max_block_bytes
             raise conflict(f"`max_block_bytes` is {high}, below `min_block_bytes`, which is {low}: set both")
+        largest_bytes = self.batch * (self.max_block_bytes or self.min_block_bytes)
+        if largest_bytes > MAX_OPERATION_BYTES:
+            mib = MAX_OPERATION_BYTES >> 20
+            raise conflict(
+                f"`batch` times `max_block_bytes` is {largest_bytes:,} bytes, over the {mib} MiB of an operation"
+            )
         if self.batch > self.rows:
             raise conflict("`batch` must not be above `rows`")
         return self

@@ -28,6 +28,10 @@ _GRACE_S = 30.0
 _CLOCK = "from sending an ICMP echo request to its reply, by ping's clock"
 
 
+_PACKET_BYTES = 98
+"""56 bytes of data, and the headers of ICMP, IPv4 and Ethernet."""
+
+
 class PingParameters(NetworkParameters):
     """How often and how long."""
 
@@ -88,6 +92,10 @@ class Ping(Benchmark):
     def expected_duration_s(self, parameters: PingParameters) -> float:
         """The requests and a start."""
         return parameters.count * parameters.interval_s + 0.5
+
+    def most_bytes_per_s(self, parameters: PingParameters) -> float:
+        """A packet each way."""
+        return 2 * _PACKET_BYTES / parameters.interval_s
 
     @override
     async def run(self, site: Site, parameters: PingParameters) -> None:

@@ -18,7 +18,14 @@ from typing_extensions import override
 
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.model.errors import InfrastructureFailure, MachineLost, MachinePreempted, NephoscopeError, Throttled
+from nephoscope.model.errors import (
+    InfrastructureFailure,
+    MachineLost,
+    MachinePreempted,
+    MachineUnreachable,
+    NephoscopeError,
+    Throttled,
+)
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
 from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of
 from nephoscope.study.model import Machine
@@ -161,6 +168,7 @@ class CloudProvider(Provider):
         Raises:
             InputError: the configuration does not say enough.
             EnvironmentProblem: the cloud's SDK or its credentials are missing, or a boot script failed.
+            MachinePreempted: a machine was taken back while it booted.
         """
         order = order_of(request, self._owner, await self._connect.key(request.scratch))
         there = await self._cloud.machines(order.key, order.regions)
@@ -171,9 +179,12 @@ class CloudProvider(Provider):
             machines = await self._running(order, {machine.id for machine in there} if new else None)
             if request.key not in self._held:
                 self._held[request.key] = await self._connected(machines, request)
-        except BaseException:
+        except BaseException as error:
+            why = await self._why_not_booted(request, error)  # asked now: a deleted machine no longer says it
             with suppress(NephoscopeError):  # the first error is reported; what is left is found by its tags
                 await to_its_end(self.delete(request.key))
+            if why is not None:
+                raise why from error
             raise
         cluster = self._held[request.key]
         if not request.trial:
@@ -202,22 +213,26 @@ class CloudProvider(Provider):
     async def why_lost(self, request: ClusterRequest) -> NephoscopeError | None:
         """See `KnowsLosses`. A preemptible machine that its cloud has already deleted was taken back.
 
-        A preemption explains more than any other end, and an end that a user asked for explains nothing: it may be our
-        own deletion of an earlier cluster with the same key.
+        An end that a user asked for may be our own deletion of an earlier cluster with the same key.
         """
         order = order_of(request, self._owner, "")
         found = await self._cloud.machines(order.key, order.regions)
         living = {machine.name for machine in found if machine.life is not Life.ENDED}
         missing = [name for name in order.names if name not in living]
-        said = [one.why for one in found if one.name in missing and one.why is not None]
-        reasons = [why for why in said if not isinstance(why, EndedByUser)]
-        if reasons:
-            return next((why for why in reasons if isinstance(why, MachinePreempted)), reasons[0])
+        reason = _reason([one for one in found if one.name in missing])
         unlisted = [name for name in missing if all(one.name != name for one in found)]
-        if unlisted and order.cloud.spot:
+        if reason is None and unlisted and order.cloud.spot:
             return MachinePreempted(
                 f"{', '.join(unlisted)} of {order.key}: {self.name} took back preemptible machines", hint=NOT_PREEMPTED
             )
+        return reason
+
+    async def _why_not_booted(self, request: ClusterRequest, error: BaseException) -> NephoscopeError | None:
+        """Why a machine that ran cannot be entered, if its cloud knows."""
+        if not isinstance(error, MachineLost | MachineUnreachable) or isinstance(error, MachinePreempted):
+            return None
+        with suppress(NephoscopeError):
+            return await self.why_lost(request)
         return None
 
     async def _running(self, order: ClusterOrder, gone: Collection[str] | None) -> Sequence[CloudMachine]:
@@ -266,7 +281,14 @@ class CloudProvider(Provider):
 def _lost(order: ClusterOrder, missing: Sequence[str], ended: Sequence[CloudMachine]) -> NephoscopeError:
     """Why machines are missing, as far as the cloud says."""
     said = next((machine.why for machine in ended if machine.why is not None), None)
-    return said or MachineLost(f"{', '.join(missing)} of {order.key} disappeared or was never created")
+    lost = f"{', '.join(missing)} of {order.key} disappeared or was never created"
+    return _reason(ended) or said or MachineLost(lost)
+
+
+def _reason(ended: Sequence[CloudMachine]) -> NephoscopeError | None:
+    """A preemption explains more than any other end, and an end that a user asked for explains nothing."""
+    reasons = [one.why for one in ended if one.why is not None and not isinstance(one.why, EndedByUser)]
+    return next((why for why in reasons if isinstance(why, MachinePreempted)), next(iter(reasons), None))
 
 
 async def _end_what_was_left(cluster: Cluster) -> None:

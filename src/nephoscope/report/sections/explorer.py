@@ -17,7 +17,7 @@ from nephoscope.model.words import PROVIDERS
 from nephoscope.report.lookup import Lookup, headlines, unique
 from nephoscope.report.main.boards import in_order
 from nephoscope.report.parts import Book
-from nephoscope.report.sections.explorer_machines import labels_of, machines_of
+from nephoscope.report.sections.explorer_machines import machines_of
 from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import metric_title
 
@@ -40,7 +40,7 @@ def explorer_data(book: Book) -> dict[str, Any] | None:
         "providers": PROVIDERS,
         "costs": book.href("costs"),
         "scopes": lookup.study.scopes,
-        "labels": labels_of(lookup),
+        "labels": lookup.labels,
         "configurations": [machines[name] for name in lookup.configurations if name in ranked],
         "boards": boards,
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 from nephoscope.model.price_rows import CostLineRow, CostRow
 from nephoscope.model.rows import ConfigurationRow
-from nephoscope.report.lookup import Lookup, unique
+from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.names import names_of
 
 ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "Arm", "arm64": "Arm"}
@@ -31,11 +31,6 @@ def machines_of(lookup: Lookup) -> dict[str, dict[str, Any]]:
         }
         for name in lookup.configurations
     }
-
-
-def labels_of(lookup: Lookup) -> list[str]:
-    """Names of all labels, in the order of the study."""
-    return unique(label for row in lookup.study.configurations for label in row.labels)
 
 
 def _machine(

@@ -117,6 +117,17 @@ def rank_cell(rank: RankRow | None) -> Cell:
     return Cell(text, note=note, title=f"A tie with {', '.join(rank.ties)}" if rank.ties else "")
 
 
+def label_columns(book: Book) -> tuple[Column, ...]:
+    """One for each label of the study."""
+    return tuple(Column(f"Label: {label}", hint="As the study gives it.") for label in book.lookup.labels)
+
+
+def label_cells(book: Book, configuration: str) -> tuple[Cell, ...]:
+    """What a configuration has in each of these columns."""
+    row = book.lookup.described.get(configuration)
+    return tuple(Cell((row.labels.get(label) if row else None) or people.MISSING) for label in book.lookup.labels)
+
+
 def leaderboard(book: Book) -> Table:
     """Per headline metric: every configuration with its statistics, best median first."""
     rows: list[Row] = []
@@ -147,6 +158,7 @@ def leaderboard(book: Book) -> Table:
             hint="CPU time of a co-located client as a share of all CPUs of its machine: minimum to maximum.",
         ),
         Column("Compared with others"),
+        *label_columns(book),
     )
     return Table("Headline metrics, best median first", columns, tuple(rows), anchor="leaderboard-table")
 
@@ -158,7 +170,8 @@ def _leader(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str, scal
         excluded = len(lookup.trials_of(benchmark.benchmark, name))
         why = Cell("no valid trial", href=book.href("exclusions"), tone="warn")
         empty = Cell(people.MISSING)
-        return Row((Cell(name), empty, why, empty, empty, empty, Cell("0"), Cell(str(excluded)), empty, empty, empty))
+        missing = (empty, why, empty, empty, empty, Cell("0"), Cell(str(excluded)), empty, empty, empty)
+        return Row((Cell(name), *missing, *label_cells(book, name)))
     return Row(
         (
             Cell(name, tone="name"),
@@ -169,6 +182,7 @@ def _leader(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str, scal
             _per_cpu(book, benchmark, metric, name),
             Cell(client_share(book, benchmark.benchmark, name)),
             Cell(badges=against(book, benchmark.benchmark, metric, name)),
+            *label_cells(book, name),
         )
     )
 
@@ -249,6 +263,7 @@ def metrics_table(book: Book, benchmark: BenchmarkRow) -> Table | None:
     columns = (
         Column("Metric"),
         Column("Configuration"),
+        *label_columns(book),
         *STATISTIC_COLUMNS,
         Column("CV", numeric=True, hint="Standard deviation divided by mean."),
         Column("Range", numeric=True, hint="Maximum minus minimum, as a percentage of the median."),
@@ -277,6 +292,7 @@ def _metric_rows(book: Book, benchmark: BenchmarkRow, metric: Metric) -> list[Ro
 def _metric_cells(book: Book, row: Statistic, scale: people.Scale) -> tuple[Cell, ...]:
     return (
         Cell(row.configuration),
+        *label_cells(book, row.configuration),
         *statistic_cells(book, row, scale),
         Cell(people.percent(row.cv_percent)),
         Cell(people.percent(row.range_percent)),

@@ -69,7 +69,10 @@ def test_notes_say_pace_and_length() -> None:
     assert "2,000 operations/s offered" in Kv().notes(POISSON)[0]
 
 
-@pytest.mark.parametrize("given", [{"max_block_bytes": 5}, {"rows": 5, "batch": 6}, {"pace": "poisson"}])
+@pytest.mark.parametrize(
+    "given",
+    [{"max_block_bytes": 5}, {"rows": 5, "batch": 6}, {"batch": 9, "max_block_bytes": 1 << 23}, {"pace": "poisson"}],
+)
 def test_what_does_not_fit_together_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"_block_bytes|batch|rate_per_s"):
         KvParameters.model_validate(given)

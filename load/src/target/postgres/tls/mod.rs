@@ -15,6 +15,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 use verify::{Roots, Verifier};
 
 /// Starts TLS sessions as a DSN wants them. Its files are read once, when the first session needs them.
@@ -43,15 +44,20 @@ impl TlsClient {
     ///
     /// # Errors
     /// [`TargetError::Refused`] when one of the two does not trust the other or a file cannot be used,
-    /// [`TargetError::Lost`] when the server is silent.
-    pub(in crate::target) fn start(&self, host: &str, stream: TcpStream) -> Result<TlsStream, TargetError> {
+    /// [`TargetError::Lost`] when the server has not finished the handshake in time (`until`).
+    pub(in crate::target) fn start(
+        &self,
+        host: &str,
+        stream: TcpStream,
+        until: Option<Instant>,
+    ) -> Result<TlsStream, TargetError> {
         let config = self.config.get_or_init(|| config(&self.settings).map(Arc::new));
         let config = config.as_ref().map_err(|why| TargetError::Refused(why.clone()))?;
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| TargetError::Refused(format!("{host:?} is not a host name that TLS can verify")))?;
         let session = ClientConnection::new(Arc::clone(config), name)
             .map_err(|error| TargetError::Refused(format!("TLS with {host}: {error}")))?;
-        let mut stream = TlsStream { stream, session };
+        let mut stream = TlsStream { stream, session, until };
         stream.shake_hands().map_err(|error| handshake_error(host, &error))?;
         Ok(stream)
     }
@@ -137,16 +143,41 @@ fn unreadable(file: &Path, error: &pem::Error) -> String {
 pub(in crate::target) struct TlsStream {
     stream: TcpStream,
     session: ClientConnection,
+    /// When waiting for more is over.
+    until: Option<Instant>,
 }
 
 impl TlsStream {
     fn shake_hands(&mut self) -> io::Result<()> {
         // What a server says about a certificate it does not like arrives after the handshake of TLS 1.3: it is
         // then the answer to the first message.
+        self.flush()?;
         while self.session.is_handshaking() {
-            self.session.complete_io(&mut self.stream)?;
+            if self.receive_record_part()? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.flush()?;
         }
-        self.flush()
+        Ok(())
+    }
+
+    /// Waiting reads fail after this time, however recently a part of a record came; `None`: never.
+    pub(in crate::target) fn read_until(&mut self, until: Option<Instant>) {
+        self.until = until;
+    }
+
+    /// Reads what is there of the next record, and answers what must be answered; 0 at the end of the stream.
+    fn receive_record_part(&mut self) -> io::Result<usize> {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let read = self.session.read_tls(&mut self.stream)?;
+        let processed = self.session.process_new_packets();
+        // An alert or a new key may have to go out, even when what came in was wrong.
+        let written = self.flush();
+        processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        tolerate_would_block(written)?;
+        Ok(read)
     }
 
     /// The socket below, for its timeouts and for epoll.
@@ -178,14 +209,9 @@ impl Read for TlsStream {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 done => return done,
             }
-            if self.session.read_tls(&mut self.stream)? == 0 {
+            if self.receive_record_part()? == 0 {
                 return Ok(0);
             }
-            let processed = self.session.process_new_packets();
-            // An alert or a new key may have to go out, even when what came in was wrong.
-            let written = self.flush();
-            processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-            tolerate_would_block(written)?;
         }
     }
 }

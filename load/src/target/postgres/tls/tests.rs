@@ -75,7 +75,7 @@ fn a_stream_that_does_not_block_loses_nothing() {
     let address = listener.local_addr().unwrap();
     let server = echo(config, listener, LENGTH);
     let client = client(SslMode::VerifyFull, &roots);
-    let mut stream = client.start("127.0.0.1", TcpStream::connect(address).unwrap()).unwrap();
+    let mut stream = client.start("127.0.0.1", TcpStream::connect(address).unwrap(), None).unwrap();
     assert!(stream.server_end_point().is_some());
     stream.socket().set_nonblocking(true).unwrap();
 
@@ -112,7 +112,7 @@ fn files_that_cannot_be_used_are_named() {
     for (file, expected) in [(empty.as_path(), "holds no certificate"), (&folder.0.join("none.crt"), "none.crt")] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let error = client(SslMode::VerifyCa, file).start("127.0.0.1", stream).unwrap_err().to_string();
+        let error = client(SslMode::VerifyCa, file).start("127.0.0.1", stream, None).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
 }
