@@ -8,6 +8,7 @@ mod tpcc_driver;
 
 #[cfg(feature = "testkit")]
 mod aerospike_target;
+mod cockroach;
 mod engine;
 mod failures;
 #[cfg(feature = "testkit")]

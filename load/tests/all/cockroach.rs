@@ -1,16 +1,14 @@
 //! A real CockroachDB of any version, where `NEPHOSCOPE_COCKROACH` names its program: TPC-C in every profile, and what
 //! its servers do differently.
 
-mod support;
-
+use crate::support::program::{self, exec};
+use crate::support::{free_port, fresh_directory};
 use nephoscope_load::target::Statement;
 use nephoscope_load::target::postgres::{Connection, Dsn, Isolation};
 use serde_json::{Value, json};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::program::{self, exec};
-use support::{free_port, fresh_directory};
 
 /// One server that keeps everything in memory.
 struct Server {
