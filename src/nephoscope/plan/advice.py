@@ -1,22 +1,13 @@
 """What a plan warns of before anything starts: too few replicates, and configurations that are the same."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 
 from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
-from nephoscope.model.records import PlannedTrial
-from nephoscope.model.words import counted
-from nephoscope.plan.cut import HasChapter, chapter_of
 from nephoscope.plan.placement import one_machine_each
 from nephoscope.study.model import Configuration, Study
 
 MIN_REPLICATES_FOR_95_PERCENT = 6
 """The median of n values lies in [min, max] with probability 1 - 2 / 2^n: 93.75 % for 5, 96.88 % for 6."""
-
-_TPCC = frozenset({"tpcc", "max-warehouses"})
-"""Benchmarks that drive TPC-C."""
-_COCKROACHDB_WITHOUT_TPCC = "22."
-"""Versions before 23.1, which lack a function and a statement that it uses; nephoscope rejects older ones."""
 
 
 def warnings_for(study: Study) -> list[str]:
@@ -27,35 +18,6 @@ def warnings_for(study: Study) -> list[str]:
         *_equal_configurations(study),
         *one_machine_each(study),
     ]
-
-
-def fails_today(trials: Sequence[PlannedTrial], benchmarks: Mapping[str, HasChapter]) -> list[str]:
-    """A warning of trials that drive TPC-C on a CockroachDB which lacks what its load, run and checks need."""
-    failing = 0
-    chapter_by_label: dict[str, str] = {}
-    chapters: dict[str, bool] = {}
-    versions: set[str] = set()
-    for intent in (trial.intent for trial in trials):
-        use, database = intent.benchmark, intent.configuration.get("database") or {}
-        version = str(database.get("version") or "")
-        fails = (
-            use.uses in _TPCC
-            and database.get("system") == "cockroachdb"
-            and version.startswith(_COCKROACHDB_WITHOUT_TPCC)
-        )
-        if use.name not in chapter_by_label:
-            benchmark = benchmarks[use.uses]
-            chapter_by_label[use.name] = chapter_of(benchmark, benchmark.parameters.model_validate(use.parameters))
-        chapter = chapter_by_label[use.name]
-        chapters[chapter] = chapters.get(chapter, False) or fails
-        failing += fails
-        versions |= {version} if fails else set()
-    if not failing:
-        return []
-    others = " ".join(f"--only {chapter}" for chapter, fails in chapters.items() if not fails)
-    instead = f"; to run the other chapters: {others}" if others else ""
-    where = f"CockroachDB {', '.join(sorted(versions))}"
-    return [f"TPC-C does not work on {where} yet, so {counted(failing, 'trial')} would fail{instead}"]
 
 
 def coverage_of_range(n: int) -> float:

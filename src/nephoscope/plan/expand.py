@@ -17,7 +17,7 @@ from nephoscope.model.records import BenchmarkUse, Disturbance, Metric, Plan, Pl
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.model.words import listed
-from nephoscope.plan.advice import fails_today, warnings_for
+from nephoscope.plan.advice import warnings_for
 from nephoscope.plan.before import Before, HasDataSet, fill_s
 from nephoscope.plan.order import Cell, shuffled
 from nephoscope.prices.quote import Quote, quote
@@ -122,7 +122,6 @@ def expand(
             *_scaled(entries.values()),
             *before.notes(),
             *warnings_for(part),
-            *([] if simulated else fails_today(trials, benchmarks)),
             *_priced_elsewhere(quotes.values()),
             *(sentence for cell, sentence in left_out.items() if cell in asked),
         ],

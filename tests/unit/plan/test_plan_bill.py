@@ -115,16 +115,6 @@ def test_data_are_loaded_once_for_each_bucket_and_again_where_there_is_none(foun
     assert kept.total.creating.time_s == 4 * MAKE_S
 
 
-def test_trials_that_cannot_succeed_are_named_with_what_to_run_instead() -> None:
-    (warning,) = (one for one in plan(study()).warnings if "TPC-C" in one)
-    assert warning == (
-        "TPC-C does not work on CockroachDB 22.1.6 yet, so 16 trials would fail; to run the other chapters: --only cpu"
-    )
-    newer = load(TEXT.replace("PLACEMENT", "").replace("22.1.6", "23.1.2"), "clouds.toml")
-    for fine in (plan(newer), plan(study(), simulated=True)):
-        assert not any("TPC-C" in one for one in fine.warnings)
-
-
 def test_stopping_early_saves_most_of_the_fourth_block(found: Bill) -> None:
     assert found.decided is not None
     whole = found.total.total
@@ -211,7 +201,7 @@ uses = "coremark"
 [[benchmarks]]
 uses = "kv"
 configurations = ["zones"]
-parameters = { dialect = "cockroachdb" }
+parameters = { dialect = "cockroachdb", isolation = "serializable" }
 """
 
 

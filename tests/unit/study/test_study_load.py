@@ -420,6 +420,11 @@ def test_cockroachdb_is_driven_in_its_own_dialect() -> None:
         f'{where}: benchmark "tpcc" uses the SQL dialect postgres: set `parameters.dialect = "cockroachdb"`'
     )
     spoken = text.replace('uses = "tpcc"', 'uses = "tpcc", parameters = { dialect = "cockroachdb" }')
+    with pytest.raises(StudyError, match=r"isolation level read committed, but CockroachDB before 23\.2"):
+        load_study(f'{spoken}version = "23.1.9"\n', "s.toml", BENCHMARKS)
+    strict = spoken.replace('"cockroachdb" }', '"cockroachdb", isolation = "serializable" }')
+    for text_of_version in (f'{strict}version = "22.1.6"\n', f'{spoken}version = "23.2.0"\n'):
+        assert load_study(text_of_version, "s.toml", BENCHMARKS).configurations[0].database.version
     assert load_study(spoken, "s.toml", BENCHMARKS).configurations[0].database.secure is None
     with pytest.raises(StudyError, match="uses the SQL dialect cockroachdb"):
         load_study(spoken.replace('system = "cockroachdb"', "connections = 3"), "s.toml", BENCHMARKS)
