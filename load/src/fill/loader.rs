@@ -34,6 +34,10 @@ pub struct Loader<'a> {
 
 /// Transaction control of a load, which runs at the server's default level.
 pub const TRANSACTION: [&str; 2] = ["BEGIN", "COMMIT"];
+/// How often a piece is tried. CockroachDB asks for another attempt (40001) when it moves a range, or its clock, under a
+/// transaction as large as a piece.
+const MAX_ATTEMPTS: u32 = 10;
+const SERIALIZATION_FAILURE: &str = "40001";
 
 impl Loader<'_> {
     /// Carries the asked part of the load out; what is in the tables of this shard now, in the order of the data set's
@@ -80,24 +84,38 @@ impl Loader<'_> {
 
     fn copy(&self, journal: &Journal, pieces: &[Piece]) -> Result<(), Failure> {
         let missing: Vec<&Piece> = pieces.iter().filter(|piece| journal.done(&step(piece)).is_none()).collect();
-        self.parallel("copying rows", missing.len(), |connection, index| {
-            let piece = missing[index];
-            self.execute(connection, TRANSACTION[0])?;
-            let copied = self.copy_piece(connection, piece)?;
-            self.note(connection, &step(piece), copied)?;
-            self.execute(connection, TRANSACTION[1])
-        })
+        self.parallel("copying rows", missing.len(), |connection, index| self.load_piece(connection, missing[index]))
     }
 
-    fn copy_piece(&self, connection: &mut Connection, piece: &Piece) -> Result<Copied, Failure> {
-        let refused = |error: TargetError| Failure::target(&format!("copying into {}", piece.table.name), &error);
+    /// Loads and notes a piece in one transaction, again where the server asks for that.
+    fn load_piece(&self, connection: &mut Connection, piece: &Piece) -> Result<(), Failure> {
+        for _ in 1..MAX_ATTEMPTS {
+            match self.try_piece(connection, piece) {
+                Err(error) if error.again => self.execute(connection, "ROLLBACK")?,
+                outcome => return outcome.map_err(|error| error.failure),
+            }
+        }
+        self.try_piece(connection, piece).map_err(|error| error.failure)
+    }
+
+    fn try_piece(&self, connection: &mut Connection, piece: &Piece) -> Result<(), StepError> {
+        self.ask(connection, TRANSACTION[0])?;
+        let copied = self.copy_piece(connection, piece)?;
+        self.ask(connection, &journal::note_sql(&self.dataset.identity(), &step(piece), copied))?;
+        self.ask(connection, TRANSACTION[1])
+    }
+
+    fn copy_piece(&self, connection: &mut Connection, piece: &Piece) -> Result<Copied, StepError> {
+        let refused = |error: TargetError| {
+            StepError::of(&error, Failure::target(&format!("copying into {}", piece.table.name), &error))
+        };
         let mut writer = CopyWriter::start(connection, &piece.table.copy_sql()).map_err(refused)?;
         let written = self.dataset.write(piece, &mut Stoppable { writer: &mut writer, stop: self.stop });
         match (written, self.stop.reason()) {
             (Ok(()), _) => writer.finish().map_err(refused),
             (Err(_), Some(reason)) => {
                 writer.abandon("interrupted").map_err(refused)?;
-                Err(reason)
+                Err(reason.into())
             }
             (Err(error), None) => Err(match error.downcast::<TargetError>() {
                 Ok(error) => refused(error),
@@ -158,8 +176,13 @@ impl Loader<'_> {
     }
 
     fn execute(&self, connection: &mut Connection, statement: &str) -> Result<(), Failure> {
+        self.ask(connection, statement).map_err(|error| error.failure)
+    }
+
+    fn ask(&self, connection: &mut Connection, statement: &str) -> Result<(), StepError> {
         self.stop.reason().map_or(Ok(()), Err)?;
-        connection.query(statement).map(|_| ()).map_err(|error| refused(statement, &error))
+        let outcome = connection.query(statement).map(|_| ());
+        outcome.map_err(|error| StepError::of(&error, refused(statement, &error)))
     }
 
     /// Does `count` things on the loader's connections, and tells how far it is.
@@ -177,6 +200,26 @@ impl Loader<'_> {
             (self.progress)(&format!("{doing}: {done} of {count}"));
             Ok(())
         })
+    }
+}
+
+/// Why a step failed.
+struct StepError {
+    failure: Failure,
+    /// Whether the server asks for another attempt.
+    again: bool,
+}
+
+impl StepError {
+    fn of(error: &TargetError, failure: Failure) -> Self {
+        let again = matches!(error, TargetError::Database { sqlstate, .. } if sqlstate == SERIALIZATION_FAILURE);
+        Self { failure, again }
+    }
+}
+
+impl From<Failure> for StepError {
+    fn from(failure: Failure) -> Self {
+        Self { failure, again: false }
     }
 }
 

@@ -148,15 +148,27 @@ fn a_load_killed_while_it_indexes_goes_on(server: &Server, expected: &[(String, 
     assert_eq!(server.connect().query(keys).unwrap(), [[Some("4".to_owned())]]);
 }
 
+/// A piece is rejected twice as CockroachDB rejects a transaction that must be tried again. A sequence counts what is
+/// rolled back, too.
+const DISPLACED_TWICE: &str = "CREATE SEQUENCE attempts; \
+    CREATE FUNCTION displace() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+    IF nextval('attempts') < 3 THEN RAISE EXCEPTION 'restart transaction' USING ERRCODE = '40001'; END IF; \
+    RETURN NULL; END $$; \
+    CREATE TRIGGER displaced BEFORE INSERT ON district FOR EACH STATEMENT EXECUTE FUNCTION displace()";
+
 fn two_machines_load_the_same(server: &Server, expected: &[(String, u64, String)]) {
     let part = |part: &str, index: u32, count: u32| {
         let shard = json!({"index": index, "count": count});
         tpcc(server, "load", json!({"load": load(part, false), "shard": shard, "fingerprint": true}))
     };
     exec(&part("create", 0, 1)).expect(0);
+    let mut connection = server.connect();
+    connection.query(DISPLACED_TWICE).unwrap();
     let second = start(&part("rows", 1, 2));
     let first = exec(&part("rows", 0, 2)).expect(0);
     let second = second.end().expect(0);
+    let attempts = connection.query("SELECT last_value FROM attempts; DROP FUNCTION displace() CASCADE").unwrap();
+    assert_eq!(attempts, [[Some("3".to_owned())]]);
     let rows = |ended: &Ended, table: &str| {
         let tables = ended.finished()["tables"].as_array().unwrap();
         tables.iter().find(|line| line["table"] == table).map(|line| line["rows"].as_u64().unwrap())
@@ -165,7 +177,6 @@ fn two_machines_load_the_same(server: &Server, expected: &[(String, u64, String)
     assert_eq!((rows(&first, "stock"), rows(&second, "stock")), (None, Some(100_000)));
 
     let note = "DELETE FROM nephoscope_load WHERE step = 'rows of district 1'";
-    let mut connection = server.connect();
     connection.query(&format!("CREATE TABLE kept_notes AS SELECT * FROM nephoscope_load; {note}")).unwrap();
     let early = exec(&part("finish", 0, 1)).expect(2);
     assert!(early.message().contains("1 of 9 pieces are not loaded"), "{}", early.message());
