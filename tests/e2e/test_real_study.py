@@ -104,6 +104,8 @@ def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None
     moments = random.Random(20)
     for _ in range(3):
         process = start_nephoscope("run", study, "--out", out, program=IMPATIENT)
+        while not (out / "plan.json").exists() and process.poll() is None:
+            time.sleep(0.05)
         time.sleep(moments.uniform(1.5, 5.0))
         process.kill()
         process.communicate()

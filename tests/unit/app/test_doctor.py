@@ -96,7 +96,7 @@ def test_a_study_needs_a_server_of_its_database(
         (tmp_path / program).symlink_to(str(shutil.which(program)))
     monkeypatch.setenv("PATH", str(tmp_path))
     system = "aerospike" if "aerospike" in database else "cockroachdb"
-    parameters = "" if system == "aerospike" else f'dialect = "{system}"'
+    parameters = "" if system == "aerospike" else f'dialect = "{system}", isolation = "serializable"'
     found = findings_of(tmp_path, local("kv", parameters, database))[f"server of {system}"]
     assert (found.health, words in found.found) == (health, True), found
 

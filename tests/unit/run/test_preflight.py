@@ -26,7 +26,7 @@ uses = "fake"
 WHOLE = 'region = "us-east-1"\nzone = "us-east-1a"\ncloud = { image = "ami-1", ingress = "203.0.113.7/32" }'
 
 
-@pytest.mark.parametrize("missing", ["cloud", "zone", "region"])
+@pytest.mark.parametrize("missing", ["cloud", "zone"])
 def test_what_a_cloud_must_know_is_asked_for_before_the_first_trial(tmp_path: Path, missing: str) -> None:
     def begin(name: str, more: str) -> None:
         made = rehearsal(tmp_path / name, text=STUDY.format(more=more))
