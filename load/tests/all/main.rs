@@ -10,10 +10,6 @@ mod tpcc_driver;
 mod aerospike_target;
 mod cockroach;
 mod engine;
-mod failures;
-#[cfg(feature = "testkit")]
-mod fake_target;
-mod generators;
 mod hostile;
 mod kv_database;
 mod oltp_database;
@@ -22,8 +18,6 @@ mod program;
 mod resp_target;
 mod rooms;
 mod sql;
-#[cfg(feature = "testkit")]
-mod stall;
 mod table_statistics;
 mod tls;
 mod tpcb_database;
