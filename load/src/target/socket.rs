@@ -39,6 +39,26 @@ enum Stream {
     Tls(Box<TlsStream>),
 }
 
+impl Stream {
+    /// How long one read waits.
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_read_timeout(timeout),
+            Self::Unix(stream) => stream.set_read_timeout(timeout),
+            Self::Tls(stream) => stream.socket().set_read_timeout(timeout),
+        }
+    }
+
+    /// How long one write waits.
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_write_timeout(timeout),
+            Self::Unix(stream) => stream.set_write_timeout(timeout),
+            Self::Tls(stream) => stream.socket().set_write_timeout(timeout),
+        }
+    }
+}
+
 impl Socket {
     fn new(stream: Stream) -> Self {
         Self { stream, timeout: None, answer_until: None, open_until: None }
@@ -95,14 +115,9 @@ impl Socket {
     /// From the next request on an answer that takes longer than `timeout` as a whole fails, as does a write that waits
     /// so long; `None` waits for ever.
     pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), TargetError> {
-        let both = |stream: &TcpStream| stream.set_read_timeout(timeout).and(stream.set_write_timeout(timeout));
-        let set = match &self.stream {
-            Stream::Tcp(stream) => both(stream),
-            Stream::Tls(stream) => both(stream.socket()),
-            Stream::Unix(stream) => stream.set_read_timeout(timeout).and(stream.set_write_timeout(timeout)),
-        };
         (self.timeout, self.answer_until) = (timeout, None);
-        set.map_err(|error| TargetError::Lost(format!("socket timeout: {error}")))
+        let set = self.stream.set_read_timeout(timeout).and_then(|()| self.stream.set_write_timeout(timeout));
+        set.map_err(|error| no_timeout(&error))
     }
 
     /// Writes everything. The time of an answer begins.
@@ -168,20 +183,16 @@ impl Socket {
     /// # Errors
     /// [`TargetError::Lost`] when the answer's time is over, however recently a part of it came.
     pub(super) fn receive(&mut self, into: &mut [u8]) -> Result<usize, TargetError> {
-        if let Some(until) = self.answer_until.into_iter().chain(self.open_until).min() {
+        let until = self.answer_until.into_iter().chain(self.open_until).min();
+        if let Stream::Tls(stream) = &mut self.stream {
+            stream.read_until(until);
+        }
+        if let Some(until) = until {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(lost(RECEIVING, &io::ErrorKind::TimedOut.into()));
             }
-            let set = match &mut self.stream {
-                Stream::Tcp(stream) => stream.set_read_timeout(Some(left)),
-                Stream::Tls(stream) => {
-                    stream.read_until(Some(until));
-                    stream.socket().set_read_timeout(Some(left))
-                }
-                Stream::Unix(stream) => stream.set_read_timeout(Some(left)),
-            };
-            set.map_err(|error| TargetError::Lost(format!("socket timeout: {error}")))?;
+            self.stream.set_read_timeout(Some(left)).map_err(|error| no_timeout(&error))?;
         }
         match self.read(into) {
             Ok(0) => Err(closed()),
@@ -224,6 +235,10 @@ fn if_ready(outcome: io::Result<usize>, doing: &str) -> Result<Option<usize>, Ta
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
         Err(error) => Err(lost(doing, &error)),
     }
+}
+
+fn no_timeout(error: &io::Error) -> TargetError {
+    TargetError::Lost(format!("socket timeout: {error}"))
 }
 
 fn lost(doing: &str, error: &io::Error) -> TargetError {

@@ -200,6 +200,17 @@ fn much_data_and_a_cancelled_statement_over_tls() {
     let cancelled = connection.query("SELECT pg_sleep(20)");
     asker.join().unwrap().unwrap();
     assert!(matches!(&cancelled, Err(TargetError::Database { sqlstate, .. }) if sqlstate == "57014"), "{cancelled:?}");
+    a_statement_may_take_longer_than_the_login(&tls);
+}
+
+/// A load sets no time-out, because an index may take hours; that of the login ends with the login.
+fn a_statement_may_take_longer_than_the_login(tls: &TlsServer) {
+    let url = tls.url(USER, "127.0.0.1", "sslmode=require&connect_timeout=1");
+    let dsn = Dsn::parse(&url, |name| (name == "PGPASSWORD").then(|| PASSWORD.to_owned())).unwrap();
+    let mut connection = Connection::open(&dsn, None).unwrap();
+    for statement in ["SELECT pg_sleep(1.5)", "SELECT 1"] {
+        assert!(connection.query(statement).is_ok(), "{statement}");
+    }
 }
 
 #[test]
