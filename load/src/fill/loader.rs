@@ -5,6 +5,7 @@ use crate::exit::{ExitCode, Failure};
 use crate::fill::admin::Admin;
 use crate::fill::journal::{self, Journal};
 use crate::output::TableLoad;
+use crate::output::outcome::{self, ErrorClass};
 use crate::spec::{LoadPart, LoadSpec, ShardSpec};
 use crate::stop::Stop;
 use crate::target::RowWriter;
@@ -37,7 +38,6 @@ pub const TRANSACTION: [&str; 2] = ["BEGIN", "COMMIT"];
 /// How often a piece is tried. CockroachDB asks for another attempt (40001) when it moves a range, or its clock, under a
 /// transaction as large as a piece.
 const MAX_ATTEMPTS: u32 = 10;
-const SERIALIZATION_FAILURE: &str = "40001";
 
 impl Loader<'_> {
     /// Carries the asked part of the load out; what is in the tables of this shard now, in the order of the data set's
@@ -72,7 +72,7 @@ impl Loader<'_> {
     fn create(&self) -> Result<(), Failure> {
         (self.progress)("creating tables");
         let mut connection = self.admin.connect()?;
-        let noted = journal::note_sql(&self.dataset.identity(), journal::CREATED, Copied::default());
+        let noted = self.note_sql(journal::CREATED, Copied::default());
         let notes = [journal::DROP, journal::CREATE].map(str::to_owned);
         let statements = notes.into_iter().chain(self.dataset.create(self.dialect)).chain([noted]);
         statements.into_iter().try_for_each(|statement| self.execute(&mut connection, &statement))
@@ -101,7 +101,7 @@ impl Loader<'_> {
     fn try_piece(&self, connection: &mut Connection, piece: &Piece) -> Result<(), StepError> {
         self.ask(connection, TRANSACTION[0])?;
         let copied = self.copy_piece(connection, piece)?;
-        self.ask(connection, &journal::note_sql(&self.dataset.identity(), &step(piece), copied))?;
+        self.ask(connection, &self.note_sql(&step(piece), copied))?;
         self.ask(connection, TRANSACTION[1])
     }
 
@@ -172,7 +172,11 @@ impl Loader<'_> {
     }
 
     fn note(&self, connection: &mut Connection, step: &str, copied: Copied) -> Result<(), Failure> {
-        self.execute(connection, &journal::note_sql(&self.dataset.identity(), step, copied))
+        self.execute(connection, &self.note_sql(step, copied))
+    }
+
+    fn note_sql(&self, step: &str, copied: Copied) -> String {
+        journal::note_sql(&self.dataset.identity(), step, copied)
     }
 
     fn execute(&self, connection: &mut Connection, statement: &str) -> Result<(), Failure> {
@@ -212,8 +216,7 @@ struct StepError {
 
 impl StepError {
     fn of(error: &TargetError, failure: Failure) -> Self {
-        let again = matches!(error, TargetError::Database { sqlstate, .. } if sqlstate == SERIALIZATION_FAILURE);
-        Self { failure, again }
+        Self { failure, again: outcome::classify(error) == ErrorClass::Retry }
     }
 }
 

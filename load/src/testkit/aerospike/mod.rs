@@ -21,8 +21,9 @@ use std::time::{Duration, Instant};
 const VERSION: u8 = 2;
 const INFO: u8 = 1;
 const MESSAGE: u8 = 3;
-/// As servers have it; also less than what a damaged length would make of memory.
+/// How often a silent node looks whether it is stopped.
 const SILENCE: Duration = Duration::from_millis(10);
+/// As servers have it; also less than what a damaged length would make of memory.
 const MAX_BYTES: usize = 128 * 1024 * 1024;
 
 /// Nodes of one cluster, in threads of this process.
