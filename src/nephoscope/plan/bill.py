@@ -6,13 +6,12 @@ The parts are estimated as the plan is: this goes through its trials in their or
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Any
 
 from nephoscope.model.records import Plan, PlannedTrial
 from nephoscope.plan.before import LOAD_BYTES_PER_S, RESTORE_BYTES_PER_S, Before, HasDataSet, Setup
 from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.expand import Plannable
-from nephoscope.plan.transfer import Sending, TransferSpend, transfers_of
+from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, transfers_of
 from nephoscope.prices.book import shipped
 from nephoscope.prices.quote import quote
 from nephoscope.study.model import Study
@@ -133,7 +132,7 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bi
 
 def _priced(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> list[_Priced]:
     configurations = {one.name: one for one in study.configurations}
-    said: dict[str, tuple[Plannable, Any, str, int]] = {}
+    said: dict[str, tuple[str, int, float]] = {}
     before = Before(study.placement)
     rows = []
     for planned in plan.trials:
@@ -142,13 +141,13 @@ def _priced(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> li
             benchmark = benchmarks[use.uses]
             parameters = benchmark.parameters.model_validate(use.parameters)
             size_bytes = benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0
-            said[use.name] = benchmark, parameters, chapter_of(benchmark, parameters), size_bytes
-        benchmark, parameters, chapter, size_bytes = said[use.name]
+            said[use.name] = chapter_of(benchmark, parameters), size_bytes, most_bytes_per_s(benchmark, parameters)
+        chapter, size_bytes, bytes_per_s = said[use.name]
         configuration = configurations[planned.intent.configuration_name]
         setup = before.of(configuration, size_bytes)
         whole_s, usd = planned.expected_duration_s, planned.price_usd
         per_s = None if usd is None else usd / whole_s if whole_s else 0.0
-        sending = Sending(configuration, benchmark, parameters, whole_s - setup.make_s)
+        sending = Sending(configuration, bytes_per_s, whole_s - setup.make_s)
         rows.append(_Priced(planned, use.name, chapter, setup, sending, per_s))
     return rows
 

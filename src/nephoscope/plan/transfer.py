@@ -36,8 +36,8 @@ class Sending:
     """One trial while its machines send each other anything."""
 
     configuration: Configuration
-    benchmark: Plannable
-    parameters: Any
+    bytes_per_s: float
+    """At most; 0: its machines send each other nothing."""
     time_s: float
     """Of loading and measuring."""
 
@@ -66,19 +66,22 @@ class TransferSpend:
 
 def transfers_of(rows: Sequence[Sending], book: PriceBook) -> list[TransferSpend]:
     """Each way, in the order of its first trial."""
+    ways: dict[str, list[tuple[str, Way, str, str]]] = {}
     found: dict[tuple[str, Way, str, str], list[float]] = defaultdict(list)
-    for row in rows:
-        rate = _most_bytes_per_s(row)
-        for key in _ways(row.configuration) if rate else ():
-            found[key].append(rate * row.time_s)
-    return [_spend(book, *key, sent) for key, sent in found.items()]
+    for row in (row for row in rows if row.bytes_per_s):
+        name = row.configuration.name
+        if name not in ways:
+            ways[name] = list(_ways(row.configuration))
+        for way in ways[name]:
+            found[way].append(row.bytes_per_s * row.time_s)
+    return [_spend(book, *way, sent) for way, sent in found.items()]
 
 
-def _most_bytes_per_s(row: Sending) -> float:
-    """0: its machines send each other nothing, or there is only one."""
-    if isinstance(row.benchmark, BoundsTraffic):
-        return row.benchmark.most_bytes_per_s(row.parameters)
-    subject = row.benchmark.subject_of(row.parameters)
+def most_bytes_per_s(benchmark: Plannable, parameters: Any) -> float:
+    """What a benchmark's machines send each other at most; 0: nothing."""
+    if isinstance(benchmark, BoundsTraffic):
+        return benchmark.most_bytes_per_s(parameters)
+    subject = benchmark.subject_of(parameters)
     assumed: Mapping[Subject, float] = {Subject.NETWORK: NETWORK_GBIT_PER_S, Subject.DATABASE: DATABASE_GBIT_PER_S}
     return assumed.get(subject, 0) * BYTES_PER_GBIT
 
