@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nephoscope.benchmarks.database.kv import MAX_OPERATION_BYTES
 from nephoscope.benchmarks.load.spec import LoadSpec
 from nephoscope.benchmarks.registry import BENCHMARKS
 
@@ -130,10 +131,16 @@ def test_benchmarks_and_specs_have_the_same_defaults() -> None:
     assert differ == {}, "(benchmark, spec): a parameter that is left out must mean the same in both"
 
 
+def declaration(workload: str, field: str) -> dict[str, Any]:
+    """A field of a workload."""
+    choice = next(each for each in DECLARED["properties"]["workload"]["oneOf"] if _tag(each) == workload)
+    found: dict[str, Any] = choice["properties"][field]
+    return found
+
+
 def declared_bytes(workload: str, field: str) -> int:
     """What one unit of a field adds to a data set, in bytes."""
-    choice = next(each for each in DECLARED["properties"]["workload"]["oneOf"] if _tag(each) == workload)
-    size: int = choice["properties"][field]["x-fixture-bytes"]
+    size: int = declaration(workload, field)["x-fixture-bytes"]
     return size
 
 
@@ -151,6 +158,7 @@ def test_plans_reserve_the_bytes_that_help_texts_name() -> None:
     assert planned_bytes("oltp-insert", **tables) == 21 * row == 21 * declared_bytes("oltp_read_write", "rows")
     assert planned_bytes("oltp-read-write", **tables) == 21 * row
     assert planned_bytes("tpcb", scale=3) == 3 * declared_bytes("tpcb", "scale")
+    assert declaration("kv", "batch")["x-operation-bytes"] == MAX_OPERATION_BYTES
     assert planned_bytes("kv", rows=7, min_block_bytes=10) == 7 * (declared_bytes("kv", "rows") + 10)
     record, field = declared_bytes("ycsb", "rows"), declared_bytes("ycsb", "fields")
     assert planned_bytes("ycsb", rows=7, fields=2, field_bytes=10) == 7 * (record + 2 * (field + 10))

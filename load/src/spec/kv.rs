@@ -1,12 +1,10 @@
 //! Validates the parameters of the key-value workload.
 
 use super::error::{SpecError, require};
-use crate::workload::kv::{KvOptions, MAX_BATCH, MAX_BLOCK_BYTES, MAX_ROWS, MAX_ZIPF_EXPONENT};
+use crate::workload::kv::{KvOptions, MAX_BATCH, MAX_BLOCK_BYTES, MAX_OPERATION_BYTES, MAX_ROWS, MAX_ZIPF_EXPONENT};
 
 /// A record of Aerospike fits into a write block of 8 MiB, with its header.
 const MAX_RECORD_BYTES: u32 = 8 * 1024 * 1024 - 4096;
-/// What one operation reads or writes at most: an answer that is much larger is taken for a server gone wrong.
-const MAX_OPERATION_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Checks what types cannot say.
 pub(super) fn validate(kv: &KvOptions) -> Result<(), SpecError> {

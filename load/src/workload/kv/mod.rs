@@ -25,7 +25,9 @@ pub use blocks::Blocks;
 pub use data::KvData;
 pub use names::{BIN, MARKER, write_key};
 pub use operations::{READ, WRITE};
-pub use options::{Distribution, KvOptions, MAX_BATCH, MAX_BLOCK_BYTES, MAX_ROWS, MAX_ZIPF_EXPONENT, Writes};
+pub use options::{
+    Distribution, KvOptions, MAX_BATCH, MAX_BLOCK_BYTES, MAX_OPERATION_BYTES, MAX_ROWS, MAX_ZIPF_EXPONENT, Writes,
+};
 pub use resp::KvResp;
 pub use sql::Kv;
 

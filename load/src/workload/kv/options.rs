@@ -11,6 +11,8 @@ pub const MAX_ROWS: u64 = 100_000_000_000;
 pub const MAX_BATCH: u32 = 1_000;
 /// RESP and PostgreSQL take that much in one value.
 pub const MAX_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
+/// What one operation reads or writes at most: an answer that is much larger is taken for a server gone wrong.
+pub const MAX_OPERATION_BYTES: u64 = 64 * 1024 * 1024;
 /// With a higher one, row 0 gets nearly all draws.
 pub const MAX_ZIPF_EXPONENT: f64 = 10.0;
 /// Disk to plan for a row with its index entry in PostgreSQL, besides its value: 66 to 70 bytes right after a load.
@@ -53,7 +55,7 @@ pub struct KvOptions {
     pub read_percent: u8,
     /// Rows per operation, in one statement.
     #[arg(long, default_value_t = one())]
-    #[schemars(range(min = 1, max = MAX_BATCH))]
+    #[schemars(range(min = 1, max = MAX_BATCH), extend("x-operation-bytes" = MAX_OPERATION_BYTES))]
     #[serde(default = "one")]
     pub batch: u32,
     /// Minimum length of a value; 1 measures the cost of the request alone.
