@@ -13,10 +13,9 @@ from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.benchmark import FIXTURE, RUN
 from nephoscope.databases.aerospike.database import AerospikeDatabase
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.providers.base import Cluster
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.model import Database as DatabaseSettings
-from tests.support.local_remote import this_machine
+from tests.support.local_remote import cluster_on_loopback
 from tests.support.real_parts import needs
 from tests.support.site import raw_of, site_here
 
@@ -36,21 +35,9 @@ async def no_device(machine: MachineHandle, device: str) -> tuple[str, int]:
     return device, 0
 
 
-def cluster_of(folder: Path, count: int) -> Cluster:
-    """Servers on addresses of loopback of their own."""
-
-    def machine(name: str, number: int) -> MachineHandle:
-        data = folder / name
-        data.mkdir(exist_ok=True)
-        return replace(this_machine(data), name=name, address=f"127.0.0.{number}")
-
-    servers = tuple(machine(f"database-{number}", number) for number in range(1, count + 1))
-    return Cluster("study/real", servers, machine("load", 9))
-
-
 async def driven(folder: Path, count: int, settings: DatabaseSettings) -> tuple[RawOutput, dict[str, str], float]:
     """The raw output of a trial, the settings in force, and how much may still be written."""
-    database, cluster = AerospikeDatabase(no_device), cluster_of(folder, count)
+    database, cluster = AerospikeDatabase(no_device), cluster_on_loopback(folder, count)
     site, _ = site_here(folder)
     try:
         endpoint = await database.start(cluster, settings, folder / "log" / "aerospike.log")

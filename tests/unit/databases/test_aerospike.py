@@ -5,7 +5,6 @@ import os
 import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from nephoscope.study.model import Database as DatabaseSettings
 from tests.support import fake_asd
 from tests.support.command_line import processes_naming
 from tests.support.evidence import evidence
-from tests.support.local_remote import this_machine
+from tests.support.local_remote import cluster_on_loopback
 
 Scenario = Callable[[AerospikeDatabase, Cluster, Endpoint], Awaitable[None]]
 SMALL = Aerospike(memory_gib=0.25, disk_gib=0.125)
@@ -41,16 +40,6 @@ async def unused(machine: MachineHandle, device: str) -> tuple[str, int]:
     return device, 1 << 30
 
 
-def cluster_in(folder: Path, count: int = 3) -> Cluster:
-    def machine(name: str, number: int) -> Any:
-        data = folder / name
-        data.mkdir(exist_ok=True)
-        return replace(this_machine(data), name=name, address=f"127.0.0.{number}")
-
-    database = tuple(machine(f"database-{number}", number) for number in range(1, count + 1))
-    return Cluster("study/three", database, machine("load", 9))
-
-
 def settings_of(folder: Path, own: Aerospike = SMALL, **more: Any) -> DatabaseSettings:
     program = fake_asd.install(folder / "state", folder / "own" / "asd")
     return DatabaseSettings(system="aerospike", binary=str(program), aerospike=own, **more)
@@ -61,7 +50,7 @@ def with_servers(folder: Path, scenario: Scenario, settings: DatabaseSettings | 
     wanted = settings or settings_of(folder)
 
     async def drive() -> None:
-        database, cluster = AerospikeDatabase(unused), cluster_in(folder, count)
+        database, cluster = AerospikeDatabase(unused), cluster_on_loopback(folder, count)
         try:
             await scenario(database, cluster, await database.start(cluster, wanted, folder / "log" / "aerospike.log"))
         finally:
@@ -161,7 +150,7 @@ def test_a_raw_device_is_erased_and_loaded_for_every_trial(tmp_path: Path) -> No
         return path, 1 << 30
 
     async def drive() -> None:
-        database, cluster = AerospikeDatabase(noted), cluster_in(tmp_path, 1)
+        database, cluster = AerospikeDatabase(noted), cluster_on_loopback(tmp_path, 1)
         own = SMALL.model_copy(update={"disk_gib": None, "device": str(device), "destroys_data_on": str(device)})
         settings = settings_of(tmp_path, own)
         assert isinstance(database, HasFootprint)
@@ -286,7 +275,7 @@ def test_sizes_are_shares_of_what_the_machine_has(tmp_path: Path) -> None:
 
 def find(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[str, str]:
     monkeypatch.setenv("PATH", f"{folder}/bin:/usr/bin:/bin")
-    program, build = asyncio.run(installed(cluster_in(folder, 1).database[0], DatabaseSettings(**settings)))
+    program, build = asyncio.run(installed(cluster_on_loopback(folder, 1).database[0], DatabaseSettings(**settings)))
     return program, build.text
 
 

@@ -19,7 +19,7 @@ from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support import fake_cockroach
 from tests.support.command_line import processes_naming
-from tests.support.local_remote import this_machine
+from tests.support.local_remote import cluster_on_loopback
 
 Scenario = Callable[[CockroachDatabase, Cluster, Endpoint], Awaitable[None]]
 PORT = cockroachdb_commands.PORT
@@ -31,14 +31,10 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cluster_in(folder: Path, count: int = 3, zones: str = "aaa") -> Cluster:
-    def machine(name: str, number: int) -> Any:
-        data = folder / name
-        data.mkdir(exist_ok=True)
-        zone = f"us-east-1{zones[number - 1]}" if number <= count else ""
-        return replace(this_machine(data), name=name, address=f"127.0.0.{number}", region="us-east-1", zone=zone)
-
-    database = tuple(machine(f"database-{number}", number) for number in range(1, count + 1))
-    return Cluster("study/three", database, machine("load", 9) if count > 1 else database[0])
+    found = cluster_on_loopback(folder, count)
+    machines, load = zip(found.database, zones, strict=False), replace(found.load, region="us-east-1")
+    database = tuple(replace(one, region="us-east-1", zone=f"us-east-1{zone}") for one, zone in machines)
+    return replace(found, database=database, load=load if count > 1 else database[0])
 
 
 def with_servers(
