@@ -3,9 +3,7 @@
 from pathlib import Path
 
 from nephoscope.model.errors import InputError, StorageFailed
-
-_MOST_BYTES = 4 << 20
-"""More than any study has; what is read may be a pipe that never ends."""
+from nephoscope.study.limits import MAX_BYTES
 
 
 def read_text(file: Path) -> str:
@@ -16,12 +14,12 @@ def read_text(file: Path) -> str:
     """
     try:
         with file.open("rb") as opened:
-            content = opened.read(_MOST_BYTES + 1)
+            content = opened.read(MAX_BYTES + 1)  # it may be a pipe that never ends
     except OSError as error:
         why = error.strerror or error
         raise InputError(f"cannot read {file}: {why}", hint="`nephoscope init` writes a starter study") from error
-    if len(content) > _MOST_BYTES:
-        raise InputError(f"{file}:1: larger than {_MOST_BYTES >> 20} MiB", hint="check that it is the right file")
+    if len(content) > MAX_BYTES:
+        raise InputError(f"{file}:1: larger than {MAX_BYTES >> 20} MiB", hint="check that it is the right file")
     try:
         return content.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

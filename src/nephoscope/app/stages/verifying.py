@@ -2,10 +2,9 @@
 
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.model.frozen import Frozen
-from nephoscope.store.attempt import Attempt
 from nephoscope.store.digests import walk
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.store.verified import Checked, Verifier
+from nephoscope.store.verified import Verifier
 
 
 class Verification(Frozen):
@@ -40,10 +39,10 @@ def verify(folder: ResultsFolder) -> Verification:
             not_ended += 1
             continue
         without += not checked.has_digests
-        differences += _named(name, checked)
+        differences += [f"{name}/{one}" for one in checked.differences]
         if checked.has_digests:
             attempts += 1
-            files += _files(attempt)
+            files += sum(1 for _ in walk(attempt.folder))
     verifier.save()
     return Verification(
         attempts=attempts, files=files, differences=differences, without_digests=without, not_ended=not_ended
@@ -59,11 +58,3 @@ def _unreadable(folder: ResultsFolder) -> list[str]:
         except NephoscopeError as error:
             found.append(error.message)
     return found
-
-
-def _named(attempt: str, checked: Checked) -> list[str]:
-    return [f"{attempt}/{one}" for one in checked.differences]
-
-
-def _files(attempt: Attempt) -> int:
-    return sum(1 for _ in walk(attempt.folder))

@@ -1,6 +1,7 @@
 """A question to the catalogue: which machine types fit, what they cost, in the order that was asked for."""
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import polars as pl
@@ -105,18 +106,13 @@ def _of_type(question: Question) -> pl.Expr:
     if providers:
         fits &= pl.col("provider").is_in(providers)
     if patterns:
-        fits &= pl.any_horizontal(pl.col("type").str.contains(_regex(pattern)) for pattern in patterns)
+        fits &= pl.col("type").is_in([name for name in types()["type"] if _is_one_of(name, patterns)])
     return fits
 
 
-def _regex(pattern: str) -> str:
-    """Of a pattern with * and ?, whatever the case: Azure's names mix both."""
-    escaped = "".join({"*": ".*", "?": "."}.get(letter, _escape(letter)) for letter in pattern)
-    return f"(?i)^{escaped}$"
-
-
-def _escape(letter: str) -> str:
-    return letter if letter.isalnum() or letter in "_-" else f"\\{letter}"
+def _is_one_of(name: str, patterns: Sequence[str]) -> bool:
+    """Whatever the case: Azure's names mix both. Only * and ? are wildcards, a bracket is itself."""
+    return any(fnmatchcase(name.casefold(), pattern.casefold().replace("[", "[[]")) for pattern in patterns)
 
 
 def _at_home(both: pl.DataFrame) -> pl.DataFrame:
