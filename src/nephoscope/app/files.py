@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from nephoscope.model.errors import InputError, StorageFailed
-from nephoscope.study.limits import MAX_BYTES
 
 
 def read_text(file: Path) -> str:
@@ -12,6 +11,8 @@ def read_text(file: Path) -> str:
     Raises:
         InputError: it cannot be read, is too large, or is not UTF-8.
     """
+    from nephoscope.study.limits import MAX_BYTES  # the package of studies, which help does not need
+
     try:
         with file.open("rb") as opened:
             content = opened.read(MAX_BYTES + 1)  # it may be a pipe that never ends
