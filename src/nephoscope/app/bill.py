@@ -91,8 +91,8 @@ def _basis(basis: Sequence[str]) -> Iterator[str]:
     for one in basis:
         kind, _, rest = one.partition(" (")[0].partition(", ")
         listed = kind == _LISTED
-        regions.setdefault(f"{kind} prices of machines and their volumes" if listed else one, []).append(
-            rest.partition(", ")[0] if listed else ""
+        regions.setdefault(f"{kind} prices of machines and their volumes" if listed else one, []).extend(
+            rest.partition(", ")[0].split(" and ") if listed else []
         )
     for what, where in regions.items():
         places = ", ".join(dict.fromkeys(filter(None, where)))
