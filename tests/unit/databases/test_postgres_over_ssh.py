@@ -152,7 +152,7 @@ def test_with_one_standby_a_commit_waits_for_it_until_its_readers_see_it(tmp_pat
                 await sql(f"INSERT INTO t VALUES ({number})")  # noqa: S608 - a number
                 assert await sql("SELECT max(x), pg_is_in_recovery() FROM t", "b") == f"{number}|t"
             await sql("SELECT pg_wal_replay_pause()", "b")
-            commit = asyncio.create_task(sql("INSERT INTO t VALUES (99)"))
+            commit = asyncio.ensure_future(sql("INSERT INTO t VALUES (99)"))
             async with asyncio.timeout(30):
                 while await sql(WAITING) != "1":  # noqa: ASYNC110 - the server sends no event
                     await asyncio.sleep(0.05)

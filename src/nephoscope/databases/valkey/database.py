@@ -194,7 +194,7 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettin
         found = {name: str(said[name]) for name in sorted(said) if not any(part in name for part in _NOT_STORED)}
         placed = {f"zone of {machine.name}": machine.zone for machine in cluster.database} if cluster.zones else {}
         masters = {"masters": str(len(self._masters(cluster)))} if endpoint.sharded else {}
-        return found | masters | await self.replication(cluster) | placed
+        return {**found, **masters, **await self.replication(cluster), **placed}
 
     # HasUpkeep
 
@@ -221,7 +221,7 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettin
         port, bus = _free_ports(machine.address) if here else (PORT, BUS_PORT)
         forced = {"port": str(port), "bind": machine.address, "dir": folder, "requirepass": password}
         if len(cluster.database) > 1:
-            forced |= valkey_cluster.settings(bus) | {"masterauth": password}
+            forced |= {**valkey_cluster.settings(bus), "masterauth": password}
         given = {"maxclients": str(settings.connections + 100), **DEFAULT_SETTINGS, **settings.settings, **forced}
         await _write(machine, f"{folder}/valkey.conf", "".join(f'{key} "{value}"\n' for key, value in given.items()))
         endpoint = Endpoint(f"redis://{machine.address}:{port}", {PASSWORD_VARIABLE: password}, "", binaries.origin)
