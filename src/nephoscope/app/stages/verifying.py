@@ -24,7 +24,7 @@ class Verification(Frozen):
 
 
 def verify(folder: ResultsFolder) -> Verification:
-    """Reads every file of every attempt, whatever was verified before; changes only `verified.json` and `index.json`."""
+    """Reads every file of every attempt, whatever is remembered; writes only `verified.json` and `index.json`."""
     verifier = Verifier(folder.path, afresh=True)
     differences = _unreadable(folder)
     files = attempts = without = not_ended = 0
