@@ -31,8 +31,8 @@ IMPORTED = "imported"
 """Stated condition: measured by others."""
 SEED = 1
 BATCH = 1000
-"""Trials that are written before the disk is told once to keep them, and then committed: an fsync for each of their
-files took three quarters of an import."""
+"""Trials that are written, synced to disk together, and then committed: an fsync for each of their files took three
+quarters of an import."""
 
 
 def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRecord:

@@ -35,7 +35,7 @@ def trial_usd(trial: Trial, now_unix_ms: int) -> float:
 
 
 def ended_usd(trial: Trial) -> float | None:
-    """US dollars of a trial, each attempt of which has ended; None: one has not, so that it may cost more later."""
+    """US dollars of a trial, each attempt of which has ended; None: one is still open and may cost more later."""
     for attempt in trial.attempts():
         status = attempt.status()
         if attempt.lease() is not None and (status is None or status.at_unix_ms is None):

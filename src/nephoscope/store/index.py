@@ -30,7 +30,7 @@ class Known(Frozen):
     stamp: str
     row: TrialRow
     spent_usd: float | None
-    """By its attempts; None: one of them has not ended."""
+    """By its attempts; None: one of them is still open."""
 
 
 class _Index(Frozen):
