@@ -38,8 +38,9 @@ from nephoscope.model.words import NOBODY_MEASURED, SIMULATED
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
 from nephoscope.store.attempt import Attempt
+from nephoscope.store.digests import RAW
 from nephoscope.store.files import read_text
-from nephoscope.store.folder import ResultsFolder
+from nephoscope.store.folder import ResultsFolder, decisive
 from nephoscope.store.read_once import ReadOnce
 from nephoscope.store.verified import Checked, Verifier
 from nephoscope.study.claims import Claims, load_claims
@@ -94,12 +95,13 @@ def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None) -> li
     in_use, not_needed = folder.in_use(), folder.not_needed()
     rows: list[Stored] = []
     for planned, trial in folder.planned():
-        attempt = trial.decisive_attempt()
+        attempts = trial.attempts()
+        attempt = decisive(attempts)
         checked = verifier.check(attempt) if verifier and attempt else None
         altered = checked is not None and bool(checked.altered)
         intent = (trial.intent() if attempt and not altered else None) or planned.intent
         running = in_use and attempt is not None and attempt.status() is None
-        rows.append(Stored(intent, attempt, len(trial.attempts()), not_needed.get(intent.id), running, checked))
+        rows.append(Stored(intent, attempt, len(attempts), not_needed.get(intent.id), running, checked))
     newest = max((row.attempt.touched_ns for row in rows if row.running and row.attempt), default=None)
     return [
         replace(row, running=row.running and row.attempt is not None and row.attempt.touched_ns == newest)
@@ -178,9 +180,9 @@ def collect(
             intent.id: attempt.resources() for intent, attempt in begun if trials[intent.id].state == "finished"
         },
         raw_files=[
-            RawFileRow(trial=intent.id, file=name, size_bytes=size_bytes, sha256=sha256)
-            for intent, attempt in begun
-            for name, size_bytes, sha256 in attempt.raw_digests()
+            RawFileRow(trial=row.intent.id, file=name, size_bytes=size_bytes, sha256=sha256)
+            for row in rows
+            for name, size_bytes, sha256 in _raw_digests(row)
         ],
         check_texts=source.checks if source else {check.name: check.text for check in checks},
         source=source,
@@ -192,6 +194,17 @@ def collect(
         judged_again=again.disturbance if again else None,
         inputs_digest=digest_before,
     )
+
+
+def _raw_digests(row: Stored) -> list[tuple[str, int, str]]:
+    """Every raw file and log: path below `raw`, bytes, SHA-256; as stored with the attempt if that was compared."""
+    if row.readable is None:
+        return []
+    status = row.readable.committed()
+    if row.checked is None or status is None or status.files is None:
+        return row.readable.raw_digests()
+    names = sorted(row.checked.raw_bytes, key=lambda name: name.split("/"))
+    return [(name, row.checked.raw_bytes[name], status.files[f"{RAW}{name}"]) for name in names]
 
 
 def _as_simulated(study: Study) -> Study:

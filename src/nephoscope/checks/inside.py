@@ -19,7 +19,6 @@ from nephoscope.checks.thresholds import (
 from nephoscope.checks.verdicts import invalid, measured_of, over_machines, percent, unknown, valid
 from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, Verdict
 from nephoscope.model.units import GIB
-from nephoscope.stats.change_points import plateaus, throttling
 
 
 class Throttled:
@@ -43,6 +42,8 @@ class Throttled:
         return over_machines(self.name, judged, "") if judged else None
 
     def _series(self, series: Series) -> Verdict:
+        from nephoscope.stats.change_points import plateaus, throttling  # with NumPy: `status` should not wait for it
+
         levels = plateaus(series.values)
         fall = throttling(levels)
         if fall is not None:

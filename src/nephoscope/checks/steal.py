@@ -6,6 +6,7 @@ A machine with CPU credits loses CPU time at a steady level once they are spent:
 """
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from nephoscope.checks.thresholds import STEAL
 from nephoscope.checks.verdicts import (
@@ -18,7 +19,9 @@ from nephoscope.checks.verdicts import (
     valid,
 )
 from nephoscope.model.records import Evidence, TelemetrySample, Verdict, VerdictKind
-from nephoscope.stats.credits import MIN_SECONDS, CreditPhase, credit_phase
+
+if TYPE_CHECKING:
+    from nephoscope.stats.credits import CreditPhase
 
 
 def stolen_shares(samples: Sequence[TelemetrySample], mask: Collection[str]) -> dict[str, float | None]:
@@ -50,7 +53,7 @@ def stolen_series(samples: Sequence[TelemetrySample], mask: Collection[str]) -> 
 
 def at_baseline(samples: Sequence[TelemetrySample], mask: Collection[str]) -> bool:
     """True if a machine with CPU credits lost CPU time at a steady level throughout."""
-    return credit_phase(stolen_series(samples, mask), STEAL.value).kind == "baseline"
+    return _phase(samples, mask).kind == "baseline"
 
 
 class Steal:
@@ -93,7 +96,7 @@ class Steal:
                 verdicts.append(valid(self.name, said))
                 continue
             kind = evidence.burstable.get(machine)
-            phase = credit_phase(stolen_series(samples, mask), STEAL.value) if kind else None
+            phase = _phase(samples, mask) if kind else None
             if phase is not None and phase.kind == "baseline":
                 verdicts.append(valid(self.name, f"{said} at a steady level: the baseline of {kind}, credits spent"))
             else:
@@ -102,11 +105,19 @@ class Steal:
         return over_machines(self.name, verdicts, "no machine was sampled during the trial")
 
 
-def _why(phase: CreditPhase, kind: str) -> str:
+def _phase(samples: Sequence[TelemetrySample], mask: Collection[str]) -> "CreditPhase":
+    from nephoscope.stats.credits import credit_phase  # with NumPy, for which `status` should not wait
+
+    return credit_phase(stolen_series(samples, mask), STEAL.value)
+
+
+def _why(phase: "CreditPhase", kind: str) -> str:
     """Why a trial on a burstable machine is not its sustained state."""
     if phase.start is not None and phase.stolen_before is not None and phase.stolen_after is not None:
         before, after = percent(max(0.0, phase.stolen_before)), percent(phase.stolen_after)
         return f"the credits of {kind} ran out at second {phase.start}, {before} before and {after} after"
     if phase.kind == "too short":
+        from nephoscope.stats.credits import MIN_SECONDS
+
         return f"it takes {MIN_SECONDS} seconds to tell the baseline of {kind} from a disturbance"
     return f"not at a steady level, as the baseline of {kind} would be"

@@ -21,7 +21,7 @@ from nephoscope.model.records import (
     Status,
     TrialIntent,
 )
-from nephoscope.store.atomic import write_bytes
+from nephoscope.store.atomic import sync_all
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.model import Configuration
@@ -30,6 +30,9 @@ from nephoscope.study.toml_text import quoted, toml_value
 IMPORTED = "imported"
 """Stated condition: measured by others."""
 SEED = 1
+BATCH = 1000
+"""Trials that are written, synced to disk together, and then committed: an fsync for each of their files took three
+quarters of an import."""
 
 
 def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRecord:
@@ -62,8 +65,13 @@ def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRe
         folder.forget_analysis()
         folder.write_source(source)
         folder.write_plan(_study_toml(study), plan)
-        for row, trial in planned:
-            _store(folder, row.intent, trial, version)
+        for begin in range(0, len(planned), BATCH):
+            batch = planned[begin : begin + BATCH]
+            stored = [_store(folder, row.intent, trial, version) for row, trial in batch]
+            sync_all(folder.path)
+            for attempt, (_, trial) in zip(stored, batch, strict=True):
+                _commit(attempt, trial)
+        sync_all(folder.path)
     return source
 
 
@@ -126,8 +134,9 @@ def _source(study: ImportedStudy) -> SourceRecord:
     )
 
 
-def _store(folder: ResultsFolder, intent: TrialIntent, trial: ImportedTrial, version: str) -> None:
-    stored, machine = folder.trial(intent.id), trial.machine.name
+def _store(folder: ResultsFolder, intent: TrialIntent, trial: ImportedTrial, version: str) -> Attempt:
+    """Everything of a trial but its commit mark, not synced yet."""
+    stored, machine = folder.trial(intent.id, sync=False), trial.machine.name
     attempts = stored.attempts()
     attempt = attempts[0] if attempts else stored.new_attempt(intent)
     attempt.write_started(
@@ -144,11 +153,11 @@ def _store(folder: ResultsFolder, intent: TrialIntent, trial: ImportedTrial, ver
     if trial.facts is not None:
         attempt.write_facts(FactsRecord(machine=machine, before=trial.facts))
     for name, content in trial.raw.items():
-        write_bytes(attempt.raw_dir / name, content)
+        attempt.write_raw(name, content)
     if trial.failure is None:
         attempt.write_measurements(trial.measurements)
         attempt.write_verdicts(trial.verdicts)
-    _commit(attempt, trial)
+    return attempt
 
 
 def _commit(attempt: Attempt, trial: ImportedTrial) -> None:

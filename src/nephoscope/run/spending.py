@@ -29,6 +29,20 @@ def spent_usd(folder: ResultsFolder, now_unix_ms: int, *, held: Collection[str] 
     return sum(cost for _, trial in folder.whole_plan() for cost in _costs(trial, now_unix_ms, held, gone=gone))
 
 
+def trial_usd(trial: Trial, now_unix_ms: int) -> float:
+    """US dollars of every attempt of one trial; see `spent_usd`."""
+    return sum(_costs(trial, now_unix_ms, (), gone=False))
+
+
+def ended_usd(trial: Trial) -> float | None:
+    """US dollars of a trial, each attempt of which has ended; None: one is still open and may cost more later."""
+    for attempt in trial.attempts():
+        status = attempt.status()
+        if attempt.lease() is not None and (status is None or status.at_unix_ms is None):
+            return None
+    return trial_usd(trial, 0)
+
+
 def _costs(trial: Trial, now_unix_ms: int, held: Collection[str], *, gone: bool) -> Iterator[float]:
     attempts = [(attempt, lease) for attempt in trial.attempts() if (lease := attempt.lease()) is not None]
     begun_next = [lease.begun_unix_ms for _, lease in attempts[1:]]

@@ -38,9 +38,11 @@ _SAFE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 class Attempt:
     """`trials/<trial id>/attempts/<n>/`. Raw output is only ever added."""
 
-    def __init__(self, folder: Path, place: Place | None = None) -> None:
+    def __init__(self, folder: Path, place: Place | None = None, *, sync: bool = True) -> None:
+        """Without `sync`, whoever writes it calls `atomic.sync_all` before `write_status`, and after it."""
         self.folder = folder
         self._place = place
+        self._sync = sync
 
     @property
     def number(self) -> int:
@@ -76,6 +78,10 @@ class Attempt:
         """What was actually started; creates the folders."""
         self.make_log_dir()
         self._write("started.json", record)
+
+    def write_raw(self, name: str, content: bytes) -> None:
+        """Verbatim output that somebody else's tool wrote."""
+        self._write_bytes(f"{self.raw_dir.name}/{name}", content)
 
     def make_log_dir(self) -> None:
         """The folder of raw output, and that of logs.
@@ -134,7 +140,8 @@ class Attempt:
     def write_status(self, status: Status) -> None:
         """The commit mark with a digest of every file, written after everything else of the attempt is durable."""
         self.require_place()
-        self.sync_raw()
+        if self._sync:
+            self.sync_raw()
         self._write(STATUS, status.model_copy(update={"files": digests.digests_of(self.folder)}))
 
     # derived again once it is committed: what the trial wrote stays as it is
@@ -328,7 +335,7 @@ class Attempt:
 
     def _write_bytes(self, name: str, content: bytes) -> None:
         self.require_place()
-        atomic.write_bytes(self.folder / name, content)
+        atomic.write_bytes(self.folder / name, content, sync=self._sync)
 
     def _pairs(self, name: str) -> dict[str, str] | None:
         path = self.folder / name
@@ -340,7 +347,10 @@ class Attempt:
 
 
 def _or_none(path: Path, model: type[files.Value]) -> files.Value | None:
-    return files.read(path, model) if path.exists() else None
+    try:
+        return files.read(path, model)
+    except FileNotFoundError:
+        return None
 
 
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}

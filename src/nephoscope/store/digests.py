@@ -12,6 +12,8 @@ from nephoscope.model.errors import StorageFailed
 STATUS = "status.json"
 DERIVED = "derived"
 """Folder of an attempt with what was derived after it was committed; it has a `status.json` of its own."""
+RAW = "raw/"
+"""How the path of a raw file or log begins."""
 INTENT = "../../trial.json"
 """The definition of the trial, as seen from an attempt's folder: each attempt writes it before it begins."""
 

@@ -9,6 +9,7 @@ looks/<NN>.json                             what was known after a block, if the
 fleet-id                                    marks the machines that belong to this folder
 rehearsal.log                               simulated clusters that a rehearsal created and deleted; only there
 verified.json                               what was compared with its digests; may be deleted
+index.json                                  what `status` says of trials that have not changed; may be deleted
 queue.sqlite                                the queue, if machines outlive the controller; may be deleted
 scratch/                                    data of databases and files under test; deleted when the study is done
 """
@@ -17,7 +18,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,7 +34,7 @@ from nephoscope.store.place import Place
 _TRIAL_ID = re.compile(r"^[0-9a-f]{12}$")
 _ATTEMPT = re.compile(r"[1-9][0-9]*")
 _OURS = re.compile(
-    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|verified\.json|(?:queue|conductor)\.sqlite.*|lost\+found"
+    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:verified|index)\.json|(?:queue|conductor)\.sqlite.*|lost\+found"
 )
 """What a folder without a plan may hold: what an interrupted `run` or the user wrote, and a new file system."""
 _MEND_STUDY = "restore it from a copy: it is the study file with which `nephoscope run` made this folder"
@@ -48,9 +49,10 @@ _LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `n
 class Trial:
     """`trials/<trial id>/`."""
 
-    def __init__(self, folder: Path, place: Place | None = None) -> None:
+    def __init__(self, folder: Path, place: Place | None = None, *, sync: bool = True) -> None:
         self.folder = folder
         self._place = place
+        self._sync = sync
 
     def attempts(self) -> list[Attempt]:
         """In order, including killed ones."""
@@ -61,12 +63,12 @@ class Trial:
             return []
         except OSError as error:
             raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=_MEND_FOLDER) from error
-        return [Attempt(path / str(number), self._place) for number in numbers]
+        return [Attempt(path / str(number), self._place, sync=self._sync) for number in numbers]
 
     def new_attempt(self, intent: TrialIntent) -> Attempt:
         """The folder of the next attempt; the intent is written to disk before it."""
         self._make_folder()
-        files.write(self.folder / "trial.json", intent)
+        files.write(self.folder / "trial.json", intent, sync=self._sync)
         earlier = self.attempts()
         number = earlier[-1].number + 1 if earlier else 1
         folder = self.folder / "attempts" / str(number)
@@ -75,7 +77,7 @@ class Trial:
             folder.mkdir()
         except OSError as error:
             raise StorageFailed.of(folder, error) from error
-        return Attempt(folder, self._place)
+        return Attempt(folder, self._place, sync=self._sync)
 
     def _make_folder(self) -> None:
         """The trial's folder, in a results folder that is still where it was."""
@@ -89,18 +91,14 @@ class Trial:
     def intent(self) -> TrialIntent | None:
         """As it was started; None: it never was."""
         path = self.folder / "trial.json"
-        return files.read(path, TrialIntent) if path.exists() else None
+        try:
+            return files.read(path, TrialIntent)
+        except FileNotFoundError:
+            return None
 
     def decisive_attempt(self) -> Attempt | None:
-        """The attempt that is used: the first valid one, else the last finished one, else the last.
-
-        A rejected trial may be repeated, so several attempts may have finished; a valid one is never repeated.
-        """
-        finished = self.finished_attempts()
-        if len(finished) > 1:
-            return next((attempt for attempt in finished if attempt.valid()), finished[-1])
-        attempts = finished or self.attempts()
-        return attempts[-1] if attempts else None
+        """The attempt that is used; see `decisive`."""
+        return decisive(self.attempts())
 
     def finished_attempts(self) -> list[Attempt]:
         """Those that were measured to their end, in order: more than one if a rejected trial was repeated."""
@@ -123,6 +121,20 @@ class Trial:
     def finished(self) -> bool:
         """True if it was measured to its end: only a repeat of a rejected trial measures it again."""
         return bool(self.finished_attempts())
+
+
+def decisive(attempts: Sequence[Attempt]) -> Attempt | None:
+    """Of all attempts at a trial, that which is used: the first valid one, else the last finished one, else the last.
+
+    A rejected trial may be repeated, so several attempts may have finished; a valid one is never repeated.
+    """
+    if len(attempts) == 1:
+        return attempts[0]
+    finished = [attempt for attempt in attempts if attempt.finished()]
+    if len(finished) > 1:
+        return next((attempt for attempt in finished if attempt.valid()), finished[-1])
+    found = finished or attempts
+    return found[-1] if found else None
 
 
 class ResultsFolder:
@@ -324,11 +336,11 @@ class ResultsFolder:
         path = self.path / "source.json"
         return files.read(path, SourceRecord) if path.exists() else None
 
-    def trial(self, trial_id: str) -> Trial:
-        """The folder of one trial, which may not exist yet."""
+    def trial(self, trial_id: str, *, sync: bool = True) -> Trial:
+        """The folder of one trial, which may not exist yet; `sync` as in `Attempt`."""
         if not _TRIAL_ID.match(trial_id):
             raise InputError(f"{trial_id!r} is not a trial id (12 hexadecimal digits)")
-        return Trial(self.path / "trials" / trial_id, self._place)
+        return Trial(self.path / "trials" / trial_id, self._place, sync=sync)
 
     def planned(self) -> Iterator[tuple[PlannedTrial, Trial]]:
         """Every planned trial with its folder, in the plan's order; see `only`."""

@@ -44,6 +44,10 @@ class ReadOnce(Attempt):
         return self._once("committed", super().committed)
 
     @override
+    def commit_marks(self) -> list[bytes]:
+        return self._once("commit marks", super().commit_marks)
+
+    @override
     def lease(self) -> Lease | None:
         return self._once("lease", super().lease)
 

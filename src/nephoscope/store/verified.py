@@ -5,8 +5,9 @@
 
 import hashlib
 import os
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +17,7 @@ from nephoscope.model.errors import DamagedFile, StorageFailed
 from nephoscope.model.frozen import Frozen
 from nephoscope.store import atomic
 from nephoscope.store.attempt import Attempt
-from nephoscope.store.digests import INTENT, STATUS, Difference, How, walk
+from nephoscope.store.digests import INTENT, RAW, STATUS, Difference, How, walk
 from nephoscope.store.files import MEND
 
 
@@ -27,6 +28,8 @@ class Checked:
     has_digests: bool
     """False: an earlier nephoscope stored the attempt, so that most changes cannot be noticed."""
     differences: tuple[Difference, ...] = ()
+    raw_bytes: Mapping[str, int] = field(default_factory=dict)
+    """Size of each raw file and log, by its path below `raw`."""
 
     @property
     def altered(self) -> tuple[Difference, ...]:
@@ -47,8 +50,12 @@ class _Known(Frozen):
     has_digests: bool
     differences: list[_Difference]
 
-    def checked(self) -> Checked:
-        return Checked(self.has_digests, tuple(Difference(one.file, one.how, one.used) for one in self.differences))
+    def checked(self, seen: Mapping[str, os.stat_result]) -> Checked:
+        return Checked(
+            self.has_digests,
+            tuple(Difference(one.file, one.how, one.used) for one in self.differences),
+            {name.removeprefix(RAW): of.st_size for name, of in seen.items() if name.startswith(RAW)},
+        )
 
 
 class _Memory(Frozen):
@@ -77,17 +84,18 @@ class Verifier:
             DamagedFile: its folder or its `status.json` cannot be read.
         """
         try:
-            stamp = _stamp(attempt)
+            seen = _seen(attempt)
         except OSError as error:
             raise DamagedFile(f"{attempt.folder} cannot be read: {error.strerror}", hint=MEND) from error
-        if stamp is None:
+        if STATUS not in seen:
             return None
+        stamp = _stamp(seen)
         name = attempt.folder.relative_to(self._results).as_posix()
         known = self._before.get(name)
         if known is None or known.stamp != stamp:
             known = _compared(attempt, stamp)
         self._now[name] = known
-        return known.checked()
+        return known.checked(seen)
 
     def save(self) -> None:
         """Remembers everything that was checked. A folder that cannot be written to is read again the next time."""
@@ -116,13 +124,16 @@ def _compared(attempt: Attempt, stamp: str) -> _Known:
     )
 
 
-def _stamp(attempt: Attempt) -> str | None:
-    """Differs if a file of the attempt does; None: it is not committed."""
+def _seen(attempt: Attempt) -> dict[str, os.stat_result]:
+    """Every file of the attempt, with the definition of its trial."""
     folder = str(attempt.folder)
     seen = dict(walk(folder))
-    if STATUS not in seen:
-        return None
     with suppress(OSError):
         seen[INTENT] = os.stat(f"{folder}/{INTENT}")  # noqa: PTH116  # for 10,000 attempts a Path takes a second
-    lines = [f"{name}\0{of.st_size} {of.st_mtime_ns} {of.st_ctime_ns} {of.st_ino}\n" for name, of in seen.items()]
-    return hashlib.blake2b("".join(sorted(lines)).encode(), digest_size=16).hexdigest()
+    return seen
+
+
+def _stamp(seen: Mapping[str, os.stat_result]) -> str:
+    """Differs if a file of the attempt does."""
+    lines = sorted((name, of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino) for name, of in seen.items())
+    return hashlib.blake2b(repr(lines).encode(), digest_size=16).hexdigest()

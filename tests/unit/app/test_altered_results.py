@@ -74,6 +74,7 @@ def test_an_altered_trial_is_named_with_its_file_and_enters_no_number(
     folder = made_results(tmp_path / "r", SPEEDS)
     said = said.replace("  ", " ")
     evaluation.analyze(folder)
+    assert all(row.counts for row in evaluation.status(folder)), "and remembers it"
     attempt = attempt_of(folder)
     damage(attempt)
     study = evaluation.analysed(folder)
@@ -96,10 +97,18 @@ def test_an_untouched_folder_is_verified_and_nothing_of_it_is_read_twice(
     found = verifying.verify(folder)
     assert (found.attempts, found.differences, found.without_digests) == (8, [], 0)
     monkeypatch.setattr(Attempt, "differences", lambda attempt: pytest.fail(f"{attempt.folder} is read again"))
-    assert all(row.counts for row in evaluation.status(folder))
-    (folder.path / "verified.json").write_text("[" * 100_000)
+    rows = evaluation.status(folder)
+    assert all(row.counts for row in rows)
+    monkeypatch.setattr(Attempt, "started", lambda attempt: pytest.fail(f"{attempt.folder} is read again"))
+    monkeypatch.setattr(ResultsFolder, "plan", lambda _: pytest.fail("the plan is read again"))
+    assert evaluation.status(folder) == rows
     monkeypatch.undo()
-    assert all(row.counts for row in evaluation.status(folder)), "what was remembered can be lost or damaged"
+    for name in ("verified.json", "index.json"):
+        (folder.path / name).write_text("[" * 100_000)
+    assert evaluation.status(folder) == rows, "what was remembered can be lost or damaged"
+    assert evaluation.status_and_spent(folder, 0) == (rows, None), "the fake provider has no prices"
+    verifying.verify(folder)
+    assert not (folder.path / "index.json").exists(), "verify may find what looks unchanged"
 
 
 def test_verify_reads_every_file_again_even_if_its_times_were_set_back(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from nephoscope.importers.oltp_logs import parse_cockroach_workload, parse_go_tp
 from nephoscope.importers.perfkit import parse_samples
 from nephoscope.importers.phoronix import parse_composite
 from nephoscope.importers.registry import IMPORTERS
-from nephoscope.model.errors import InputError, OutputUnreadable
+from nephoscope.model.errors import InputError, OutputUnreadable, StorageFailed
 from nephoscope.model.records import Direction, VerdictKind
 from nephoscope.store.folder import ResultsFolder
 from tests.support.others_results import COCKROACH, GO_TPC, HAMMERDB, PERFKIT, PHORONIX, SAMPLES, YCSB
@@ -190,3 +190,17 @@ def test_shared_outputs_of_the_real_tools_are_read(
 ) -> None:
     found = imports.import_results(name, shared("tool-outputs") / file, ResultsFolder(tmp_path / "out"))
     assert (len(found.trials), sum(row.counts for row in found.trials)) == (trials, counting)
+
+
+def test_no_trial_is_committed_before_its_files_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, folder = placed(tmp_path, "cockroach-workload", COCKROACH), ResultsFolder(tmp_path / "out")
+
+    def broken(path: Path) -> None:
+        raise StorageFailed(f"{path}: the disk is broken", hint="")
+
+    monkeypatch.setattr("nephoscope.importers.folder.sync_all", broken)
+    with pytest.raises(StorageFailed):
+        imports.import_results("cockroach-workload", source.parents[2], folder)
+    assert {row.state for row in evaluation.status(folder)} == {"interrupted"}
+    monkeypatch.undo()
+    assert all(row.counts for row in imports.import_results("cockroach-workload", source.parents[2], folder).trials)

@@ -53,7 +53,6 @@ def status(folder: Folder, as_json: AsJson = False, watch: Watch = False, rows: 
     """
     from nephoscope.app.stages import evaluation
     from nephoscope.run.clock import SystemClock
-    from nephoscope.run.spending import spent_usd
     from nephoscope.store.folder import ResultsFolder
 
     stored = ResultsFolder.existing(folder)
@@ -62,7 +61,7 @@ def status(folder: Folder, as_json: AsJson = False, watch: Watch = False, rows: 
 
         show(stored, SystemClock())
         return
-    trials = evaluation.status(stored)
+    trials, spent_usd = evaluation.status_and_spent(stored, SystemClock().unix_ms())
     if as_json:
         print_json(trials)
         return
@@ -78,8 +77,8 @@ def status(folder: Folder, as_json: AsJson = False, watch: Watch = False, rows: 
         for line in lines(evaluation.usable(stored, trials), str(folder), waiting=stored.in_use()):
             say(line)
     say(_counts(trials))
-    if any(planned.price_usd is not None for planned in stored.plan().trials):
-        say(f"{dollars(spent_usd(stored, SystemClock().unix_ms()))} spent")
+    if spent_usd is not None:
+        say(f"{dollars(spent_usd)} spent")
 
 
 _HEADS = ("#", "configuration", "benchmark", "replicate", "state", "verdict", "attempts")

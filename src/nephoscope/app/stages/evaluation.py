@@ -3,14 +3,24 @@
 What needs SciPy, polars or Altair is imported where it is called: `status` must not wait a second for it.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import nephoscope
-from nephoscope.analysis.collect import Stored, collect, digest, stored_trials, subjects_of, trial_row, verified_trials
+from nephoscope.analysis.collect import (
+    TABLES_VERSION,
+    Stored,
+    collect,
+    digest,
+    stored_trials,
+    subjects_of,
+    trial_row,
+    verified_trials,
+)
 from nephoscope.analysis.usable import usable_cells
 from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
@@ -26,9 +36,12 @@ from nephoscope.model.usable import UsableCell
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.judged_again import StealJudge
+from nephoscope.run.spending import ended_usd, trial_usd
+from nephoscope.store import index
 from nephoscope.store.atomic import write_text
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
+from nephoscope.store.index import Known
 from nephoscope.study.claims import load_claims
 from nephoscope.study.known import Stated
 from nephoscope.study.load import load_study
@@ -158,9 +171,46 @@ def _unreadable(status: Status, error: NephoscopeError, clock: Clock) -> Status:
 
 
 def status(folder: ResultsFolder) -> list[TrialRow]:
-    """Every planned trial as it stands."""
+    """Every planned trial as it stands; trials of which no file has changed are not read again."""
+    return [known.row for known in _known(folder)[1]]
+
+
+def status_and_spent(folder: ResultsFolder, now_unix_ms: int) -> tuple[list[TrialRow], float | None]:
+    """Every planned trial as it stands, and US dollars spent until now; None: the plan has no prices."""
+    priced, found = _known(folder)
+    rows = [known.row for known in found]
+    if not priced:
+        return rows, None
+    ended = [known.spent_usd for known in found if known.spent_usd is not None]
+    going_on = [known.row.trial for known in found if known.spent_usd is None]
+    return rows, math.fsum([*ended, *(trial_usd(folder.trial(name), now_unix_ms) for name in going_on)])
+
+
+def _known(folder: ResultsFolder) -> tuple[bool, list[Known]]:
+    """Whether the plan has prices, and its every trial, with an empty stamp if it may change without a new file."""
+    about = index.about(folder.path, f"{nephoscope.__version__} {TABLES_VERSION}")
+    before = index.remembered(folder.path, about)
+    trials = before.trials if before else {row.intent.id: None for row in folder.plan().trials}
+    stamps = index.stamps(folder.path, trials)  # before anything is read: what changes meanwhile is read again
+    same = {name: known for name, known in trials.items() if known and known.stamp and known.stamp == stamps[name]}
+    changed = [name for name in trials if name not in same]
+    if before is not None and not changed:
+        return before.priced, list(same.values())
+    now = {**same, **dict(zip(changed, _read_again(folder, changed, stamps), strict=True))}
+    priced = any(planned.price_usd is not None for planned in folder.plan().trials)
+    now = {name: now[name] for name in trials}
+    remembered = {name: known if known.stamp else None for name, known in now.items()}
+    if before is None or remembered != before.trials:
+        index.save(folder.path, index.Remembered(about, priced, remembered))
+    return priced, list(now.values())
+
+
+def _read_again(folder: ResultsFolder, trials: Sequence[str], stamps: Mapping[str, str]) -> Iterator[Known]:
     subjects = subjects_of(folder.plan(), folder.source(), BENCHMARKS)
-    return [trial_row(folder, row, subjects[row.intent.benchmark.name]) for row in verified_trials(folder)]
+    for stored in verified_trials(folder.only(trials)):
+        row = trial_row(folder, stored, subjects[stored.intent.benchmark.name])
+        stamp = "" if row.state in {"running", "interrupted"} else stamps[row.trial]
+        yield Known(stamp=stamp, row=row, spent_usd=ended_usd(folder.trial(row.trial)))
 
 
 def analyze(folder: ResultsFolder, disturbance: Disturbance | None = None) -> AnalysedStudy:

@@ -141,7 +141,7 @@ def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
     spread = max(*ends, 1 / min(ends)) ** 0.06
     y = alt.Y(
         "label:N",
-        scale=alt.Scale(domain=list(labels)),
+        scale=alt.Scale(domain=tuple(labels)),
         axis=alt.Axis(title=None, grid=False, labelColor="var(--ink)", labelFontSize=12.5),
     )
     scale = alt.Scale(type="log", domain=[min(ends) / spread, max(ends) * spread], nice=False)

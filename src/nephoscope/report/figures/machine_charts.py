@@ -150,7 +150,7 @@ def _rows_of_signs(
     ticks = alt.Axis(format="~s", tickCount=5) if domain[0] > 0 else alt.Axis()
     y = alt.Y(
         f"{key}:N",
-        scale=alt.Scale(domain=list(names), paddingInner=0.3, paddingOuter=0.15),
+        scale=alt.Scale(domain=tuple(names), paddingInner=0.3, paddingOuter=0.15),
         axis=alt.Axis(title=None, grid=True, labelColor="var(--ink)", labelFontSize=12.5),
     )
     base = alt.Chart(data("rows")).encode(y=y, color=colour, tooltip=[alt.Tooltip(f"{key}:N"), *_TIP])

@@ -102,7 +102,7 @@ def signs(
     x = alt.X("low:Q", title=axis, scale=alt.Scale(domain=list(domain), nice=True))
     y = alt.Y(
         "row:N",
-        scale=alt.Scale(domain=list(names), paddingInner=0.3, paddingOuter=0.15),
+        scale=alt.Scale(domain=tuple(names), paddingInner=0.3, paddingOuter=0.15),
         axis=alt.Axis(title=None, grid=True, labelColor="var(--ink)", labelFontSize=12.5, labelLimit=0),
     )
     colour = alt.Color(

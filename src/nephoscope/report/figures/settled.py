@@ -41,7 +41,7 @@ def settled(panels: Iterable[tuple[str, str, Spec]], *, apart: bool = False) -> 
 
     With `apart`, panels show different quantities, which share an axis only with parts of themselves.
     """
-    parts = [_in_parts(Drawing(title, alt, copy.deepcopy(spec))) for title, alt, spec in panels]
+    parts = [_in_parts(Drawing(title, alt, _copied(spec))) for title, alt, spec in panels]
     most = max(map(len, parts), default=0)
     # The first part of every panel comes before the second of any: panels stand side by side.
     drawings = [part[place] for place in range(most) for part in parts if place < len(part)]
@@ -53,6 +53,12 @@ def settled(panels: Iterable[tuple[str, str, Spec]], *, apart: bool = False) -> 
     for drawing in drawings:
         _name_rows(drawing.spec)
     return drawings
+
+
+def _copied(spec: Spec) -> Spec:
+    """A specification to change; its rows, which stay as they are, are not copied."""
+    rest = {name: value for name, value in spec.items() if name != "datasets"}
+    return {**copy.deepcopy(rest), "datasets": dict(spec["datasets"])}
 
 
 def _in_parts(drawing: Drawing) -> list[Drawing]:
@@ -78,7 +84,7 @@ def _has_rows(channel: Mapping[str, Any]) -> bool:
 
 def _only(whole: Spec, field: str, names: Sequence[str], share: float) -> Spec:
     """The specification with only these rows."""
-    spec, kept = copy.deepcopy(whole), set(names)
+    spec, kept = _copied(whole), set(names)
     for channel in _channels(spec, "y"):
         if _has_rows(channel):
             channel["scale"]["domain"] = list(names)

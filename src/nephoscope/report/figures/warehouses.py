@@ -36,14 +36,13 @@ def warehouse_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
 
 def points_of(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
     """Configuration -> its points with all their numbers, fewest warehouses first."""
-    found: dict[tuple[str, str, float], Point] = defaultdict(dict)
+    found: dict[str, dict[tuple[str, float], Point]] = defaultdict(lambda: defaultdict(dict))
     for metric in row.metrics:
         for one in lookup.series.get((row.benchmark, metric.name), []):
-            found[one.configuration, one.trial, one.at_s or 0.0] |= {metric.name: one.value, "trial": one.trial}
+            found[one.configuration][one.trial, one.at_s or 0.0] |= {metric.name: one.value, "trial": one.trial}
     by_configuration: dict[str, list[Point]] = {}
     for name in lookup.configurations:
-        mine = [point for (configuration, _, _), point in found.items() if configuration == name]
-        mine = [point for point in mine if WAREHOUSES in point]
+        mine = [point for point in found.get(name, {}).values() if WAREHOUSES in point]
         if mine:
             by_configuration[name] = sorted(mine, key=lambda point: float(point[WAREHOUSES]))
     return by_configuration

@@ -1,0 +1,128 @@
+"""What `status` says of each trial, for as long as no file of the trial changes.
+
+`index.json` in the results folder remembers it, with what the files looked like. It can be deleted at any time.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from nephoscope.model.errors import StorageFailed
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.rows import TrialRow
+from nephoscope.store import atomic
+
+NAME = "index.json"
+_STATES = "states.jsonl"
+"""Of a trial, and no part of its row: it grows while the row stays the same."""
+_OF_STUDY = ("plan.json", "study.toml", "source.json")
+_Seen = tuple[str, int, int, int, int] | tuple[str]
+
+
+class Known(Frozen):
+    """What was found of one trial, and what its files looked like then."""
+
+    stamp: str
+    row: TrialRow
+    spent_usd: float | None
+    """By its attempts; None: one of them is still open."""
+
+
+class _Index(Frozen):
+    schema_: Literal["nephoscope/index/1"] = Field(default="nephoscope/index/1", alias="schema")
+    about: str
+    priced: bool
+    trials: dict[str, Known | None]
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """The trials of a plan, with those of which nothing has changed."""
+
+    about: str
+    """Differs if the plan, the study, its looks or the version of nephoscope does."""
+    priced: bool
+    """True if a trial of the plan has a price."""
+    trials: Mapping[str, Known | None]
+    """Every trial in the plan's order. None: it must be read again."""
+
+
+def about(results: Path, version: str) -> str:
+    """What all rows depend on, without reading the plan, which takes a second for a large study."""
+    seen: list[_Seen] = [one for name in _OF_STUDY if (one := _look(results / name))]
+    _walk(str(results / "looks"), "looks/", seen)
+    return _digest([*seen, (version,)])
+
+
+def remembered(results: Path, now: str) -> Remembered | None:
+    """What is still so; None: nothing is remembered, or it is about something else than `now` (see `about`)."""
+    try:
+        found = _Index.model_validate_json((results / NAME).read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return Remembered(found.about, found.priced, found.trials) if found.about == now else None
+
+
+def save(results: Path, found: Remembered) -> None:
+    """Remembers it. A folder that cannot be written to is read again the next time."""
+    index = _Index(about=found.about, priced=found.priced, trials=dict(found.trials))
+    try:
+        atomic.write_text(results / NAME, index.model_dump_json(by_alias=True) + "\n")
+    except StorageFailed:
+        return
+
+
+def forget(results: Path) -> None:
+    """Deletes it, because files differ that look as they did."""
+    (results / NAME).unlink(missing_ok=True)
+
+
+def stamps(results: Path, trials: Iterable[str]) -> dict[str, str]:
+    """Trial -> a text that differs if size, times, inode or name of one of its files does; '' cannot be read."""
+    return {trial: _stamp(f"{results}/trials/{trial}") for trial in trials}
+
+
+def _stamp(folder: str) -> str:
+    seen: list[_Seen] = []
+    try:
+        _walk(folder, "", seen)
+    except OSError:
+        return ""
+    return _digest(seen)
+
+
+def _digest(seen: list[_Seen]) -> str:
+    seen.sort()
+    return hashlib.blake2b(repr(seen).encode(), digest_size=16).hexdigest()
+
+
+def _walk(folder: str, below: str, seen: list[_Seen]) -> None:
+    """Adds every file and folder that is not hidden; a folder that is not there has none."""
+    try:
+        found = os.scandir(folder)
+    except FileNotFoundError:
+        return
+    with found:
+        for entry in found:
+            name = entry.name
+            if name[0] == "." or name == _STATES:
+                continue
+            if entry.is_dir():
+                seen.append((f"{below}{name}/",))
+                _walk(entry.path, f"{below}{name}/", seen)
+            elif entry.is_file():
+                of = entry.stat()
+                seen.append((below + name, of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino))
+
+
+def _look(path: Path) -> _Seen | None:
+    try:
+        of = path.stat()
+    except OSError:
+        return None
+    return path.name, of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino
