@@ -8,15 +8,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// How such a transaction is split into round trips. Both send the same statements in the same order. Never compare
-/// numbers of the two.
+/// How such a transaction is split into round trips. Both do the same in the same order. Never compare numbers of the
+/// two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Trips {
     /// One statement per round trip, as sysbench and pgbench do; BEGIN and COMMIT are round trips too.
     #[default]
     Chatty,
-    /// The whole transaction in one round trip.
+    /// The whole transaction in one round trip, with COMMIT: what must undo it fails in the server.
     Pipelined,
 }
 

@@ -28,6 +28,7 @@ PORT = cockroachdb_commands.PORT
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cockroachdb, "_LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(cockroachdb, "_COUNT_EVERY_S", 0.02)
 
 
 def cluster_in(folder: Path, count: int = 3, zones: str = "aaa") -> Cluster:
