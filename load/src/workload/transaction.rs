@@ -16,7 +16,7 @@ pub enum Trips {
     /// One statement per round trip, as sysbench and pgbench do; BEGIN and COMMIT are round trips too.
     #[default]
     Chatty,
-    /// The whole transaction in one round trip, with COMMIT: what must undo it fails in the server.
+    /// The whole transaction in one round trip.
     Pipelined,
 }
 

@@ -87,6 +87,7 @@ impl Servers {
         let mut spec = program::spec(action, &self.dsn(), workload.clone());
         spec["target"]["dialect"] = json!("cockroachdb");
         spec["target"]["isolation"] = json!("serializable");
+        spec["answer_timeout_s"] = json!(600); // a COPY of 100,000 rows, on a machine that does other work
         spec
     }
 }

@@ -182,7 +182,9 @@ class HighestLoad(Benchmark):
     @override
     def version_of(self, parameters: Mapping[str, Any]) -> int:
         workload = WORKLOADS.get(parameters["benchmark"])
-        return self.version + (workload.version - _VERSIONS.get(workload.name, 1) if workload else 0)
+        if workload is None:
+            return self.version
+        return self.version + workload.version_of(parameters["parameters"]) - _VERSIONS.get(workload.name, 1)
 
     @override
     def database_load_of(self, parameters: HighestLoadParameters) -> DatabaseLoad | None:
