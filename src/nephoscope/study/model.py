@@ -105,8 +105,8 @@ class Machine(Frozen):
         default=None,
         ge=1,
         le=1024,
-        description="only aws and gcp: how many cores of the machine type the machine has; default: all. With "
-        "`threads_per_core` it gives the number of CPUs",
+        description="only clouds: how many cores of the machine type the machine has; default: all. With "
+        "`threads_per_core`, which azure needs here, it gives the number of CPUs",
     )
     threads_per_core: Literal[1, 2] | None = Field(
         default=None, description="only clouds; default: the machine type's own"

@@ -25,8 +25,7 @@ _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 _ONLY_CLOUDS = f"only providers {', '.join(sorted(CLOUDS))} support this"
 _TYPE_DECIDES = 'only provider "gcp" supports this (elsewhere the machine type decides it); remove it'
 _CORES_OF_AZURE = (
-    "azure cannot switch off cores of a type; choose a type with fewer vCPUs, such as Standard_E8-4s_v5, which is an "
-    "E8s_v5 with 4 vCPUs"
+    "azure sets vCPUs, not cores; add `threads_per_core`: 2, or 1 to switch off the second thread of each core"
 )
 _ROLES = ("database_machine", "load_machine")
 
@@ -236,7 +235,7 @@ def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[
     ):
         if key in machine and provider not in CLOUDS:
             yield Problem((*path, key), f"{_ONLY_CLOUDS}; remove it")
-    if "cores" in machine and provider == "azure":
+    if "cores" in machine and "threads_per_core" not in machine and provider == "azure":
         yield Problem((*path, "cores"), _CORES_OF_AZURE)
     yield from _disks(path, machine, provider)
 

@@ -375,7 +375,7 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
             "only providers aws, azure, gcp support this",
         ),
         ('name = "a"\ndatabase_machine.cores = 2', "only providers aws, azure, gcp support this"),
-        (f"{AZURE}database_machine.cores = 2", "azure cannot switch off cores of a type; choose a type with fewer"),
+        (f"{AZURE}database_machine.cores = 2", "azure sets vCPUs, not cores; add `threads_per_core`"),
         ('name = "a"\ndatabase_machine.disks = "apart"', "only providers aws, azure, gcp support this"),
         (
             f'{AWS}database_machine = {{ type = "i", local_ssds = 2, disks = "apart" }}',
