@@ -170,6 +170,12 @@ class Database(Frozen):
     connections_per_cpu: float | None = Field(
         default=None, gt=0, description="instead of `connections`: a multiple of the CPUs of all database machines"
     )
+    replicas: int | None = Field(
+        default=None,
+        ge=1,
+        le=5,
+        description="for valkey: replicas of each master, each on a database machine of its own; default: none",
+    )
     dsn: str | None = Field(
         default=None,
         description="address of a server of your own, without a password (PGPASSWORD holds it); default: start a "

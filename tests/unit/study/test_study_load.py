@@ -457,6 +457,32 @@ def test_cockroachdb_is_driven_in_its_own_dialect() -> None:
         load_study(f'{spoken}dsn = "postgresql://me@db/x"\n', "s.toml", BENCHMARKS)
 
 
+def test_replicas_fill_the_machines_that_masters_leave() -> None:
+    text = with_configuration('name = "a"\n[configurations.database]\nsystem = "valkey"\nreplicas = 1')
+
+    def placed(count: int) -> str:
+        hosts = ", ".join(f'"db{number}"' for number in range(count))
+        machines = f'provider = "ssh"\nload_machine = {{ hosts = ["l"] }}\ndatabase_machine = {{ hosts = [{hosts}] }}\n'
+        return text.replace("[configurations.database]", f"{machines}[configurations.database]")
+
+    assert load_study(placed(6), "s.toml", BENCHMARKS).configurations[0].database.replicas == 1
+    for count in (1, 5):
+        with pytest.raises(StudyError, match=f"takes 2 machines, but there are {count}: use a multiple of 2"):
+            load_study(placed(count), "s.toml", BENCHMARKS)
+    with pytest.raises(StudyError, match='only `system = "valkey"` supports this'):
+        load_study(placed(6).replace('"valkey"', '"postgres"'), "s.toml", BENCHMARKS)
+
+
+def test_which_standbys_a_commit_waits_for_follows_from_the_machines() -> None:
+    text = with_configuration(
+        'name = "a"\n[configurations.database]\nsettings = { synchronous_standby_names = "*", work_mem = "8MB" }'
+    )
+    with pytest.raises(StudyError, match=r"settings\.synchronous_standby_names: nephoscope sets this .* set `count`"):
+        load_study(text, "s.toml", BENCHMARKS)
+    load_study(text.replace("synchronous_standby_names", "synchronous_commit"), "s.toml", BENCHMARKS)
+    load_study(f'{text}\ndsn = "postgresql://me@db/x"\n', "s.toml", BENCHMARKS)
+
+
 def test_how_a_cloud_makes_machines_is_said_once_for_all() -> None:
     own = 'cloud = { image = "ami-2", ingress = "203.0.113.8/32" }'
     text = f"""
