@@ -63,7 +63,7 @@ enum SqlWorkload {
 
 impl SqlArgs {
     fn workload(&self) -> WorkloadSpec {
-        // Neither distribution nor profile changes a statement.
+        // No distribution changes a statement, and no profile but those of tpcc and tpcb.
         let (tables, rows, distribution) = (self.tables, self.rows, Distribution::Uniform);
         match self.workload {
             SqlWorkload::Tpcc => {

@@ -326,9 +326,22 @@ impl<D: Dialer> Reactor<D> {
                 let (seat, mut context) = self.channels.seat(index, &self.shared, &self.lane);
                 let next = seat.give_up(&mut context, SILENT);
                 self.follow(index, next)?;
+                self.lose_after_the_end(channel, now_ns);
             }
         }
         Ok(())
+    }
+
+    /// Ends the action: nobody connects any more to find out whether a silent server is back.
+    fn lose_after_the_end(&self, channel: usize, now_ns: u64) {
+        if now_ns < self.shared.end_ns || self.shared.stop.requested() {
+            return;
+        }
+        let dial = &self.exchange.dial;
+        let server = dial.dialer.server(self.channels.get(channel).group);
+        let seconds = dial.answer_timeout.as_secs_f64();
+        let message = format!("{server} was silent for {seconds} s, and the load ended meanwhile");
+        self.shared.stop.request(Failure::new(ExitCode::TargetLost, message));
     }
 
     /// Sends what was started since the last time, each connection's requests together.

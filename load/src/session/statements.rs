@@ -10,8 +10,9 @@ use crate::target::Dialect;
 use crate::target::postgres::{Connection, Copied, Isolation};
 use crate::verify::fingerprint;
 use crate::verify::statistics;
+use crate::workload::tpcb::TpcbOptions;
 use crate::workload::tpcc::profile::Profile;
-use crate::workload::{self, tables};
+use crate::workload::{self, Trips, tables};
 use clap::ValueEnum;
 use std::fmt::Write;
 
@@ -40,7 +41,7 @@ pub struct Named {
 }
 
 /// All statements of a part, or of all parts, each on a line of its own and ended by a semicolon. With `all_profiles`,
-/// those of every profile of TPC-C that the dialect has.
+/// those of every profile of TPC-C that the dialect has, and of TPC-B.
 ///
 /// # Errors
 /// [`crate::exit::ExitCode::BadSpec`] when the spec has no such workload.
@@ -139,11 +140,20 @@ fn run(spec: &Spec, all_profiles: bool) -> Result<Vec<Named>, Failure> {
     Ok(all)
 }
 
-/// The spec with each profile of TPC-C that its dialect has.
+/// The spec with each profile whose statements are its own and that its dialect has.
 fn profiles(spec: &Spec) -> Vec<Spec> {
-    let WorkloadSpec::Tpcc(tpcc) = &spec.workload else { return vec![spec.clone()] };
-    let of = |profile| Spec { workload: WorkloadSpec::Tpcc(TpccSpec { profile, ..tpcc.clone() }), ..spec.clone() };
-    Profile::ALL.into_iter().filter(|profile| profile.is_of(spec.target.dialect)).map(of).collect()
+    let of = |workload| Spec { workload, ..spec.clone() };
+    match &spec.workload {
+        WorkloadSpec::Tpcc(tpcc) => {
+            let offered = Profile::ALL.into_iter().filter(|profile| profile.is_of(spec.target.dialect));
+            offered.map(|profile| of(WorkloadSpec::Tpcc(TpccSpec { profile, ..tpcc.clone() }))).collect()
+        }
+        WorkloadSpec::Tpcb(tpcb) => {
+            let both = [Trips::Chatty, Trips::Pipelined].into_iter();
+            both.map(|profile| of(WorkloadSpec::Tpcb(TpcbOptions { profile, ..*tpcb }))).collect()
+        }
+        _ => vec![spec.clone()],
+    }
 }
 
 fn check(parts: &SqlWorkload, dialect: Dialect) -> Result<Vec<Named>, Failure> {

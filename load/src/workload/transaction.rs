@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// How such a transaction is split into round trips. Both send the same statements in the same order. Never compare
-/// numbers of the two.
+/// How such a transaction is split into round trips. Both do the same in the same order. Never compare numbers of the
+/// two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Trips {

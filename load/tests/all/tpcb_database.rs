@@ -58,4 +58,14 @@ fn deposits_are_counted_and_what_does_not_add_up_is_found() {
     }
     let lost = exec(&spec("run", &dsn, tpcb("chatty"))).expect(5);
     assert!(lost.message().contains("update_teller found 0 rows"), "{}", lost.message());
+    let balances =
+        || server.connect().query("SELECT sum(bbalance), sum(abalance) FROM pgbench_branches, pgbench_accounts");
+    server.connect().query("DELETE FROM pgbench_tellers").unwrap();
+    for profile in ["chatty", "pipelined"] {
+        let before = balances().unwrap();
+        let lost = exec(&spec("run", &dsn, tpcb(profile))).expect(5);
+        assert_eq!(committed(&lost), 0, "{profile}");
+        assert_eq!(balances().unwrap(), before, "{profile}: half of a deposit was committed");
+        assert!(lost.message().contains("row"), "{}", lost.message());
+    }
 }

@@ -105,6 +105,10 @@ class Benchmark(ABC):
     def parameters(self) -> type[Frozen]:
         """Model of its parameters."""
 
+    def version_of(self, parameters: Mapping[str, Any]) -> int:  # noqa: ARG002 - for subclasses
+        """Its version with these parameters, as a trial stores them: newer, too, when a benchmark that it drives is."""
+        return self.version
+
     def subject_of(self, parameters: Any) -> Subject:  # noqa: ARG002 - for subclasses
         """Its subject with these parameters."""
         return self.subject

@@ -28,8 +28,7 @@ from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 class Plannable(Protocol):
     """What a plan needs from a benchmark; every `benchmarks.base.Benchmark` provides it."""
 
-    @property
-    def version(self) -> int:
+    def version_of(self, parameters: Mapping[str, Any]) -> int:
         """Increases when the numbers of two versions must not be compared."""
         ...
 
@@ -286,7 +285,7 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
     except ValidationError as error:
         raise InputError(f"parameters of benchmark {entry.label!r} are not valid: {error}") from error
     plain = parameters.model_dump(mode="json", by_alias=True)
-    use = BenchmarkUse(name=entry.label, uses=entry.uses, version=benchmark.version, parameters=plain)
+    use = BenchmarkUse(name=entry.label, uses=entry.uses, version=benchmark.version_of(plain), parameters=plain)
     needs = benchmark.needs(parameters)
     return _Resolved(
         use=use,

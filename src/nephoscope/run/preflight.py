@@ -46,8 +46,9 @@ def _require_version(row: PlannedTrial, world: World) -> None:
     """Numbers of two versions are not comparable, and the plan names one version."""
     use = row.intent.benchmark
     known = world.benchmarks.get(use.uses)
-    if known is None or known.version != use.version:
-        has = "does not know it" if known is None else f"has version {known.version}"
+    version = None if known is None else known.version_of(use.parameters)
+    if version != use.version:
+        has = "does not know it" if version is None else f"has version {version}"
         raise InputError(
             f"the plan has version {use.version} of the benchmark {use.uses!r}, but this nephoscope {has}",
             hint="finish the study with the nephoscope that started it (started.json names it), or start a new folder",

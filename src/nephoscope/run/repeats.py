@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from nephoscope.benchmarks.base import Benchmark
 from nephoscope.checks.kinds import EqualMachines
 from nephoscope.checks.repeatable import Circumstances, Repair, repair_of
 from nephoscope.model.records import PlannedTrial
@@ -74,7 +75,7 @@ class Candidates:
         placement: str,
         rules: RepeatRules,
         max_usd: float | None,
-        versions: Mapping[str, int],
+        benchmarks: Mapping[str, Benchmark],
     ) -> None:
         """Candidates of a folder.
 
@@ -83,13 +84,13 @@ class Candidates:
             placement: of the study.
             rules: how it repeats.
             max_usd: its budget.
-            versions: of the benchmarks that this nephoscope has; other trials cannot be repeated by it.
+            benchmarks: that this nephoscope has; it cannot repeat trials of others, or of other versions of them.
         """
         self._folder = folder
         self._placement = placement
         self._rules = rules
         self._max_usd = max_usd
-        self._versions = versions
+        self._benchmarks = benchmarks
         self._rows = list(folder.planned())
         earlier = self._rows if rules.on_request else []
         self._before = {planned.intent.id: _made(trial) for planned, trial in earlier}
@@ -137,7 +138,8 @@ class Candidates:
             if of_kind and equal[cell_of(planned)] >= (self._rules.equal_machines or 0):
                 continue
             use = planned.intent.benchmark
-            if self._versions.get(use.uses) != use.version:
+            known = self._benchmarks.get(use.uses)
+            if known is None or known.version_of(use.parameters) != use.version:
                 refused[planned.intent.id] = f"this nephoscope has another version of the benchmark {use.uses!r}"
                 continue
             limit = limit or _Limit.of(self._rows, self._rules, self._max_usd, spent_usd)

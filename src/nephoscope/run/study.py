@@ -146,8 +146,7 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
     rows = list(folder.planned())
     not_needed = folder.not_needed()
     left = [row for row, trial in rows if not trial.finished() and row.intent.id not in not_needed]
-    versions = {name: benchmark.version for name, benchmark in world.benchmarks.items()}
-    candidates = Candidates(folder, conduct.rules.placement, conduct.repeats, conduct.limits.max_usd, versions)
+    candidates = Candidates(folder, conduct.rules.placement, conduct.repeats, conduct.limits.max_usd, world.benchmarks)
     again = [row for row, trial in rows if trial.finished() and (due(trial) or candidates.repair(row, trial))]
     world.listener.study_started(len(rows), len(rows) - len(left))
     key = study_key(folder)

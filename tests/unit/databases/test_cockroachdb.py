@@ -28,6 +28,7 @@ PORT = cockroachdb_commands.PORT
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cockroachdb, "_LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(cockroachdb, "_COUNT_EVERY_S", 0.02)
 
 
 def cluster_in(folder: Path, count: int = 3, zones: str = "aaa") -> Cluster:
@@ -116,8 +117,8 @@ def test_three_servers_join_are_initialised_once_and_asked_each(tmp_path: Path) 
     rest = [argv for argv in told if argv[0] != "start"]
     ended_well = rest[[argv[0] for argv in rest].index("sql") :]
     assert {argv[0] for argv in rest[: len(rest) - len(ended_well)]} == {"init"}
-    asked = [argv[2].removeprefix("--host=") for argv in ended_well if "--execute=SELECT 1" in argv]
-    assert list(dict.fromkeys(asked)) == everybody.split(",")
+    asked = {argv[2].removeprefix("--host=") for argv in ended_well if "--execute=SELECT 1" in argv}
+    assert asked == {*everybody.split(",")}  # at once, too
     assert ended_well[-1] == ["node", "status", "--ranges", "--insecure", f"--host=127.0.0.1:{PORT}", "--format=tsv"]
 
 
@@ -182,6 +183,7 @@ def test_every_trial_gets_a_restored_data_set(tmp_path: Path) -> None:
         assert not await database.has_fixture(cluster, endpoint, "some")
         await database.seal_fixture(cluster, endpoint, "some")
         assert await database.has_fixture(cluster, endpoint, "some")
+        assert not (tmp_path / "state" / "counted").exists(), "the first look would not be the first"
         for _ in range(2):
             (tmp_path / "state" / "under-replicated-looks").write_text("2")
             copy = await database.clone_fixture(cluster, endpoint, "some")
@@ -189,22 +191,16 @@ def test_every_trial_gets_a_restored_data_set(tmp_path: Path) -> None:
             assert (tmp_path / "state" / "under-replicated-looks").read_text() == "0", "it did not wait for the copies"
 
     settings = DatabaseSettings(secure=False, fixtures="s3://bucket/sets/?AUTH=implicit")
-    told = statements(with_servers(tmp_path, scenario, settings, count=1))
+    told = statements(with_servers(tmp_path, scenario, settings, count=2))
     place = "'s3://bucket/sets/some?AUTH=implicit'"
     restore = f"RESTORE DATABASE some FROM LATEST IN {place} WITH new_db_name = 'nephoscope_trial'"
     changing = [one for one in told if not one.startswith(("SELECT", "SHOW"))]
     soon = f"CONFIGURE ZONE USING gc.ttlseconds = {cockroachdb.GC_TTL_S}"
-    forget = [f"ALTER DATABASE {{}} {soon}", "DROP DATABASE {} CASCADE"]
-    assert changing == [
-        "CREATE DATABASE some",
-        *(line.format("some") for line in forget),
-        "CREATE DATABASE some",
-        f"BACKUP DATABASE some INTO {place}",
-        *(line.format("some") for line in forget),
-        restore,
-        *(line.format("nephoscope_trial") for line in forget),
-        restore,
-    ]
+    forget = ["CREATE DATABASE IF NOT EXISTS {}", f"ALTER DATABASE {{}} {soon}", "DROP DATABASE {} CASCADE"]
+    create = [*(line.format("some") for line in forget), "CREATE DATABASE some"]
+    clone = [*(line.format("nephoscope_trial") for line in forget), restore]
+    seal = [f"BACKUP DATABASE some INTO {place}", *(line.format("some") for line in forget)]
+    assert changing == [*create, *create, *seal, *clone, *clone]
 
 
 def test_a_kept_cluster_is_gone_on_with_and_another_one_begins_empty(tmp_path: Path) -> None:
@@ -282,8 +278,14 @@ def test_ranges_that_lack_copies_for_too_long_fail_the_trial(tmp_path: Path, mon
     monkeypatch.setattr(cockroachdb, "REPLICATION_TIMEOUT_S", 0.2)
     fake_cockroach.State(tmp_path / "state")
     (tmp_path / "state" / "under-replicated-looks").write_text("1000")
+
+    async def scenario(database: CockroachDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        await database.create_fixture(cluster, endpoint, "some")
+        await database.seal_fixture(cluster, endpoint, "some")
+        await database.clone_fixture(cluster, endpoint, "some")
+
     with pytest.raises(DatabaseFailed, match=r"are still under-replicated after 0 s: .*ranges under-replicated"):
-        with_servers(tmp_path, nothing, DatabaseSettings(secure=False))
+        with_servers(tmp_path, scenario, DatabaseSettings(secure=False))
 
 
 def find(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """Stand-in benchmarks and studies for plans."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
@@ -25,6 +26,9 @@ class Standin:
     def __init__(self, version: int = 1, machines: int = 1) -> None:
         self.version = version
         self.machines = machines
+
+    def version_of(self, parameters: Mapping[str, Any]) -> int:
+        return self.version
 
     def subject_of(self, parameters: Parameters) -> Subject:
         return Subject.CPU

@@ -28,6 +28,10 @@ impl Dialer for AerospikeDialer {
         Messages::new(Arc::clone(self.partitions.set()))
     }
 
+    fn server(&self, group: usize) -> String {
+        self.partitions.nodes()[group].to_string()
+    }
+
     fn explain(&self, group: usize, error: DialError) -> Failure {
         cannot_use_node(&self.partitions.nodes()[group], &error.error)
     }

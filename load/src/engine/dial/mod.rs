@@ -47,6 +47,9 @@ pub trait Dialer: Send + Sync + 'static {
     /// An empty request for such a connection.
     fn request(&self) -> <Self::Session as Session>::Request;
 
+    /// Whom the connections of a group lead to, for messages.
+    fn server(&self, group: usize) -> String;
+
     /// What to say when the first connection of a group could not be opened.
     fn explain(&self, group: usize, error: DialError) -> Failure;
 }
@@ -142,7 +145,9 @@ impl<D: Dialer> Dial<D> {
             }
             if !passing || now >= deadline {
                 let seconds = self.reconnect_timeout.as_secs_f64();
-                let message = format!("the connection was lost and did not come back within {seconds} s: {error}");
+                let server = self.dialer.server(group);
+                let message =
+                    format!("the connection to {server} was lost and did not come back within {seconds} s: {error}");
                 return Err(Failure::new(ExitCode::TargetLost, message));
             }
             if stop.wait_until(deadline.min(end).min(now + pause)) {

@@ -69,6 +69,11 @@ impl Dialer for PostgresDialer {
         Batch::with(self.retry, self.unnamed.clone())
     }
 
+    fn server(&self, group: usize) -> String {
+        let addresses: Vec<_> = self.hosts[group].addresses().iter().map(ToString::to_string).collect();
+        addresses.join(" or ")
+    }
+
     fn explain(&self, group: usize, error: DialError) -> Failure {
         let Some(statement) = error.statement else { return cannot_connect(&self.hosts[group], &error.error) };
         let mut failure = Failure::target(&format!("cannot prepare statement {statement}"), &error.error);
@@ -119,6 +124,8 @@ mod tests {
         let failure =
             dial(&listener).reopen(0, &Stop::default(), began + Duration::from_secs(60)).expect_err("nobody answers");
         assert_eq!(failure.code, ExitCode::TargetLost);
+        let lost = format!("the connection to {} was lost", listener.local_addr().unwrap());
+        assert!(failure.message.starts_with(&lost), "{}", failure.message);
         assert!((700..4_000).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
     }
 

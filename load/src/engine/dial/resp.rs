@@ -33,6 +33,10 @@ impl Dialer for RespDialer {
         Commands::default()
     }
 
+    fn server(&self, group: usize) -> String {
+        self.servers[group].to_string()
+    }
+
     fn explain(&self, group: usize, error: DialError) -> Failure {
         cannot_use(&self.servers[group], &error.error)
     }

@@ -18,7 +18,7 @@ use plan::{DEPOSIT, DRAWN, MAX_DELTA, MEAN_DELTA, Plan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use worker::TpcbWorker;
+use worker::{NONE_FOUND, TpcbWorker};
 
 /// Tellers of a branch.
 const TELLERS: u32 = 10;
@@ -59,7 +59,7 @@ impl Tpcb {
             .map(|of_a_branch| Ranks::new(Shape::Uniform, u64::from(options.scale) * u64::from(of_a_branch)));
         let bins = ranks.each_ref().map(Bins::of);
         let plan = Arc::new(Plan { streams: Streams::new(seed), ranks, bins });
-        Self { options, plan, statements: worker::statements() }
+        Self { options, plan, statements: worker::statements(options.profile) }
     }
 }
 
@@ -70,6 +70,13 @@ impl Workload for Tpcb {
 
     fn statements(&self) -> &[Statement] {
         &self.statements
+    }
+
+    fn missing_rows(&self) -> &'static [&'static str] {
+        match self.options.profile {
+            Trips::Chatty => &[],
+            Trips::Pipelined => &[NONE_FOUND],
+        }
     }
 
     fn worker(&self, _: u32) -> Box<dyn Worker> {

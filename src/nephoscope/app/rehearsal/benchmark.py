@@ -1,7 +1,7 @@
 """A benchmark whose numbers are invented: it runs no program, and reports the metrics of the real one."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,10 @@ class SimulatedBenchmark(Benchmark):
     @override
     def version(self) -> int:
         return self.real.version
+
+    @override
+    def version_of(self, parameters: Mapping[str, Any]) -> int:
+        return self.real.version_of(parameters)
 
     @property
     @override

@@ -135,10 +135,11 @@ def _other_version(intent: TrialIntent) -> str:
     benchmark = BENCHMARKS.get(use.uses)
     if benchmark is None:
         return f"this nephoscope does not know the benchmark {use.uses!r}"
-    if benchmark.version != use.version:
+    version = benchmark.version_of(use.parameters)
+    if version != use.version:
         return (
             f"it was run with version {use.version} of the benchmark {use.uses!r}, and this nephoscope has version "
-            f"{benchmark.version}; hint: parse it with the version of nephoscope that ran it (see started.json)"
+            f"{version}; hint: parse it with the version of nephoscope that ran it (see started.json)"
         )
     return ""
 

@@ -155,6 +155,12 @@ class MaxWarehouses(Benchmark):
     title = "Most warehouses of TPC-C"
     parameters = MaxWarehousesParameters
     _tpcc = Tpcc()
+    _tpcc_version = 2
+    """When this benchmark became version 3. Each later one makes this benchmark newer."""
+
+    @override
+    def version_of(self, parameters: Mapping[str, Any]) -> int:
+        return self.version + self._tpcc.version - self._tpcc_version
 
     @override
     def metrics(self, parameters: MaxWarehousesParameters) -> tuple[Metric, ...]:

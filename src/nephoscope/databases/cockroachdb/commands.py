@@ -19,6 +19,8 @@ CONSOLE_PORT = 8357
 """On the loopback interface: nobody needs it from outside."""
 OLDEST_VERSION = (22, 1)
 """RESTORE of one database by another name, and SQL as the load generator's dialect has it."""
+COPIES = 3
+"""Copies of every range, if there are enough machines."""
 _NOT_STORED = ("secret", "license", "password", "credential", "key", "organization")
 """Parts of names of cluster settings that may be secret."""
 
@@ -107,11 +109,11 @@ class Layout:
         """Argv that forms a cluster from servers that wait for each other."""
         return [self.program, "init", self.security, f"--host={endpoint(address)}"]
 
-    def sql(self, address: str, statement: str) -> list[str]:
-        """Argv of one statement; its rows come as tab-separated values below a line of names."""
+    def sql(self, address: str, *statements: str) -> list[str]:
+        """Argv of statements, which end at the first that fails; rows are tab-separated below a line of names."""
         return [
-            *(self.program, "sql", self.security, f"--host={endpoint(address)}"),
-            *("--format=tsv", f"--execute={statement}"),
+            *(self.program, "sql", self.security, f"--host={endpoint(address)}", "--format=tsv"),
+            *(f"--execute={statement}" for statement in statements),
         ]
 
     def status(self, address: str) -> list[str]:
@@ -187,6 +189,15 @@ class Replication:
     def __str__(self) -> str:
         said = "live" if self.live else "not live"
         return f"{said}, {self.under_replicated} ranges under-replicated, {self.unavailable} unavailable"
+
+
+def are_whole(rows: Sequence[Replication]) -> bool:
+    """Whether every server is live and every range has all its copies.
+
+    In its first ten seconds a server reports no ranges at all, and none under-replicated.
+    """
+    counted = len(rows) == 1 or sum(row.ranges > 0 for row in rows) >= min(COPIES, len(rows))
+    return counted and all(row.whole for row in rows)
 
 
 def replication(said: str) -> list[Replication]:

@@ -1,8 +1,8 @@
 """CockroachDB: nephoscope's own server on every database machine, from a program given by the user.
 
-Written from its documentation: no server was available, and nothing here was run against a real one. One machine is
-started as a cluster of its own with one copy; several join, are initialised once, and keep three copies, which they
-spread over the zones that the servers are in. Disks that are apart have a store each. Loaded data sets are backups;
+Written from its documentation, and run against an alpha of 22.1. One machine is started as a cluster of its own with
+one copy; several join, are initialised once, and keep three copies, which they spread over the zones that the servers
+are in. Disks that are apart have a store each. Loaded data sets are backups;
 every trial gets a restored one, so that each starts from the same state.
 """
 
@@ -13,6 +13,7 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -57,16 +58,18 @@ REPLICATION_TIMEOUT_S = 1800.0
 COPY_TIMEOUT_S = 6 * 3600.0
 """Limit for backup and restore of a whole data set."""
 STOP_TIMEOUT_S = 30.0
+STOP_TOGETHER_TIMEOUT_S = 5.0
+"""For the servers of a cluster."""
 DEFAULT_FIXTURES = "nodelocal://1/nephoscope"
 """On the first machine's store: deleted with the cluster."""
 GC_TTL_S = 600
 """Time after which a dropped copy's space is free; the default takes hours, too long between trials."""
 DISK_SHARE = 0.35
 """In 2022 10,000 warehouses of TPC-C lay on three volumes of 1,000 GB: compressed, and the backup in a bucket."""
-COPIES = 3
-"""Copies of every range, if there are enough machines."""
 _STATEMENT_TIMEOUT_S = 120.0
 _LOOK_EVERY_S = 0.5
+_COUNT_EVERY_S = 2.0
+"""Each look starts a program on a machine that is busy with its copies; servers count them every ten seconds."""
 _QUIET = {"COCKROACH_SKIP_ENABLING_DIAGNOSTIC_REPORTING": "true"}
 _NO_BACKUP = ("not found", "no such file", "does not exist", "no backups")
 
@@ -97,7 +100,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
 
     @override
     async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        """Starts the servers, applies settings, and waits until every range has all its copies.
+        """Starts the servers, waits until each answers, and applies settings.
 
         Raises:
             InputError: `binary` is no file.
@@ -110,9 +113,8 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         self._running[cluster.key] = _Servers(layouts[0], manner, _fixtures(settings), log)
         try:
             await self._come_up(cluster, await self._launch(cluster, layouts))
-            for name, value in manner.settings.items():
-                await self._sql(cluster, commands.set_statement(name, value))
-            await self._until_whole(cluster)
+            if manner.settings:
+                await self._sql(cluster, *(commands.set_statement(*setting) for setting in manner.settings.items()))
         except (ToolFailed, ToolTimedOut) as error:
             await self.stop(cluster)
             raise DatabaseFailed(
@@ -167,9 +169,10 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
             log = _beside(servers.log, f"{machine.name}-server")
             with suppress(NephoscopeError):
                 await machine.remote.download(f"{stores_of(machine)[0]}/logs/cockroach.log", log)
-        # All at once, and not for long: the last of them waits in vain for a majority to hand its ranges to. What it
-        # answered to is on the disks of the others.
-        stops = (process.stop(signal=signal.SIGTERM, timeout_s=STOP_TIMEOUT_S) for process in servers.processes)
+        # All at once, and not for long: the last of them wait in vain for a majority to hand their ranges to. What they
+        # answered to is on the disks.
+        timeout_s = STOP_TIMEOUT_S if len(servers.processes) == 1 else STOP_TOGETHER_TIMEOUT_S
+        stops = (process.stop(signal=signal.SIGTERM, timeout_s=timeout_s) for process in servers.processes)
         ended = await asyncio.gather(*stops, return_exceptions=True)
         for outcome in ended:
             if isinstance(outcome, BaseException):
@@ -180,7 +183,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
     @override
     def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:
         """Three copies, spread over all machines."""
-        return int(DISK_SHARE * data_bytes * min(1.0, COPIES / machines))
+        return int(DISK_SHARE * data_bytes * min(1.0, commands.COPIES / machines))
 
     # HasFixtures
 
@@ -197,26 +200,24 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
 
     @override
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        await self._drop(cluster, fixture)
-        await self._sql(cluster, f"CREATE DATABASE {fixture}")
+        await self._sql(cluster, *_dropped(fixture), f"CREATE DATABASE {fixture}")
         return _with_database(endpoint, fixture)
 
     @override
     async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
         """Turns what was loaded into a backup and drops the database."""
         place = self._place(cluster, fixture)
-        await self._sql(cluster, f"BACKUP DATABASE {fixture} INTO {place}", timeout_s=COPY_TIMEOUT_S)
-        await self._drop(cluster, fixture)
+        backup = f"BACKUP DATABASE {fixture} INTO {place}"
+        await self._sql(cluster, backup, *_dropped(fixture), timeout_s=COPY_TIMEOUT_S)
 
     @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         """Restores the backup and waits for all its copies."""
-        await self._drop(cluster, TRIAL_DATABASE)
-        statement = (
+        restore = (
             f"RESTORE DATABASE {fixture} FROM LATEST IN {self._place(cluster, fixture)} "
             f"WITH new_db_name = {commands.quoted(TRIAL_DATABASE)}"
         )
-        await self._sql(cluster, statement, timeout_s=COPY_TIMEOUT_S)
+        await self._sql(cluster, *_dropped(TRIAL_DATABASE), restore, timeout_s=COPY_TIMEOUT_S)
         await self._until_whole(cluster)
         return _with_database(endpoint, TRIAL_DATABASE)
 
@@ -291,9 +292,8 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
 
         if len(cluster.database) > 1:
             await self._patiently(servers, initialise)
-        for machine in cluster.database:
-            argv = servers.layout.sql(machine.address, "SELECT 1")
-            await self._patiently(servers, lambda argv=argv: _ask(first, argv))  # type: ignore[misc]
+        looks = [servers.layout.sql(machine.address, "SELECT 1") for machine in cluster.database]
+        await asyncio.gather(*(self._patiently(servers, partial(_ask, first, look)) for look in looks))
 
     async def _patiently(self, servers: _Servers, ask: Callable[[], Awaitable[Found]]) -> Found:
         clock = asyncio.get_running_loop().time
@@ -317,7 +317,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         started = clock()
         while True:
             said = await self._replication(cluster)
-            if len(said) == len(cluster.database) and all(row.whole for row in said):
+            if len(said) == len(cluster.database) and commands.are_whole(said):
                 return
             if clock() - started > REPLICATION_TIMEOUT_S:
                 raise DatabaseFailed(
@@ -325,23 +325,17 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
                     + "; ".join(f"{row.node} {row}" for row in said),
                     hint="check the servers' logs for a full disk or a lost machine",
                 )
-            await asyncio.sleep(_LOOK_EVERY_S)
-
-    async def _drop(self, cluster: Cluster, database: str) -> None:
-        """A database and, before the next hours are over, its space."""
-        there = await self._sql(cluster, "SELECT database_name FROM [SHOW DATABASES]")
-        if database in {row.get("database_name") for row in commands.rows(there)}:
-            await self._sql(cluster, f"ALTER DATABASE {database} CONFIGURE ZONE USING gc.ttlseconds = {GC_TTL_S}")
-            await self._sql(cluster, f"DROP DATABASE {database} CASCADE")
+            await asyncio.sleep(_COUNT_EVERY_S)
 
     def _place(self, cluster: Cluster, fixture: str) -> str:
         """Where the backup of a data set is; what follows a question mark are the store's parameters."""
         place, mark, parameters = self._running[cluster.key].fixtures.partition("?")
         return commands.quoted(f"{place.rstrip('/')}/{fixture}{mark}{parameters}")
 
-    async def _sql(self, cluster: Cluster, statement: str, *, timeout_s: float = _STATEMENT_TIMEOUT_S) -> str:
+    async def _sql(self, cluster: Cluster, *statements: str, timeout_s: float = _STATEMENT_TIMEOUT_S) -> str:
+        """Runs statements by one start of the program, which takes longer than most of them."""
         machine = cluster.database[0]
-        return await _ask(machine, self._running[cluster.key].layout.sql(machine.address, statement), timeout_s)
+        return await _ask(machine, self._running[cluster.key].layout.sql(machine.address, *statements), timeout_s)
 
 
 async def _layouts(
@@ -364,6 +358,15 @@ async def _layouts(
     secure = commands.is_secure(settings)
     layouts = [Layout(root_of(machine), program, secure, stores_of(machine)) for machine, (program, _) in pairs]
     return layouts, found[0][1]
+
+
+def _dropped(database: str) -> tuple[str, ...]:
+    """Statements that drop a database if there is one and, before the next hours are over, free its space."""
+    return (
+        f"CREATE DATABASE IF NOT EXISTS {database}",
+        f"ALTER DATABASE {database} CONFIGURE ZONE USING gc.ttlseconds = {GC_TTL_S}",
+        f"DROP DATABASE {database} CASCADE",
+    )
 
 
 def _endpoint(cluster: Cluster, settings: DatabaseSettings, layout: Layout, tag: str) -> Endpoint:

@@ -386,3 +386,20 @@ def test_a_recorded_search_is_another_one_by_another_rule() -> None:
     strict = RECORDED_PARAMETERS.model_copy(update={"rule": "mean(read) < 1 ms"})
     with pytest.raises(OutputUnreadable, match="was measured at"):
         read_search(RECORDED, strict)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "driven", "version"),
+    [
+        ("point-select", {}, 3),
+        ("oltp-insert", {}, 3),
+        ("tpcb", {}, 3),
+        ("tpcb", {"profile": "pipelined"}, 4),
+        ("kv", {}, 3),
+        ("ycsb", {}, 4),
+    ],
+)
+def test_a_newer_version_of_what_is_driven_makes_the_search_newer(
+    benchmark: str, driven: dict[str, str], version: int
+) -> None:
+    assert HighestLoad().version_of({"benchmark": benchmark, "parameters": driven}) == version

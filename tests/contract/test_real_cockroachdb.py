@@ -1,0 +1,108 @@
+"""A real CockroachDB, where `NEPHOSCOPE_COCKROACH` names its program: started, loaded, driven and backed up."""
+
+import asyncio
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nephoscope.benchmarks.base import RawOutput
+from nephoscope.benchmarks.database.kv import Kv, KvParameters
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load.benchmark import FIXTURE, RUN
+from nephoscope.databases.cockroachdb.database import CockroachDatabase
+from nephoscope.providers.base import Cluster
+from nephoscope.study.model import Database as DatabaseSettings
+from tests.support.command_line import processes_naming
+from tests.support.local_remote import cluster_on_loopback
+from tests.support.real_parts import needs
+from tests.support.site import raw_of, site_here
+
+PROGRAM = os.environ.get("NEPHOSCOPE_COCKROACH", "")
+pytestmark = [
+    pytest.mark.slow,
+    needs("nephoscope-load"),
+    pytest.mark.skipif(not PROGRAM, reason="NEPHOSCOPE_COCKROACH names no program"),
+]
+ROWS = 5_000
+KV95 = KvParameters(rows=ROWS, read_percent=95, dialect="cockroachdb", isolation="serializable", ramp_s=0, duration_s=2)
+NO_CONSOLE = {"http-addr": "127.0.0.1:0"}
+"""All servers are on this machine, where one port would be one too few."""
+WRAPPER = """#!/bin/sh
+case "$1" in
+    version) "{program}" "$@" | sed 's/^unknown *$/v22.1.0/' ;;
+    *) exec "{program}" "$@" ;;
+esac
+"""
+"""A program that was built from source may not know its own version."""
+
+
+def binary(folder: Path) -> str:
+    file = folder / "cockroach"
+    file.write_text(WRAPPER.format(program=PROGRAM))
+    file.chmod(0o755)
+    return str(file)
+
+
+def cluster_in_zones(folder: Path, zones: str) -> Cluster:
+    folder.mkdir()
+    found = cluster_on_loopback(folder, len(zones))
+    placed = [replace(one, region="eu", zone=f"eu-{zone}") for one, zone in zip(found.database, zones, strict=True)]
+    return replace(found, database=tuple(placed))
+
+
+async def driven(
+    folder: Path, cluster: Cluster, settings: DatabaseSettings
+) -> tuple[RawOutput, dict[str, str], dict[str, str]]:
+    """The raw output of a trial, the settings in force, and what servers said of their replicas before it."""
+    database, (site, _) = CockroachDatabase(), site_here(folder)
+    try:
+        endpoint = await database.start(cluster, settings, folder / "log" / "cockroachdb.log")
+        site = replace(site, cluster=cluster, database=database, endpoint=endpoint, connections=3)
+        fresh = await Kv().prepare(site, KV95)
+        before = await database.replication(cluster)
+        await Kv().run(replace(site, endpoint=fresh), KV95)
+        return raw_of(site), await database.settings(cluster, endpoint), before
+    finally:
+        await database.stop(cluster)
+
+
+def requires_sound(raw: RawOutput) -> None:
+    run = load_output.read(raw[f"{RUN}.stdout"]).finished
+    assert (run.exit_code, run.isolation, run.errors) == (0, "serializable", [])
+    assert all(row.agrees for row in run.counters)
+    assert all(row.holds for row in run.conditions)
+
+
+def test_three_servers_with_certificates_know_their_zones_and_have_all_copies(tmp_path: Path) -> None:
+    settings = DatabaseSettings(system="cockroachdb", binary=binary(tmp_path), start_flags=NO_CONSOLE)
+    raw, told, before = asyncio.run(driven(tmp_path, cluster_in_zones(tmp_path / "here", "abc"), settings))
+    requires_sound(raw)
+    assert sum(row.rows for row in load_output.read(raw[f"{FIXTURE}.stdout"]).finished.tables) == ROWS
+    assert told["security"] == "certificates"
+    assert [*before.values()] == ["live, 0 ranges under-replicated, 0 unavailable"] * 3
+    status = (tmp_path / "log" / "cockroachdb-replication-after.tsv").read_text()
+    assert all(f"region=eu,zone=eu-{zone}" in status for zone in "abc")
+    spec = load_output.read(raw[f"{RUN}.stdout"]).started.spec
+    assert "sslmode=verify-full" in str(spec)
+    assert processes_naming(str(tmp_path)) == []
+
+
+def test_a_backup_of_one_cluster_is_the_data_set_of_another(tmp_path: Path) -> None:
+    shared = {"external-io-dir": str(tmp_path / "shared")}
+    settings = DatabaseSettings(
+        system="cockroachdb",
+        binary=binary(tmp_path),
+        edition="cr2022",
+        start_flags={**NO_CONSOLE, **shared},
+        fixtures="nodelocal://1/sets",
+    )
+    loads = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        raw, told, _ = asyncio.run(driven(tmp_path / name, cluster_in_zones(tmp_path / name / "here", "a"), settings))
+        requires_sound(raw)
+        loads.append(f"{FIXTURE}.stdout" in raw)
+        assert (told["security"], told["admission.kv.enabled"]) == ("insecure", "false")
+    assert loads == [True, False]
