@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import vl_convert
 from markupsafe import Markup
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.words import SIMULATED
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.drawn import VEGA_LITE_VERSION, svg_of
+from nephoscope.report.figures.drawn import svg_of
+from nephoscope.report.figures.library import chart_library
 from nephoscope.report.figures.spec import as_script, packed, unchecked, unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.chapters import chapters
@@ -44,7 +44,6 @@ from nephoscope.report.tables.html import folded_html, rows_html
 from nephoscope.report.tables.statistics import leaderboard
 
 TEMPLATES = Path(__file__).parent / "templates"
-LIBRARY = "window.vegaEmbed = vegaEmbed;"
 EXPLORER = ("model", "address", "numbers", "table", "pinned", "download", "controls")
 """Scripts of the explorer, in the order in which they build on each other; one script element."""
 
@@ -155,7 +154,7 @@ def _drawn(script: str, columns: int) -> Markup:
 @cache
 def _assets() -> dict[str, Markup | str]:
     """Style, scripts and the content security policy that allows only these scripts."""
-    libraries = f"(()=>{{{vl_convert.javascript_bundle(LIBRARY, vl_version=VEGA_LITE_VERSION)}}})();"
+    libraries = chart_library()
     early = (TEMPLATES / "theme.js").read_text(encoding="utf-8")
     behaviour = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     exploring = "".join((TEMPLATES / f"explorer-{name}.js").read_text(encoding="utf-8") for name in EXPLORER)

@@ -3,9 +3,9 @@
 import vl_convert
 
 from nephoscope.report.figures import theme
+from nephoscope.report.figures.library import VEGA_LITE_VERSION
 from nephoscope.report.figures.spec import Spec
 
-VEGA_LITE_VERSION = "6.4"
 WIDTH_PX = 620
 """Of a whole figure; panels side by side share it."""
 
