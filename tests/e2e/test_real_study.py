@@ -127,7 +127,7 @@ def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None
     ("number", "exit_code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
 )
 def test_a_signal_leaves_a_clean_resumable_state(tmp_path: Path, number: int, exit_code: int) -> None:
-    out, study = tmp_path / "out", study_in(tmp_path, TPCC)
+    out, study = tmp_path / "out", study_in(tmp_path, SELECTS.replace("duration_s = 1", "duration_s = 2"))
     process = start_nephoscope("run", study, "--out", out, program=IMPATIENT)
     wait_for(lambda: list((out / "trials").rglob("load-run.stdout")) or process.poll() is not None)
     process.send_signal(number)

@@ -77,10 +77,13 @@ def _session() -> Any:
 
 
 def left(client: Any) -> list[str]:
-    """Ids of all that a region has with nephoscope's tags, also of what costs nothing."""
+    """Ids of all that a region has with nephoscope's tags, also of what costs nothing; rules and addresses without."""
     tagged = [{"Name": "tag-key", "Values": ["nephoscope-study"]}]
     machines = [one for each in client.describe_instances(Filters=tagged)["Reservations"] for one in each["Instances"]]
     peerings = client.describe_vpc_peering_connections()["VpcPeeringConnections"]  # moto takes no filters there
+    groups = client.describe_security_groups()["SecurityGroups"]
+    own = [one["GroupId"] for one in groups if one["GroupName"] != "default"]
+    rules = client.describe_security_group_rules(Filters=[{"Name": "group-id", "Values": own}]) if own else {}
     return [
         *(one["InstanceId"] for one in machines if one["State"]["Name"] != "terminated"),
         *(one["VolumeId"] for one in client.describe_volumes(Filters=tagged)["Volumes"]),
@@ -90,6 +93,8 @@ def left(client: Any) -> list[str]:
         *(one["RouteTableId"] for one in client.describe_route_tables(Filters=tagged)["RouteTables"]),
         *(one["InternetGatewayId"] for one in client.describe_internet_gateways(Filters=tagged)["InternetGateways"]),
         *(one["VpcPeeringConnectionId"] for one in peerings if one["Status"]["Code"] != "deleted"),
+        *(one["SecurityGroupRuleId"] for one in rules.get("SecurityGroupRules", [])),
+        *(one["AllocationId"] for one in client.describe_addresses()["Addresses"]),
     ]
 
 

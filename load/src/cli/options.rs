@@ -2,7 +2,7 @@
 
 use crate::spec::{self, Action, CheckSpec, LoadPart, LoadSpec, PaceSpec, ShardSpec, Spec, TargetSpec, WorkloadSpec};
 use crate::target::Dialect;
-use crate::target::postgres::{Isolation, Retry};
+use crate::target::postgres::{Isolation, Prepared, Retry};
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
@@ -92,6 +92,10 @@ pub(super) struct DriveArgs {
     /// How to retry a transaction.
     #[arg(long, value_enum, default_value_t)]
     retry: Retry,
+    /// How statements are prepared: under names, once per connection, or unnamed with each execution. auto: named,
+    /// unless a connection pooler answers that does not keep names apart.
+    #[arg(long, value_enum, default_value_t)]
+    prepared: Prepared,
     /// Maximum number of operations in flight on one connection to redis://....
     #[arg(long, default_value_t = 1)]
     pipeline: u32,
@@ -149,7 +153,13 @@ impl DriveArgs {
     /// Adds what this says to a spec.
     pub(super) fn apply(self, spec: Spec) -> Spec {
         Spec {
-            target: TargetSpec { isolation: self.isolation, retry: self.retry, pipeline: self.pipeline, ..spec.target },
+            target: TargetSpec {
+                isolation: self.isolation,
+                retry: self.retry,
+                prepared: self.prepared,
+                pipeline: self.pipeline,
+                ..spec.target
+            },
             pace: self.pace(),
             workers: self.workers,
             threads: self.threads,

@@ -21,6 +21,8 @@ pub struct Loader<'a> {
     pub dataset: &'a dyn Dataset,
     /// Whose SQL.
     pub dialect: Dialect,
+    /// A connection pooler answers: what a session sets stays in the session that the load gets later.
+    pub pooled: bool,
     /// Opens the sessions.
     pub admin: &'a Admin,
     /// Parallel streams.
@@ -197,7 +199,7 @@ impl Loader<'_> {
         work: impl Fn(&mut Connection, usize) -> Result<(), Failure> + Sync,
     ) -> Result<(), Failure> {
         let done = AtomicUsize::new(0);
-        let settings = self.dialect.loading_settings();
+        let settings = if self.pooled { Vec::new() } else { self.dialect.loading_settings() };
         self.admin.in_parallel(self.connections, count, self.stop, &settings, |connection, index| {
             work(connection, index)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;

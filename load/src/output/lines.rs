@@ -331,6 +331,10 @@ pub struct Finished {
     pub profile: Option<String>,
     /// Isolation level of the run's transactions, as the server shows it; `None`: not asked, or it has none.
     pub isolation: Option<String>,
+    /// How the run's statements were prepared, `named` or `unnamed`; `None`: nothing was run, or not in SQL.
+    pub prepared: Option<&'static str>,
+    /// Whether a connection pooler answered for the server; `None`: not asked.
+    pub pooled: Option<bool>,
     /// Of a run of TPC-C.
     pub headline: Option<Headline>,
     /// Of the draws.

@@ -120,6 +120,8 @@ const FINISHED: Table = &[
     ),
     ("profile", Same),
     ("isolation", Same),
+    ("prepared", Same),
+    ("pooled", Same),
     ("headline", Apart),
     ("audit", Apart),
     (

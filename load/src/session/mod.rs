@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 
 mod aerospike;
 pub mod merge;
+mod pooler;
 pub mod registry;
 mod resp;
 mod rows;

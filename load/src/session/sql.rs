@@ -1,13 +1,13 @@
 //! Runs a spec on a target with PostgreSQL's protocol.
 
-use super::Execution;
 use super::registry::{SqlWorkload, sql_workload};
+use super::{Execution, pooler};
 use crate::engine::{Driven, PostgresDialer};
 use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::admin::Admin;
 use crate::fill::loader::Loader;
-use crate::spec::{Action, CheckSpec, LoadPart, Spec};
-use crate::target::postgres::Connection;
+use crate::spec::{Action, CheckSpec, LoadPart, Spec, TargetSpec};
+use crate::target::postgres::{Connection, Prepared, Unnamed};
 use crate::tell;
 use crate::verify::check::{self, Moment};
 use crate::verify::fingerprint;
@@ -24,8 +24,9 @@ pub(super) fn act(session: &Execution, admin: &Admin) -> Result<(), Failure> {
     let parts = sql_workload(&session.spec);
     let connected = admin.connect();
     session.start(connected.as_ref().ok().and_then(|connection| connection.server_version()))?;
-    let connection = connected?;
-    let action = SqlAction { session, admin };
+    let mut connection = connected?;
+    let pooled = pooler::is_pooled(&session.spec.target, &mut connection)?;
+    let action = SqlAction { session, admin, pooled };
     match session.spec.action {
         Action::Load => action.load(&parts, connection),
         Action::Run => action.run(&parts, connection),
@@ -44,6 +45,8 @@ struct Counted {
 struct SqlAction<'a> {
     session: &'a Execution,
     admin: &'a Admin,
+    /// A connection pooler answers for the server.
+    pooled: bool,
 }
 
 impl SqlAction<'_> {
@@ -51,6 +54,7 @@ impl SqlAction<'_> {
         let tables = Loader {
             dataset: parts.dataset.as_ref(),
             dialect: self.session.spec.target.dialect,
+            pooled: self.pooled,
             admin: self.admin,
             connections: self.session.spec.connections,
             shard: self.session.spec.shard,
@@ -96,13 +100,17 @@ impl SqlAction<'_> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = self.session.spec.check == CheckSpec::Conditions;
         self.read_isolation(&mut connection)?;
+        let asked = self.session.spec.target.prepared;
+        let prepared = pooler::preparation(asked, self.pooled, &mut connection, self.admin)?;
+        self.session.known().prepared = Some(prepared.name());
+        self.session.known().pooled = Some(self.pooled);
         for statement in workload.prepare() {
             let failed = |error| Failure::target("cannot prepare the database for the workload", &error);
             connection.query(&statement).map_err(failed)?;
         }
         let counted = self.count(workload.as_ref(), connection)?;
 
-        let driven = self.session.drive(&workload, self.dialer(workload.as_ref()))?;
+        let driven = self.session.drive(&workload, self.dialer(workload.as_ref(), prepared))?;
         self.session.note_audit(workload.as_ref(), &driven);
         let judged = self.session.judge(&driven);
         // Who interrupted does not want to wait. After anything else the data is looked at: a server that went away
@@ -123,7 +131,7 @@ impl SqlAction<'_> {
         let in_force = connection.isolation_in_force(asked).map_err(failed)?;
         self.session.known().isolation = Some(in_force.clone());
         if in_force == asked.name() {
-            return Ok(());
+            return if self.pooled { pooler::require_default_isolation(connection, asked) } else { Ok(()) };
         }
         let message = format!(
             "the server runs transactions at {in_force}, although the spec asks for {}: ask for the isolation level \
@@ -147,7 +155,7 @@ impl SqlAction<'_> {
         let alone = self.session.spec.shard.is_whole() && target.dialect.has_table_statistics();
         let hosts = PostgresDialer::hosts(self.admin.dsn(), connections).len();
         let statistics = match workload.effects().filter(|_| alone) {
-            Some(effects) if hosts == 1 => Statistics::begin(&mut self.admin.connect()?, effects)?,
+            Some(effects) if hosts == 1 => Statistics::begin(&mut self.admin.connect()?, effects, self.pooled)?,
             Some(_) => {
                 tell::say(format_args!("not comparing table statistics: each of the {hosts} hosts counts separately"));
                 None
@@ -201,12 +209,11 @@ impl SqlAction<'_> {
     }
 
     /// Opens sessions for the workload.
-    fn dialer(&self, workload: &dyn Workload) -> PostgresDialer {
-        PostgresDialer {
-            hosts: PostgresDialer::hosts(self.admin.dsn(), self.session.spec.connections),
-            isolation: self.session.spec.target.isolation,
-            retry: self.session.spec.target.retry,
-            statements: workload.statements().to_vec(),
-        }
+    fn dialer(&self, workload: &dyn Workload, prepared: Prepared) -> PostgresDialer {
+        let TargetSpec { isolation, retry, .. } = self.session.spec.target;
+        let statements = workload.statements().to_vec();
+        let unnamed = (prepared == Prepared::Unnamed).then(|| Arc::new(Unnamed::new(&statements, isolation)));
+        let hosts = PostgresDialer::hosts(self.admin.dsn(), self.session.spec.connections);
+        PostgresDialer { hosts, isolation, retry, statements, unnamed, pooled: self.pooled }
     }
 }

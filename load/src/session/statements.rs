@@ -7,7 +7,7 @@ use crate::fill::journal;
 use crate::fill::loader::{self, TRANSACTION};
 use crate::spec::{Spec, TpccSpec, WorkloadSpec};
 use crate::target::Dialect;
-use crate::target::postgres::{Copied, Isolation};
+use crate::target::postgres::{Connection, Copied, Isolation};
 use crate::verify::fingerprint;
 use crate::verify::statistics;
 use crate::workload::tpcc::profile::Profile;
@@ -119,6 +119,10 @@ fn run(spec: &Spec, all_profiles: bool) -> Result<Vec<Named>, Failure> {
         all.push(named("begin", isolation.begin_sql()));
     }
     all.push(named("isolation level in force", Isolation::SHOW));
+    if spec.target.dialect == Dialect::Postgres {
+        all.push(named("is it a pooler", Connection::BACKEND));
+        all.push(named("default isolation level, through a pooler", Isolation::SHOW_DEFAULT));
+    }
     all.extend(["COMMIT", "ROLLBACK"].map(|sql| named("end", sql)));
     all.extend(Dialect::RESTART_PROTOCOL.map(|sql| named("retry by savepoint", sql)));
     for profile in if all_profiles { profiles(spec) } else { vec![spec.clone()] } {
@@ -154,6 +158,7 @@ fn check(parts: &SqlWorkload, dialect: Dialect) -> Result<Vec<Named>, Failure> {
     let statistics = effects.iter().flat_map(|effects| {
         [
             named("sessions of the load", statistics::SESSIONS),
+            named("sessions of the load, through a pooler", statistics::SESSIONS_OF_POOLER),
             named("statistics of the tables", statistics::sql(effects)),
         ]
     });

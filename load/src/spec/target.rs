@@ -3,7 +3,7 @@
 use super::error::{SpecError, require};
 use crate::target::Dialect;
 use crate::target::aerospike::{DEFAULT_SET, MAX_NAMESPACE_CHARACTERS, Place};
-use crate::target::postgres::{Dsn, Isolation, Retry, redact};
+use crate::target::postgres::{Dsn, Isolation, Prepared, Retry, redact};
 use crate::target::resp::Url;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,11 @@ pub struct TargetSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(extend("x-kinds" = ["postgres"], "default" = Retry::default()))]
     pub retry: Retry,
+    /// How statements are prepared. auto: once per connection, under names, unless a connection pooler answers that
+    /// does not keep names apart; then with each execution.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-kinds" = ["postgres"], "default" = Prepared::default()))]
+    pub prepared: Prepared,
     /// Operations in flight on one connection at a time.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = MAX_PIPELINE), extend("x-kinds" = ["resp"], "default" = one()))]
@@ -132,6 +137,7 @@ impl TargetSpec {
             isolation: Isolation::default(),
             dialect: Dialect::default(),
             retry: Retry::default(),
+            prepared: Prepared::default(),
             pipeline: one(),
             cluster: false,
             hosts: Vec::new(),
@@ -156,6 +162,7 @@ impl TargetSpec {
             require(is_default(&self.isolation), "target.isolation: only for targets of kind postgres")?;
             require(is_default(&self.dialect), "target.dialect: only for targets of kind postgres")?;
             require(is_default(&self.retry), "target.retry: only for targets of kind postgres")?;
+            require(is_default(&self.prepared), "target.prepared: only for targets of kind postgres")?;
         }
         if self.kind != TargetKind::Resp {
             require(is_one(&self.pipeline), "target.pipeline: only for targets of kind resp")?;

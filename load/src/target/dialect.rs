@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
-    /// PostgreSQL 15 and later.
+    /// PostgreSQL 14 and later.
     #[default]
     Postgres,
     /// CockroachDB 22.1 and later.

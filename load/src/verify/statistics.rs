@@ -16,11 +16,19 @@ use std::time::{Duration, Instant};
 /// Other sessions of this program. One that is not among them any more has handed in what it counted.
 pub const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() \
                             AND datname = current_database() AND application_name = current_setting('application_name')";
+/// Sessions that a pooler keeps open, whatever they call themselves now, and that may not have handed in: they do so
+/// once they were idle for 10 s. The session that is asked hands in, too, as it may be one of them (both in PostgreSQL
+/// 15 and later).
+pub const SESSIONS_OF_POOLER: &str = "SELECT count(*), pg_stat_force_next_flush() FROM pg_stat_activity \
+    WHERE pid <> pg_backend_pid() AND datname = current_database() AND backend_type = 'client backend' \
+    AND NOT (state = 'idle' AND state_change < clock_timestamp() - interval '10.5 s')";
+/// The first version with them.
+const POOLED_SINCE: u32 = 15;
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Sessions of an earlier action may still be ending …
 const BEFORE_PATIENCE: Duration = Duration::from_secs(2);
-/// … as may the load's; those that a pooler keeps open hand in after 10 s without work (PostgreSQL 15 and later).
+/// … as may the load's. A pooler keeps all of them open, for 10.5 s that count.
 const AFTER_PATIENCE: Duration = Duration::from_secs(12);
 
 /// The query: the four counts in the order of [`EFFECTS`], and when they began. No row where a table is none (it may be
@@ -51,19 +59,26 @@ struct Reading {
 pub struct Statistics {
     effects: Effects,
     before: Reading,
+    pooled: bool,
 }
 
 impl Statistics {
-    /// Reads what was counted before a load; `None`, said to people, where the server does not count.
+    /// Reads what was counted before a load; `None`, said to people, where the server does not count. `pooled`: a
+    /// connection pooler keeps the sessions open.
     ///
     /// # Errors
     /// When the server cannot be asked.
-    pub fn begin(connection: &mut Connection, effects: Effects) -> Result<Option<Self>, Failure> {
-        let before = settled(connection, &effects, BEFORE_PATIENCE)?;
+    pub fn begin(connection: &mut Connection, effects: Effects, pooled: bool) -> Result<Option<Self>, Failure> {
+        if pooled && connection.major_version().is_some_and(|version| version < POOLED_SINCE) {
+            tell::say("not comparing table statistics: before version 15, sessions of a connection pooler report late");
+            return Ok(None);
+        }
+        let patience = if pooled { AFTER_PATIENCE } else { BEFORE_PATIENCE };
+        let before = settled(connection, &effects, pooled, patience)?;
         if before.is_none() {
             tell::say("not comparing table statistics: the server does not keep them for these tables");
         }
-        Ok(before.map(|before| Self { effects, before }))
+        Ok(before.map(|before| Self { effects, before, pooled }))
     }
 
     /// Compares what was counted since, once the load's sessions are gone. Nothing, said to people, where the server
@@ -77,7 +92,7 @@ impl Statistics {
         ledger: &Ledger,
         draws: &Draws,
     ) -> Result<Vec<CounterResult>, Failure> {
-        let after = settled(connection, &self.effects, AFTER_PATIENCE)?;
+        let after = settled(connection, &self.effects, self.pooled, AFTER_PATIENCE)?;
         let Some(after) = after.filter(|after| after.since == self.before.since) else {
             tell::say("not comparing table statistics: the server reset them during the run");
             return Ok(Vec::new());
@@ -87,19 +102,25 @@ impl Statistics {
     }
 }
 
-/// Reads once no other session is left, or when the patience has ended.
-fn settled(connection: &mut Connection, effects: &Effects, patience: Duration) -> Result<Option<Reading>, Failure> {
+/// Reads once all other sessions have handed in, or when the patience has ended.
+fn settled(
+    connection: &mut Connection,
+    effects: &Effects,
+    pooled: bool,
+    patience: Duration,
+) -> Result<Option<Reading>, Failure> {
     let deadline = Instant::now() + patience;
-    while sessions(connection)? > 0 && Instant::now() < deadline {
+    while sessions(connection, pooled)? > 0 && Instant::now() < deadline {
         thread::sleep(PAUSE);
     }
     read(connection, effects)
 }
 
-fn sessions(connection: &mut Connection) -> Result<u64, Failure> {
-    let rows = query(connection, SESSIONS)?;
+fn sessions(connection: &mut Connection, pooled: bool) -> Result<u64, Failure> {
+    let sql = if pooled { SESSIONS_OF_POOLER } else { SESSIONS };
+    let rows = query(connection, sql)?;
     let found = rows.first().and_then(|row| row.first()?.as_ref()?.parse().ok());
-    found.ok_or_else(|| Failure::new(ExitCode::TargetLost, format!("{SESSIONS} returned {rows:?}")))
+    found.ok_or_else(|| Failure::new(ExitCode::TargetLost, format!("{sql} returned {rows:?}")))
 }
 
 fn read(connection: &mut Connection, effects: &Effects) -> Result<Option<Reading>, Failure> {

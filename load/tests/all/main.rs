@@ -13,6 +13,7 @@ mod engine;
 mod hostile;
 mod kv_database;
 mod oltp_database;
+mod pooler;
 mod postgres_target;
 mod program;
 mod resp_target;

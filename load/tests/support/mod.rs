@@ -5,6 +5,7 @@
 #![allow(dead_code, missing_docs, reason = "each test binary uses a part of it")]
 
 pub mod fake;
+pub mod pgbouncer;
 pub mod program;
 pub mod redis;
 pub mod tls;

@@ -13,6 +13,7 @@ fn connect(fake: &FakeTarget) -> Connection {
     let dsn = Dsn::parse(&fake.dsn(), |_| None).unwrap();
     let mut connection = Connection::open(&dsn, Some(Duration::from_secs(20))).unwrap();
     let select = Statement { name: "select", sql: "SELECT c FROM sbtest1 WHERE id = $1".to_owned() };
+    connection.set_isolation(Isolation::ReadCommitted).unwrap();
     connection.prepare(&[select], Isolation::ReadCommitted).unwrap();
     connection
 }

@@ -24,8 +24,10 @@ class LoadExit:
         code, message = evidence.operations.exit_code, evidence.operations.message
         if code == 0:
             isolation = evidence.operations.isolation
+            statements = evidence.operations.statements_through_pooler
             level = f"; transactions ran at the isolation level {isolation}, as requested" if isolation else ""
-            return valid(self.name, f"exited with 0{level}")
+            pooler = f"; a connection pooler answered, and prepared statements were {statements}" if statements else ""
+            return valid(self.name, f"exited with 0{level}{pooler}")
         return invalid(self.name, f"exited with {code}: {message or 'no message'}")
 
 

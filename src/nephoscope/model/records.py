@@ -386,6 +386,9 @@ class OperationEvidence(Frozen):
     isolation: str | None = Field(
         default=None, description="of the transactions, as the server shows it; None: not asked, or it has none"
     )
+    statements_through_pooler: Literal["named", "unnamed"] | None = Field(
+        default=None, description="how they were prepared; None: no connection pooler answered for the server"
+    )
     exit_code: int
     message: str = ""
 

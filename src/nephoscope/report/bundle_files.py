@@ -9,6 +9,8 @@ from importlib import resources
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.cells import inert
+from nephoscope.model.rows import ConfigurationRow
+from nephoscope.report.lookup import unique
 
 BUNDLE = "bundle.zip"
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
@@ -19,6 +21,7 @@ def bundle(study: AnalysedStudy, tables: Mapping[str, bytes]) -> bytes:
     """A ZIP file of the tables (name -> CSV) with README and scripts; equal studies give equal bytes."""
     shipped = resources.files("nephoscope.report").joinpath("bundle")
     files = {f"{name}.csv": content for name, content in tables.items()}
+    files["configurations.csv"] = _configurations(study)
     files["metrics.csv"] = _metrics(study)
     files["study.json"] = _study(study)
     for name in ("README.md", "answers.py", "boards.py", "exact.py", "questions.py", "quiet.py", "recompute.py"):
@@ -31,6 +34,19 @@ def bundle(study: AnalysedStudy, tables: Mapping[str, bytes]) -> bytes:
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, content)
     return out.getvalue()
+
+
+def _configurations(study: AnalysedStudy) -> bytes:
+    """Each configuration's machine; a study's labels are the last columns, because each study has its own."""
+    known = [name for name in ConfigurationRow.model_fields if name != "labels"]
+    labels = unique(label for row in study.configurations for label in row.labels)
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*known, *(f"label_{label}" for label in labels)])
+    for row in study.configurations:
+        cells = [*(getattr(row, name) for name in known), *map(row.labels.get, labels)]
+        writer.writerow(["" if cell is None else inert(str(cell)) for cell in cells])
+    return out.getvalue().encode()
 
 
 def _metrics(study: AnalysedStudy) -> bytes:

@@ -1,7 +1,7 @@
 """Finds the rows of an `AnalysedStudy` that a section needs; selects and sorts, computes nothing."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -192,12 +192,20 @@ class Lookup:
     def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False, digits: int = MAX_DIGITS) -> Scale:
         """How to write the values of this metric, the same for every configuration."""
         rows = self.statistics_of(benchmark, metric.name, per_cpu=per_cpu)
-        values: list[float] = [row.median for row in rows]
-        if not values:
-            values = [row.value for row in self.values.get((benchmark, metric.name), [])]
+        if rows:
+            return scale_of(metric, rows, digits)
         return scale_for(
-            metric.unit, values, [(row.high - row.low) / 2 for row in rows], metric=metric.name, digits=digits
+            metric.unit,
+            [row.value for row in self.values.get((benchmark, metric.name), [])],
+            metric=metric.name,
+            digits=digits,
         )
+
+
+def scale_of(metric: Metric, rows: Sequence[Statistic], digits: int = FEW_DIGITS) -> Scale:
+    """How to write these statistics: a round trip within a zone in microseconds, though others are between regions."""
+    half_widths = [(row.high - row.low) / 2 for row in rows]
+    return scale_for(metric.unit, [row.median for row in rows], half_widths, metric=metric.name, digits=digits)
 
 
 def best_first(statistics: Iterable[Statistic], metric: Metric) -> list[Statistic]:

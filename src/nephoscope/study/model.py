@@ -105,8 +105,8 @@ class Machine(Frozen):
         default=None,
         ge=1,
         le=1024,
-        description="only aws and gcp: how many cores of the machine type the machine has; default: all. With "
-        "`threads_per_core` it gives the number of CPUs",
+        description="only clouds: how many cores of the machine type the machine has; default: all. With "
+        "`threads_per_core`, which azure needs here, it gives the number of CPUs",
     )
     threads_per_core: Literal[1, 2] | None = Field(
         default=None, description="only clouds; default: the machine type's own"
@@ -169,6 +169,12 @@ class Database(Frozen):
     connections: int = Field(default=8, ge=1, le=1_000_000, description="number of connections of the load generator")
     connections_per_cpu: float | None = Field(
         default=None, gt=0, description="instead of `connections`: a multiple of the CPUs of all database machines"
+    )
+    replicas: int | None = Field(
+        default=None,
+        ge=1,
+        le=5,
+        description="for valkey: replicas of each master, each on a database machine of its own; default: none",
     )
     dsn: str | None = Field(
         default=None,

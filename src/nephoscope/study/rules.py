@@ -25,8 +25,7 @@ _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 _ONLY_CLOUDS = f"only providers {', '.join(sorted(CLOUDS))} support this"
 _TYPE_DECIDES = 'only provider "gcp" supports this (elsewhere the machine type decides it); remove it'
 _CORES_OF_AZURE = (
-    "azure cannot switch off cores of a type; choose a type with fewer vCPUs, such as Standard_E8-4s_v5, which is an "
-    "E8s_v5 with 4 vCPUs"
+    "azure sets vCPUs, not cores; add `threads_per_core`: 2, or 1 to switch off the second thread of each core"
 )
 _ROLES = ("database_machine", "load_machine")
 
@@ -236,7 +235,7 @@ def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[
     ):
         if key in machine and provider not in CLOUDS:
             yield Problem((*path, key), f"{_ONLY_CLOUDS}; remove it")
-    if "cores" in machine and provider == "azure":
+    if "cores" in machine and "threads_per_core" not in machine and provider == "azure":
         yield Problem((*path, "cores"), _CORES_OF_AZURE)
     yield from _disks(path, machine, provider)
 
@@ -313,6 +312,7 @@ _COCKROACHDB, _AEROSPIKE = "cockroachdb", "aerospike"
 _KEYS_OF: Mapping[str, tuple[str, ...]] = {
     "binary": (_COCKROACHDB, _AEROSPIKE),
     "aerospike": (_AEROSPIKE,),
+    "replicas": ("valkey",),
     **dict.fromkeys(("edition", "start_flags", "secure", "fixtures"), (_COCKROACHDB,)),
 }
 """Which systems support a key."""
@@ -324,6 +324,11 @@ _NO_DSN = {
 }
 
 
+_STANDBYS = "synchronous_standby_names"
+_STANDBYS_ARE_MACHINES = (
+    "nephoscope sets this to `ANY 1` of the standbys, one on each database machine after the first; remove it, and set "
+    "`count` of `database_machine` and the setting `synchronous_commit`"
+)
 _READ_COMMITTED_SINCE = (23, 2)
 """The first version of CockroachDB with another isolation level than serializable."""
 
@@ -347,10 +352,15 @@ def _database_problems(
     if isinstance(machine, Mapping) and machine.get("disks") == "apart" and system != _COCKROACHDB:
         text = f'{shown(str(system))} has one data folder; remove this key, or use "striped"'
         yield Problem((*path, "database_machine", "disks"), text)
+    if system == "valkey":
+        yield from _replicas_of_valkey(path, machine, database.get("replicas"))
     if "dsn" in database and str(system) in _NO_DSN:
         yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])
+    settings = database.get("settings")
     if system == _AEROSPIKE:
-        yield from _settings_of_aerospike(path, database.get("settings"))
+        yield from _settings_of_aerospike(path, settings)
+    if system == "postgres" and "dsn" not in database and isinstance(settings, Mapping) and _STANDBYS in settings:
+        yield Problem((*path, "database", "settings", _STANDBYS), _STANDBYS_ARE_MACHINES)
     if system in ("postgres", _COCKROACHDB):
         yield from _dialect_problems(path, configuration, benchmarks, known)
 
@@ -389,6 +399,19 @@ def _isolation_of_cockroachdb(path: Path, label: str, isolation: Any, database: 
             'transaction at serializable: set `parameters.isolation = "serializable"`'
         )
         yield Problem((*path, "database", "version"), text)
+
+
+def _replicas_of_valkey(path: Path, machine: Any, replicas: Any) -> Iterator[Problem]:
+    """Each machine has one server: the masters and an equal number of replicas for each must fill them."""
+    described = machine if isinstance(machine, Mapping) else {}
+    hosts = described.get("hosts")
+    count = len(hosts) if isinstance(hosts, list) else described.get("count", 1)
+    if isinstance(replicas, int) and isinstance(count, int) and replicas > 0 and count % (1 + replicas):
+        text = (
+            f"a master with its replicas takes {1 + replicas} machines, but there are {count}: use a multiple of "
+            f"{1 + replicas} database machines"
+        )
+        yield Problem((*path, "database", "replicas"), text)
 
 
 def _settings_of_aerospike(path: Path, settings: Any) -> Iterator[Problem]:

@@ -73,8 +73,8 @@ class Machines:
         return self._folder / name / "postgres"
 
     @asynccontextmanager
-    async def up(self, names: str) -> AsyncIterator[Callable[[str], Awaitable[str]]]:
-        """PostgreSQL on these machines, the first one's the primary; what runs SQL on it."""
+    async def up(self, names: str, **settings: str) -> AsyncIterator[Callable[..., Awaitable[str]]]:
+        """PostgreSQL on these machines, the first one's the primary; what runs SQL on it, or on another one's."""
         self._trials += 1
         machines = []
         for name in names:
@@ -85,8 +85,14 @@ class Machines:
         cluster = Cluster(f"s/{names}/t-{self._trials}", tuple(machines), load)
         database = PostgresDatabase(server_of_this_machine, {})
         try:
-            endpoint = await database.start(cluster, SMALL_LOG, self._folder / "here" / f"{self._trials}.log")
-            yield lambda statement: database._sql(cluster, endpoint, statement)
+            wanted = SMALL_LOG.model_copy(update={"settings": {**SMALL_LOG.settings, **settings}})
+            endpoint = await database.start(cluster, wanted, self._folder / "here" / f"{self._trials}.log")
+
+            async def sql(statement: str, name: str = names[0]) -> str:
+                dsn = endpoint.dsn.replace(machines[0].address, f"127.0.0.{ord(name)}")
+                return await database._sql(cluster, replace(endpoint, dsn=dsn), statement)
+
+            yield sql
             await database.stop(cluster)
         finally:
             await machines[0].remote.end_all()  # type: ignore[attr-defined]  # of an SshRemote
@@ -97,6 +103,7 @@ class Machines:
 SMALL_LOG = DatabaseSettings(
     connections=4, settings={"shared_buffers": "16MB", "max_wal_size": "32MB", "min_wal_size": "32MB"}
 )
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 STANDBYS = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'quorum'"
 
 
@@ -129,6 +136,29 @@ def test_machines_of_several_configurations_serve_each_in_turn(tmp_path: Path, m
         async with machines.up("bc") as sql:
             await sql("CREATE TABLE mine AS SELECT 8 AS x")
             assert await sql(STANDBYS) == "1"
+
+    with sshd(tmp_path / "sshd") as running:
+        asyncio.run(scenario(Machines(running.address, tmp_path)))
+
+
+@pytest.mark.slow
+def test_with_one_standby_a_commit_waits_for_it_until_its_readers_see_it(tmp_path: Path) -> None:
+    async def scenario(machines: Machines) -> None:
+        async with machines.up("ab", synchronous_commit="remote_apply") as sql:
+            assert await sql("SELECT state || sync_state FROM pg_stat_replication") == "streamingquorum"
+            assert await sql("SHOW synchronous_standby_names") == 'ANY 1 ("b")'
+            await sql("CREATE TABLE t (x int)")
+            for number in range(10):
+                await sql(f"INSERT INTO t VALUES ({number})")  # noqa: S608 - a number
+                assert await sql("SELECT max(x), pg_is_in_recovery() FROM t", "b") == f"{number}|t"
+            await sql("SELECT pg_wal_replay_pause()", "b")
+            commit = asyncio.ensure_future(sql("INSERT INTO t VALUES (99)"))
+            async with asyncio.timeout(30):
+                while await sql(WAITING) != "1":  # noqa: ASYNC110 - the server sends no event
+                    await asyncio.sleep(0.05)
+            assert not commit.done()
+            await sql("SELECT pg_wal_replay_resume()", "b")
+            await commit
 
     with sshd(tmp_path / "sshd") as running:
         asyncio.run(scenario(Machines(running.address, tmp_path)))

@@ -1,6 +1,7 @@
 """Masters of Valkey or Redis as one cluster: joined, loaded, copied, each with its part."""
 
 import asyncio
+import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.valkey import cluster as valkey_cluster
 from nephoscope.databases.valkey.binaries import find_valkey
-from nephoscope.databases.valkey.cluster import SLOTS, Member, parts
+from nephoscope.databases.valkey.cluster import SLOTS, Member, followed, parts
 from nephoscope.databases.valkey.database import ValkeyDatabase
 from nephoscope.model.errors import DatabaseFailed
 from nephoscope.providers.base import Cluster
@@ -29,14 +30,23 @@ def test_every_slot_has_one_master(masters: int) -> None:
     assert max(lengths) - min(lengths) <= 1
 
 
-def with_masters(folder: Path, count: int, story: Story) -> None:
+@pytest.mark.parametrize(("masters", "each"), [(1, 2), (2, 1), (3, 1), (3, 2)])
+def test_each_master_has_as_many_replicas_and_none_on_a_machine_of_its_zone(masters: int, each: int) -> None:
+    masters_of = [followed(masters, number) for number in range(masters * each)]
+    assert sorted(masters_of) == sorted(list(range(masters)) * each)
+    apart = each < masters
+    assert all(number % masters != master for number, master in enumerate(masters_of)) == apart
+
+
+def with_masters(folder: Path, count: int, story: Story, **wanted: int) -> None:
     numbers = range(1, count + 1)
     machines = tuple(replace(this_machine(folder / f"{n}"), name=f"database-{n}", zone=f"zone-{n}") for n in numbers)
     cluster, database = Cluster("tests", machines, machines[0]), ValkeyDatabase(find_valkey)
 
     async def tell() -> None:
         try:
-            await story(database, cluster, await database.start(cluster, DatabaseSettings(), folder / "valkey.log"))
+            settings = DatabaseSettings.model_validate(wanted)
+            await story(database, cluster, await database.start(cluster, settings, folder / "valkey.log"))
         finally:
             await database.stop(cluster)
 
@@ -71,21 +81,58 @@ def test_three_masters_share_the_keys_and_each_trial_begins_with_the_sealed_ones
     with_masters(tmp_path, 3, story)
 
 
+@pytest.mark.slow
+@needs("redis-server")
+def test_each_trial_begins_with_replicas_that_have_their_masters_data(tmp_path: Path) -> None:
+    """Three masters and a replica of each; then a replica that is lost is told."""
+    connected = {
+        "replica database-4": "connected to database-2",
+        "replica database-5": "connected to database-3",
+        "replica database-6": "connected to database-1",
+    }
+
+    async def story(database: ValkeyDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        assert await database.replication(cluster) == connected
+        await database.create_fixture(cluster, endpoint, "some")
+        for key in KEYS:
+            await database._command(cluster, await _owner(database, cluster, key), "SET", key, "sealed")
+        await database.seal_fixture(cluster, endpoint, "some")
+        assert await database.has_fixture(cluster, endpoint, "some")
+        servers = []
+        for _ in range(2):
+            copy = await database.clone_fixture(cluster, endpoint, "some")
+            servers = database._running["tests"]
+            held = [await _size(database, cluster, server.endpoint) for server in servers]
+            assert (sum(held[:3]), held[3:]) == (len(KEYS), [held[1], held[2], held[0]])
+            told = await database.settings(cluster, copy)
+            assert (told["masters"], told["replica database-4"]) == ("3", "connected to database-2")
+            owner = await _owner(database, cluster, KEYS[0])
+            await database._command(cluster, owner, "SET", KEYS[0], "changed")
+            assert (await database._command(cluster, owner, "WAIT", "1", "5000")).split()[-1] == "1"
+        await servers[1].process.stop(signal=signal.SIGTERM, timeout_s=30)
+        lost = {**connected, "replica database-4": "not connected to database-2"}
+        async with asyncio.timeout(30):
+            while await database.replication(cluster) != lost:  # noqa: ASYNC110 - the server sends no event
+                await asyncio.sleep(0.1)
+
+    with_masters(tmp_path, 6, story, replicas=1)
+
+
 def test_masters_that_do_not_come_together_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     async def alone(*words: str) -> str:
         return "id 10.0.0.1:1@2 myself,master - 0 0 1 connected\n" if words[1] == "NODES" else "cluster_state:fail\r\n"
 
     monkeypatch.setattr(valkey_cluster, "JOIN_TIMEOUT_S", 0)
-    members = [Member("10.0.0.1", 1, alone), Member("10.0.0.2", 1, alone)]
-    with pytest.raises(DatabaseFailed, match=r"the 2 masters did not form a cluster .* 10\.0\.0\.1: knows 1, fail"):
-        asyncio.run(valkey_cluster.join(members))
+    members = [Member("a", "10.0.0.1", 1, alone), Member("b", "10.0.0.2", 1, alone)]
+    with pytest.raises(DatabaseFailed, match=r"the 2 servers did not form a cluster .* 10\.0\.0\.1: knows 1, fail"):
+        asyncio.run(valkey_cluster.join(members, 2))
 
 
 KEYS = [f"key-{number}" for number in range(30)]
 
 
 async def _owner(database: ValkeyDatabase, cluster: Cluster, key: str) -> Endpoint:
-    servers = database._running[cluster.key]
+    servers = database._masters(cluster)
     slot = int((await database._command(cluster, servers[0].endpoint, "CLUSTER", "KEYSLOT", key)).split()[-1])
     (index,) = (index for index, (first, last) in enumerate(parts(len(servers))) if first <= slot <= last)
     return servers[index].endpoint

@@ -168,6 +168,11 @@ def test_options_of_a_configuration_reach_the_machine() -> None:
     properties = asked("virtual_machines", cloud=cloud, database_machine=machine)["database-1"]["properties"]
     assert (properties["priority"], properties["evictionPolicy"]) == ("Spot", "Delete")
     assert properties["hardwareProfile"]["vmSizeProperties"] == {"vCPUsPerCore": 1}
+    fewer = asked("virtual_machines", database_machine={"type": "Standard_D16s_v5", "cores": 6, "threads_per_core": 2})
+    assert fewer["database-1"]["properties"]["hardwareProfile"] == {
+        "vmSize": "Standard_D16s_v5",
+        "vmSizeProperties": {"vCPUsAvailable": 12, "vCPUsPerCore": 2},
+    }
     assert properties["additionalCapabilities"] == {"ultraSSDEnabled": True}
     assert properties["proximityPlacementGroup"]["id"].endswith("/proximityPlacementGroups/placement")
     assert asked("public_ip_addresses", cloud=cloud) == asked("virtual_networks", cloud=cloud) == {}

@@ -232,7 +232,10 @@ def test_google_s_sdk_takes_everything_that_may_be_asked_for(google: gcplocal_co
 
 def test_azure_makes_everything_before_it_names_it(arm: fake_arm.FakeArm) -> None:
     """The fake refuses what names something that is not there."""
-    run(azure(arm).make(order_to_azure(cloud={"placement_group": "cluster"})))
+    load = {"type": "Standard_D8s_v5", "cores": 2, "threads_per_core": 1}
+    run(azure(arm).make(order_to_azure(cloud={"placement_group": "cluster"}, load_machine=load)))
+    customised = arm.of("virtualMachines", "load")["properties"]["hardwareProfile"]["vmSizeProperties"]
+    assert customised == {"vCPUsAvailable": 2, "vCPUsPerCore": 1}
     assert arm.of("disks", "database-1-data-1")["properties"]["diskIOPSReadWrite"] == 8000
     made = machines(azure(arm))
     assert sorted(made) == ["database-1", "database-2", "load"]

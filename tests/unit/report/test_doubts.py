@@ -82,6 +82,6 @@ def test_there_are_at_most_ten_and_the_worst_is_first() -> None:
 
 def test_a_plan_that_warned_is_mentioned() -> None:
     study = example.laptop()
-    plan = study.plan.model_copy(update={"warnings": ["Trials may disturb each other.", "Another."]})
+    plan = study.plan.model_copy(update={"warnings": ["trials may disturb each other", "another"]})
     found = doubts_of(study.model_copy(update={"insights": [], "plan": plan}))
     assert [one.text for one in found] == ["Trials may disturb each other. The plan had 1 more warning."]

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from nephoscope.model.records import Direction, Metric
 from nephoscope.report import format as people
 from nephoscope.report.figures.spec import as_script
+from nephoscope.report.lookup import scale_of
 from nephoscope.report.wording import operation_title, percentile_number, percentile_of
+from tests.unit.report import report_example as example
 
 
 @pytest.mark.parametrize(
@@ -125,3 +127,14 @@ def test_few_digits_are_significant_ones() -> None:
         for unit, value in (("bit/s", 25.6e9), ("IO/s", 16079.7), ("B/s", 921.21 * 2**20), ("", 0.000123456))
     ]
     assert found == ["25.60 Gbit/s", "16,080 IO/s", "921.2 MiB/s", "0.000123"]
+
+
+def test_what_is_shown_has_a_unit_of_its_own_beside_values_that_are_not() -> None:
+    trip = Metric(name="trip", unit="s", direction=Direction.LOWER, title="Round trip", clock="client")
+    one = example.laptop().statistics[0]
+    near, far = (
+        one.model_copy(update={"median": median, "low": 0.99 * median, "high": 1.01 * median})
+        for median in (57.1e-6, 61.2e-3)
+    )
+    assert scale_of(trip, [near]).text(near.median) == "57.10 µs"
+    assert scale_of(trip, [near, far]).text(far.median) == "61.20 ms"

@@ -1,6 +1,9 @@
 """The whole page: complete, deterministic, offline, escaped, in any size."""
 
+import csv
+import io
 import re
+import zipfile
 from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -12,12 +15,14 @@ import pytest
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import ConfigurationRow, ErrorRow, RawFileRow
 from nephoscope.model.subjects import Subject
+from nephoscope.report.bundle_files import bundle
 from nephoscope.report.figures.spec import as_script, unpacked
 from nephoscope.report.format import MISSING
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.pdf import with_rows
+from nephoscope.report.sections.trials import trials_table
 from nephoscope.report.tables.statistics import leaderboard, metrics_table
 from tests.support.report_folder import evidence_page
 from tests.unit.report import report_example as example
@@ -173,14 +178,18 @@ def test_every_trial_has_a_row_and_a_record_although_only_the_report_is_publishe
 
 
 @pytest.mark.parametrize("study", [example.laptop(), example.all_failed()])
-def test_labels_are_columns_of_the_leaderboard_and_of_the_metrics(study: AnalysedStudy) -> None:
+def test_labels_are_columns_of_the_tables_and_of_the_bundle(study: AnalysedStudy) -> None:
     name = study.trials[0].configuration
     keys = dict.fromkeys(ConfigurationRow.model_fields)
     fast = ConfigurationRow.model_validate(
         {**keys, "configuration": name, "provider": "local", "labels": {"tier": "fast"}}
     )
-    book = Book(Lookup.of(study.model_copy(update={"configurations": [fast]})))
-    tables = [leaderboard(book), *(metrics_table(book, row) for row in study.benchmarks)]
+    labelled = study.model_copy(update={"configurations": [fast]})
+    with zipfile.ZipFile(io.BytesIO(bundle(labelled, {}))) as archive:
+        header, *rows = csv.reader(archive.read(f"{study.study}/configurations.csv").decode().splitlines())
+    assert [dict(zip(header, row, strict=True))["label_tier"] for row in rows] == ["fast"]
+    book = Book(Lookup.of(labelled))
+    tables = [leaderboard(book), trials_table(book), *(metrics_table(book, row) for row in study.benchmarks)]
     for table in filter(None, tables):
         titles = [column.title for column in table.columns]
         for row in table.rows:

@@ -118,7 +118,7 @@ class Account:
     terminated: int
     volumes: int
     left: list[str]
-    """Ids of all that exists with our tags: machines, volumes, groups, networks and their parts."""
+    """Ids of all that `left` finds: machines, volumes, groups, their rules, networks and their parts, addresses."""
 
 
 def account(url: str) -> Account:
@@ -158,7 +158,8 @@ def test_four_kills_and_capacity_that_lacks_leave_no_machine_no_volume_and_no_lo
     spent_usd = tracking.progress(fleet.folder, 0).spent_usd
     sys.stdout.write(
         f"created {seen.created} terminated {seen.terminated} left {seen.created - seen.terminated} "
-        f"volumes {seen.volumes} spent ${spent_usd:.2f} of ${fleet.max_usd:.2f}\n"
+        f"volumes {seen.volumes} networks, rules, addresses {len(seen.left)} "
+        f"spent ${spent_usd:.2f} of ${fleet.max_usd:.2f}\n"
     )
     assert seen.created == seen.terminated >= 8 * 4
     assert (seen.volumes, seen.left) == (0, [])

@@ -375,7 +375,7 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
             "only providers aws, azure, gcp support this",
         ),
         ('name = "a"\ndatabase_machine.cores = 2', "only providers aws, azure, gcp support this"),
-        (f"{AZURE}database_machine.cores = 2", "azure cannot switch off cores of a type; choose a type with fewer"),
+        (f"{AZURE}database_machine.cores = 2", "azure sets vCPUs, not cores; add `threads_per_core`"),
         ('name = "a"\ndatabase_machine.disks = "apart"', "only providers aws, azure, gcp support this"),
         (
             f'{AWS}database_machine = {{ type = "i", local_ssds = 2, disks = "apart" }}',
@@ -455,6 +455,32 @@ def test_cockroachdb_is_driven_in_its_own_dialect() -> None:
         load_study(spoken.replace('system = "cockroachdb"', "connections = 3"), "s.toml", BENCHMARKS)
     with pytest.raises(StudyError, match="remove `dsn`"):
         load_study(f'{spoken}dsn = "postgresql://me@db/x"\n', "s.toml", BENCHMARKS)
+
+
+def test_replicas_fill_the_machines_that_masters_leave() -> None:
+    text = with_configuration('name = "a"\n[configurations.database]\nsystem = "valkey"\nreplicas = 1')
+
+    def placed(count: int) -> str:
+        hosts = ", ".join(f'"db{number}"' for number in range(count))
+        machines = f'provider = "ssh"\nload_machine = {{ hosts = ["l"] }}\ndatabase_machine = {{ hosts = [{hosts}] }}\n'
+        return text.replace("[configurations.database]", f"{machines}[configurations.database]")
+
+    assert load_study(placed(6), "s.toml", BENCHMARKS).configurations[0].database.replicas == 1
+    for count in (1, 5):
+        with pytest.raises(StudyError, match=f"takes 2 machines, but there are {count}: use a multiple of 2"):
+            load_study(placed(count), "s.toml", BENCHMARKS)
+    with pytest.raises(StudyError, match='only `system = "valkey"` supports this'):
+        load_study(placed(6).replace('"valkey"', '"postgres"'), "s.toml", BENCHMARKS)
+
+
+def test_which_standbys_a_commit_waits_for_follows_from_the_machines() -> None:
+    text = with_configuration(
+        'name = "a"\n[configurations.database]\nsettings = { synchronous_standby_names = "*", work_mem = "8MB" }'
+    )
+    with pytest.raises(StudyError, match=r"settings\.synchronous_standby_names: nephoscope sets this .* set `count`"):
+        load_study(text, "s.toml", BENCHMARKS)
+    load_study(text.replace("synchronous_standby_names", "synchronous_commit"), "s.toml", BENCHMARKS)
+    load_study(f'{text}\ndsn = "postgresql://me@db/x"\n', "s.toml", BENCHMARKS)
 
 
 def test_how_a_cloud_makes_machines_is_said_once_for_all() -> None:

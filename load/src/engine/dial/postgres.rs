@@ -3,7 +3,8 @@
 use super::{DialError, Dialer};
 use crate::exit::{ExitCode, Failure, cannot_connect};
 use crate::target::Statement;
-use crate::target::postgres::{Batch, Connection, Dsn, Isolation, PrepareError, Retry, SessionAttributes};
+use crate::target::postgres::{Batch, Connection, Dsn, Isolation, PrepareError, Retry, SessionAttributes, Unnamed};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Opens them.
@@ -17,6 +18,10 @@ pub struct PostgresDialer {
     pub retry: Retry,
     /// What to prepare.
     pub statements: Vec<Statement>,
+    /// The same without names, where sessions do not keep those.
+    pub unnamed: Option<Arc<Unnamed>>,
+    /// A connection pooler answers: nothing may be set for a session.
+    pub pooled: bool,
 }
 
 impl PostgresDialer {
@@ -47,19 +52,29 @@ impl Dialer for PostgresDialer {
     fn open(&self, group: usize, answer_timeout: Duration, most: Duration) -> Result<Connection, DialError> {
         let dsn = self.hosts[group].within(most);
         let mut connection = Connection::open(&dsn, Some(answer_timeout.min(most)))?;
-        connection.prepare(&self.statements, self.isolation)?;
-        connection.prepare_retry(self.retry)?;
+        if !self.pooled {
+            connection.set_isolation(self.isolation)?;
+        }
+        if self.unnamed.is_some() {
+            connection.describe(&self.statements)?;
+        } else {
+            connection.prepare(&self.statements, self.isolation)?;
+            connection.prepare_retry(self.retry)?;
+        }
         connection.set_timeout(Some(answer_timeout))?;
         Ok(connection)
     }
 
     fn request(&self) -> Batch {
-        Batch::with_retry(self.retry)
+        Batch::with(self.retry, self.unnamed.clone())
     }
 
     fn explain(&self, group: usize, error: DialError) -> Failure {
         let Some(statement) = error.statement else { return cannot_connect(&self.hosts[group], &error.error) };
-        let failure = Failure::target(&format!("cannot prepare statement {statement}"), &error.error);
+        let mut failure = Failure::target(&format!("cannot prepare statement {statement}"), &error.error);
+        if self.pooled && self.unnamed.is_none() {
+            failure.message.push_str(": the connection pooler does not keep named statements apart; use unnamed ones");
+        }
         let missing_data = failure.code == ExitCode::ConsistencyBroken;
         if missing_data { failure } else { Failure::new(ExitCode::CannotConnect, failure.message) }
     }
@@ -90,6 +105,8 @@ mod tests {
             isolation: Isolation::ReadCommitted,
             retry: Retry::Restart,
             statements: Vec::new(),
+            unnamed: None,
+            pooled: false,
         };
         let (answer_timeout, reconnect_timeout) = (Duration::from_secs(5), Duration::from_millis(700));
         Dial { dialer, answer_timeout, reconnect_timeout }

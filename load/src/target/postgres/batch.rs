@@ -1,5 +1,6 @@
 //! What is sent in one round trip.
 
+use super::prepared::Unnamed;
 use super::value::encode_body;
 use crate::target::{Request, StatementId, Value};
 use bytes::BytesMut;
@@ -8,6 +9,7 @@ use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// One command of a batch, in the order in which the server will answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,21 @@ pub(in crate::target) enum Command {
     Release,
     RollbackToSavepoint,
     Execute(StatementId),
+}
+
+impl Command {
+    /// Of its prepared statement.
+    fn name(self, space: &mut [u8; StatementName::MAX_BYTES]) -> &str {
+        match self {
+            Self::Begin => BEGIN_NAME,
+            Self::Commit => COMMIT_NAME,
+            Self::Rollback => ROLLBACK_NAME,
+            Self::Savepoint => SAVEPOINT_NAME,
+            Self::Release => RELEASE_NAME,
+            Self::RollbackToSavepoint => ROLLBACK_TO_NAME,
+            Self::Execute(statement) => StatementName::write(statement, space),
+        }
+    }
 }
 
 pub(super) const BEGIN_NAME: &str = "begin";
@@ -51,6 +68,8 @@ pub struct Batch {
     retry: Retry,
     /// The transaction is open, at its savepoint: the next BEGIN was sent before.
     restarted: bool,
+    /// `None`: all statements were prepared under their names.
+    unnamed: Option<Arc<Unnamed>>,
 }
 
 impl Batch {
@@ -60,10 +79,10 @@ impl Batch {
         Self::default()
     }
 
-    /// An empty batch whose transactions can be retried so.
+    /// An empty batch whose transactions can be retried so, and whose statements have names unless they are given.
     #[must_use]
-    pub fn with_retry(retry: Retry) -> Self {
-        Self { retry, ..Self::default() }
+    pub fn with(retry: Retry, unnamed: Option<Arc<Unnamed>>) -> Self {
+        Self { retry, unnamed, ..Self::default() }
     }
 
     /// Makes this the batch that goes back to where the transaction is retried from.
@@ -72,7 +91,7 @@ impl Batch {
             Retry::Restart => self.abandon(),
             Retry::Savepoint => {
                 self.clear();
-                self.control(ROLLBACK_TO_NAME, Command::RollbackToSavepoint);
+                self.command(Command::RollbackToSavepoint, []);
                 self.restarted = true;
             }
         }
@@ -98,9 +117,7 @@ impl Batch {
     /// # Panics
     /// As [`Batch::execute`].
     pub fn execute_each<'a>(&mut self, statement: StatementId, values: impl IntoIterator<Item = Value<'a>>) {
-        let mut name = [0; StatementName::MAX_BYTES];
-        self.bind_and_execute(StatementName::write(statement, &mut name), values);
-        self.commands.push(Command::Execute(statement));
+        self.command(Command::Execute(statement), values);
     }
 
     /// Appends `BEGIN` with the target's isolation level.
@@ -108,28 +125,36 @@ impl Batch {
         if std::mem::take(&mut self.restarted) {
             return;
         }
-        self.control(BEGIN_NAME, Command::Begin);
+        self.command(Command::Begin, []);
         if self.retry == Retry::Savepoint {
-            self.control(SAVEPOINT_NAME, Command::Savepoint);
+            self.command(Command::Savepoint, []);
         }
     }
 
     /// Appends `COMMIT`.
     pub fn commit(&mut self) {
         if self.retry == Retry::Savepoint {
-            self.control(RELEASE_NAME, Command::Release);
+            self.command(Command::Release, []);
         }
-        self.control(COMMIT_NAME, Command::Commit);
+        self.command(Command::Commit, []);
     }
 
     /// Appends `ROLLBACK`.
     pub fn rollback(&mut self) {
         self.restarted = false;
-        self.control(ROLLBACK_NAME, Command::Rollback);
+        self.command(Command::Rollback, []);
     }
 
-    fn control(&mut self, name: &str, command: Command) {
-        self.bind_and_execute(name, []);
+    fn command<'a>(&mut self, command: Command, values: impl IntoIterator<Item = Value<'a>>) {
+        let mut space = [0; StatementName::MAX_BYTES];
+        let name = match &self.unnamed {
+            Some(unnamed) => {
+                self.bytes.extend_from_slice(unnamed.parse_of(command));
+                ""
+            }
+            None => command.name(&mut space),
+        };
+        self.bind_and_execute(name, values);
         self.commands.push(command);
     }
 

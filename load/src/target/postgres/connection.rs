@@ -49,6 +49,8 @@ impl Isolation {
 
     /// Shows the one of the transaction in progress.
     pub const SHOW: &'static str = "SHOW transaction_isolation";
+    /// Shows the one of statements outside a transaction.
+    pub const SHOW_DEFAULT: &'static str = "SHOW default_transaction_isolation";
 
     /// As SQL writes it.
     #[must_use]
@@ -173,6 +175,13 @@ impl Connection {
         self.greeting.server_version.as_deref()
     }
 
+    /// The first number of the server's version, if it told one.
+    #[must_use]
+    pub fn major_version(&self) -> Option<u32> {
+        let version = self.server_version()?;
+        version.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+    }
+
     /// What cancels a statement of this session; `None` when the server gave no key.
     #[must_use]
     pub fn canceller(&self) -> Option<Canceller> {
@@ -181,13 +190,21 @@ impl Connection {
         Some(Canceller { address, connect_timeout, process_id, secret_key })
     }
 
-    /// Prepares the workload's statements, and BEGIN (at this isolation level), COMMIT and ROLLBACK. Statements
-    /// outside an explicit transaction run at the same level. Call it once, before the first exchange.
+    /// Makes statements outside an explicit transaction run at this level.
+    ///
+    /// # Errors
+    /// [`PrepareError`] when the server refuses.
+    pub fn set_isolation(&mut self, isolation: Isolation) -> Result<(), PrepareError> {
+        let set = self.query(&isolation.session_sql());
+        set.map(|_| ()).map_err(|error| PrepareError { statement: "isolation level", error })
+    }
+
+    /// Prepares the workload's statements, and BEGIN (at this isolation level), COMMIT and ROLLBACK. Call it once,
+    /// before the first exchange.
     ///
     /// # Errors
     /// [`PrepareError`] naming the first statement that the server refuses.
     pub fn prepare(&mut self, statements: &[Statement], isolation: Isolation) -> Result<(), PrepareError> {
-        self.query(&isolation.session_sql()).map_err(|error| PrepareError { statement: "isolation level", error })?;
         self.prepare_one(BEGIN_NAME, &isolation.begin_sql())
             .and_then(|_| self.prepare_one(COMMIT_NAME, "COMMIT"))
             .and_then(|_| self.prepare_one(ROLLBACK_NAME, "ROLLBACK"))
@@ -202,6 +219,33 @@ impl Connection {
         }
         Ok(())
     }
+
+    /// Lets the server check statements that are sent with each execution, and notes the types of their columns.
+    /// Nothing stays in the session, which may be another one for the next transaction.
+    ///
+    /// # Errors
+    /// [`PrepareError`] naming the first statement that the server refuses.
+    pub fn describe(&mut self, statements: &[Statement]) -> Result<(), PrepareError> {
+        for statement in statements {
+            let described = self.prepare_one("", &statement.sql);
+            let types = described.map_err(|error| PrepareError { statement: statement.name, error })?;
+            self.link.reply.push_columns(types);
+        }
+        Ok(())
+    }
+
+    /// Whether a connection pooler answers for the server: the session that executes is not the one that the login
+    /// named. False where the login named none.
+    ///
+    /// # Errors
+    /// As [`Connection::exchange`].
+    pub fn is_pooled(&mut self) -> Result<bool, TargetError> {
+        let Some((process_id, _)) = self.greeting.cancel_key else { return Ok(false) };
+        Ok(self.query(Self::BACKEND)? != [[Some(process_id.to_string())]])
+    }
+
+    /// The process that executes.
+    pub const BACKEND: &'static str = "SELECT pg_backend_pid()";
 
     /// The isolation level that a transaction begun at `isolation` has, in the server's words.
     ///
@@ -238,7 +282,7 @@ impl Connection {
 
     /// Parse + Describe + Sync; the types of the statement's columns. One round trip a statement: it is done once,
     /// and an error then belongs to one statement.
-    fn prepare_one(&mut self, name: &str, sql: &str) -> Result<Vec<u32>, TargetError> {
+    pub(super) fn prepare_one(&mut self, name: &str, sql: &str) -> Result<Vec<u32>, TargetError> {
         let mut out = BytesMut::new();
         frontend::parse(name, sql, [], &mut out)
             .and_then(|()| frontend::describe(b'S', name, &mut out))
@@ -284,7 +328,23 @@ impl Connection {
     pub fn query(&mut self, sql: &str) -> Result<TextRows, TargetError> {
         let mut out = BytesMut::new();
         frontend::query(sql, &mut out).map_err(|error| TargetError::Protocol(error.to_string()))?;
-        self.link.socket.send(&out)?;
+        self.text_rows(&out)
+    }
+
+    /// Executes a prepared statement without parameters.
+    pub(super) fn execute_named(&mut self, name: &str) -> Result<TextRows, TargetError> {
+        let mut out = BytesMut::new();
+        let no_values = |(), _: &mut BytesMut| Ok(postgres_protocol::IsNull::Yes);
+        frontend::bind("", name, [], [], no_values, [], &mut out)
+            .map_err(|_| TargetError::Protocol("a statement's name with a zero byte".to_owned()))?;
+        frontend::execute("", 0, &mut out).map_err(|error| TargetError::Protocol(error.to_string()))?;
+        frontend::sync(&mut out);
+        self.text_rows(&out)
+    }
+
+    /// Sends a request; the rows of its last statement that returned any.
+    fn text_rows(&mut self, request: &[u8]) -> Result<TextRows, TargetError> {
+        self.link.socket.send(request)?;
         let mut rows = TextRows::new();
         self.read_until_ready(|message| {
             match message {

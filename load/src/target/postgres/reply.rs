@@ -104,7 +104,7 @@ impl Reply {
                 return Err(TargetError::Protocol(format!("an answer of more than {MAX_ROWS} rows")));
             }
             backend::DATA_ROW_TAG => self.rows.push(frame.body),
-            backend::BIND_COMPLETE_TAG => {}
+            backend::PARSE_COMPLETE_TAG | backend::BIND_COMPLETE_TAG => {}
             backend::COMMAND_COMPLETE_TAG => {
                 let command = commands.get(self.progress.done).ok_or_else(|| surplus(frame.tag))?;
                 self.complete(*command, &frame.body);

@@ -1,10 +1,10 @@
 //! What the fake target says to each statement: bytes made once.
 
 use crate::target::Value;
-use crate::target::postgres::Isolation;
 use crate::target::postgres::value::{
     BPCHAR_OID, INT4_OID, INT8_OID, NUMERIC_OID, TEXT_OID, VARCHAR_OID, encode_field,
 };
+use crate::target::postgres::{Connection, Isolation};
 use crate::workload::tpcc::constants::StoredConstants;
 use bytes::{BufMut, BytesMut};
 use postgres_protocol::message::backend::{DATA_ROW_TAG, ROW_DESCRIPTION_TAG};
@@ -120,6 +120,7 @@ impl Answers {
             Answer::command("SET ", "SET", Effect::None),
             Answer::rows(Isolation::SHOW, &[TEXT_OID], &[vec![Value::Text(Isolation::default().name())]]),
             Answer::command("CREATE OR REPLACE FUNCTION", "CREATE FUNCTION", Effect::None),
+            Answer::rows(Connection::BACKEND, &[INT4_OID], &[vec![Value::Text("0")]]),
             Answer::rows("SELECT pg_advisory_xact_lock", &[VOID_OID], &[vec![Value::Text("")]]),
             Answer::rows("SELECT c FROM sbtest1", &[BPCHAR_OID], &[vec![Value::Text(&"0".repeat(120))]]),
             constants(warehouses),

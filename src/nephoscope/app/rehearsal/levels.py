@@ -47,6 +47,8 @@ def measurements(benchmark: Benchmark, parameters: Any, machine: SimulatedMachin
 
 def sent_bytes_per_s(benchmark: Benchmark, machine: SimulatedMachine) -> float:
     """What the load machine sends to the database machine."""
+    if benchmark.name in {"ping", "request-response"}:
+        return 1e6 / machine.speed
     if benchmark.subject is Subject.NETWORK:
         return 1e9 * machine.speed * (1 + machine.vcpus / 16)
     return 1e5 * machine.vcpus if benchmark.subject is Subject.DATABASE else 0.0

@@ -246,6 +246,12 @@ class Finished(Frozen):
     isolation: str | None = Field(
         default=None, description="of the run's transactions, as the server shows it; null: not asked, or it has none"
     )
+    prepared: Literal["named", "unnamed"] | None = Field(
+        default=None, description="how the run's statements were prepared; null: nothing was run, or not in SQL"
+    )
+    pooled: bool | None = Field(
+        default=None, description="whether a connection pooler answered for the server; null: not asked"
+    )
     headline: Headline | None = Field(default=None, description="of a run of tpcc")
     audit: list[AuditLine]
     conditions: list[ConditionResult] = Field(description="empty when none were checked")

@@ -366,6 +366,7 @@ def evidence(
         requirements=requirements or [],
         saturation=saturation,
         isolation=finished.isolation,
+        statements_through_pooler=finished.prepared if finished.pooled else None,
         exit_code=finished.exit_code,
         message=finished.message,
     )

@@ -50,6 +50,9 @@ class PostgresTarget(Concise):
     retry: Literal["restart", "savepoint"] = Field(
         default="restart", description="savepoint: CockroachDB's protocol, ROLLBACK TO cockroach_restart"
     )
+    prepared: Literal["auto", "named", "unnamed"] = Field(
+        default="auto", description="statements; auto: named, unless a connection pooler does not keep names apart"
+    )
 
 
 class RespTarget(Concise):

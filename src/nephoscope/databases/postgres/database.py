@@ -40,6 +40,7 @@ from nephoscope.databases.postgres.psql import (
     argv_of,
     environment_of,
     psql_here,
+    reason,
     session_options,
     text,
     with_limits,
@@ -61,8 +62,9 @@ from nephoscope.study.model import Database as DatabaseSettings
 
 TRIAL_DATABASE = "nephoscope_trial"
 """Start of the name of the copy that a trial works on."""
-OLDEST_VERSION = 15
-"""CREATE DATABASE … STRATEGY and the role pg_checkpoint came with it."""
+OLDEST_VERSION = 14
+_STRATEGY_SINCE = 15
+"""CREATE DATABASE has STRATEGY since then; before, it always copies files."""
 
 START_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 3600.0
@@ -215,6 +217,8 @@ class PostgresDatabase(
     async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
         await self._sql(cluster, endpoint, "CHECKPOINT", timeout_s=COPY_TIMEOUT_S)
         await self._sql(cluster, endpoint, f"ALTER DATABASE {fixture} IS_TEMPLATE true ALLOW_CONNECTIONS false")
+        if endpoint.origin == "user":  # a connection pooler keeps the sessions of the load, and one would bar copies
+            await self._sql(cluster, endpoint, _END_SESSIONS.format(database=text(fixture)))
 
     @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
@@ -224,7 +228,9 @@ class PostgresDatabase(
         await self._sql(cluster, endpoint, _drop(copy), timeout_s=COPY_TIMEOUT_S)
         # FILE_COPY copies files without writing each page to the log, and ends in a checkpoint: a trial starts
         # with nothing of its set-up left to write.
-        create = f"CREATE DATABASE {copy} TEMPLATE {fixture} STRATEGY file_copy"
+        found = major_version(endpoint.version)
+        strategy = "" if found is not None and int(found) < _STRATEGY_SINCE else " STRATEGY file_copy"
+        create = f"CREATE DATABASE {copy} TEMPLATE {fixture}{strategy}"
         settings = self._of_sessions.get(cluster.key, {}).items()
         alter = [f"ALTER DATABASE {copy} SET {name} TO {text(value)}" for name, value in settings]
         record = made.record(copy, made.COPY)
@@ -320,6 +326,12 @@ class PostgresDatabase(
         try:
             await self._sql(cluster, _with_settings(endpoint, settings), "SELECT 1")
         except ToolFailed as error:
+            if "unsupported startup parameter" in error.message:
+                raise EnvironmentProblem(
+                    f"the connection pooler of configuration {cluster.key} at {without_password(endpoint.dsn)} passes "
+                    f"no settings of a session to its server: {reason(error)}",
+                    hint="set them on the server and remove `settings`, or let `dsn` name the server itself",
+                ) from error
             raise EnvironmentProblem(
                 f"the server of configuration {cluster.key} at {without_password(endpoint.dsn)} rejects a setting of "
                 f"the study: {error.message}",
@@ -377,13 +389,17 @@ class _Server:
     """None: on another machine, which is deleted or on which all of our jobs end."""
 
 
+_END_SESSIONS = (
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+    "WHERE datname = {database} AND usename = current_user AND pid <> pg_backend_pid()"
+)
 _RIGHTS = (
-    "SELECT rolsuper OR rolcreatedb, rolsuper OR pg_has_role('pg_checkpoint', 'USAGE') "
+    "SELECT rolsuper OR rolcreatedb, rolsuper OR coalesce(pg_has_role(to_regrole('pg_checkpoint'), 'USAGE'), false) "
     "FROM pg_roles WHERE rolname = current_user"
 )
 _RIGHTS_IN_WORDS = (
     ("create databases", "ALTER ROLE … CREATEDB"),
-    ("write checkpoints", "GRANT pg_checkpoint TO …"),
+    ("write checkpoints", "GRANT pg_checkpoint TO … (PostgreSQL 14: ALTER ROLE … SUPERUSER)"),
 )
 
 

@@ -1,4 +1,4 @@
-"""Masters of Valkey or Redis that make one cluster: each has an equal part of the slots, none has a replica."""
+"""Servers of Valkey or Redis that make one cluster: each master has an equal part of the slots, and equal replicas."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -12,6 +12,8 @@ SLOTS = 16_384
 NODES_FILE = "nodes.conf"
 """Next to the data: which server has which slots. A restarted server reads it."""
 JOIN_TIMEOUT_S = 120.0
+FOLLOW_TIMEOUT_S = 3600.0
+"""For replicas that copy their master's data."""
 _LOOK_EVERY_S = 0.1
 
 
@@ -19,6 +21,8 @@ _LOOK_EVERY_S = 0.1
 class Member:
     """A server that is up."""
 
+    name: str
+    """Of its machine."""
     address: str
     port: int
     ask: Callable[..., Awaitable[str]]
@@ -33,6 +37,8 @@ def settings(bus_port: int) -> Mapping[str, str]:
         "cluster-port": str(bus_port),
         "cluster-require-full-coverage": "yes",
         "cluster-node-timeout": "15000",  # a master that is slow for a moment is not taken for dead
+        "cluster-replica-no-failover": "yes",  # another master would be another cluster than the one measured before
+        "repl-diskless-sync-delay": "0",  # all replicas of a trial ask at once
     }
 
 
@@ -42,19 +48,32 @@ def parts(masters: int) -> list[tuple[int, int]]:
     return [(first, after - 1) for first, after in pairwise(ends)]
 
 
-async def join(members: Sequence[Member]) -> None:
-    """Gives each its slots and makes them known to each other.
+def followed(masters: int, replica: int) -> int:
+    """The index of the master that a replica copies; both count from 0.
+
+    A machine after the masters holds a replica. The first of them follows the second master, and so on: where machines
+    take zones in turn, a replica is not in its master's zone.
+    """
+    return (replica + 1 + replica // masters) % masters
+
+
+async def join(members: Sequence[Member], masters: int) -> None:
+    """Gives the first `masters` their slots, makes all known to each other, and the others follow.
 
     Raises:
         DatabaseFailed: they do not come together.
         ToolFailed: one refuses.
     """
-    for member, (first, last) in zip(members, parts(len(members)), strict=True):
+    for member, (first, last) in zip(members, parts(masters), strict=False):
         await member.ask("CLUSTER", "ADDSLOTSRANGE", str(first), str(last))
     for member in members[1:]:
         bus = _bus_port(await member.ask("CLUSTER", "NODES"))
         await members[0].ask("CLUSTER", "MEET", member.address, str(member.port), bus)
     await wait_until_whole(members)
+    for number, replica in enumerate(members[masters:]):
+        identity = (await members[followed(masters, number)].ask("CLUSTER", "MYID")).strip()
+        await replica.ask("CLUSTER", "REPLICATE", identity)
+    await wait_until_followed(members, masters)
 
 
 async def wait_until_whole(members: Sequence[Member]) -> None:
@@ -75,9 +94,48 @@ async def wait_until_whole(members: Sequence[Member]) -> None:
                 for member, (known, state) in zip(members, states, strict=True)
             )
             raise DatabaseFailed(
-                f"the {len(members)} masters did not form a cluster within {JOIN_TIMEOUT_S:.0f} s: {told}"
+                f"the {len(members)} servers did not form a cluster within {JOIN_TIMEOUT_S:.0f} s: {told}"
             )
         await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def links(members: Sequence[Member], masters: int) -> list[str]:
+    """How each replica stands: 'connected to NAME' if it has its master's data and gets what follows."""
+    names = {f"{master.address}:{master.port}": master.name for master in members[:masters]}
+    return [await _link(replica, names) for replica in members[masters:]]
+
+
+async def wait_until_followed(members: Sequence[Member], masters: int) -> None:
+    """Until every replica is connected to its master and has all of its data.
+
+    Raises:
+        DatabaseFailed: one is not.
+    """
+    clock = asyncio.get_running_loop().time
+    until = clock() + FOLLOW_TIMEOUT_S
+    numbers = range(len(members) - masters)
+    expected = [f"connected to {members[followed(masters, number)].name}" for number in numbers]
+    while (found := await links(members, masters)) != expected:
+        if clock() > until:
+            pairs = zip(members[masters:], found, strict=True)
+            told = ", ".join(f"{replica.name}: {state}" for replica, state in pairs)
+            raise DatabaseFailed(
+                f"the replicas did not get their masters' data within {FOLLOW_TIMEOUT_S:.0f} s: {told}",
+                hint="check the replicas' logs, which are next to the masters'",
+            )
+        await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def _link(replica: Member, names: Mapping[str, str]) -> str:
+    lines = (await replica.ask("INFO", "replication")).splitlines()
+    said = dict(line.strip().partition(":")[::2] for line in lines)
+    if said.get("role") != "slave":
+        return "not a replica"
+    master = names.get(f"{said.get('master_host')}:{said.get('master_port')}", "an unknown master")
+    if said.get("master_link_status") == "up":
+        return f"connected to {master}"
+    copying = said.get("master_sync_in_progress") == "1"
+    return f"copying the data of {master}" if copying else f"not connected to {master}"
 
 
 async def _state(member: Member) -> tuple[int, str]:

@@ -1,6 +1,7 @@
 """Valkey (or Redis): nephoscope's own server on every database machine. A user's own is rejected: a trial empties it.
 
-Several database machines make a cluster: each is a master of its part of the keys, without replicas.
+Several database machines make a cluster: each is a master of its part of the keys. With `replicas`, the first machines
+are the masters and the others hold their replicas, which a trial begins with connected.
 
 A server lives in `<data folder>/valkey` and writes an append-only file that is synced each second: at most that
 second is lost (`appendfsync = "always"` syncs each write). Loaded data sets are kept as snapshots; every trial begins
@@ -21,7 +22,15 @@ from urllib.parse import urlsplit
 from typing_extensions import override
 
 from nephoscope.databases import upkeep
-from nephoscope.databases.base import Database, Endpoint, HasFixtures, HasSettings, HasUpkeep, Upkeep
+from nephoscope.databases.base import (
+    Database,
+    Endpoint,
+    HasFixtures,
+    HasReplication,
+    HasSettings,
+    HasUpkeep,
+    Upkeep,
+)
 from nephoscope.databases.valkey import cluster as valkey_cluster
 from nephoscope.databases.valkey.binaries import ValkeyBinaries, binaries_on
 from nephoscope.machines.local import LocalRemote
@@ -65,7 +74,7 @@ class _Server:
         return f"{self.folder}/fixtures/{name}.rdb"
 
 
-class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
+class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettings):
     """See the module's text. One instance serves one study."""
 
     name = "valkey"
@@ -73,7 +82,9 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
     def __init__(self, find: Callable[[], ValkeyBinaries]) -> None:
         self._find = find
         self._running: dict[str, list[_Server]] = {}
-        """By cluster: a server of each database machine, in their order."""
+        """By cluster: a server of each database machine, in their order: first the masters."""
+        self._replicas: dict[str, int] = {}
+        """By cluster: the number of servers that are replicas."""
         self._clients: dict[str, str] = {}
         """By cluster: the command line of its load machine."""
 
@@ -88,6 +99,8 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
             )
         self._clients[cluster.key] = (await binaries_on(cluster.load, self._find)).client
         self._running[cluster.key] = []
+        each = settings.replicas or 0
+        self._replicas[cluster.key] = len(cluster.database) * each // (1 + each)
         password, several = secrets.token_urlsafe(24), len(cluster.database) > 1
         for machine in cluster.database:
             beside = log.with_name(f"{log.stem}-{machine.name}{log.suffix}") if several else log
@@ -95,7 +108,7 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
         servers = self._running[cluster.key]
         if not several:
             return servers[0].endpoint
-        await valkey_cluster.join([self._member(cluster, server) for server in servers])
+        await valkey_cluster.join(self._members(cluster), len(self._masters(cluster)))
         return replace(servers[0].endpoint, sharded=True)
 
     def server_here(self, settings: DatabaseSettings) -> str:  # noqa: ARG002 - the study names none
@@ -118,11 +131,23 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
         if not all(ended):
             raise DatabaseFailed(f"Valkey did not stop within {STOP_TIMEOUT_S:.0f} s and was killed")
 
+    # HasReplication
+
+    @override
+    async def replication(self, cluster: Cluster) -> dict[str, str]:
+        """Of each replica, whether it is connected to its master."""
+        if not self._replicas.get(cluster.key):
+            return {}
+        masters = len(self._masters(cluster))
+        states = await valkey_cluster.links(self._members(cluster), masters)
+        replicas = self._running[cluster.key][masters:]
+        return {f"replica {one.machine.name}": state for one, state in zip(replicas, states, strict=True)}
+
     # HasFixtures
 
     @override
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
-        for server in self._running[cluster.key]:
+        for server in self._masters(cluster):
             there = ["test", "-e", server.fixture(fixture)]
             if (await server.machine.remote.execute(Command(there, timeout_s=30, pinned=False))).exit_code != 0:
                 return False
@@ -130,14 +155,14 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
 
     @override
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        for server in self._running[cluster.key]:
+        for server in self._masters(cluster):
             await self._command(cluster, server.endpoint, "FLUSHALL", "SYNC", timeout_s=_SAVE_TIMEOUT_S)
         return endpoint
 
     @override
     async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
-        """Takes a snapshot of each server; the rename commits it."""
-        for server in self._running[cluster.key]:
+        """Takes a snapshot of each master; the rename commits it."""
+        for server in self._masters(cluster):
             await self._command(cluster, server.endpoint, "SAVE", timeout_s=_SAVE_TIMEOUT_S)
             path, machine = server.fixture(fixture), server.machine
             await _execute(machine, ["cp", "--", f"{server.folder}/dump.rdb", f"{path}.part"])
@@ -145,14 +170,19 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
 
     @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        """Restarts each server with its snapshot."""
-        servers = list(self._running[cluster.key])
+        """Restarts each master with its snapshot, and each replica without data: it copies its master's."""
+        servers, masters = list(self._running[cluster.key]), len(self._masters(cluster))
         await self.stop(cluster)
         self._running[cluster.key] = []
-        for server in servers:
+        for server in servers[:masters]:
             await self._restart(cluster, server, fixture)
+        for server in servers[masters:]:
+            await self._restart_empty(cluster, server)
         if endpoint.sharded:
-            await valkey_cluster.wait_until_whole([self._member(cluster, one) for one in self._running[cluster.key]])
+            await valkey_cluster.wait_until_whole(self._members(cluster))
+            await valkey_cluster.wait_until_followed(self._members(cluster), masters)
+            for replica in self._running[cluster.key][masters:]:
+                await self._until_rewritten(cluster, replica.endpoint)
         return replace(self._running[cluster.key][0].endpoint, sharded=endpoint.sharded)
 
     # HasSettings
@@ -163,7 +193,8 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
         said = json.loads(await self._command(cluster, endpoint, "--json", "CONFIG", "GET", "*"))
         found = {name: str(said[name]) for name in sorted(said) if not any(part in name for part in _NOT_STORED)}
         placed = {f"zone of {machine.name}": machine.zone for machine in cluster.database} if cluster.zones else {}
-        return found | ({"masters": str(len(self._running[cluster.key]))} if endpoint.sharded else {}) | placed
+        masters = {"masters": str(len(self._masters(cluster)))} if endpoint.sharded else {}
+        return {**found, **masters, **await self.replication(cluster), **placed}
 
     # HasUpkeep
 
@@ -190,7 +221,7 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
         port, bus = _free_ports(machine.address) if here else (PORT, BUS_PORT)
         forced = {"port": str(port), "bind": machine.address, "dir": folder, "requirepass": password}
         if len(cluster.database) > 1:
-            forced |= valkey_cluster.settings(bus)
+            forced |= {**valkey_cluster.settings(bus), "masterauth": password}
         given = {"maxclients": str(settings.connections + 100), **DEFAULT_SETTINGS, **settings.settings, **forced}
         await _write(machine, f"{folder}/valkey.conf", "".join(f'{key} "{value}"\n' for key, value in given.items()))
         endpoint = Endpoint(f"redis://{machine.address}:{port}", {PASSWORD_VARIABLE: password}, "", binaries.origin)
@@ -204,10 +235,15 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
         # A server started with append-only files reads only those, and there are none yet.
         (appends,) = (await _words(server, "appendonly")) or ("no",)
         more = ("--appendonly", "no")
-        started = await self._launch(cluster, machine, server.program, server.endpoint, server.log, more)
+        started = await self._launch(cluster, machine, server.program, server.endpoint, server.log, more, again=True)
         if appends == "yes":
             await self._command(cluster, started.endpoint, "CONFIG", "SET", "appendonly", "yes")
             await self._until_rewritten(cluster, started.endpoint)
+
+    async def _restart_empty(self, cluster: Cluster, server: _Server) -> None:
+        """A replica that was stopped; it knows its master from the file of its nodes."""
+        await _execute(server.machine, ["rm", "-rf", f"{server.folder}/appendonlydir", f"{server.folder}/dump.rdb"])
+        await self._launch(cluster, server.machine, server.program, server.endpoint, server.log, again=True)
 
     async def _launch(
         self,
@@ -217,8 +253,10 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
         endpoint: Endpoint,
         log: Path,
         more: Sequence[str] = (),
+        *,
+        again: bool = False,
     ) -> _Server:
-        beside = log.with_name(f"{log.stem}-{len(more)}.log")
+        beside = log.with_name(f"{log.stem}-{int(again)}.log")
         process = await machine.remote.start([program, f"{_folder(machine)}/valkey.conf", *more], log=beside)
         server = _Server(machine, program, process, log, endpoint)
         self._running[cluster.key].append(server)
@@ -251,12 +289,19 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
                 return
             await asyncio.sleep(_LOOK_EVERY_S)
 
+    def _masters(self, cluster: Cluster) -> list[_Server]:
+        servers = self._running[cluster.key]
+        return servers[: len(servers) - self._replicas.get(cluster.key, 0)]
+
+    def _members(self, cluster: Cluster) -> list[valkey_cluster.Member]:
+        return [self._member(cluster, server) for server in self._running[cluster.key]]
+
     def _member(self, cluster: Cluster, server: _Server) -> valkey_cluster.Member:
         async def ask(*words: str) -> str:
             return await self._command(cluster, server.endpoint, *words)
 
         address = urlsplit(server.endpoint.dsn)
-        return valkey_cluster.Member(server.machine.address, address.port or 0, ask)
+        return valkey_cluster.Member(server.machine.name, server.machine.address, address.port or 0, ask)
 
     async def _command(
         self, cluster: Cluster, endpoint: Endpoint, *words: str, timeout_s: float = _COMMAND_TIMEOUT_S

@@ -95,11 +95,6 @@ def _require_possible(order: ClusterOrder) -> None:
             f"Azure has no identity {order.cloud.identity!r}",
             hint="'/subscriptions/…/providers/Microsoft.ManagedIdentity/userAssignedIdentities/…'",
         )
-    if any(role.machine.cores is not None for role in order.roles):
-        raise InputError(
-            "Azure cannot switch off cores of a machine type",
-            hint="remove `cores`, and choose a type with fewer vCPUs: Standard_E8-4s_v5 is an E8s_v5 with 4 vCPUs",
-        )
     if order.cloud.reach == "private" and order.cloud.subnet is None:
         raise InputError(
             '`reach = "private"` needs a subnet: a network created for a cluster is only reachable from outside',
@@ -310,10 +305,16 @@ def _machine(order: ClusterOrder, names: Names, role: RoleOrder, name: str) -> C
 
 
 def _hardware(role: RoleOrder) -> dict[str, Any]:
-    found: dict[str, Any] = {"vmSize": role.type}
-    if role.machine.threads_per_core is not None:
-        found["vmSizeProperties"] = {"vCPUsPerCore": role.machine.threads_per_core}
-    return found
+    """The size, and its CPUs if the study sets them.
+
+    `vCPUsAvailable` is a number of vCPUs (REST reference, `VMSizeProperties`), so the study's rules reject `cores`
+    without `threads_per_core`.
+    """
+    cores, threads = role.machine.cores, role.machine.threads_per_core
+    if threads is None:
+        return {"vmSize": role.type}
+    vcpus = {} if cores is None else {"vCPUsAvailable": cores * threads}
+    return {"vmSize": role.type, "vmSizeProperties": {"vCPUsPerCore": threads, **vcpus}}
 
 
 def _storage(names: Names, role: RoleOrder, name: str) -> dict[str, Any]:

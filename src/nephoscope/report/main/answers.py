@@ -12,7 +12,8 @@ from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic
 from nephoscope.report import format as people
-from nephoscope.report.lookup import MetricKey, best_first, headlines
+from nephoscope.report.lookup import MetricKey, best_first, headlines, scale_of
+from nephoscope.report.main.bars import MAX_BARS
 from nephoscope.report.main.boards import in_order
 from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
@@ -74,8 +75,8 @@ class Question:
 
     @property
     def scale(self) -> people.Scale:
-        """How to write its values on the main page."""
-        return self.book.lookup.brief_scale(self.benchmark.benchmark, self.metric)
+        """How to write its values on the main page, whose cards show the best of them."""
+        return scale_of(self.metric, self.rows[:MAX_BARS])
 
     def called(self, names: Sequence[str], last: str = "and") -> str:
         """The names for a reader as an enumeration."""

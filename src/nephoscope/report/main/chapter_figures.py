@@ -6,7 +6,7 @@ from typing import Any
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.rows import ComparisonVerdict, Statistic
 from nephoscope.report import format as people
-from nephoscope.report.lookup import headlines, unique
+from nephoscope.report.lookup import headlines, scale_of, unique
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.money import bars, ranking_text
@@ -33,8 +33,8 @@ def ranking(book: Book, boards: Sequence[Board], palette: Palette, *, per_cpu: b
         return None
     drawn, most = [], max(len(found) for _, found in ranked)
     for board, found in ranked[:MAX_PANELS]:
-        scale = book.lookup.brief_scale(board.row.benchmark, board.metric, per_cpu=per_cpu)
         shown = found[:TOP_OF_CHAPTER]
+        scale = scale_of(board.metric, shown)
         axis = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(board.metric.direction)}"
         spec = bars(shown, scale, axis, palette)
         drawn.append((_named(board, ranked), ranking_text(shown, scale, palette), spec))
@@ -83,7 +83,7 @@ def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
     clouds = {name: many[:TOP_OF_CLOUD] for name, many in by_cloud.items() if name != UNKNOWN}
     if len(clouds) < 2 or len(found) <= FEW:
         return None
-    scale = book.lookup.brief_scale(board.row.benchmark, board.metric)
+    scale = scale_of(board.metric, [one for many in clouds.values() for one in many])
     axis = f"{unit_text(scale)}, {direction_text(board.metric.direction)}"
     most = max(len(many) for many in clouds.values())
     drawn = [

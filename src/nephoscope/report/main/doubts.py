@@ -60,7 +60,8 @@ def _of_the_plan(book: Book, warnings: Sequence[str]) -> list[Doubt]:
     if not warnings:
         return []
     more = f" The plan had {people.plural(len(warnings) - 1, 'more warning')}." if len(warnings) > 1 else ""
-    return [Doubt(f"{warnings[0]}{more}", book.href("warnings"), "details")] if _short(warnings[0]) else [
+    first = f"{warnings[0][:1].upper()}{warnings[0][1:]}".removesuffix(".")
+    return [Doubt(f"{first}.{more}", book.href("warnings"), "details")] if _short(warnings[0]) else [
         Doubt(f"The plan had {people.plural(len(warnings), 'warning')}.", book.href("warnings"), "details")
     ]  # fmt: skip
 

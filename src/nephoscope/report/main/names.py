@@ -59,7 +59,7 @@ def compared(lookup: Lookup) -> str:
     if others or day:
         parts.append(f"measured{others}{f' on {day}' if day else ''}")
     if study.price_date and any(row.month_usd is not None for row in study.costs):
-        parts.append(f"prices of {'the same day' if study.price_date == day else study.price_date}")
+        parts.append(f"prices known on {'that day' if study.price_date == day else study.price_date}")
     return f"{parts[0]} {', '.join(parts[1:])}." if len(parts) > 1 else parts[0]
 
 

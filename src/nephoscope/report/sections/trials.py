@@ -8,6 +8,7 @@ from nephoscope.report import format as people
 from nephoscope.report.evidence import trial_anchor
 from nephoscope.report.limits import MAX_SETS
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, state_badge, trial_cell, trial_links
+from nephoscope.report.tables.statistics import label_cells, label_columns
 
 
 def counted(trials: list[TrialRow]) -> str:
@@ -111,6 +112,7 @@ def trials_table(book: Book) -> Table | None:
         Column("Block", numeric=True),
         Column("Benchmark"),
         Column("Configuration"),
+        *label_columns(book),
         Column("CPUs", numeric=True),
         Column("State"),
         Column("Attempts", numeric=True),
@@ -133,6 +135,7 @@ def _trial(book: Book, row: TrialRow) -> Row:
             Cell(str(row.block)),
             Cell(row.benchmark, tone="name"),
             Cell(row.configuration, tone="name"),
+            *label_cells(book, row.configuration),
             Cell(people.integer(row.cpus)),
             Cell(badges=(state_badge(row),)),
             Cell(str(row.attempts)),
