@@ -10,8 +10,9 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.questions import View
 from nephoscope.model.records import PlannedTrial
 
-RULE = 2
-"""Of the looks that are taken now: 1 weighed the spread of dropped configurations as any other."""
+RULE = 3
+"""Of the looks that are taken now: 1 weighed the spread of dropped configurations as any other, and 2 left sets that
+were larger by three or more if the spread was only a little wider than in a study in full."""
 QuestionState = Literal["open", "decided", "tie", "out of reach", "undecided"]
 OUTCOMES: Mapping[QuestionState, str] = {
     "decided": "decided",

@@ -156,7 +156,9 @@ def _paired(fit: TwoWayFit) -> bool:
     return fit.blocked and int((fit.counts > 0).sum()) == 2
 
 
-def possible_best(board: Leaderboard, alpha: float, among: Indices | None = None) -> Indices:
+def possible_best(
+    board: Leaderboard, alpha: float, among: Indices | None = None, *, spread_share: float = 1.0
+) -> Indices:
     """The configurations that may be the best: all others are surely worse than one of these.
 
     A step-down test on the studentised range: everything that lies further below another than equal configurations
@@ -168,6 +170,7 @@ def possible_best(board: Leaderboard, alpha: float, among: Indices | None = None
         board: the fit.
         alpha: error rate of this question, in (0, 1).
         among: indices of the configurations it is about; all by default.
+        spread_share: tests as if all spreads were this share of what was measured. Values in steps have no spread.
 
     Returns:
         Indices, in order. A configuration with too few values is never excluded.
@@ -183,7 +186,7 @@ def possible_best(board: Leaderboard, alpha: float, among: Indices | None = None
         if claims.size < 2:
             return kept
         square = np.ix_(claims, claims)
-        critical = critical_range(claims.size, board.freedom[square], alpha)
+        critical = spread_share * critical_range(claims.size, board.freedom[square], alpha)
         excluded = claims[(board.distances[square] < -critical).any(axis=1)]
         if excluded.size == 0:
             return kept

@@ -83,8 +83,7 @@ def completed(squares: Floats, freedom: Floats, *, paired: bool) -> Spreads:
 
     A study that drops configurations knows little of how much their variances differ, and `moderated` then borrows less
     than it would from the study in full: its sets are larger at the end. Here the values that were not measured spread
-    as the pooled variance says. How certain it is that variances agree still follows from what was measured: a
-    configuration counts by the precision of its standard deviation, the root of its degrees of freedom.
+    as the pooled variance says, and each configuration counts as one with all values.
 
     Args:
         squares: shape (K,), as in `moderated`.
@@ -104,7 +103,7 @@ def completed(squares: Floats, freedom: Floats, *, paired: bool) -> Spreads:
     centred = np.log(variances) - special.digamma(full / 2) + np.log(full / 2)
     common = float(centred.mean())
     scatter = float(((centred - common) ** 2).mean() * known.sum() / (known.sum() - 1))
-    others = float(np.sqrt(freedom[known] / full).sum()) - 1
+    others = float(known.sum()) - 1
     excess = scatter * others / float(special.chdtri(others, CAUTION)) - float(special.polygamma(1, full / 2))
     if excess <= 0:
         return Spreads(np.full(squares.shape, pooled), np.full(squares.shape, total), np.inf, total)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.stats.leaderboard import Contrast, Leaderboard, contrast, possible_best, ties
+from nephoscope.stats.moderation import MIN_POOLED
 from nephoscope.stats.samples import Floats, Indices
 from nephoscope.stats.studentized_range import critical_range
 
@@ -24,6 +25,11 @@ _TIE_BELOW = 0.25
 REFERENCE_EVERY = 9
 """One in so many configurations stays measured while a best-of question is open, to tell how values spread: those that
 are dropped after three blocks say little of it, and without references fewer sets end as they would in full."""
+
+MAX_MORE = 2
+"""A set ends with at most so many more than it would if the spread were as narrow as a study in full may find it."""
+_LEAST_SPREAD = 3.0
+"""Standard errors by which a study in full may find a narrower spread than the one that was measured."""
 
 State = Literal["open", "decided", "tie", "out of reach", "undecided"]
 """Open; answered; all that are left differ by less than the margin; the blocks left would hardly change the answer; the
@@ -81,11 +87,14 @@ def look_for_best(board: Leaderboard, kept: Indices, stage: Stage) -> BestFindin
         kept: those that no earlier look excluded.
         stage: of the study.
     """
-    board = board.as_if_complete
+    board, before = board.as_if_complete, kept
     kept = possible_best(board, stage.level, kept) if stage.level > 0 else kept
+    ended = stage.block >= stage.last
+    if ended and stage.level > 0:
+        kept = _not_many_more(board, before, kept, stage.level)
     if kept.size < 2:
         return BestFinding("decided", kept, 0.0)
-    if stage.block >= stage.last:
+    if ended:
         return BestFinding("undecided", kept, 0.0)
     chance = chance_to_exclude(board, kept, stage)
     if chance < MIN_CHANCE:
@@ -94,6 +103,43 @@ def look_for_best(board: Leaderboard, kept: Indices, stage: Stage) -> BestFindin
     if chance < _TIE_BELOW and _all_tied(board, kept, stage):
         return BestFinding("tie", kept, chance)
     return BestFinding("open", kept, chance)
+
+
+def _not_many_more(board: Leaderboard, before: Indices, kept: Indices, level: float) -> Indices:
+    """`kept` without those by which it exceeds the set of the narrowest spread by more than `MAX_MORE`.
+
+    Where several configurations are about as far behind as chance would put equal ones, all of them are kept or none:
+    each one that is excluded makes the range for the others smaller. Which of the two it is depends on the last
+    percents of the spread, and a study that dropped configurations does not know them.
+
+    Args:
+        board: the values of the last look.
+        before: those that it tests.
+        kept: those that it keeps.
+        level: of the look.
+    """
+    if board.discrete or kept.size <= MAX_MORE:
+        return kept
+    narrow = possible_best(board, level, before, spread_share=_least_share(board))
+    others = np.setdiff1d(kept, narrow)
+    if others.size <= MAX_MORE:
+        return kept
+    behind = np.nanmax(board.distances[np.ix_(narrow, others)], axis=0)
+    return np.sort(np.concatenate([narrow, others[np.argsort(behind, kind="stable")[:MAX_MORE]]]))
+
+
+def _least_share(board: Leaderboard) -> float:
+    """The narrowest spread that a study in full may find, as a share of the one that was measured.
+
+    The residuals of a study in full are those of this one and others that were not measured, so the logarithm of its
+    pooled spread differs from that of this one by a variance of (1 / v - 1 / w) / 2, with the v degrees of freedom of
+    this one and the w of a study in full. Nothing is missing, or not known: 1.
+    """
+    freedom = board.fit.freedom[board.fit.freedom > 0]
+    if freedom.size < MIN_POOLED:
+        return 1.0
+    missing = 1 / freedom.sum() - 1 / (freedom.size * freedom.max())
+    return float(np.exp(-_LEAST_SPREAD * np.sqrt(max(missing, 0.0) / 2)))
 
 
 def _all_tied(board: Leaderboard, kept: Indices, stage: Stage) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri  # type: ignore[import-untyped]
 
-from nephoscope.stats.leaderboard import Leaderboard
+from nephoscope.stats.leaderboard import Leaderboard, possible_best
 from nephoscope.stats.sequential import FIRST_LOOK, Stage, State, look_at_contrast, look_for_best, references
 from nephoscope.stats.spending import EARLY_LEVEL, levels
 from tests.support.growing_studies import Shape, drawn, grown
@@ -126,6 +126,22 @@ def test_few_studies_of_20_end_as_they_would_in_full(shape: Shape) -> None:
     assert found["trials"] <= 0.75
 
 
+@pytest.mark.parametrize("number", [23, 52, 126, 202, 333])
+def test_a_set_at_the_limit_does_not_end_larger_by_three(number: int) -> None:
+    """Each of these studies of 94 kept three to five more than in full, with a spread that is 3 % wider."""
+    generator = np.random.default_rng([17, number])
+    _, ended = grown(drawn(generator, "ten within 3 %", count=94, blocks=10, cv=0.015))
+    assert not any(one.much_larger for one in ended)
+
+
+def test_a_study_that_dropped_nothing_ends_with_the_set_of_a_leaderboard() -> None:
+    gaps = [1.0, 0.999, 0.981, 0.98, 0.979, 0.978, 0.977, 0.5]
+    in_full = [board(gaps, 10, cv=0.015, seed=seed) for seed in range(20)]
+    ends = [look_for_best(one, np.arange(8), stage(10, 10, 0.049)).kept.tolist() for one in in_full]
+    assert ends == [possible_best(one, 0.049).tolist() for one in in_full]
+    assert len({len(names) for names in ends}) > 2
+
+
 @pytest.mark.parametrize("count", [2, 20])
 def test_the_best_of_equal_ones_is_lost_over_all_looks_in_five_percent_of_studies(count: int) -> None:
     found = simulated("all equal", 300 if count == 2 else 60, count=count, cv=0.01)
@@ -147,7 +163,7 @@ def test_studies_of_94_end_as_they_would_in_full_with_less_than_half_of_the_tria
 ) -> None:
     found = simulated(shape, 200, count=94, cv=cv)
     assert found["same"] >= same
-    assert found["slightly larger"] >= 0.96
-    assert found["much larger"] <= 0.015
+    assert found["slightly larger"] >= 0.94
+    assert found["much larger"] <= 0.002
     assert found["lost"] <= 0.05
     assert found["trials"] <= 0.5
