@@ -184,7 +184,7 @@ def test_the_2022_edition_is_rehearsed_through_five_kills(tmp_path: Path) -> Non
     """One replicate of all its chapters on each eighth configuration, killed by kill -9."""
     out, study = tmp_path / "out", tmp_path / "edition.toml"
     text = (ROOT / "studies" / "cloud-report-2022.toml").read_text()
-    study.write_text(text.replace("replicates = 6", "replicates = 3"))
+    study.write_text(text.replace("replicates = 6", "replicates = 3").replace("equal_machines = 4", ""))
     argv = [sys.executable, "-m", "nephoscope", "run", str(study), "--rehearse", "--out", str(out), "--types", "m6i.*"]
     argv += ["--types", "n2-standard-*", "--types", "D8s_v5", "--max-clusters", "3"]
     for ended in KILLS:
