@@ -273,7 +273,9 @@ fn silent_nodes_are_waited_for_no_longer_than_the_run_says() {
     cluster.fall_silent();
     let began = Instant::now();
     let ended = running.end().expect(6);
-    assert!(ended.message().contains("did not answer within the timeout"), "{}", ended.message());
+    // The load finds it out, or on a busy machine whoever looks at the data after it.
+    let found = ["was silent for 0.7 s", "did not answer within the timeout"];
+    assert!(found.iter().any(|words| ended.message().contains(words)), "{}", ended.message());
     assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
 }
 

@@ -344,8 +344,11 @@ class ResultsFolder:
 
     def planned(self) -> Iterator[tuple[PlannedTrial, Trial]]:
         """Every planned trial with its folder, in the plan's order; see `only`."""
-        rows = self.whole_plan()
-        return (row for row in rows if self._only is None or row[0].intent.id in self._only)
+        return (row for row in self.whole_plan() if self.concerns(row[0].intent.id))
+
+    def concerns(self, trial_id: str) -> bool:
+        """Whether somebody works on this trial of the plan; see `only`."""
+        return self._only is None or trial_id in self._only
 
     def every_attempt(self) -> Iterator[Attempt]:
         """Every attempt that is stored, also at trials that are not planned any more."""

@@ -114,6 +114,7 @@ system = "postgres"
 connections = 8                    # of the load generator; or connections_per_cpu, which grows with the machines
 # version = "17"                   # a trial fails if the server found has another major version
 # dsn = "postgresql://me@localhost:5432/bench"   # a server of your own; its password goes into PGPASSWORD, never here
+# only "valkey": replicas of each master, on machines of their own; docs/how-to/measure-valkey.md.
 # only "cockroachdb": binary (the program), edition, start_flags, secure, fixtures; docs/how-to/measure-cockroachdb.md.
 # only "aerospike": binary (the program or its package), and a table aerospike of its own: namespace, memory_gib,
 # replication_factor, write_block_kib, commit_to_device, disk_gib of a file, or device and destroys_data_on, which name

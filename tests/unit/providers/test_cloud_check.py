@@ -47,11 +47,6 @@ def test_what_can_be_asked_for_is_planned_and_what_says_too_little_is_not(reques
         (request_of().configuration, {"database_machine": {"type": "m6i.large", "volumes": TOO_MANY}}, "12 volumes"),
         (request_to_azure().configuration, {"other_zones": ["4"]}, "no zone '4'"),
         (request_to_azure(cloud={"placement_group": "spread"}).configuration, {}, "cannot spread machines"),
-        (
-            request_to_azure().configuration,
-            {"load_machine": {"type": "Standard_E8s_v5", "cores": 2}},
-            "cannot switch off cores",
-        ),
         (request_to_azure(cloud={"image": "a:b:c:latest"}).configuration, {}, "no image"),
     ],
 )

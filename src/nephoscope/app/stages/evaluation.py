@@ -173,13 +173,13 @@ def _unreadable(status: Status, error: NephoscopeError, clock: Clock) -> Status:
 
 def status(folder: ResultsFolder) -> list[TrialRow]:
     """Every planned trial as it stands; trials of which no file has changed are not read again."""
-    return [known.row for known in _known(folder)[1]]
+    return [known.row for known in _known(folder)[1] if folder.concerns(known.row.trial)]
 
 
 def status_and_spent(folder: ResultsFolder, now_unix_ms: int) -> tuple[list[TrialRow], float | None]:
     """Every planned trial as it stands, and US dollars spent until now; None: the plan has no prices."""
     priced, found = _known(folder)
-    rows = [known.row for known in found]
+    rows = [known.row for known in found if folder.concerns(known.row.trial)]
     if not priced:
         return rows, None
     ended = [known.spent_usd for known in found if known.spent_usd is not None]
@@ -188,7 +188,10 @@ def status_and_spent(folder: ResultsFolder, now_unix_ms: int) -> tuple[list[Tria
 
 
 def _known(folder: ResultsFolder) -> tuple[bool, list[Known]]:
-    """Whether the plan has prices, and its every trial, with an empty stamp if it may change without a new file."""
+    """Whether the plan has prices, and every trial of it, whatever somebody works on.
+
+    A stamp is empty if the trial may change without a new file.
+    """
     about = index.about(folder.path, f"{nephoscope.__version__} {TABLES_VERSION}")
     before = index.remembered(folder.path, about)
     trials = before.trials if before else {row.intent.id: None for row in folder.plan().trials}
