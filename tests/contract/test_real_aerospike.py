@@ -16,15 +16,11 @@ from nephoscope.machines.remote import MachineHandle
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.local_remote import cluster_on_loopback
-from tests.support.real_parts import needs
+from tests.support.real_parts import needs_server_in
 from tests.support.site import raw_of, site_here
 
 PROGRAM = os.environ.get("NEPHOSCOPE_ASD", "")
-pytestmark = [
-    pytest.mark.slow,
-    needs("nephoscope-load"),
-    pytest.mark.skipif(not PROGRAM, reason="NEPHOSCOPE_ASD names no program"),
-]
+pytestmark = needs_server_in("NEPHOSCOPE_ASD")
 ROWS = 20_000
 ONE_FIELD = YcsbParameters(
     rows=ROWS, mix="a", distribution="uniform", fields=1, field_bytes=1424, ramp_s=0, duration_s=2

@@ -5,8 +5,6 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from nephoscope.benchmarks.base import RawOutput
 from nephoscope.benchmarks.database.kv import Kv, KvParameters
 from nephoscope.benchmarks.load import output as load_output
@@ -16,15 +14,11 @@ from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.command_line import processes_naming
 from tests.support.local_remote import cluster_on_loopback
-from tests.support.real_parts import needs
+from tests.support.real_parts import needs_server_in
 from tests.support.site import raw_of, site_here
 
 PROGRAM = os.environ.get("NEPHOSCOPE_COCKROACH", "")
-pytestmark = [
-    pytest.mark.slow,
-    needs("nephoscope-load"),
-    pytest.mark.skipif(not PROGRAM, reason="NEPHOSCOPE_COCKROACH names no program"),
-]
+pytestmark = needs_server_in("NEPHOSCOPE_COCKROACH")
 ROWS = 5_000
 KV95 = KvParameters(rows=ROWS, read_percent=95, dialect="cockroachdb", isolation="serializable", ramp_s=0, duration_s=2)
 NO_CONSOLE = {"http-addr": "127.0.0.1:0"}

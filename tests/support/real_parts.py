@@ -22,3 +22,9 @@ def needs(*parts: str) -> pytest.MarkDecorator:
     missing = [part for part in parts if _missing(part)]
     reason = f"{', '.join(missing)} not installed"
     return pytest.mark.skipif(bool(missing) and not os.environ.get("CI"), reason=reason)
+
+
+def needs_server_in(variable: str) -> list[pytest.MarkDecorator]:
+    """Marks of slow tests that drive a server no registry carries: skips if the variable does not name its program."""
+    missing = pytest.mark.skipif(not os.environ.get(variable), reason=f"{variable} names no program")
+    return [pytest.mark.slow, needs("nephoscope-load"), missing]
