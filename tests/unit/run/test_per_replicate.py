@@ -108,9 +108,9 @@ def test_trials_of_a_replicate_follow_each_other_in_an_order_of_their_own_and_ke
     assert len({tuple(row[2] for row in run) for run in runs}) > 2, (
         "the order of benchmarks is drawn for each replicate"
     )
-    for name in ("small", "large"):
-        asked = [[row.intent.benchmark.name for row in one.trials if row.intent.configuration_name == name and row.intent.block == 1] for one in (own, fresh)]  # fmt: skip
-        assert asked[0] == asked[1], "as in a block of fresh machines"
+    first = [[row.intent for row in one.trials if row.intent.block == 1] for one in (own, fresh)]
+    small = [[one.benchmark.name for one in rows if one.configuration_name == "small"] for rows in first]
+    assert small[0] == small[1], "as on fresh machines"
 
 
 @pytest.mark.parametrize("clusters", [1, 3])
