@@ -18,7 +18,7 @@ from nephoscope.model.errors import NephoscopeError
 LONGEST_S = 10
 MOST_BYTES = 1 << 30
 BAD = ("uncaught", "slow", "large", "crashed")
-"""What must not happen: another exception than ours, more than 10 s of CPU time, more than 1 GB, death by a signal."""
+"""What must not happen: an exception not ours, more than 10 s of CPU time, more than 1 GiB, death by a signal."""
 SIZES = {"parsers": 4000, "imports": 250, "stored files": 100, "studies": 250}
 """What is damaged -> inputs of a round; a round takes seconds."""
 _HANGS_S = 1800.0
@@ -45,7 +45,7 @@ def one_round(
     Returns:
         Counts: inputs, those refused with a reason, and what must not happen; and a line about each of the latter.
     """
-    counts, lines = Counter[str](dict.fromkeys(BAD, 0), inputs=inputs), list[str]()
+    counts, lines = Counter[str]({"inputs": inputs, **dict.fromkeys(BAD, 0)}), list[str]()
     first = 0
     while first < inputs:  # again behind an input that ended its process
         receiver, sender = forks().Pipe(duplex=False)
@@ -110,7 +110,7 @@ def _read(
             sender.send((number, "refused", ""))
         except MemoryError as error:
             sender.send((number, "large", repr(error)[:300]))
-        except Exception as error:  # noqa: BLE001 - that is what is counted
+        except Exception as error:  # which is what is counted
             sender.send((number, "uncaught", repr(error)[:300]))
     sender.send(None)
 

@@ -4,11 +4,9 @@ import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-import psutil
 
 from bench.soak.studies import ON_CLOUD, ON_EMULATED, ON_LOCAL
 from nephoscope.store.folder import ResultsFolder
@@ -37,7 +35,7 @@ class Place:
 
 @contextmanager
 def local(path: Path, seed: int) -> Iterator[Place]:
-    """This machine, with stress-ng. A killed load is measured again by a new attempt, beside which the old one stays."""
+    """This machine, with stress-ng: a killed load is measured again by a new attempt."""
     yield Place(ON_LOCAL.format(seed=seed), "", lambda: _finished(path), lambda: _marked(path), 4.0)
 
 
@@ -115,12 +113,10 @@ def _finished(path: Path) -> Counter[str]:
 
 
 def _marked(path: Path) -> list[str]:
-    """Processes that a controller of this round started and that still run."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get(MARK) == str(path) and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(" ".join(process.cmdline()))
-        except psutil.Error:
-            continue
+    """Processes that a controller of this round started and that still run; the environment of zombies is empty."""
+    mark, found = f"{MARK}={path}".encode(), []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            if mark in (process / "environ").read_bytes().split(b"\0"):
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return found

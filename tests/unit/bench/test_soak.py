@@ -2,6 +2,7 @@
 
 import os
 import random
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.soak import inputs, kills, stored, tables
-from bench.soak.places import PLACES, Place
+from bench.soak.places import MARK, PLACES, Place
 from bench.soak.readers import READERS
 from nephoscope.model.errors import NephoscopeError, OutputUnreadable
 from nephoscope.store.folder import ResultsFolder
@@ -75,6 +76,15 @@ def test_damaged_inputs_are_read_or_rejected(kind: str, tmp_path: Path) -> None:
     for number in range(3):
         with suppress(NephoscopeError):
             read(random.Random(number))
+
+
+def test_a_process_that_outlives_its_controller_is_left(tmp_path: Path) -> None:
+    with PLACES["local"](tmp_path, 1) as place:
+        environment = {**os.environ, MARK: str(tmp_path)}
+        with subprocess.Popen(["sleep", "60"], env=environment) as process:
+            assert place.left() == ["sleep 60 "]
+            process.kill()
+        assert place.left() == []
 
 
 def test_rounds_add_up_in_the_stored_file(tmp_path: Path) -> None:
