@@ -85,6 +85,7 @@ def azure(path: Path, seed: int) -> Iterator[Place]:
 
 
 PLACES = {"local": local, "emulated": emulated, "aws": aws, "gcp": gcp, "azure": azure}
+ON_THIS_MACHINE = ("local", "emulated")
 
 
 def usable() -> list[str]:
