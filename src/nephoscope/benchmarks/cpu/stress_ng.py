@@ -52,7 +52,9 @@ class StressNgParameters(EditionParameters):
     )
     stressor: Literal["matrix", "cpu"] = "matrix"
     method: str | None = Field(
-        default=None, pattern=r"^[a-z][a-z0-9]{0,30}$", description="of the stressor, as 'div16'; default: stress-ng's own"
+        default=None,
+        pattern=r"^[a-z][a-z0-9]{0,30}$",
+        description="of the stressor, as 'div16'; default: stress-ng's own",
     )
     duration_s: int = Field(default=3, ge=1, le=86_400, description="of one run")
     repeats: int = Field(default=1, ge=1, le=100, description="consecutive runs in a trial; the result is their mean")
