@@ -29,7 +29,7 @@ PLACEMENTS = (
     Placement("3 machines, 2 trials on each, n = 3 machines", 3, 2, medians=True),
     Placement("4 machines, 2 trials on each, n = 4 machines", 4, 2, medians=True),
     Placement("6 machines, 2 trials on each, n = 6 machines", 6, 2, medians=True),
-    Placement("`fresh`: 6 machines, 1 trial on each", 6, 1),
+    Placement("`fresh`, `per-replicate`: 6 machines, 1 trial on each", 6, 1),
 )
 
 

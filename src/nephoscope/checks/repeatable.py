@@ -17,6 +17,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from nephoscope.model.placement import NEW_MACHINES
 from nephoscope.model.records import Verdict, VerdictKind
 
 
@@ -151,7 +152,7 @@ class Circumstances:
     def of(cls, configuration: Mapping[str, Any], placement: str) -> "Circumstances":
         """Of a trial's configuration, as a study writes it, and the study's placement."""
         own = configuration.get("provider", "local") in OWN_PROVIDERS
-        return cls(own and not configuration.get("rented"), not own and placement == "fresh")
+        return cls(own and not configuration.get("rented"), not own and placement in NEW_MACHINES)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def _too_few(findings: Findings) -> list[Insight]:
             + " measured in several trials on fewer than {least:count} machines each. So the answers "
             "compare these machines and not their types: another machine of the same type may be faster or slower. To "
             "compare types, measure at least {least:count} machines of each"
-            + ("." if findings.imported else '; on clouds, placement = "fresh" creates one for each trial.'),
+            + ("." if findings.imported else '; on clouds, placement = "per-replicate" does.'),
             numbers={"count": len(few), "least": least_n_each(ALPHA)},
             trials=[trial for row in few.values() for trial in row.trials],
             **({"names": names} if names else {}),

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.placement import Placement
 
 _MS_PER_HOUR = 3_600_000
 
@@ -14,7 +15,7 @@ class Lease(Frozen):
 
     schema_: Literal["nephoscope/lease/1"] = Field(default="nephoscope/lease/1", alias="schema")
     cluster: str = Field(description="key of its cluster, by which the provider finds every machine and volume")
-    placement: Literal["fresh", "per-configuration"]
+    placement: Placement
     provider: str
     region: str | None = None
     zone: str | None = Field(default=None, description="None: the configuration names none")

@@ -1,7 +1,7 @@
 """Estimated time before a trial: creating its machines, loading or restoring its data set."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from nephoscope.model.units import GIB, MIB
 from nephoscope.study.cloud import CLOUDS
@@ -60,37 +60,41 @@ class Setup:
 class Before:
     """Seconds before each trial, in the order of the plan. Machines and data sets that are kept cost time only once."""
 
-    def __init__(self, placement: Literal["fresh", "per-configuration"]) -> None:
-        self._placement = placement
+    def __init__(self) -> None:
         self._made: set[str] = set()
         self._providers: set[str] = set()
         self._kept: set[tuple[str, int]] = set()
         self._once: set[tuple[str, str, int]] = set()
         """Data sets that one backup in a store of their region could have kept."""
         self._reloads: dict[str, list[str]] = {}
-        """What could be done where every trial does -> providers."""
+        """What could be done where every cluster does -> providers."""
 
-    def of(self, configuration: Configuration, fixture_bytes: int) -> Setup:
+    def of(self, configuration: Configuration, fixture_bytes: int, cluster: str | None = None) -> Setup:
         """Estimate before the next trial; nothing if no machines are created.
 
         Backups in a bucket outlive a cluster and serve every configuration that names the bucket; a data set kept on a
         cluster disappears with it.
+
+        Args:
+            configuration: of the trial.
+            fixture_bytes: of its data set; 0: it has none.
+            cluster: that it shares with other trials; None: it has one of its own.
         """
         whole_s = _make_s(configuration)
         if not whole_s:
             return Setup()
-        fresh = self._placement == "fresh"
-        make_s = whole_s if fresh or configuration.name not in self._made else 0.0
-        self._made.add(configuration.name)
+        made = cluster is not None and cluster in self._made
+        make_s = 0.0 if made else whole_s
+        self._made.add(cluster or configuration.name)
         self._providers.add(configuration.provider)
         if not fixture_bytes or configuration.provider == _EMULATED:
             return Setup(make_s)
         bucket = configuration.database.fixtures
-        kept = (bucket or configuration.name, fixture_bytes)
-        loaded = kept in self._kept and (bucket is not None or not fresh)
+        kept = (bucket or cluster or "", fixture_bytes)
+        loaded = kept in self._kept and kept[0] != ""
         self._kept.add(kept)
-        if fresh and bucket is None:
-            providers = self._reloads.setdefault(_instead(configuration), [])
+        if cluster != configuration.name and bucket is None:
+            providers = self._reloads.setdefault(_instead(configuration, own=cluster is None), [])
             if configuration.provider not in providers:
                 providers.append(configuration.provider)
         restore_s = fixture_bytes / RESTORE_BYTES_PER_S
@@ -122,7 +126,7 @@ class Before:
                 f"the time includes an estimate: {EMULATED_HOST_S:g} s for each emulated machine of a database"
             )
         found += [
-            f"{', '.join(sorted(where))}: every trial loads its data set again, because its cluster is new; {instead}"
+            f"{', '.join(sorted(where))}: every new cluster loads its data set again; {instead}"
             for instead, where in self._reloads.items()
         ]
         return found
@@ -135,9 +139,13 @@ def can_keep_backups(configuration: Configuration) -> bool:
     return database.system in _KEEPS_BACKUPS and not without
 
 
-def _instead(configuration: Configuration) -> str:
-    """What a study could do so that not every trial loads its data set."""
-    kept = '`placement = "per-configuration"` loads once, but then the results describe those machines only'
+def _instead(configuration: Configuration, *, own: bool) -> str:
+    """What a study could do so that not every cluster loads its data set; `own`: each trial has one."""
+    kept = (
+        '`placement = "per-replicate"` loads it once for each replicate'
+        if own
+        else '`placement = "per-configuration"` loads it once, but then the results describe those machines only'
+    )
     database = configuration.database
     if can_keep_backups(configuration):
         return f"set `database.fixtures` to a bucket; {kept}"

@@ -11,6 +11,7 @@ from nephoscope.model.records import Plan, PlannedTrial
 from nephoscope.plan.before import LOAD_BYTES_PER_S, RESTORE_BYTES_PER_S, Before, HasDataSet, Setup
 from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.expand import Plannable
+from nephoscope.plan.placement import clusters_of
 from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, transfers_of
 from nephoscope.prices.book import shipped
 from nephoscope.prices.quote import quote
@@ -133,7 +134,7 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bi
 def _priced(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> list[_Priced]:
     configurations = {one.name: one for one in study.configurations}
     said: dict[str, tuple[str, int, float]] = {}
-    before = Before(study.placement)
+    before, clusters = Before(), _clusters(study, plan, benchmarks)
     rows = []
     for planned in plan.trials:
         use = planned.intent.benchmark
@@ -144,12 +145,17 @@ def _priced(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> li
             said[use.name] = chapter_of(benchmark, parameters), size_bytes, most_bytes_per_s(benchmark, parameters)
         chapter, size_bytes, bytes_per_s = said[use.name]
         configuration = configurations[planned.intent.configuration_name]
-        setup = before.of(configuration, size_bytes)
+        cluster = clusters[planned.intent.id]
+        setup = before.of(configuration, size_bytes, cluster)
         whole_s, usd = planned.expected_duration_s, planned.price_usd
         per_s = None if usd is None else usd / whole_s if whole_s else 0.0
         sending = Sending(configuration, bytes_per_s, whole_s - setup.make_s)
         rows.append(_Priced(planned, use.name, chapter, setup, sending, per_s))
     return rows
+
+
+def _clusters(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> dict[str, str | None]:
+    return clusters_of(study.placement, (planned.intent for planned in plan.trials), benchmarks)
 
 
 def _row(name: str, rows: Sequence[_Priced]) -> BillRow:

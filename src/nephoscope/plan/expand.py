@@ -19,7 +19,8 @@ from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.model.words import listed
 from nephoscope.plan.advice import warnings_for
 from nephoscope.plan.before import Before, HasDataSet, fill_s
-from nephoscope.plan.order import Cell, shuffled
+from nephoscope.plan.order import Cell, in_runs, shuffled
+from nephoscope.plan.placement import shared_by
 from nephoscope.prices.quote import Quote, quote
 from nephoscope.study.disturbance import disturbance_of
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
@@ -69,7 +70,8 @@ def expand(
     """The plan of a study; pure: equal study and benchmarks, equal bytes.
 
     One block for each replicate; a block holds every configuration x benchmark once, in an order drawn from the
-    study's seed and the block's number. A benchmark skips configurations with fewer machines than it needs and, if it
+    study's seed and the block's number. Trials that share the machines of their replicate follow each other, in that
+    order. A benchmark skips configurations with fewer machines than it needs and, if it
     names configurations, all others. Durations are in seconds, one trial after the other; prices in US dollars, `None`
     as soon as one configuration has no price.
 
@@ -94,15 +96,23 @@ def expand(
     chosen = _chosen(fitting, asked)
     quotes = {one.name: quote(one, 1) for one in part.configurations}
     subjects = {name: _subject(study, configuration) for name, configuration in configurations.items()}
-    before = Before(study.placement)
+    before = Before()
     trials: list[PlannedTrial] = []
     for block in range(1, study.replicates + 1):
-        for position, (name, label) in enumerate(shuffled(fitting, seed=study.seed, block=block), start=1):
+        shared = {
+            (name, label): shared_by(study.placement, configurations[name], block, entries[label].needs)
+            for name, label in fitting
+        }
+        order = shuffled(fitting, seed=study.seed, block=block)
+        if study.placement == "per-replicate":
+            order = in_runs(order, shared)
+        for position, (name, label) in enumerate(order, start=1):
             if (name, label) not in chosen:
                 continue
             entry, place = entries[label], ((block - 1) * len(fitting) + position, position)
             intent = _intent(study, subjects[name], entry, block, place, simulated=simulated)
-            duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes).total_s
+            setup = before.of(configurations[name], entry.fixture_bytes, shared[name, label])
+            duration_s = entry.duration_s + setup.total_s
             duration_s += fill_s(configurations[name], entry.filled_share) if entry.filled_share else 0.0
             per_hour_usd = quotes[name].price_usd
             cost_usd = None if per_hour_usd is None else per_hour_usd * (duration_s / SECONDS_PER_HOUR)
@@ -158,15 +168,15 @@ def _fitting(
         for label, entry in entries.items():
             if entry.run_on and name not in entry.run_on:
                 continue
-            if entry.machines <= there:
+            if entry.needs.machines <= there:
                 cells.append((name, label))
             else:
                 left_out[name, label] = (
-                    f"{label} needs {entry.machines} machines, but {name} has {there}: skipped there"
+                    f"{label} needs {entry.needs.machines} machines, but {name} has {there}: skipped there"
                 )
     for label in sorted(entries.keys() - {label for _, label in cells}):
         raise InputError(
-            f"benchmark {label!r} needs {entries[label].machines} machines, but no configuration has that many",
+            f"benchmark {label!r} needs {entries[label].needs.machines} machines, but no configuration has that many",
             hint="give a configuration a load_machine or a database_machine.count of 2 or more, or remove the "
             "benchmark",
         )
@@ -236,7 +246,7 @@ class _Resolved:
     canonical: str
     """Of `use`, for the ids of its trials."""
     duration_s: float
-    machines: int
+    needs: Needs
     run_on: frozenset[str]
     """Names of configurations; empty: all with enough machines."""
     fixture_bytes: int
@@ -291,7 +301,7 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
         use=use,
         canonical=_canonical(use.model_dump(mode="json")),
         duration_s=benchmark.expected_duration_s(parameters),
-        machines=needs.machines,
+        needs=needs,
         run_on=frozenset(entry.configurations),
         fixture_bytes=benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0,
         filled_share=float(plain.get(_SCALE, 1)) if needs.raw_device == VOLUME else 0.0,

@@ -8,7 +8,7 @@ order of the existing ones.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 Cell = tuple[str, str]
 """Name of a configuration, label of a benchmark."""
@@ -17,6 +17,14 @@ Cell = tuple[str, str]
 def shuffled(cells: Sequence[Cell], *, seed: int, block: int) -> list[Cell]:
     """The cells of one block (counted from 1) in their random order; cells must be unique."""
     return sorted(cells, key=lambda cell: _key(seed, block, cell))
+
+
+def in_runs(cells: Sequence[Cell], shared: Mapping[Cell, str | None]) -> list[Cell]:
+    """The same order, but each cell that shares a cluster directly follows the others on it."""
+    first: dict[str, int] = {}
+    for place, cell in enumerate(cells):
+        first.setdefault(shared[cell] or str(cell), place)
+    return sorted(cells, key=lambda cell: first[shared[cell] or str(cell)])
 
 
 def _key(seed: int, block: int, cell: Cell) -> bytes:

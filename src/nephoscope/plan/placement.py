@@ -1,9 +1,53 @@
-"""Does a study compare types of machines by one machine each? Then its answers are about those machines."""
+"""Which trials share a cluster, and whether a study then compares types of machines by one machine each."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
+from nephoscope.benchmarks.base import VOLUME, Needs
+from nephoscope.model.placement import Placement, shared_cluster
+from nephoscope.model.records import TrialIntent
 from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.disks import needs_unformatted
 from nephoscope.study.model import Configuration, Study
+
+
+class HasNeeds(Protocol):
+    """A benchmark that says what it needs."""
+
+    @property
+    def parameters(self) -> Any:
+        """Model of the parameters."""
+        ...
+
+    def needs(self, parameters: Any) -> Needs:
+        """Disks, among other things."""
+        ...
+
+
+def shared_by(placement: Placement, configuration: Configuration, replicate: int, needs: Needs) -> str | None:
+    """Name of the cluster that a trial shares; None: it has one of its own."""
+    unformatted = needs.raw_device == VOLUME and needs_unformatted(configuration)
+    return shared_cluster(placement, configuration.name, replicate, unformatted=unformatted)
+
+
+def clusters_of(
+    placement: Placement, intents: Iterable[TrialIntent], benchmarks: Mapping[str, HasNeeds]
+) -> dict[str, str | None]:
+    """Trial id -> name of the cluster that it shares, in the order of the trials; None: it has one of its own."""
+    if placement == "fresh":
+        return {intent.id: None for intent in intents}
+    configurations: dict[str, Configuration] = {}
+    needs: dict[str, Needs] = {}
+    found = {}
+    for intent in intents:
+        use, name = intent.benchmark, intent.configuration_name
+        if use.name not in needs:
+            benchmark = benchmarks[use.uses]
+            needs[use.name] = benchmark.needs(benchmark.parameters.model_validate(use.parameters))
+        if name not in configurations:
+            configurations[name] = Configuration.model_validate(intent.configuration)
+        found[intent.id] = shared_by(placement, configurations[name], intent.replicate, needs[use.name])
+    return found
 
 
 def one_machine_each(study: Study) -> list[str]:
@@ -17,7 +61,7 @@ def one_machine_each(study: Study) -> list[str]:
             f"{', '.join(kept)}: all replicates of a configuration share one machine (placement = "
             '"per-configuration"), so the report compares these machines and not their types: of equal types whose '
             "machines vary by 2 %, 6 replicates on one machine each call 64 % different; use placement = "
-            '"fresh" to compare types'
+            '"per-replicate" to compare types'
         )
     hosts = _different(study.configurations, frozenset({"ssh"}), _hosts)
     if hosts:

@@ -71,19 +71,21 @@ _Needs = Mapping[tuple[str, str], Counter[_Quota]]
 """Provider and region -> what one cluster needs."""
 
 
-def needs_of(study: Study, plan: Plan, clusters: int) -> list[RegionNeeds]:
+def needs_of(study: Study, plan: Plan, clusters: int, shared: Mapping[str, str | None]) -> list[RegionNeeds]:
     """The needs of the clouds that a plan uses, by provider and region.
 
     Args:
         study: with the plan's configurations.
         plan: of it, or of a part.
         clusters: how many exist at once.
+        shared: trial id -> name of the cluster that it shares; None: it has one of its own.
     """
-    trials = Counter(planned.intent.configuration_name for planned in plan.trials)
-    used = [one for one in study.configurations if one.provider in CLOUDS and one.name in trials]
+    names = {(one.configuration_name, shared[one.id] or one.id) for one in (row.intent for row in plan.trials)}
+    ever = Counter(configuration for configuration, _ in names)
+    used = [one for one in study.configurations if one.provider in CLOUDS and one.name in ever]
     at_once: dict[tuple[str, str], dict[_Quota, list[int]]] = defaultdict(lambda: defaultdict(list))
     for configuration in used:
-        alike = min(clusters, trials[configuration.name]) if study.placement == "fresh" else 1
+        alike = min(clusters, ever[configuration.name])
         for place, counts in _of_cluster(configuration).items():
             for quota, amount in counts.items():
                 at_once[place][quota] += [amount] * alike

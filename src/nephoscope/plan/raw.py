@@ -59,10 +59,10 @@ def _require_fit(
     if wanted == VOLUME and not raw:
         if needs.raw_device is None or not formatted:
             raise InputError(f"{where} uses a raw volume, but its machines have none", hint=_ORDER)
-        if placement != "fresh":
+        if placement == "per-configuration":
             raise InputError(
                 f"{where} measures a raw volume, but its machines serve several trials and get a filesystem at boot",
-                hint=f'use `placement = "fresh"`, or {_ORDER}',
+                hint=f'use `placement = "per-replicate"`, or {_ORDER}',
             )
     if needs.raw_device == VOLUME and local_ssd_gib(configuration) is None and not _has_volume(configuration):
         raise InputError(

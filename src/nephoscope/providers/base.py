@@ -21,12 +21,14 @@ class ClusterRequest:
     scratch: Path
     """A local folder for what must outlive a trial but not the study (fixtures, data of local machines)."""
     trial: str = ""
-    """Id of the trial it is for; empty: one cluster serves all trials of the configuration."""
+    """Id of the trial it is for; empty: the cluster serves several trials."""
     attempt: int = 0
     """Number of the trial's attempt.
 
     A command of an attempt starts only once: its folder on the machine is created first.
     """
+    shared: str = ""
+    """Name of a cluster that serves several trials; empty: the configuration's."""
     zone: str | None = None
     """Instead of the configuration's own, after another one lacked capacity."""
     expires_unix_ms: int | None = None
@@ -38,8 +40,9 @@ class ClusterRequest:
     @property
     def key(self) -> str:
         """Makes `create` idempotent: equal keys are the same cluster."""
-        whose = f"{self.study}/{self.configuration.name}"
-        return f"{whose}/{self.trial}-{self.attempt}" if self.trial else whose
+        if not self.trial:
+            return f"{self.study}/{self.shared or self.configuration.name}"
+        return f"{self.study}/{self.configuration.name}/{self.trial}-{self.attempt}"
 
 
 @dataclass(frozen=True)

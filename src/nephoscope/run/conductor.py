@@ -4,20 +4,21 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from nephoscope.benchmarks.base import VOLUME
-from nephoscope.checks.repeatable import Repair
+from nephoscope.checks.repeatable import Cause, Repair
 from nephoscope.model.control import Lease, StateRecord
 from nephoscope.model.errors import BudgetReached, NephoscopeError, QuotaReached
+from nephoscope.model.placement import NEW_MACHINES, Placement
 from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.before import GIVE_BACK_S
+from nephoscope.plan.placement import clusters_of
 from nephoscope.providers.base import ClusterRequest, Detached, Provider
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
 from nephoscope.run.queue import Step
-from nephoscope.run.repeats import due, quiet_within_s
+from nephoscope.run.repeats import due, quiet_within_s, repair_for
 from nephoscope.run.spending import cost_until, cost_usd, reserve_usd
 from nephoscope.run.states import ENDS, Decision, Failure, Patience, State, after_failure, may_follow
 from nephoscope.run.trial import AttemptTask, Ended, run_attempt
@@ -27,8 +28,6 @@ from nephoscope.store.folder import ResultsFolder, Trial
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import left_raw
 from nephoscope.study.model import Configuration
-
-Placement = Literal["fresh", "per-configuration"]
 
 LOOK_AT_LEDGER_S = 2.0
 """Wait between two tries to hold what others hold now."""
@@ -61,6 +60,12 @@ class Conductor:
         self._ledger = ledger
         self._rules = rules
         self._rows = {planned.intent.id: (planned, trial) for planned, trial in folder.planned()}
+        intents = (planned.intent for planned, _ in self._rows.values())
+        self._shared = clusters_of(rules.placement, intents, world.benchmarks)
+        self._members: dict[str, list[str]] = {}
+        """Name of a cluster -> its trials, in the order of the plan."""
+        for trial_id in self._rows:
+            self._members.setdefault(self._cluster(trial_id), []).append(trial_id)
         left = {trial_id for trial_id, (_, trial) in self._rows.items() if due(trial)}
         self._left = left - folder.not_needed().keys()
         self._kept: dict[str, _Kept] = {}
@@ -87,7 +92,7 @@ class Conductor:
         if not due(trial):
             return Step(ended=True)
         configuration = Configuration.model_validate(planned.intent.configuration)
-        async with self._alone(configuration):
+        async with self._alone(trial_id):
             log = _StateLog(trial, self._world.clock.unix_ms)
             found = await open_attempt(trial, self._world.providers[configuration.provider], self._study_key)
             if found is None:
@@ -104,16 +109,36 @@ class Conductor:
 
     async def leave_out(self, trials: Collection[str]) -> None:
         """These trials will not run. A cluster that was kept for nothing else is deleted now."""
-        gone = self._left.intersection(trials)
-        self._left -= gone
-        used = {self._rows[trial_id][0].intent.configuration_name for trial_id in self._left}
-        for name in sorted({self._rows[trial_id][0].intent.configuration_name for trial_id in gone} - used):
-            kept = self._kept.get(name)
-            if kept is None:
-                continue
-            async with kept.lock:
-                if kept.waiting is not None:
-                    await self._end_kept(kept, *kept.waiting)
+        self._left -= set(trials)
+
+        used = {self._cluster(trial_id) for trial_id in self._left}
+        for name in sorted(self._kept.keys() - used):
+            await self._end_waiting(self._kept[name])
+
+    async def end_group(self, trial_id: str) -> None:
+        """Deletes the cluster that is kept for a trial and the others of its group."""
+        if (kept := self._kept.get(self.group(trial_id))) is not None:
+            await self._end_waiting(kept)
+
+    async def exchange(self, trial_id: str) -> None:
+        """Deletes the cluster that is kept for a trial if its last attempt ran there: the next one gets a new one."""
+        _, trial = self._rows[trial_id]
+        kept, last = self._kept.get(self._cluster(trial_id)), trial.attempts()[-1].lease()
+        if kept is not None and last is not None and 0 < kept.since_unix_ms <= last.begun_unix_ms:
+            await self._end_waiting(kept)
+
+    async def _end_waiting(self, kept: "_Kept") -> None:
+        async with kept.lock:
+            if kept.waiting is not None:
+                await self._end_kept(kept, *kept.waiting)
+
+    def group(self, trial_id: str) -> str:
+        """Trials of the same group run one after the other: those that share the machines of their replicate."""
+        return self._cluster(trial_id) if self._rules.placement == "per-replicate" else trial_id
+
+    def waits(self, trial_id: str) -> bool:
+        """Whether a trial has yet to run here."""
+        return trial_id in self._left
 
     def plan_repeat(self, trial_id: str, repair: Repair) -> None:
         """Records that a rejected trial is to be measured once more; from here on `advance` does so.
@@ -129,18 +154,21 @@ class Conductor:
         self._left.add(trial_id)
         self._world.listener.trial_repeated(planned, f"{', '.join(repair.checks)}: {repair.why}")
 
-    def _alone(self, configuration: Configuration) -> AbstractAsyncContextManager[object]:
+    def _alone(self, trial_id: str) -> AbstractAsyncContextManager[object]:
         """Trials that share a cluster do not run at the same time."""
-        if self._rules.placement == "fresh":
+        if self._shared[trial_id] is None:
             return nullcontext()
-        return self._kept.setdefault(configuration.name, _Kept()).lock
+        return self._kept.setdefault(self._cluster(trial_id), _Kept()).lock
+
+    def _cluster(self, trial_id: str) -> str:
+        """Name of the cluster that serves a trial."""
+        return self._shared[trial_id] or trial_id
 
     def _wanted(self, planned: PlannedTrial, configuration: Configuration) -> Wanted:
         quota, vcpus = quota_of(configuration)
-        if self._rules.placement == "fresh":
-            return _quoted(planned.intent.id, quota, vcpus, [planned])
-        shared = [row for row, _ in self._sharing(configuration)]
-        return _quoted(f"{self._study_key}/{configuration.name}", quota, vcpus, shared)
+        shared = self._shared[planned.intent.id]
+        holder = planned.intent.id if shared is None else f"{self._study_key}/{shared}"
+        return _quoted(holder, quota, vcpus, self._sharing(planned))
 
     async def _settle_what_went(self, trial_id: str) -> None:
         """Forgets a cluster that existed when the study started and has since disappeared."""
@@ -148,10 +176,9 @@ class Conductor:
         if attempt is not None and lease is not None:
             await self._ledger.give_back(trial_id, cost_usd(attempt, lease, self._world.clock.unix_ms()))
 
-    def _sharing(self, configuration: Configuration) -> list[tuple[PlannedTrial, Trial]]:
-        """The remaining trials of one configuration."""
-        rows = (row for trial_id, row in self._rows.items() if trial_id in self._left)
-        return [row for row in rows if row[0].intent.configuration_name == configuration.name]
+    def _sharing(self, planned: PlannedTrial) -> list[PlannedTrial]:
+        """The remaining trials of its cluster."""
+        return [self._rows[one][0] for one in self._members[self._cluster(planned.intent.id)] if one in self._left]
 
     async def _hold(self, wanted: Wanted) -> Grant | Refusal:
         """The grant once it is held; else a refusal that waiting would not change."""
@@ -187,7 +214,7 @@ class Conductor:
     ) -> Step:
         configuration = Configuration.model_validate(planned.intent.configuration)
         before, zones = _failures(trial), zones_of(configuration)
-        self._kept.setdefault(configuration.name, _Kept()).since(lease.begun_unix_ms)
+        self._kept.setdefault(self._cluster(planned.intent.id), _Kept()).since(lease.begun_unix_ms)
         self._world.listener.trial_started(planned)
         task = self._undertaking(planned, attempt, lease, configuration, log)
         ended = await run_attempt(planned.intent, task, self._world)
@@ -215,7 +242,7 @@ class Conductor:
         granted: Grant,
     ) -> Lease:
         """A cluster that serves many trials counts from the end of the previous trial: it was held all the time."""
-        kept = self._kept.get(configuration.name)
+        kept = self._kept.get(self._cluster(planned.intent.id))
         hours = planned.expected_duration_s / SECONDS_PER_HOUR
         per_hour = planned.price_usd / hours if planned.price_usd is not None and hours > 0 else None
         return Lease(
@@ -231,13 +258,15 @@ class Conductor:
         )
 
     def _request(self, planned: PlannedTrial, attempt: Attempt, configuration: Configuration) -> ClusterRequest:
-        fresh = self._rules.placement == "fresh"
+        shared = self._shared[planned.intent.id]
+        raw = self._rules.placement in NEW_MACHINES and self._needs_raw(planned)
         return ClusterRequest(
             study=self._study_key,
-            configuration=left_raw(configuration) if fresh and self._needs_raw(planned) else configuration,
+            configuration=left_raw(configuration) if raw else configuration,
             scratch=self._folder.scratch,
-            trial=planned.intent.id if fresh else "",
-            attempt=attempt.number if fresh else 0,
+            trial=planned.intent.id if shared is None else "",
+            attempt=attempt.number if shared is None else 0,
+            shared=shared or "",
         )
 
     def _needs_raw(self, planned: PlannedTrial) -> bool:
@@ -249,11 +278,10 @@ class Conductor:
     def _undertaking(
         self, planned: PlannedTrial, attempt: Attempt, lease: Lease, configuration: Configuration, log: "_StateLog"
     ) -> AttemptTask:
-        fresh = self._rules.placement == "fresh"
-        shared = [planned] if fresh else [row for row, _ in self._sharing(configuration)]
-        lasts_s = _TTL_FACTOR * sum(row.expected_duration_s for row in shared) + _TTL_MORE_S
+        fresh = self._shared[planned.intent.id] is None
+        lasts_s = _TTL_FACTOR * sum(row.expected_duration_s for row in self._sharing(planned)) + _TTL_MORE_S
         expires, ends = lease.begun_unix_ms + int(lasts_s * 1000), None
-        since = lease.begun_unix_ms if fresh else self._kept[configuration.name].since_unix_ms
+        since = lease.begun_unix_ms if fresh else self._kept[self._cluster(planned.intent.id)].since_unix_ms
         paid_ms = _paid_ms(lease)
         # machines also end themselves when their money is spent, in case nobody is there to do it
         if paid_ms is not None:
@@ -279,16 +307,19 @@ class Conductor:
     async def _settle(
         self, planned: PlannedTrial, configuration: Configuration, task: AttemptTask, ended: Ended, lease: Lease
     ) -> None:
-        """Releases in the ledger what is no longer held; a kept cluster goes after its last trial, or if broken."""
+        """Releases in the ledger what is no longer held; a kept cluster goes after its last trial, or if unusable.
+
+        That of a replicate stays until `end_group`, as rejected trials may be repeated there.
+        """
         wanted = self._wanted(planned, configuration)
-        kept = self._kept[configuration.name]
+        kept = self._kept[self._cluster(planned.intent.id)]
         if not task.keep_cluster:
             usd = cost_usd(task.attempt, lease, lease.begun_unix_ms)
             if not ended.given_back:  # it lives on until it is found at the study's end or ends itself
                 usd = max(usd, reserve_usd(lease))
             self._going_on.pop(wanted.holder, None)
             await self._ledger.give_back(wanted.holder, usd)
-        elif ended.status.state != "finished" or len(self._sharing(configuration)) <= 1:
+        elif ended.status.state != "finished" or self._is_over(planned):
             await self._end_kept(kept, lease, wanted.holder)
         else:
             kept.idle_since_unix_ms = ended.status.at_unix_ms or 0
@@ -297,6 +328,13 @@ class Conductor:
                 kept.watch = asyncio.create_task(self._end_idle(kept, lease, wanted.holder, task.ends_unix_ms))
         if ended.status.failure_class == QuotaReached.failure_class:
             await self._ledger.lower(wanted.quota)
+
+    def _is_over(self, planned: PlannedTrial) -> bool:
+        """Whether a kept cluster is of no use after this trial: it was the last one, or the machines are wrong."""
+        if self._rules.placement != "per-replicate":
+            return len(self._sharing(planned)) <= 1
+        repair = repair_for(planned, self._rows[planned.intent.id][1], self._rules.placement)
+        return repair is not None and repair.cause is Cause.MACHINE
 
     async def _end_kept(self, kept: "_Kept", lease: Lease, holder: str) -> None:
         """A cluster that cannot be deleted is found by its tags at the study's end; it may cost its reserve."""

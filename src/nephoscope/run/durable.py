@@ -96,7 +96,8 @@ class DurableQueue(Queue):
     @override
     async def drain(self, trials: Sequence[str], advance: Advance) -> None:
         if self._workflow is None:
-            await self._launch(advance)
+            await self._launch()
+        self._advance = advance
         if self._failed is None:
             raise AssertionError("the queue was not launched")
         handles = [(trial, await self._enqueue(trial)) for trial in trials]
@@ -157,13 +158,12 @@ class DurableQueue(Queue):
         if self._workflow is not None:  # the only call that never hands a workflow to two controllers is not public
             await asyncio.to_thread(DBOS._recover_pending_workflows, [executor])  # noqa: SLF001
 
-    async def _launch(self, advance: Advance) -> None:
+    async def _launch(self) -> None:
         from dbos import DBOS
 
         from nephoscope.run.queue_values import PlainValues, never_unpickle
 
         never_unpickle()
-        self._advance = advance
         self._failed = asyncio.get_running_loop().create_future()
         DBOS(
             config={

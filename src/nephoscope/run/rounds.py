@@ -1,11 +1,12 @@
-"""When rejected trials are repeated: after the last trial of their block, and after the last one of the study."""
+"""When rejected trials are repeated: after their block or, on shared machines, their replicate; and after the study."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 
-from nephoscope.checks.repeatable import Repair
+from nephoscope.checks.repeatable import Cause, Repair
 from nephoscope.model.records import PlannedTrial
 from nephoscope.run.conductor import Conductor
+from nephoscope.run.groups import Groups
 from nephoscope.run.queue import Advance, OwnQueue, Step
 from nephoscope.run.repeats import Candidates, due
 from nephoscope.run.spending import spent_usd
@@ -57,12 +58,23 @@ class Rounds:
             if step.ended and trial_id in self._running[block]:
                 self._running[block].discard(trial_id)
                 if not self._running[block]:
-                    for planned, repair in self._found(block):
-                        self._conductor.plan_repeat(planned.intent.id, repair)
-                        await OwnQueue(1, self._world.clock).drain([planned.intent.id], self._conductor.advance)
+                    await self.repeat(self._blocks[block])
             return step
 
         return advancing
+
+    async def repeat(self, trials: Collection[str]) -> None:
+        """Repeats those of these trials that were rejected and not repeated yet, each once.
+
+        On machines that they share; but if these are wrong, on new ones.
+        """
+        found = self._found(trials)
+        for planned, repair in found:
+            if repair.cause is Cause.MACHINE:
+                await self._conductor.exchange(planned.intent.id)
+        for planned, repair in found:
+            self._conductor.plan_repeat(planned.intent.id, repair)
+            await OwnQueue(1, self._world.clock).drain([planned.intent.id], self._conductor.advance)
 
     async def at_the_end(self) -> None:
         """Repeats what is still rejected, in the plan's order, until nothing is left that may be repeated."""
@@ -71,14 +83,22 @@ class Rounds:
                 self._conductor.plan_repeat(planned.intent.id, repair)
             await self._drain([planned.intent.id for planned, _ in found])
 
-    def _found(self, block: int | None) -> list[tuple[PlannedTrial, Repair]]:
-        """Of one block those that were not repeated yet, or all of the study."""
-        trials = None if block is None else self._blocks[block]
+    def _found(self, trials: Collection[str] | None) -> list[tuple[PlannedTrial, Repair]]:
+        """Those of these trials that were not repeated yet; None: all of the study."""
         spent = spent_usd(self._folder, self._world.clock.unix_ms())
-        found, refused = self._candidates.now(spent, trials, first=block is not None)
+        found, refused = self._candidates.now(spent, trials, first=trials is not None)
         stopped = self._conductor.unrepeated
         self.not_repeated = refused | stopped
         return [(planned, repair) for planned, repair in found if planned.intent.id not in stopped]
 
     async def _drain(self, trials: Sequence[str]) -> None:
-        await OwnQueue(self._at_once, self._world.clock).drain(trials, self._conductor.advance)
+        left = set(trials)
+        groups = Groups({trial: self._conductor.group(trial) for trial in trials})
+
+        async def advancing(trial: str) -> Step:
+            step = await self._conductor.advance(trial)
+            left.difference_update([trial] if step.ended else [])
+            return step
+
+        advance = groups.advance(advancing, left.__contains__, self._conductor.end_group)
+        await OwnQueue(self._at_once, self._world.clock).drain(groups.heads(trials), advance)

@@ -18,6 +18,7 @@ from nephoscope.run.cleaning import clean, find
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
 from nephoscope.run.durable import DurableQueue, sqlite_url
 from nephoscope.run.equal import cell_of
+from nephoscope.run.groups import Groups
 from nephoscope.run.ledger import Ledger, Limits, OwnLedger
 from nephoscope.run.queue import Advance, OwnQueue, Queue
 from nephoscope.run.repeats import Candidates, RepeatRules, due
@@ -28,7 +29,7 @@ from nephoscope.run.spending import spent_usd
 from nephoscope.run.states import STOPS, Patience
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
-from nephoscope.store.folder import ResultsFolder
+from nephoscope.store.folder import ResultsFolder, Trial
 
 Result = TypeVar("Result")
 
@@ -157,8 +158,8 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
     own = {planned.intent.id for planned, _ in rows}
     elsewhere = [trial for trial in going_on if trial not in own]
     worked_on = folder.also(elsewhere)
-    running = [planned for planned, _ in worked_on.planned() if planned.intent.id in elsewhere]
-    providers = _providers([*left, *again, *running], world)
+    going = [planned for planned, _ in worked_on.planned() if planned.intent.id in elsewhere]
+    providers = _providers([*left, *again, *going], world)
     keep = {lease.cluster for _, lease in going_on.values()}
     cleaned = await clean(everywhere, key, world.clock, keep)
     try:
@@ -167,13 +168,14 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
             ledger = await leave.enter_async_context(_ledger(folder, conduct, spent))
             conductor = Conductor(worked_on, key, world, ledger, conduct.rules)
             await conductor.hold_again(going_on)
-            queue = await leave.enter_async_context(_queue(worked_on, providers, conduct, world))
+            groups = Groups({row.intent.id: conductor.group(row.intent.id) for row, _ in worked_on.planned()})
+            queue = await leave.enter_async_context(_queue(worked_on, groups, providers, conduct, world))
             rounds = Rounds(folder, conductor, world, candidates, _at_once(providers, conduct))
             last = max((planned.intent.block for planned, _ in rows), default=0)
-            work = _all(elsewhere, left, last, queue, conductor, rounds, conduct)
+            running = _all(elsewhere, left, last, _Work(queue, groups, conductor, rounds, conduct))
             if isinstance(ledger, SharedLedger) and isinstance(queue, DurableQueue):
-                work = _beside(work, _living(ledger, queue, world))
-            stopped = await work
+                running = _beside(running, _living(ledger, queue, world))
+            stopped = await running
     finally:
         await to_its_end(_leave_nothing(everywhere, key, world))
     folder.remove_scratch()
@@ -208,58 +210,65 @@ def study_key(folder: ResultsFolder) -> str:
     return f"{folder.plan().study}-{folder.fleet_id()}"
 
 
-async def _all(
-    elsewhere: list[str],
-    left: list[PlannedTrial],
-    last: int,
-    queue: Queue,
-    conductor: Conductor,
-    rounds: Rounds,
-    conduct: RunOptions,
-) -> str:
-    """Runs trials and repeats, first those `elsewhere` that go on in other parts. Returns why it stopped.
+@dataclass(frozen=True)
+class _Work:
+    """What takes the trials of one run to their ends."""
 
-    A controller that shares the study does not know when a block has ended, so it repeats at the end only. So does one
-    with a budget and kept clusters, as a repeat could use up the money reserved for the trials that follow on them.
-    """
+    queue: Queue
+    groups: Groups
+    conductor: Conductor
+    rounds: Rounds
+    conduct: RunOptions
+
+    def advance(self) -> Advance:
+        """Advances trials, or groups of them, and repeats what is rejected.
+
+        A controller that shares the study does not know when a block has ended, so it repeats at the end only. So does
+        one with a budget and the clusters of configurations, as a repeat could use up the money reserved for the
+        trials that follow on them.
+        """
+        advance, placement = self.conductor.advance, self.conduct.rules.placement
+        if placement == "per-replicate":
+            return self.groups.advance(advance, self.conductor.waits, self._after_group)
+        with_budget = self.conduct.limits.max_usd is not None
+        only_at_the_end = self.conduct.state_url is not None or (placement != "fresh" and with_budget)
+        return advance if only_at_the_end else self.rounds.after_blocks(advance)
+
+    async def _after_group(self, head: str) -> None:
+        """Its cluster is there until what was rejected has been repeated on it."""
+        await self.rounds.repeat(self.groups.members(head))
+        await self.conductor.end_group(head)
+
+
+async def _all(elsewhere: list[str], left: list[PlannedTrial], last: int, work: _Work) -> str:
+    """Runs trials and repeats, first those `elsewhere` that go on in other parts. Returns why it stopped."""
     if elsewhere:
-        await queue.drain(elsewhere, conductor.advance)
-    await rounds.go_on()
-    only_at_the_end = conduct.state_url is not None or (
-        conduct.rules.placement != "fresh" and conduct.limits.max_usd is not None
-    )
-    advance = conductor.advance if only_at_the_end else rounds.after_blocks(conductor.advance)
-    stopped = await _drain(left, last, queue, advance, conductor, rounds, conduct)
-    await rounds.at_the_end()
+        await work.queue.drain(elsewhere, work.conductor.advance)
+    await work.rounds.go_on()
+    stopped = await _drain(left, last, work)
+    await work.rounds.at_the_end()
     return stopped
 
 
-async def _drain(
-    left: list[PlannedTrial],
-    last: int,
-    queue: Queue,
-    advance: Advance,
-    conductor: Conductor,
-    rounds: Rounds,
-    conduct: RunOptions,
-) -> str:
+async def _drain(left: list[PlannedTrial], last: int, work: _Work) -> str:
     """Runs trials in the plan's order, with a stopping rule block by block. Returns why it stopped."""
-    if conduct.look is None:
-        await queue.drain([planned.intent.id for planned in left], advance)
+    advance, look = work.advance(), work.conduct.look
+    if look is None:
+        await work.queue.drain(work.groups.heads(planned.intent.id for planned in left), advance)
         return ""
     for block, trials in groupby(left, key=lambda planned: planned.intent.block):
-        rest = conduct.look(block - 1)
+        rest = look(block - 1)
         if rest.stopped:
             return rest.stopped
-        await conductor.leave_out(rest.not_needed)
+        await work.conductor.leave_out(rest.not_needed)
         needed = [planned.intent.id for planned in trials if planned.intent.id not in rest.not_needed]
-        rounds.leave_out(rest.not_needed)
-        await queue.drain(needed, advance)
-    return conduct.look(last).stopped
+        work.rounds.leave_out(rest.not_needed)
+        await work.queue.drain(work.groups.heads(needed), advance)
+    return look(last).stopped
 
 
 def _queue(
-    folder: ResultsFolder, providers: Sequence[Provider], conduct: RunOptions, world: World
+    folder: ResultsFolder, groups: Groups, providers: Sequence[Provider], conduct: RunOptions, world: World
 ) -> AbstractAsyncContextManager[Queue]:
     """In memory if machines die with their controller; durable if they, or other controllers, live on."""
     at_once = _at_once(providers, conduct)
@@ -268,9 +277,12 @@ def _queue(
         return nullcontext(OwnQueue(at_once, world.clock))
     study, planned = folder.plan().study, {row.intent.id for row, _ in folder.planned()}
 
-    def workflow_id(trial_id: str) -> str:
-        ends = sum(record.state in STOPS for record in folder.trial(trial_id).states())
-        return f"{study}/{trial_id}/{ends}"
+    def ends(trial: Trial) -> int:
+        return sum(record.state in STOPS for record in trial.states())
+
+    def workflow_id(head: str) -> str:
+        left = [trial for trial in map(folder.trial, groups.members(head)) if due(trial)]
+        return f"{study}/{head}/{min(map(ends, left), default=ends(folder.trial(head)))}"
 
     url = conduct.state_url or sqlite_url(folder.queue_path)
     return DurableQueue(url, study, folder.fleet_id(), at_once, workflow_id=workflow_id, knows=planned.__contains__)
@@ -334,11 +346,11 @@ def _refuse_too_few_clusters(left: Sequence[PlannedTrial], providers: Sequence[P
     """Kept clusters live as long as their configuration has trials: with fewer, a block waits for the study's end."""
     configurations = {planned.intent.configuration_name for planned in left}
     allowed = _at_once(providers, conduct)
-    if conduct.rules.placement == "fresh" or allowed >= len(configurations):
+    if conduct.rules.placement != "per-configuration" or allowed >= len(configurations):
         return
     raise InputError(
         f"placement 'per-configuration' keeps {len(configurations)} clusters at once, but only {allowed} are allowed",
-        hint=f'use --max-clusters {len(configurations)} if the provider allows that many, or placement = "fresh"',
+        hint=f'use --max-clusters {len(configurations)} if the provider allows so many, or use placement "fresh"',
     )
 
 

@@ -37,6 +37,12 @@ def disks_of(machine: Machine, *, raw: bool) -> int:
     return len(list(volumes_of(machine, raw=raw))) + local_ssds_of(machine, raw=raw)
 
 
+def needs_unformatted(configuration: Configuration) -> bool:
+    """Whether a trial that measures a raw disk needs other machines than a trial that stores data: see `left_raw`."""
+    machine = configuration.database_machine
+    return not disks_of(machine, raw=True) and disks_of(machine, raw=False) > 0
+
+
 def left_raw(configuration: Configuration) -> Configuration:
     """The configuration for a trial that measures a raw disk: without one of its own, no disk gets a filesystem.
 

@@ -6,6 +6,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from nephoscope.model.frozen import Frozen, conflict
+from nephoscope.model.placement import Placement
 from nephoscope.model.records import Disturbance
 from nephoscope.study.address import problem_of
 from nephoscope.study.aerospike import Aerospike
@@ -398,10 +399,11 @@ class Study(Frozen):
     equivalence_margin_percent: float = Field(
         default=1.5, gt=0, lt=50, description="two configurations closer than this are a tie"
     )
-    placement: Literal["fresh", "per-configuration"] = Field(
+    placement: Placement = Field(
         default="fresh",
-        description="fresh: new machines for each trial; per-configuration: the same machines for all trials of a "
-        "configuration, which then do not sample the spread between machines",
+        description="fresh: new machines for each trial; per-replicate: new machines for each replicate of a "
+        "configuration, on which its benchmarks run one after the other; per-configuration: the same machines for all "
+        "trials of a configuration, which then do not sample the spread between machines",
     )
     stop: Literal["never", "decided"] = Field(
         default="never",

@@ -76,19 +76,19 @@ def _looks(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _equal_machines(data: Mapping[str, Any]) -> Iterator[Problem]:
-    """An unusual machine can be exchanged only where each trial gets a new one."""
+    """An unusual machine can be exchanged only where each replicate gets new ones."""
     wanted, replicates = data.get("equal_machines"), data.get("replicates", 6)
     if wanted is None:
         return
     if data.get("placement") == "per-configuration":
-        text = 'needs new machines for each trial; remove it, or use `placement = "fresh"`'
+        text = 'needs new machines for each replicate; remove it, or use `placement = "per-replicate"`'
         yield Problem(("equal_machines",), text)
     for _, configuration in _tables(data, "configurations"):
         provider = str(configuration.get("provider", "local"))
         if provider in _OWN:
             yield Problem(
                 ("equal_machines",),
-                f"{shown(str(configuration.get('name')))} has no new machines for each trial, as its provider is "
+                f"{shown(str(configuration.get('name')))} has no new machines for each replicate, as its provider is "
                 f'"{provider}"; remove it, and set `expect_cpu_model` or another expectation',
             )
             return

@@ -21,8 +21,8 @@ stop = "never"
 repeat_refused = 2
 # equal_machines: only with new machines for each trial; how many must be of one kind, so that others are exchanged.
 
-# fresh: new machines for each trial; per-configuration: the same machines for all trials of a configuration. "local"
-# has one machine.
+# fresh: new machines for each trial; per-replicate: new machines for each replicate of a configuration;
+# per-configuration: the same machines for all its trials. "local" has one machine.
 placement = "fresh"
 
 # What happens to a trial that lost over 2 % of its CPU time to the hypervisor. refuse: it is rejected; record: it

@@ -25,8 +25,8 @@ def test_types_on_one_machine_each_are_a_warning_and_fresh_machines_are_none() -
     types = (cloud("m6i", "m6i.large"), cloud("m6a", "m6a.large"))
     (warning,) = asked("per-configuration", *types)
     assert warning.startswith("m6i, m6a: all replicates of a configuration share one machine")
-    assert 'use placement = "fresh"' in warning
-    assert asked("fresh", *types) == []
+    assert 'use placement = "per-replicate"' in warning
+    assert asked("fresh", *types) == asked("per-replicate", *types) == []
     assert asked("per-configuration", *types, replicates=1) == []
 
 

@@ -68,7 +68,12 @@ def test_raw_disks_that_fit_are_planned_on_every_cloud(
     ("benchmark", "disks", "given", "why"),
     [
         (FIO, [], {}, "fio on a uses a raw volume, but its machines have none; hint: give a volume"),
-        (FIO, [DATA], {"placement": "per-configuration"}, 'get a filesystem at boot; hint: use `placement = "fresh"`'),
+        (
+            FIO,
+            [DATA],
+            {"placement": "per-configuration"},
+            'get a filesystem at boot; hint: use `placement = "per-replicate"`',
+        ),
         (NAMED, [DATA], {}, 'overwrites /dev/nvme1n1, but .* boot formats and mounts its disks; hint: write "volume"'),
         (NAMED, [RAW], {}, 'overwrites /dev/nvme1n1, but .* its disks are raw; hint: write "volume" instead'),
         (

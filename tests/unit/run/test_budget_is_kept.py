@@ -140,7 +140,7 @@ def ends(study: Rehearsal) -> Mapping[str, State]:
     run_s=st.floats(10, 5_000),
     make_s=st.floats(10, 2_000),
     clusters=st.integers(2, 4),
-    placement=st.sampled_from(["fresh", "per-configuration"]),
+    placement=st.sampled_from(["fresh", "per-replicate", "per-configuration"]),
 )
 def test_no_bill_exceeds_the_budget(
     seed: int, quotes: float, run_s: float, make_s: float, clusters: int, placement: str

@@ -194,8 +194,11 @@ def test_a_tie_is_decided_only_when_no_machine_is_left_that_could_decide_it() ->
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({'provider = "fake"': 'provider = "local"'}, '"small" has no new machines for each trial'),
-        ({"equal_machines": 'placement = "per-configuration"\nequal_machines'}, "needs new machines for each trial"),
+        ({'provider = "fake"': 'provider = "local"'}, '"small" has no new machines for each replicate'),
+        (
+            {"equal_machines": 'placement = "per-configuration"\nequal_machines'},
+            "needs new machines for each replicate",
+        ),
         ({"replicates = 4": "replicates = 3"}, "4 is more than `replicates`, which is 3"),
     ],
 )

@@ -11,8 +11,10 @@ from nephoscope.model.records import Expected
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.cloud.order import order_of
 from nephoscope.providers.fake import FakeProvider
+from nephoscope.run.conductor import Rules
 from nephoscope.run.derive import _without_disk
-from nephoscope.run.study import run_study
+from nephoscope.run.states import Patience
+from nephoscope.run.study import RunOptions, run_study
 from nephoscope.study.disks import disks_of
 from nephoscope.study.model import Configuration
 from tests.support.fake_world import Rehearsal, rehearsal
@@ -47,7 +49,7 @@ class Noting(FakeProvider):
 
     @override
     async def create(self, request: ClusterRequest) -> Cluster:
-        self.asked[request.trial] = request.configuration
+        self.asked[request.trial or request.shared] = request.configuration
         return await super().create(request)
 
 
@@ -67,6 +69,16 @@ def test_the_benchmark_decides_whether_the_volumes_of_its_trial_are_raw(tmp_path
     fio = next(planned.intent for planned, _ in study.folder.planned() if planned.intent.benchmark.uses == "fio")
     expected = Expected(filesystem="xfs", disk_kind="ssd", sockets=1)
     assert _without_disk(expected, fio) == Expected(sockets=1), "its data folder is on the image's disk"
+
+
+def test_on_shared_machines_a_raw_volume_has_a_cluster_of_its_own(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r", text=f'placement = "per-replicate"\n{STUDY}')
+    provider = Noting({}, study.clock, name="aws")
+    rules = Rules("per-replicate", Patience())
+    world = replace(study.world, providers={"aws": provider})
+    asyncio.run(run_study(study.folder, world, RunOptions(rules=rules)))
+    disks = {name: disks_of(one.database_machine, raw=True) for name, one in provider.asked.items()}
+    assert disks == {"gp3/replicate-1": 0, "gp3/replicate-1-raw": 1}
 
 
 def test_the_machine_is_told_which_disks_to_leave_alone() -> None:

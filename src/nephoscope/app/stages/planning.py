@@ -14,6 +14,7 @@ from nephoscope.model.records import Plan
 from nephoscope.plan.bill import Bill, bill_of
 from nephoscope.plan.cut import Cut, part_of
 from nephoscope.plan.expand import expand
+from nephoscope.plan.placement import clusters_of
 from nephoscope.plan.quotas import RegionNeeds, needs_of
 from nephoscope.plan.raw import check_raw
 from nephoscope.plan.space import Footprint, check_space
@@ -76,7 +77,8 @@ def bill(study: Study, planned: Plan) -> Bill:
 
 def quotas(study: Study, planned: Plan, clusters: int) -> list[RegionNeeds]:
     """What it needs in each region of each cloud, with so many clusters at once."""
-    return needs_of(study, planned, clusters)
+    shared = clusters_of(study.placement, (row.intent for row in planned.trials), BENCHMARKS)
+    return needs_of(study, planned, clusters, shared)
 
 
 ASSUMED_CV = 0.02

@@ -55,6 +55,11 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
             "configuration, and with --state each controller stores only some of them",
             hint="drop --state, or remove `equal_machines` from the study",
         )
+    if options.state_url is not None and study.placement == "per-replicate":
+        raise InputError(
+            "--state gives each trial to one of several controllers, but the trials of a replicate share a cluster",
+            hint='drop --state, and use --max-clusters for several clusters at once; or use placement = "fresh"',
+        )
     return RunOptions(
         limits=Limits(max_usd=min(limits, default=None), max_clusters=options.max_clusters),
         rules=Rules(study.placement, Patience()),
