@@ -1,7 +1,6 @@
 """A real CockroachDB, where `NEPHOSCOPE_COCKROACH` names its program: started, loaded, driven and backed up."""
 
 import asyncio
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,29 +13,15 @@ from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.command_line import processes_naming
 from tests.support.local_remote import cluster_on_loopback
+from tests.support.real_cockroach import binary
 from tests.support.real_parts import needs_server_in
 from tests.support.site import raw_of, site_here
 
-PROGRAM = os.environ.get("NEPHOSCOPE_COCKROACH", "")
 pytestmark = needs_server_in("NEPHOSCOPE_COCKROACH")
 ROWS = 5_000
 KV95 = KvParameters(rows=ROWS, read_percent=95, dialect="cockroachdb", isolation="serializable", ramp_s=0, duration_s=2)
 NO_CONSOLE = {"http-addr": "127.0.0.1:0"}
 """All servers are on this machine, where one port would be one too few."""
-WRAPPER = """#!/bin/sh
-case "$1" in
-    version) "{program}" "$@" | sed 's/^unknown *$/v22.1.0/' ;;
-    *) exec "{program}" "$@" ;;
-esac
-"""
-"""A program that was built from source may not know its own version."""
-
-
-def binary(folder: Path) -> str:
-    file = folder / "cockroach"
-    file.write_text(WRAPPER.format(program=PROGRAM))
-    file.chmod(0o755)
-    return str(file)
 
 
 def cluster_in_zones(folder: Path, zones: str) -> Cluster:
