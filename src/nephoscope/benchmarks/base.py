@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from nephoscope.benchmarks.calibrations import OwnCalibrations
 from nephoscope.databases.base import Database, Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.tools import Tool
@@ -60,6 +61,8 @@ class Site:
     """Path of nephoscope-load on the load machine."""
     database: Database | None = None
     endpoint: Endpoint | None = None
+    calibrations: OwnCalibrations = field(default_factory=OwnCalibrations)
+    """Of the load generator, by earlier trials of this run; by default there are none, and none is kept."""
     resumed: bool = False
     """Whether a controller that died had already started `run`; see `Benchmark.resumable`."""
     progress: Callable[[str], None] = field(default=lambda _: None)

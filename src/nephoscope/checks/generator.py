@@ -1,9 +1,9 @@
 """Was the load generator the limit? If so, the number describes the client and not the database.
 
-The evidence is the generator's own output, second by second, and a calibration before the trial: the same connections
-without any query. Where client and server share CPUs, on one machine or on machines emulated on it, both wait for each
-other's CPUs by design: that wait, and the lateness it causes, are reported but do not decide. A busy thread and a slow
-calibration are the generator's own fault and decide there as well.
+The evidence is the generator's own output, second by second, and a calibration: the same connections without any query,
+before the trial or before an earlier one on the same machines. Where client and server share CPUs, on one machine or on
+machines emulated on it, both wait for each other's CPUs by design: that wait, and the lateness it causes, are reported
+but do not decide. A busy thread and a slow calibration are the generator's own fault and decide there as well.
 
 A calibration says something about the generator only if the generator was busy during it. Where the round trip itself
 takes most of the time (a slow network, few connections, a point select on a nearby server), an empty one is not three
@@ -122,12 +122,24 @@ def _signs(seen: Saturation, *, co_located: bool, cpus: int | None = None) -> It
 
 
 def _calibrated(seen: Saturation) -> _Sign:
-    times, busy = (seen.calibration_per_s or 0.0) / seen.round_trips_per_s, seen.calibration_thread_cpu_share or 0.0
-    slow, own = times < CALIBRATION.value, busy > THREAD_BUSY.value
+    empty_per_s, busy = seen.calibration_per_s or 0.0, seen.calibration_thread_cpu_share or 0.0
+    times = empty_per_s / seen.round_trips_per_s
     said = f"calibrated at {times:.2g} times the trial's round trips"
-    if slow:
-        said += f", a thread {percent(busy)} busy" + ("" if own else ": bound by the round trip, not by the generator")
-    return _Sign(said, slow and own, f"required: {CALIBRATION.value:g} times")
+    over = counts_against(empty_per_s, seen.round_trips_per_s, busy)
+    if times < CALIBRATION.value:
+        said += f", a thread {percent(busy)} busy" + ("" if over else ": bound by the round trip, not by the generator")
+    return _Sign(said, over, f"required: {CALIBRATION.value:g} times")
+
+
+def counts_against(empty_per_s: float, round_trips_per_s: float, busy: float) -> bool:
+    """Whether a calibration shows that the generator may have been the limit.
+
+    Args:
+        empty_per_s: empty round trips per second during the calibration.
+        round_trips_per_s: of the trial.
+        busy: the share of a CPU that the busiest thread used during the calibration.
+    """
+    return empty_per_s < CALIBRATION.value * round_trips_per_s and busy > THREAD_BUSY.value
 
 
 def _over(share: float, limit: Threshold) -> tuple[bool, str]:

@@ -182,6 +182,9 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
             task.enter(State.VERIFIED)
             configuration = _with_connections(configuration, benchmark.connections(site, parameters))
         before = {record.machine: record for record in attempt.facts()}
+        boots = [before[machine.name].before.boot_id for machine in cluster.machines]
+        own = world.calibrations.of(f"{intent.id}/{attempt.number}", configuration.name, boots)
+        site = replace(site, calibrations=own)
         async with _database_up(driven, configuration, cluster, task) as (database, endpoint):
             site = replace(site, database=database, endpoint=endpoint, resumed=resumption is not None)
             if resumption is None:

@@ -1,10 +1,11 @@
 """Everything a trial touches that is not a value, handed in: ports, clock, listeners."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from nephoscope.benchmarks.base import Benchmark
+from nephoscope.benchmarks.calibrations import Calibrations
 from nephoscope.databases.base import Database
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.records import Facts, PlannedTrial, Status, VerdictKind
@@ -65,3 +66,5 @@ class World:
     """Path of nephoscope-load on the machines."""
     version: str
     """Version of nephoscope."""
+    calibrations: Calibrations = field(default_factory=Calibrations)
+    """Grows while the study runs."""

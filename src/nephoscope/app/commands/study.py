@@ -407,7 +407,21 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "
     if aside is not None:
         tell(f"the queue of an earlier nephoscope is not used any more; it is kept as {aside.name}, and can be deleted")
     with LiveProgress(talk(), SystemClock(), tracking.remaining(folder)) as progress:
-        return run_until_stopped(running.run(folder, part or study, world_of(folder, study, progress), how))
+        world = world_of(folder, study, progress)
+        since_unix_ms = world.clock.unix_ms()
+        outcome = run_until_stopped(running.run(folder, part or study, world, how))
+    _tell_time(folder, since_unix_ms)
+    return outcome
+
+
+def _tell_time(folder: "ResultsFolder", since_unix_ms: int) -> None:
+    """How long the run took and what for; a rehearsal's time is simulated, and of interest to nobody."""
+    from nephoscope.app.spent import in_one_line
+    from nephoscope.run.timing import time_spent
+
+    spent = time_spent((trial.states() for _, trial in folder.planned()), since_unix_ms)
+    if spent is not None and not folder.plan().simulated:
+        tell(in_one_line(spent))
 
 
 def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:

@@ -5,6 +5,7 @@ the state machine in `search` reaches an outcome. The result can be recomputed f
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import ceil
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
+from nephoscope.benchmarks.calibrations import OwnCalibrations
 from nephoscope.benchmarks.database.kv import Kv
 from nephoscope.benchmarks.database.oltp import OltpInsert, OltpReadWrite
 from nephoscope.benchmarks.database.point_select import PointSelect
@@ -217,8 +219,8 @@ class HighestLoad(Benchmark):
 
     @override
     async def prepare(self, site: Site, parameters: HighestLoadParameters) -> Endpoint | None:
-        """Prepares what the workload's own benchmark prepares."""
-        return await parameters.workload.prepare(site, parameters.closed())
+        """Prepares what the workload's own benchmark prepares; a search relies on no earlier calibration."""
+        return await parameters.workload.prepare(replace(site, calibrations=OwnCalibrations()), parameters.closed())
 
     @override
     async def run(self, site: Site, parameters: HighestLoadParameters) -> None:

@@ -5,7 +5,7 @@ once, at its largest size. Modelled on CockroachDB's `tpccbench` and the Cloud R
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
+from nephoscope.benchmarks.calibrations import OwnCalibrations
 from nephoscope.benchmarks.database.tpcc import Tpcc, TpccParameters, headline
 from nephoscope.benchmarks.database.tpcc_rules import CR2020, CR2021, SPEC, TPCCBENCH, PassRule, requirements
 from nephoscope.benchmarks.load import output as load_output
@@ -187,8 +188,8 @@ class MaxWarehouses(Benchmark):
 
     @override
     async def prepare(self, site: Site, parameters: MaxWarehousesParameters) -> Endpoint | None:
-        """Loads all warehouses once."""
-        return await self._tpcc.prepare(site, parameters.most)
+        """Loads all warehouses once; a search relies on no earlier calibration."""
+        return await self._tpcc.prepare(replace(site, calibrations=OwnCalibrations()), parameters.most)
 
     @override
     async def run(self, site: Site, parameters: MaxWarehousesParameters) -> None:

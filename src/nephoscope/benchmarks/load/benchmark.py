@@ -15,7 +15,7 @@ from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.loading import telling_loads
 from nephoscope.benchmarks.load.metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
-from nephoscope.benchmarks.load.saturation import saturation, saturation_measurements
+from nephoscope.benchmarks.load.saturation import saturation, saturation_measurements, too_slow
 from nephoscope.benchmarks.load.spec import AerospikeTarget, AnyTarget, LoadSpec, PostgresTarget, RespTarget
 from nephoscope.databases.base import Endpoint, HasFixtures
 from nephoscope.machines.remote import Completed
@@ -39,7 +39,10 @@ FIXTURE = "load-fixture"
 """Name of the raw output of loading the data set, in the trial that needed it first."""
 
 CALIBRATION = "load-calibration"
-"""Name of the raw output of driving the null workload on the same connections, before each trial."""
+"""Name of the raw output of driving the null workload on the same connections."""
+
+CALIBRATED_IN = "load-calibration.from"
+"""Name of the raw file that names the attempt in which it was driven, unless it was driven in this one."""
 
 CALIBRATION_S = 2.0
 CALIBRATION_RAMP_S = 0.5
@@ -140,12 +143,22 @@ class LoadBenchmark(Benchmark):
                 raise tool_failed(f"loading {fixture} failed: {_said(completed)}", otherwise=DatabaseFailed)
             await site.database.seal_fixture(site.cluster, site.endpoint, fixture)
         copy = await site.database.clone_fixture(site.cluster, site.endpoint, fixture)
-        await self._calibrate(site, copy, parameters)
+        known = site.calibrations.find(self.calibrated_load(site, copy, parameters))
+        if known is None:
+            await self._calibrate(site, copy, parameters)
+        else:
+            (site.raw_dir / f"{CALIBRATION}.stdout").write_bytes(known.output)
+            (site.raw_dir / CALIBRATED_IN).write_text(f"{known.made_in}\n", encoding="utf-8")
         return copy
 
-    async def _calibrate(self, site: Site, endpoint: Endpoint, parameters: Any) -> None:
-        """What generator, connections and wire can do when nothing is asked of the database; see `saturation`."""
-        spec = self.run_spec(site, endpoint, parameters).model_copy(
+    def calibrated_load(self, site: Site, endpoint: Endpoint, parameters: Any) -> str:
+        """What two calibrations have in common whose results are the same: not the data, nor the random draws."""
+        return self._empty_round_trips(site, endpoint, parameters).model_dump_json(
+            exclude={"seed": True, "target": {"dsn"}}
+        )
+
+    def _empty_round_trips(self, site: Site, endpoint: Endpoint, parameters: Any) -> LoadSpec:
+        return self.run_spec(site, endpoint, parameters).model_copy(
             update={
                 "workload": load_spec.NullWorkload(),
                 "workers": None,
@@ -155,6 +168,10 @@ class LoadBenchmark(Benchmark):
                 "check": "none",
             }
         )
+
+    async def _calibrate(self, site: Site, endpoint: Endpoint, parameters: Any) -> None:
+        """What generator, connections and wire can do when nothing is asked of the database; see `saturation`."""
+        spec = self._empty_round_trips(site, endpoint, parameters)
         completed = await shards.drive(site, CALIBRATION, endpoint, spec, timeout_s=CALIBRATION_S + GRACE_S)
         if completed.exit_code != contract.EXIT_FINISHED:
             raise _failure(completed)
@@ -184,6 +201,24 @@ class LoadBenchmark(Benchmark):
         spec = self.run_spec(site, site.endpoint, parameters)
         completed = await self._drive(site, RUN, spec, parameters)
         _require_measured(completed)
+        await self._confirm(site, site.endpoint, completed.stdout, parameters)
+
+    async def _confirm(self, site: Site, endpoint: Endpoint, ran: bytes, parameters: Any) -> None:
+        """Keeps a calibration that showed the generator to be fast enough for this trial.
+
+        One of an earlier trial that does not show this is made again: something else may have slowed it down then, and
+        a trial must not be rejected for that.
+        """
+        calibrated = site.raw_dir / f"{CALIBRATION}.stdout"
+        reused = site.raw_dir / CALIBRATED_IN
+        with contextlib.suppress(OutputUnreadable, FileNotFoundError):
+            if not too_slow(load_output.read(ran), load_output.read(calibrated.read_bytes())):
+                if not reused.exists():
+                    site.calibrations.keep(self.calibrated_load(site, endpoint, parameters), calibrated.read_bytes())
+                return
+        if reused.exists():
+            reused.unlink()
+            await self._calibrate(site, endpoint, parameters)
 
     async def drive(self, site: Site, name: str, spec: LoadSpec, parameters: Any) -> load_output.LoadOutput:
         """One of several measurements of a trial; raw output is `<name>.stdout`.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
 from nephoscope.benchmarks.load.contract import Interval
 from nephoscope.benchmarks.load.output import LoadOutput
+from nephoscope.checks.generator import counts_against
 from nephoscope.model.records import Direction, Measurement, Metric, Saturation
 from nephoscope.model.units import NANOSECONDS_PER_SECOND
 
@@ -65,6 +66,13 @@ def saturation(output: LoadOutput, calibration: LoadOutput | None) -> Saturation
         calibration_per_s=None if calibration is None else _round_trips(calibration) / calibration.measured_s,
         calibration_thread_cpu_share=None if calibration is None else _most_busy(calibration.measured),
     )
+
+
+def too_slow(output: LoadOutput, calibration: LoadOutput) -> bool:
+    """Whether the calibration counts against the load generator; see the check `generator-bound`."""
+    round_trips_per_s, busiest = _round_trips(output) / output.measured_s, _most_busy(calibration.measured)
+    empty_per_s = _round_trips(calibration) / calibration.measured_s
+    return busiest is not None and counts_against(empty_per_s, round_trips_per_s, busiest)
 
 
 def saturation_measurements(output: LoadOutput) -> list[Measurement]:
