@@ -149,7 +149,7 @@ def _loads(loads: Loads) -> str:
         f"{loads.loads:,} of them load{'s' if loads.loads == 1 else ''} it" if loads.saved.time_s else "Each loads it"
     )
     if loads.saved.time_s:
-        said += f"; the others restore a backup, which saves {_spent(loads.saved)}"
+        said += f"; the others restore it, which saves {_spent(loads.saved)}"
     said += f". Making each trial's copy takes {_spent(loads.restoring)} in all."
     if loads.avoidable.time_s:
         where = ", ".join(loads.avoidable_at)

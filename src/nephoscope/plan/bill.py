@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from nephoscope.model.records import Plan, PlannedTrial
-from nephoscope.plan.before import LOAD_BYTES_PER_S, RESTORE_BYTES_PER_S, Before, HasDataSet, Setup
+from nephoscope.plan.before import LOAD_BYTES_PER_S, Before, HasDataSet, Setup
 from nephoscope.plan.calendar import Calendar, calendars
 from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.expand import Plannable
@@ -113,6 +113,7 @@ class _Priced:
     planned: PlannedTrial
     benchmark: str
     chapter: str
+    fixture_bytes: int
     before: Setup
     sending: Sending
     usd_per_s: float | None
@@ -158,7 +159,7 @@ def _priced(
         whole_s, usd = planned.expected_duration_s, planned.price_usd
         per_s = None if usd is None else usd / whole_s if whole_s else 0.0
         sending = Sending(configuration, bytes_per_s, whole_s - setup.make_s)
-        rows.append(_Priced(planned, use.name, chapter, setup, sending, per_s))
+        rows.append(_Priced(planned, use.name, chapter, size_bytes, setup, sending, per_s))
     return rows
 
 
@@ -184,12 +185,11 @@ def _loads(rows: Sequence[_Priced]) -> Loads | None:
     if not with_data:
         return None
     avoidable = [row for row in with_data if row.before.reload_s]
-    slower = RESTORE_BYTES_PER_S / LOAD_BYTES_PER_S
     return Loads(
         trials=len(with_data),
         loads=sum(row.before.load_s > 0 for row in with_data),
         restoring=_sum((row.before.restore_s, row.usd_per_s) for row in with_data),
-        saved=_sum((row.before.restore_s * slower, row.usd_per_s) for row in with_data if not row.before.load_s),
+        saved=_sum((row.fixture_bytes / LOAD_BYTES_PER_S, row.usd_per_s) for row in with_data if not row.before.load_s),
         avoidable=_sum((row.before.reload_s, row.usd_per_s) for row in avoidable),
         avoidable_at=sorted({str(row.planned.intent.configuration["provider"]) for row in avoidable}),
     )
