@@ -30,7 +30,7 @@ _KEEPS_BACKUPS = frozenset({"cockroachdb"})
 _KEEPS_FILES = frozenset({"cockroachdb"})
 """Databases that copy a data set once for a cluster that several trials share, and then put its files back."""
 _NO_IDENTITY = "22."
-"""Versions of CockroachDB that cannot use the managed identity of an Azure machine, and so no storage of Azure."""
+"""Versions of CockroachDB that cannot use the managed identity of an Azure machine: their stores are copied instead."""
 
 
 @runtime_checkable
@@ -145,9 +145,7 @@ class Before:
 
 def can_keep_backups(configuration: Configuration) -> bool:
     """Whether its database can restore a data set from a bucket: `database.fixtures` may be set."""
-    database = configuration.database
-    without = configuration.provider == "azure" and (database.version or "").startswith(_NO_IDENTITY)
-    return database.system in _KEEPS_BACKUPS and not without
+    return configuration.database.system in _KEEPS_BACKUPS
 
 
 def _instead(configuration: Configuration, *, own: bool) -> str:
@@ -157,12 +155,11 @@ def _instead(configuration: Configuration, *, own: bool) -> str:
         if own
         else '`placement = "per-configuration"` loads it once, but then the results describe those machines only'
     )
-    database = configuration.database
-    if can_keep_backups(configuration):
-        return f"set `database.fixtures` to a bucket; {kept}"
-    if database.system in _KEEPS_BACKUPS:
-        return f"CockroachDB {database.version} cannot restore from Azure storage; {kept}"
-    return kept
+    if not can_keep_backups(configuration):
+        return kept
+    by_files = configuration.provider == "azure" and (configuration.database.version or "").startswith(_NO_IDENTITY)
+    place = "azure-stores://account/container/folder?AUTH=implicit" if by_files else "a bucket"
+    return f"set `database.fixtures` to {place}; {kept}"
 
 
 def fill_s(configuration: Configuration, share: float) -> float:

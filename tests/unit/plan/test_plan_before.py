@@ -37,7 +37,7 @@ def test_a_fresh_cluster_loads_again_unless_a_bucket_outlives_it() -> None:
     [
         ("aws", "22.1.6", "set `database.fixtures` to a bucket"),
         ("azure", "23.1.0", "set `database.fixtures` to a bucket"),
-        ("azure", "22.1.6", "CockroachDB 22.1.6 cannot restore from Azure storage"),
+        ("azure", "22.1.6", "set `database.fixtures` to azure-stores://account/container/folder"),
     ],
 )
 def test_a_bucket_is_advised_only_where_it_can_be_used(provider: str, version: str, advice: str) -> None:

@@ -32,7 +32,7 @@ from nephoscope.databases.base import (
     HasUpkeep,
     Upkeep,
 )
-from nephoscope.databases.cockroachdb import checkpoint, commands
+from nephoscope.databases.cockroachdb import checkpoint, commands, stored
 from nephoscope.databases.cockroachdb.commands import Layout, Manner, Replication
 from nephoscope.databases.cockroachdb.machines import (
     certify,
@@ -188,8 +188,11 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
     @override
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
         """An unfinished backup does not count."""
-        if cluster.shared and await checkpoint.is_kept(cluster, fixture):
+        place = self._running[cluster.key].fixtures
+        if (cluster.shared or stored.is_place(place)) and await checkpoint.is_kept(cluster, fixture):
             return True
+        if stored.is_place(place):
+            return await stored.is_stored(cluster, place, fixture, endpoint.version)
         try:
             said = await self._sql(cluster, f"SHOW BACKUPS IN {self._place(cluster, fixture)}")
         except ToolFailed as error:
@@ -207,13 +210,16 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
     async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
         """Turns what was loaded into a backup and drops the database.
 
-        A cluster that serves several trials and has no bucket keeps it as it is.
+        Where no backup is needed, the files of its stores are kept as they are.
         """
-        if cluster.shared and self._running[cluster.key].fixtures == DEFAULT_FIXTURES:
+        fixtures = self._running[cluster.key].fixtures
+        if stored.is_place(fixtures) or (cluster.shared and fixtures == DEFAULT_FIXTURES):
             renamed = f"ALTER DATABASE {fixture} RENAME TO {TRIAL_DATABASE}"
             await self._sql(cluster, *_dropped(TRIAL_DATABASE), renamed)
             await self._until_whole(cluster)
             await self._started_again(cluster, checkpoint.keep, fixture)
+            if stored.is_place(fixtures):
+                await stored.store(cluster, fixtures, fixture, endpoint.version)
             return
         place = self._place(cluster, fixture)
         backup = f"BACKUP DATABASE {fixture} INTO {place}"
@@ -226,9 +232,15 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         On a cluster that serves several trials this happens once. Every trial starts from the files of that moment,
         with servers that have just started.
         """
-        if cluster.shared and await checkpoint.is_kept(cluster, fixture):
-            await self._started_again(cluster, checkpoint.put_back, fixture)
-            return _with_database(endpoint, TRIAL_DATABASE)
+        place = self._running[cluster.key].fixtures
+        if cluster.shared or stored.is_place(place):
+            kept = await checkpoint.is_kept(cluster, fixture)
+            if not kept and stored.is_place(place):
+                await stored.fetch(cluster, place, fixture, endpoint.version)
+                kept = True
+            if kept:
+                await self._started_again(cluster, checkpoint.put_back, fixture)
+                return _with_database(endpoint, TRIAL_DATABASE)
         restore = (
             f"RESTORE DATABASE {fixture} FROM LATEST IN {self._place(cluster, fixture)} "
             f"WITH new_db_name = {commands.quoted(TRIAL_DATABASE)}"
