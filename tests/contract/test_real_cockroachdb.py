@@ -13,6 +13,7 @@ from nephoscope.databases.cockroachdb.database import CockroachDatabase
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.command_line import processes_naming
+from tests.support.fake_blobs import blob_storage
 from tests.support.local_remote import cluster_on_loopback
 from tests.support.real_parts import needs_server_in
 from tests.support.site import raw_of, site_here
@@ -128,4 +129,24 @@ def test_each_trial_on_a_shared_cluster_starts_from_the_same_data(tmp_path: Path
     assert len({before for _, before, _ in trials}) == 1
     assert all(after != before for _, before, after in trials)
     assert any(tmp_path.rglob("kept/*/*.sst"))
+    assert processes_naming(str(tmp_path)) == []
+
+
+def test_servers_start_at_other_addresses_on_stores_that_came_from_azures_storage(tmp_path: Path) -> None:
+    fixtures = "azure-stores://account/container/sets?AUTH=implicit"
+    settings = DatabaseSettings(
+        system="cockroachdb", binary=binary(tmp_path), start_flags=NO_CONSOLE, secure=False, fixtures=fixtures
+    )
+    loads = []
+    with blob_storage():
+        for number, name in enumerate(("first", "second")):
+            (tmp_path / name).mkdir()
+            cluster = cluster_in_zones(tmp_path / name / "here", "aaa")
+            moved = [replace(one, address=f"127.0.{number}.{1 + place}") for place, one in enumerate(cluster.database)]
+            cluster = replace(cluster, database=tuple(moved))
+            raw, _, before = asyncio.run(driven(tmp_path / name, cluster, settings))
+            requires_sound(raw)
+            assert [*before.values()] == ["live, 0 ranges under-replicated, 0 unavailable"] * 3
+            loads.append(f"{FIXTURE}.stdout" in raw)
+    assert loads == [True, False]
     assert processes_naming(str(tmp_path)) == []

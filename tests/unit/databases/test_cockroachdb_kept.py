@@ -1,19 +1,13 @@
 """Data sets of CockroachDB as files: put back between trials on shared servers, and copied to Azure's storage."""
 
 import asyncio
-import base64
-import hashlib
-import json
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from pathlib import Path
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from nephoscope.databases.cockroachdb import blob_copy, checkpoint, stored
+from nephoscope.databases.cockroachdb import blob_copy, checkpoint
 from nephoscope.databases.cockroachdb import database as cockroachdb
 from nephoscope.databases.cockroachdb.database import CockroachDatabase
 from nephoscope.databases.cockroachdb.machines import stores_of
@@ -21,81 +15,16 @@ from nephoscope.model.errors import DatabaseFailed
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support import fake_cockroach
+from tests.support.fake_blobs import Blobs, blob_storage
 from tests.support.local_remote import cluster_on_loopback
 
 PLACE = "azure-stores://account/container/sets?AUTH=implicit"
 
 
-@dataclass
-class Blobs:
-    """A container, as Azure's documentation describes it, that lists two blobs a page and is busy at first."""
-
-    url: str = ""
-    held: dict[str, bytes] = field(default_factory=dict)
-    busy: int = 0
-    refuses: bool = False
-
-
-def md5_of(body: bytes) -> str:
-    return base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
-
-
-def handler_of(found: Blobs) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - one method for each verb
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def answer(self, code: int, body: bytes = b"", **headers: str) -> None:
-            self.send_response(code)
-            for name, value in {**headers, "Content-Length": str(len(body))}.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def name(self) -> str:
-            return unquote(urlsplit(self.path).path).removeprefix("/container").lstrip("/")
-
-        def do_GET(self) -> None:
-            if self.path == "/tokens":
-                assert self.headers["Metadata"] == "true"
-                return self.answer(200, json.dumps({"access_token": "t"}).encode())
-            if found.refuses or self.headers["Authorization"] != "Bearer t":
-                return self.answer(403)
-            if found.busy:
-                found.busy -= 1
-                return self.answer(503)
-            query = parse_qs(urlsplit(self.path).query)
-            if "comp" not in query:
-                body = found.held[self.name()]
-                return self.answer(200, body, Content_MD5=md5_of(body))
-            names = sorted(name for name in found.held if name.startswith(query["prefix"][0]))
-            begin = int(query.get("marker", ["0"])[0])
-            page = "".join(f"<Blob><Name>{name}</Name></Blob>" for name in names[begin : begin + 2])
-            after = str(begin + 2) if begin + 2 < len(names) else ""
-            text = f"<EnumerationResults><Blobs>{page}</Blobs><NextMarker>{after}</NextMarker></EnumerationResults>"
-            return self.answer(200, text.encode())
-
-        def do_PUT(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            assert self.headers["Content-MD5"] == md5_of(body)
-            assert self.headers["x-ms-blob-type"] == "BlockBlob"
-            found.held[self.name()] = body
-            self.answer(201)
-
-    return Handler
-
-
 @pytest.fixture
-def blobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Blobs]:
-    found = Blobs()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(found))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    found.url = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setattr(stored, "STORAGE", found.url)
-    monkeypatch.setattr(stored, "TOKENS", f"{found.url}/tokens")
-    monkeypatch.setattr(blob_copy.time, "sleep", lambda _: None)
-    yield found
-    server.shutdown()
+def blobs() -> Iterator[Blobs]:
+    with blob_storage() as found:
+        yield found
 
 
 def files(folder: Path) -> dict[str, bytes]:
