@@ -15,6 +15,9 @@ RESULTS ?= results/laptop
 BENCH ?=
 # More arguments of the simulations: `make simulate SIMULATE="--studies 1000"`.
 SIMULATE ?=
+# Hours of `make soak`, and more of its arguments: `make soak HOURS=8 SOAK="--share 0.5"`.
+HOURS ?= 1
+SOAK ?=
 # More arguments of pytest: `make test PYTEST="-k fio -x"`.
 PYTEST ?=
 
@@ -49,7 +52,7 @@ awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " 
 [ $$pytest = 0 ] && [ $$rust = 0 ]
 endef
 
-.PHONY: help report test test-all lint lint-python lint-rust bench docs examples pictures simulate static setup setup-dev tools browser server lock clean
+.PHONY: help report test test-all lint lint-python lint-rust bench docs examples pictures simulate soak static setup setup-dev tools browser server lock clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -96,6 +99,10 @@ pictures: browser build/examples/laptop/done ## take the pictures of README and 
 
 simulate: setup-dev ## error rates of leaderboards, up to 4,000 studies per cell, added to those of earlier runs
 	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=src:. nice $(BIN)/python -m bench.simulations $(SIMULATE)
+	@scripts/regenerate
+
+soak: setup-dev ## kill controllers and damage inputs for HOURS, added to the counts of earlier runs
+	@PYTHONPATH=src:. nice -n 19 $(BIN)/python -m bench.soak --hours $(HOURS) $(SOAK)
 	@scripts/regenerate
 
 # Another architecture needs its Rust target (`rustup target add aarch64-unknown-linux-gnu`) and Debian's cross compiler

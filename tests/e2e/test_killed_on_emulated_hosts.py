@@ -1,8 +1,6 @@
 """Real hosts, real loads, real jobs over SSH, and a controller that is killed with -9 at random moments."""
 
-import hashlib
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +13,7 @@ from nephoscope.model.control import Resumption
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
 from tests.support.command_line import nephoscope, start_nephoscope
+from tests.support.emulated_traces import loads_begun, traces
 from tests.support.real_parts import needs
 
 STUDY = """
@@ -52,31 +51,6 @@ parameters = { stressor = "matrix", duration_s = 4 }
 """
 KILLS = 10
 ROOT = Path(__file__).parents[2]
-
-
-def traces(folder: ResultsFolder) -> list[str]:
-    """What is on this machine of the folder's clusters: namespaces, links, loop devices, control groups, processes."""
-    looks = (
-        "ip netns list",
-        "ip -brief link",
-        "losetup --noheadings --output BACK-FILE",
-        "find /sys/fs/cgroup -path '*/nephoscope*' -type d",
-        "find /run/nephoscope/emulated -maxdepth 1",
-        "ps -eo args",
-    )
-    leases = (attempt.lease() for _, trial in folder.planned() for attempt in trial.attempts())
-    names = {hashlib.sha256(lease.cluster.encode()).hexdigest()[:6] for lease in leases if lease}
-    names.add(str(folder.path))
-    said = [subprocess.run(["sh", "-c", look], capture_output=True, text=True, check=False).stdout for look in looks]
-    return [line for text in said for line in text.splitlines() if any(name in line for name in names)]
-
-
-def loads_begun(folder: ResultsFolder) -> dict[str, int]:
-    """Attempts of each trial that came as far as their load: nothing is begun before `resume.json` is there."""
-    return {
-        planned.intent.id: sum(attempt.resumption() is not None for attempt in trial.attempts())
-        for planned, trial in folder.planned()
-    }
 
 
 def a_load_goes_on(folder: ResultsFolder, since_unix_ms: float) -> bool:

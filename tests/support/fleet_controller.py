@@ -3,6 +3,7 @@
 import os
 import random
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import CapacityLacking, NephoscopeError, Stopped
 from nephoscope.model.records import Facts
 from nephoscope.providers.aws.cloud import AwsCloud
+from nephoscope.providers.azure.cloud import AzureCloud
 from nephoscope.providers.base import ClusterRequest, Provider
 from nephoscope.providers.cloud.order import CLUSTER, ROLE
 from nephoscope.providers.cloud.provider import CloudProvider
+from nephoscope.providers.gcp.cloud import GcpCloud
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
@@ -29,6 +32,7 @@ from nephoscope.run.signals import run_until_stopped
 from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, adopt_plan, run_study
 from nephoscope.store.folder import ResultsFolder
+from tests.support import fake_arm, gcplocal_compute
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_world import observe_at_once
 from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, tag_in
@@ -47,8 +51,8 @@ def cloud(folder: Path) -> FakeCloud:
     return FakeCloud(folder, {PROGRAM: fake_program}, failure)
 
 
-def aws_on_moto(url: str, folder: Path) -> CloudProvider:
-    """AWS as moto's server plays it, lacking capacity now and then; its machines answer from a folder."""
+def aws_on_moto(url: str) -> AwsCloud:
+    """AWS as moto's server plays it, lacking capacity now and then."""
 
     def refuse(operation: str, arguments: dict[str, Any]) -> str | None:
         if operation != "RunInstances":
@@ -56,9 +60,22 @@ def aws_on_moto(url: str, folder: Path) -> CloudProvider:
         asked = tag_in(arguments, CLUSTER).partition("/")[2], tag_in(arguments, ROLE)
         return "InsufficientInstanceCapacity" if random.Random(repr(asked)).random() < CAPACITY_ERRORS else None
 
-    clock = SystemClock()
-    connect = FakeConnect(folder, {PROGRAM: fake_program})
-    return CloudProvider(AwsCloud(clock, client_of(url, refuse), REGIONS), connect, clock, "rehearsal")
+    return AwsCloud(SystemClock(), client_of(url, refuse), REGIONS)
+
+
+def gcp_on_gcplocal(url: str) -> GcpCloud:
+    """Google Cloud as gcplocal plays it, which lacks capacity itself if it was told to."""
+    api = gcplocal_compute.api_of(gcplocal_compute.Rehearsal(url, None))
+    return GcpCloud(SystemClock(), lambda: api)
+
+
+def azure_on_fake(url: str) -> AzureCloud:
+    """Azure as its fake Resource Manager plays it, which lacks capacity itself if it was told to."""
+    api = fake_arm.api_of(fake_arm.FakeArm(url=url))
+    return AzureCloud(SystemClock(), lambda: api)
+
+
+STAND_INS: dict[str, Callable[[str], Any]] = {"aws": aws_on_moto, "gcp": gcp_on_gcplocal, "azure": azure_on_fake}
 
 
 async def observe_disturbed(machine: MachineHandle) -> tuple[Facts, dict[str, str]]:
@@ -70,9 +87,13 @@ async def observe_disturbed(machine: MachineHandle) -> tuple[Facts, dict[str, st
 
 
 def provider_of(where: str) -> Provider:
-    """A folder, or the URL of moto's server and a folder."""
-    url, _, folder = where.rpartition(" ")
-    return aws_on_moto(url, Path(folder)) if url else cloud(Path(folder))
+    """A folder that plays a cloud, or 'aws URL FOLDER': a cloud's stand-in, and where its machines answer from."""
+    name, _, rest = where.partition(" ")
+    if name not in STAND_INS:
+        return cloud(Path(where))
+    url, _, folder = rest.partition(" ")
+    connect = FakeConnect(Path(folder), {PROGRAM: fake_program})
+    return CloudProvider(STAND_INS[name](url), connect, SystemClock(), "rehearsal")
 
 
 def main(study_file: str, out: str, where: str, clusters: str, max_usd: str, state_url: str) -> int:
@@ -98,10 +119,15 @@ def main(study_file: str, out: str, where: str, clusters: str, max_usd: str, sta
     return 0
 
 
-if __name__ == "__main__":
+def exit_code_of(*arguments: str) -> int:
+    """As the program's: of an error that was told, or of a signal."""
     try:
-        sys.exit(main(*sys.argv[1:]))
+        return main(*arguments)
     except NephoscopeError as error:
-        sys.exit(cli.tell_error(error))
+        return cli.tell_error(error)
     except Stopped as stopped:
-        sys.exit(stopped.exit_code)
+        return stopped.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code_of(*sys.argv[1:]))

@@ -1,7 +1,8 @@
 """This machine as a `Remote`: child processes with CPU affinity that cannot outlive the controller.
 
 Every child gets its own session (so that a kill reaches all it started) and a parent-death signal through `setpriv`
-(so that a controller killed with -9 leaves nothing running).
+(so that a controller killed with -9 leaves nothing running). The kernel sends that signal only for a parent that dies
+later, so a child whose parent is dead already ends itself.
 """
 
 import asyncio
@@ -20,6 +21,13 @@ from nephoscope.model.errors import OutputUnreadable, StorageFailed, ToolMissing
 
 _KILL_WAIT_S = 5.0
 _READ_BYTES = 1 << 16
+_UNLESS_ORPHAN = ("sh", "-c", '[ "$PPID" = "$1" ] || exit 137; shift; exec "$@"', "sh")
+"""Then the id of the controller's process, and a program with its arguments."""
+
+
+def dying_with_us() -> tuple[str, ...]:
+    """What to write before a program and its arguments, so that it ends when this process does, however it ends."""
+    return ("setpriv", "--pdeathsig", "KILL", "--", *_UNLESS_ORPHAN, str(os.getpid()))
 
 
 class LocalRemote:
@@ -113,7 +121,7 @@ class LocalRemote:
             raise ToolMissing(f"{argv[0]} is not installed", hint=install_hint(argv[0]))
         pin = ("taskset", "--cpu-list", ",".join(map(str, self._cpus))) if pinned else ()
         return await asyncio.create_subprocess_exec(
-            *("setpriv", "--pdeathsig", "KILL", "--"),
+            *dying_with_us(),
             *pin,
             *self._inside,
             *argv,

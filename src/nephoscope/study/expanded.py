@@ -162,7 +162,7 @@ def _with_names(entries: Mapping[Kind, list[_Entry]], problems: list[Problem]) -
             problems.append(Problem(at, str(error)))
             names = []
         rest = {key: value for key, value in table.items() if key != FOR}
-        rest["configurations"] = Node([Node(name, at) for name in names], at)
+        rest["configurations"] = node(names, at)
         found.append(_Entry(Node(rest, one.held.at), one.made))
     return found
 

@@ -53,6 +53,8 @@ _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _MOST_ERRORS = 100
 """Nobody reads more at once, and each takes a millisecond to explain."""
 _NO_STUDY = "not a study: a number is too long"
+_TOO_LONG = re.compile(r"[0-9][0-9_]{4000,}")
+"""About as many digits as Python converts, which are 4,300."""
 
 Model = TypeVar("Model", bound=Frozen)
 
@@ -157,7 +159,9 @@ def _parse(text: str, file_name: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise StudyError(_syntax(str(error), text, file_name)) from error
     except ValueError as error:
-        raise StudyError(f"{file_name}:1: {_NO_STUDY}") from error
+        digits = _TOO_LONG.search(text)
+        line = text.count("\n", 0, digits.start()) + 1 if digits else 1
+        raise StudyError(f"{file_name}:{line}: {_NO_STUDY}") from error
     return data
 
 

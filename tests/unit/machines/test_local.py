@@ -1,5 +1,6 @@
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -88,9 +89,9 @@ def test_a_background_process_is_stopped_by_its_signal_or_killed(tmp_path: Path)
     assert asyncio.run(scenario()) == (-signal.SIGTERM, None)
 
 
-def test_nothing_outlives_a_killed_controller(tmp_path: Path) -> None:
-    marker = f"nephoscope-test-{os.getpid()}-orphan"
-    script = tmp_path / "controller.py"
+def killed_controller(folder: Path, marker: str, waits_s: float) -> list[str]:
+    """What runs just before a controller is killed that began a process `waits_s` earlier; waits for its end."""
+    script = folder / "controller.py"
     script.write_text(
         textwrap.dedent(f"""
         import asyncio, os, pathlib
@@ -98,18 +99,39 @@ def test_nothing_outlives_a_killed_controller(tmp_path: Path) -> None:
 
         async def main():
             remote = LocalRemote([0])
-            await remote.start(["bash", "-c", "exec -a {marker} sleep 60"], log=pathlib.Path("{tmp_path}/log"))
-            await asyncio.sleep(0.5)
+            await remote.start(["bash", "-c", "exec -a {marker} sleep 60"], log=pathlib.Path("{folder}/log"))
+            await asyncio.sleep({waits_s})
             print("up", flush=True)
             await asyncio.sleep(60)
 
         asyncio.run(main())
         """)
     )
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, env=dict(os.environ)) as controller:
+    environment = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, env=environment) as controller:
         assert controller.stdout is not None
         assert controller.stdout.readline() == b"up\n"
-        assert len(processes_with(marker)) == 1
+        seen = processes_with(marker)
         controller.kill()
+    return seen
+
+
+def test_nothing_outlives_a_killed_controller(tmp_path: Path) -> None:
+    marker = f"nephoscope-test-{os.getpid()}-orphan"
+    assert len(killed_controller(tmp_path, marker, 0.5)) == 1
     time.sleep(0.3)
+    assert processes_with(marker) == []
+
+
+def test_a_process_whose_controller_was_killed_while_it_began_ends_itself(tmp_path: Path) -> None:
+    """The kernel tells a child nothing of a parent that died before the child asked for it."""
+    marker = f"nephoscope-test-{os.getpid()}-early-orphan"
+    slow = tmp_path / "bin" / "setpriv"
+    slow.parent.mkdir()
+    go_on = tmp_path / "go-on"
+    slow.write_text(f'#!/bin/sh\nuntil [ -e {go_on} ]; do sleep 0.02; done\nexec {shutil.which("setpriv")} "$@"\n')
+    slow.chmod(0o755)
+    killed_controller(tmp_path, marker, 0.1)
+    go_on.touch()
+    time.sleep(0.5)
     assert processes_with(marker) == []

@@ -91,7 +91,7 @@ class Fleet:
         file = self.path / "study.toml"
         file.write_text(self.more + STUDY.replace("360.0", str(self.usd_per_hour)) + self.benchmarks)
         argv = [sys.executable, "-m", "tests.support.fleet_controller", str(file), str(self.folder.path)]
-        argv += [f"{self.url} {self.machines}", "2", str(self.max_usd), ""]
+        argv += [f"aws {self.url} {self.machines}", "2", str(self.max_usd), ""]
         return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def killed_after(self, seconds: float) -> None:

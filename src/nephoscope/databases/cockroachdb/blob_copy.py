@@ -22,7 +22,10 @@ import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, BinaryIO, Callable, Mapping, TypeVar  # noqa: UP035 - Python 3.8
 from xml.etree import ElementTree
+
+Result = TypeVar("Result")
 
 AT_ONCE = 16
 TRIES = 6
@@ -91,7 +94,14 @@ class Storage:
         with self._open("GET", "", {}, query=query) as answer:
             return ElementTree.fromstring(answer.read())  # noqa: S314 - the account's own storage, over TLS
 
-    def _open(self, method, name, more, body=None, query=None):  # type: ignore[no-untyped-def]
+    def _open(
+        self,
+        method: str,
+        name: str,
+        more: Mapping[str, str],
+        body: BinaryIO | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> Any:
         path = f"/{urllib.parse.quote(name)}" if name else ""
         url = f"{self._url}{path}?{urllib.parse.urlencode(query)}" if query else f"{self._url}{path}"
         headers = {"Authorization": f"Bearer {self._bearer()}", "x-ms-version": "2021-12-02", **more}
@@ -108,7 +118,7 @@ class Storage:
             return self._token
 
 
-def patiently(action):  # type: ignore[no-untyped-def]
+def patiently(action: Callable[[], Result]) -> Result:
     """The result of an action, which is tried again unless it was refused."""
     for number in range(TRIES):
         try:
@@ -140,7 +150,7 @@ def main(verb: str, url: str, tokens: str, prefix: str, folder: str) -> int:
         part.mkdir(parents=True)
         jobs = [(storage.get, name, part / name[len(prefix) + 1 :]) for name in names]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for done in [pool.submit(*job) for job in jobs]:
+        for done in [pool.submit(copy, name, file) for copy, name, file in jobs]:
             done.result()
     if verb == "up":
         mark = here.with_name(f"{here.name}.complete")

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
+from nephoscope.machines.local import dying_with_us
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.link import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
@@ -211,7 +212,7 @@ async def _run(script: str) -> None:
         EnvironmentProblem: it failed, with what it said last, or did not end.
     """
     process = await asyncio.create_subprocess_exec(
-        *("setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", script),
+        *(*dying_with_us(), "sh", "-c", script),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

@@ -1,0 +1,1 @@
+"""Kills and damaged inputs, by seed, whose counts add up over runs."""

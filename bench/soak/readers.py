@@ -1,0 +1,108 @@
+"""What reads a damaged input: every parser, every importer, every stored file, and studies."""
+
+import random
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from nephoscope.app.stages import evaluation
+from nephoscope.app.stages.planning import load, plan
+from nephoscope.importers.registry import IMPORTERS
+from nephoscope.store.folder import ResultsFolder
+from tests.support.others_results import SAMPLES as OUTPUTS
+from tests.support.parser_samples import SAMPLES as RECORDINGS
+from tests.support.parser_samples import mutated, parse_any
+
+ROOT = Path(__file__).parents[2]
+STORED = ROOT / "tests" / "data" / "results-0.1"
+Reader = Callable[[random.Random], object]
+"""Reads one input, drawn and damaged by chance. Raises NephoscopeError if it is refused, and nothing else."""
+
+
+def parsers(_path: Path) -> Reader:
+    """Recordings of tools, each by its parser, and now and then by the one that `parse-output` chooses."""
+
+    def read(chance: random.Random) -> object:
+        parse, _, text = chance.choice(RECORDINGS)
+        damaged = mutated(text, chance)
+        return parse_any(damaged) if chance.random() < 0.1 else parse(damaged)
+
+    return read
+
+
+def imports(path: Path) -> Reader:
+    """Files of other people's tools, alone in a tree, and trees of Spare Cores with one damaged file."""
+    trees = {name: path / name / "aws" / "m5.2xlarge" for name in OUTPUTS}
+    for folder in trees.values():
+        folder.mkdir(parents=True)
+    inspected = path / "spare-cores"
+    task = inspected / "aws" / "m5.large" / "redis"
+    task.mkdir(parents=True)
+    files = {
+        "stdout": '"test","rps"\n"SET: depth: 1","1000"\n',
+        "meta.json": '{"start": "2024-10-01T10:00:00", "end": "2024-10-01T10:10:00", "exit_code": 0}',
+    }
+
+    def read(chance: random.Random) -> object:
+        name = chance.choice([*OUTPUTS, "spare-cores"])
+        if name == "spare-cores":
+            for file, text in files.items():
+                (task / file).write_text(text, errors="surrogatepass")
+            file = chance.choice(list(files))
+            (task / file).write_text(mutated(files[file], chance), errors="surrogatepass")
+            return IMPORTERS[name].read(inspected)
+        suffix = {"phoronix": ".xml", "fio": ".json"}.get(name, ".log")
+        file_path = trees[name] / f"run{suffix}"
+        file_path.write_text(mutated(OUTPUTS[name], chance), errors="surrogatepass")
+        single = name in ("perfkit", "phoronix") or chance.random() < 0.3
+        return IMPORTERS[name].read(file_path if single else path / name)
+
+    return read
+
+
+def stored_files(path: Path) -> Reader:
+    """Results folders, of which one file is damaged: their status, and now and then their analysis."""
+    folders = {}
+    for name in ("measured", "imported"):
+        shutil.copytree(STORED / name, path / name)
+        folders[name] = sorted(
+            file for file in (path / name).rglob("*") if file.is_file() and file.suffix != ".parquet"
+        )
+    contents = {file: file.read_bytes() for files in folders.values() for file in files}
+
+    def read(chance: random.Random) -> object:
+        name = chance.choice(list(folders))
+        file = chance.choice(folders[name])
+        # One character for each byte, so that a file that is not UTF-8 is among what comes out.
+        damaged = mutated(contents[file].decode("latin-1"), chance).encode("latin-1", errors="replace")
+        folder = ResultsFolder(path / name)
+        try:
+            file.write_bytes(damaged)
+            return evaluation.analysed_now(folder) if chance.random() < 0.25 else evaluation.status(folder)
+        finally:
+            file.write_bytes(contents[file])
+            for cache in ("index.json", "verified.json"):
+                (folder.path / cache).unlink(missing_ok=True)
+
+    return read
+
+
+def studies(_path: Path) -> Reader:
+    """Every study that ships; small ones are planned, too."""
+    texts = {file.name: file.read_text() for file in sorted((ROOT / "studies").glob("*.toml"))}
+
+    def read(chance: random.Random) -> object:
+        name = chance.choice(list(texts))
+        study = load(mutated(texts[name], chance), name)
+        return plan(study) if len(study.configurations) * study.replicates < 100 else study
+
+    return read
+
+
+READERS: Mapping[str, Callable[[Path], Reader]] = {
+    "parsers": parsers,
+    "imports": imports,
+    "stored files": stored_files,
+    "studies": studies,
+}
+"""What is damaged -> its reader, which works in an empty folder."""
