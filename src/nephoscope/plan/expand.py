@@ -184,8 +184,14 @@ def _fitting(
 
 
 def _cells_of(part: Study) -> set[Cell]:
-    """Every configuration x benchmark."""
-    return {(one.name, benchmark.label) for one in part.configurations for benchmark in part.benchmarks}
+    """Every configuration x benchmark, as far as the benchmark names no others."""
+    named = {benchmark.label: frozenset(benchmark.configurations) for benchmark in part.benchmarks}
+    return {
+        (one.name, label)
+        for one in part.configurations
+        for label, names in named.items()
+        if one.name in names or not names
+    }
 
 
 def _chosen(fitting: Collection[Cell], asked: set[Cell]) -> set[Cell]:

@@ -68,6 +68,10 @@ Types = Annotated[
         help="only configurations whose machine type matches this pattern, such as 'm6i.*'; repeatable",
     ),
 ]
+BudgetUsd = Annotated[
+    float | None,
+    typer.Option("--budget", min=0.01, metavar="USD", help="only the part that answers the most questions for so much"),
+]
 Rows = Annotated[bool, typer.Option("--rows", help="print every trial, in a pager on a terminal")]
 Rehearse = Annotated[
     bool,
@@ -213,6 +217,7 @@ def plan(
     scale: Scale = None,
     only: Only = None,
     types: Types = None,
+    budget: BudgetUsd = None,
     like: Like = None,
     max_clusters: MaxClusters = None,
     rows: Rows = False,
@@ -234,7 +239,7 @@ def plan(
         say(planning.expanded_study(study))
         return
     loaded, lines = planning.load_for_advice(read_text(study), str(study))
-    part = planning.cut_out(loaded, _cut(only, types))
+    part = planning.cut_out(loaded, _cut(only, types, budget))
     planned = planning.plan(loaded, scale=scale, part=part)
     if rows:
         print_rows(words.ROW_HEADERS, words.rows(planned))
@@ -275,6 +280,7 @@ def run(
     scale: Scale = None,
     only: Only = None,
     types: Types = None,
+    budget: BudgetUsd = None,
     rehearse: Rehearse = False,
     replan: Replan = False,
     max_clusters: MaxClusters = None,
@@ -296,13 +302,13 @@ def run(
     from nephoscope.app.stages.running import CliOptions
 
     options = CliOptions(max_clusters, max_usd, state, until, retry_refused, tuple(check or ()))
-    cut = _cut(only, types)
+    cut = _cut(only, types, budget)
     if study.is_dir():
         if out is not None or scale is not None or replan or cut or rehearse:
             raise InputError(
                 f"{study} is a results folder, which has its own study and plan",
-                hint="drop --out, --scale, --only, --types, --rehearse and --replan, or name a study file instead of "
-                "the folder",
+                hint="drop --out, --scale, --only, --types, --budget, --rehearse and --replan, or name a study file "
+                "instead of the folder",
             )
         _resume(study, options)
     else:
@@ -345,10 +351,10 @@ def _rehearsed(options: "CliOptions") -> "CliOptions":
     return replace(options, max_clusters=options.max_clusters or 1)
 
 
-def _cut(only: list[str] | None, types: list[str] | None) -> "Cut":
+def _cut(only: list[str] | None, types: list[str] | None, budget_usd: float | None) -> "Cut":
     from nephoscope.plan.cut import Cut
 
-    return Cut(tuple(only or ()), tuple(types or ()))
+    return Cut(tuple(only or ()), tuple(types or ()), budget_usd)
 
 
 @dataclass(frozen=True)
