@@ -16,6 +16,7 @@ STUDY = f"""
 name = "carry-over"
 placement = "per-replicate"
 replicates = {REPLICATES}
+repeat_refused = 0
 seed = 625 # in every replicate "between" is the second one
 
 [[machine_types]]
