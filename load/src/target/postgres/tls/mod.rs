@@ -1,6 +1,9 @@
 //! TLS by rustls: a stream like any other, for blocking and for non-blocking sockets.
 
 mod certificate;
+#[cfg(test)]
+#[path = "../../../../tests/support/certificates.rs"]
+mod certificates;
 mod verify;
 
 use super::dsn::{RootCertificates, SslMode, TlsSettings};
