@@ -2,6 +2,7 @@
 
 mod certificate;
 #[cfg(test)]
+#[allow(dead_code, reason = "tests with a real server use the rest")]
 #[path = "../../../../tests/support/certificates.rs"]
 mod certificates;
 mod verify;
