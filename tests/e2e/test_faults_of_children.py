@@ -5,6 +5,7 @@ Each fault fails or rejects the trial that it hits, by name, and no other.
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -34,18 +35,18 @@ def study_in(folder: Path, benchmark: str) -> Path:
     return file
 
 
-def children(mark: Path, words: str) -> list[int]:
-    """Ids of processes that a marked controller began, by the words of their command line."""
-    found = []
+def children(mark: Path, pattern: str) -> set[int]:
+    """Ids of processes that a marked controller began, by their command line."""
+    found = set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
             environment = (process / "environ").read_bytes().split(b"\0")
             line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
-        if f"{MARK}={mark}".encode() in environment and words in line and "setpriv" not in line:
-            found.append(int(process.name))
-    return sorted(found)
+        if f"{MARK}={mark}".encode() in environment and re.search(pattern, line) and "setpriv" not in line:
+            found.add(int(process.name))
+    return found
 
 
 @needs("postgres", "nephoscope-load", "fio")
@@ -55,7 +56,7 @@ def children(mark: Path, words: str) -> list[int]:
     [
         (STRESS, "stress-ng --", signal.SIGKILL, "tool_failed"),
         (FIO, "fio --", signal.SIGKILL, "tool_failed"),
-        (SELECTS, "nephoscope-load run", signal.SIGKILL, "tool_failed"),
+        (SELECTS, "nephoscope-load(?! telemetry)", signal.SIGKILL, "tool_failed"),
         (STRESS, "nephoscope-load telemetry", signal.SIGKILL, "invalid"),
         (STRESS, "nephoscope-load telemetry", signal.SIGSTOP, "invalid"),
     ],
@@ -67,12 +68,12 @@ def test_a_child_that_is_killed_or_stopped_is_told_and_hits_one_trial(
     running = start_nephoscope(
         "run", study_in(tmp_path, benchmark), "--out", out, environment={MARK: str(tmp_path)}, program=IMPATIENT
     )
-    until_s = time.monotonic() + 120
-    while not (hit := children(tmp_path, child)):
+    hit: set[int] = set()
+    while not hit:  # those that still run after a second: others ask for a version
         assert running.poll() is None, running.communicate()
-        assert time.monotonic() < until_s
-        time.sleep(0.02)
-    time.sleep(1)
+        seen = children(tmp_path, child)
+        time.sleep(1)
+        hit = seen & children(tmp_path, child)
     for process in hit:
         os.kill(process, number)
     said, _ = running.communicate(timeout=180)
@@ -80,12 +81,12 @@ def test_a_child_that_is_killed_or_stopped_is_told_and_hits_one_trial(
     first, second = sorted(rows, key=lambda row: row["started_unix_ms"])
     if name == "invalid":
         assert (first["state"], first["verdict"]) == ("finished", "invalid"), said
-        assert any(reason.startswith(("telemetry", "evidence", "sampler")) for reason in first["reasons"]), first
+        assert any(reason.startswith("sampler-cost: local: not recorded") for reason in first["reasons"]), first
     else:
         assert first["state"] == "failed", said
         assert first["reasons"][0].startswith(f"{name}: "), first
     assert second["state"] == "finished"
-    assert children(tmp_path, "") == []
+    assert children(tmp_path, "") == set()
 
 
 @pytest.mark.slow
@@ -118,7 +119,7 @@ def test_a_folder_that_becomes_read_only_ends_the_study_with_its_own_exit_code_a
         subprocess.run(["mount", "-o", "remount,ro", str(out)], check=True)
         ended = nephoscope("run", study, "--out", out, program=IMPATIENT)
         assert ended.exit_code == 6, ended.stderr
-        assert "Read-only file system" in ended.stderr
+        assert "the file system is read-only" in ended.stderr
         subprocess.run(["mount", "-o", "remount,rw", str(out)], check=True)
         assert nephoscope("run", study, "--out", out, program=IMPATIENT).exit_code == 0
     finally:

@@ -210,6 +210,11 @@ class ResultsFolder:
                     f"{path} is not a results folder, and it is not empty: it holds {listed(others, 3)}",
                     hint="name a new folder with --out; nothing was changed",
                 )
+        if os.statvfs(there).f_flag & os.ST_RDONLY:
+            raise StorageFailed(
+                f"cannot write to {there}: the file system is read-only",
+                hint="name a folder elsewhere with --out, or mount it for writing",
+            )
         if not os.access(there, os.W_OK | os.X_OK):
             raise StorageFailed(
                 f"you have no permission to write to {there}", hint="name a folder of your own with --out"
