@@ -52,7 +52,7 @@ awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " 
 [ $$pytest = 0 ] && [ $$rust = 0 ]
 endef
 
-.PHONY: help report test test-all lint lint-python lint-rust bench docs examples pictures simulate soak audit static setup setup-dev tools browser server lock clean
+.PHONY: help report test test-all lint lint-python lint-rust bench docs examples pictures simulate soak audit static wheels cross setup setup-dev tools browser server lock clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -67,7 +67,7 @@ setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` 
 test: tools browser server setup-dev ## all tests but the slow ones and the ones that need root
 	@$(call TESTS,,-m "not slow and not root")
 
-test-all: lint tools browser server setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
+test-all: lint tools browser server cross setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
 	@$(call TESTS,-- --include-ignored,)
 
 lint: lint-python lint-rust ## style, types, arrows between packages, unused code, clippy; `make -j2 lint` does both halves at once
@@ -109,20 +109,31 @@ soak: setup-dev ## kill controllers and damage inputs for HOURS, added to the co
 audit: setup-dev build/audit/venv/done ## compare the lock files with published advisories, and list licences
 	@$(BIN)/python scripts/audit.py --pip-audit build/audit/venv/bin/pip-audit
 
-# Another architecture needs its Rust target (`rustup target add aarch64-unknown-linux-gnu`) and Debian's cross compiler
-# (`gcc-aarch64-linux-gnu`).
+# Programs of other machines lie in build/programs; scripts/build-load says where a compiler for another ARCH comes from.
 HERE := $(shell uname -m)
 ARCH ?= $(HERE)
-UPPER_ARCH := $(shell echo $(ARCH) | tr a-z A-Z)
-CROSS_LINKER := $(if $(filter-out $(HERE),$(ARCH)),CARGO_TARGET_$(UPPER_ARCH)_UNKNOWN_LINUX_GNU_LINKER=$(ARCH)-linux-gnu-gcc)
-static: setup ## build a load generator for hosts reached over SSH, which needs no libraries; ARCH=aarch64: for Arm
-	@cd load && RUSTFLAGS="-C target-feature=+crt-static" $(CROSS_LINKER) cargo build --release --locked --quiet \
-		--bin nephoscope-load --target $(ARCH)-unknown-linux-gnu --target-dir target/static
-	@cp load/target/static/$(ARCH)-unknown-linux-gnu/release/nephoscope-load \
-		$(BIN)/nephoscope-load-static$(if $(CROSS_LINKER),-$(ARCH))
+CRATE := load/Cargo.toml load/Cargo.lock $(shell find load/src -type f) scripts/build-load
+static: setup build/programs/static-$(ARCH) ## build a load generator for hosts reached over SSH, which needs no libraries; ARCH=aarch64: for Arm
+	@install build/programs/static-$(ARCH) $(BIN)/nephoscope-load-static$(if $(filter-out $(HERE),$(ARCH)),-$(ARCH))
+
+build/programs/static-%: $(CRATE)
+	@scripts/build-load $* $@ static
+
+build/programs/dynamic-%: $(CRATE)
+	@scripts/build-load $* $@
+
+# The wheels of a release. Each holds the load generator of its own architecture, and those without libraries for all.
+ARCHES ?= x86_64 aarch64
+wheels: $(DONE)/locked $(foreach arch,$(ARCHES),build/programs/static-$(arch) build/programs/dynamic-$(arch)) ## build wheels for PyPI into dist/, for x86-64 and Arm; ARCHES=x86_64: for one
+	@for arch in $(ARCHES); do \
+		NEPHOSCOPE_WHEEL="$$arch $(ARCHES)" $(PIP) wheel --no-deps --no-build-isolation --no-index --wheel-dir dist .; done
+	@ls dist/*.whl
 
 tools: ## install the measuring tools (fio, stress-ng ...) by apt, where that is allowed
 	@scripts/debian-packages tools
+
+cross:
+	@scripts/debian-packages cross
 
 browser:
 	@scripts/debian-packages browser

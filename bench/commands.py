@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LARGE_STUDY = "studies/cloud-report-2022.toml"
+STUDY_OF_TWO_ARCHITECTURES = "studies/cloud-report-2026.toml"
 BARE = "python -c pass"
 
 
@@ -27,27 +28,30 @@ class Command:
     words: str
     arguments: tuple[str, ...]
     goal_s: float
-    exit_code: int = 0
+    exit_codes: tuple[int, ...] = (0,)
+    """Those with which it may end."""
 
 
 COMMANDS = (
     Command("nephoscope --help", ("--help",), 0.3),
-    Command("nephoscope plna x", ("plna", "x"), 0.3, exit_code=2),
+    Command("nephoscope plna x", ("plna", "x"), 0.3, exit_codes=(2,)),
     Command(f"nephoscope plan {LARGE_STUDY}", ("plan", LARGE_STUDY), 1.5),
     Command(f"nephoscope plan {LARGE_STUDY} --json", ("plan", LARGE_STUDY, "--json"), 1.5),
     Command(f"nephoscope plan {LARGE_STUDY} --rows", ("plan", LARGE_STUDY, "--rows"), 1.5),
+    # 3: there is no load generator for Arm here; the plan is printed before
+    Command(f"nephoscope plan {STUDY_OF_TWO_ARCHITECTURES}", ("plan", STUDY_OF_TWO_ARCHITECTURES), 2.0, (0, 3)),
 )
 
 
-def cpu_s(command: Sequence[str], environment: Mapping[str, str], exit_code: int = 0) -> float:
+def cpu_s(command: Sequence[str], environment: Mapping[str, str], exit_codes: Sequence[int] = (0,)) -> float:
     """CPU seconds of one process and its children."""
     process = subprocess.Popen(
         command, cwd=ROOT, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != exit_code:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode} and not with {exit_code}")
+    if process.returncode not in exit_codes:
+        raise SystemExit(f"{' '.join(command)} ended with exit code {process.returncode}")
     return used.ru_utime + used.ru_stime
 
 
@@ -61,7 +65,7 @@ def measure(rounds: int) -> dict[str, list[float]]:
             taken = {BARE: cpu_s([sys.executable, "-c", "pass"], environment)}
             for command in COMMANDS:
                 line = [sys.executable, "-m", "nephoscope", *command.arguments]
-                taken[command.words] = cpu_s(line, environment, command.exit_code)
+                taken[command.words] = cpu_s(line, environment, command.exit_codes)
             for words, seconds in taken.items() if number else ():
                 found[words].append(seconds)
     return found

@@ -125,11 +125,20 @@ def name(side: str, command: str, pipeline: int) -> str:
 OURS, PEER = "nephoscope-load", "redis-benchmark"
 
 
+def get(running: Store, setting: Setting) -> Done:
+    """nephoscope-load reads rows, one at a time on each connection."""
+    return _driven(running, setting, "get", 1)
+
+
+def _driven(running: Store, setting: Setting, command: str, pipeline: int) -> Done:
+    share = {"get": "100", "set": "0"}[command]
+    words = ["kv", "run", *_rows(), "--read-percent", share, "--pipeline", str(pipeline)]
+    return who.read_ours(*_costed(running, who.our_words(running.url(0), setting, words)))
+
+
 def _ours(running: Store, command: str, pipeline: int) -> Contender:
     def drive(server: Server, setting: Setting, database: str) -> Done:  # noqa: ARG001 - those of PostgreSQL
-        share = {"get": "100", "set": "0"}[command]
-        words = ["kv", "run", *_rows(), "--read-percent", share, "--pipeline", str(pipeline)]
-        return who.read_ours(*_costed(running, who.our_words(running.url(0), setting, words)))
+        return _driven(running, setting, command, pipeline)
 
     return Contender(name(OURS, command, pipeline), "", drive, reads_only=True)
 

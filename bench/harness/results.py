@@ -182,9 +182,11 @@ def _bars_of_writers(client: Callable[[str, str], Spread | None]) -> list[Bar]:
 BARS_HEAD = ("| what | bar | seen | |", "|---|---|---|---|")
 
 
-def page(head: Sequence[str], bars: Sequence[Bar], tables: Mapping[str, Sequence[str]]) -> str:
+def page(
+    head: Sequence[str], bars: Sequence[Bar], tables: Mapping[str, Sequence[str]], subject: str = "nephoscope-load"
+) -> str:
     """The whole page."""
-    parts = ["# What nephoscope-load costs", "", *head, "", "## Bars", "", *BARS_HEAD, *(bar.row() for bar in bars)]
+    parts = [f"# What {subject} costs", "", *head, "", "## Bars", "", *BARS_HEAD, *(bar.row() for bar in bars)]
     for title, lines in tables.items():
         parts += ["", f"## {title}", "", *lines]
     return "\n".join(parts) + "\n"

@@ -18,6 +18,7 @@ ON_CLOUDS = {
     "cloud-report-2018": 102,
     "cloud-report-2020": 756,
     "cloud-report-2022": 6282,
+    "cloud-report-2026": 4668,
     "small-against-large": 72,
 }
 """Those whose machines a cloud makes, with the number of their trials."""

@@ -72,3 +72,10 @@ pub fn note_sql(data_set: &str, step: &str, copied: Copied) -> String {
         quoted(data_set)
     )
 }
+
+/// Notes how far a step has come, in place of what was noted of it before.
+#[must_use]
+pub fn note_again_sql(data_set: &str, step: &str, copied: Copied) -> String {
+    let note = note_sql(data_set, step, copied);
+    format!("{note} ON CONFLICT (step) DO UPDATE SET rows = excluded.rows, bytes = excluded.bytes")
+}

@@ -4,15 +4,14 @@
 use crate::exit::{ExitCode, Failure};
 use crate::fill::admin::Admin;
 use crate::fill::journal::{self, Journal};
+use crate::fill::parts::{Copy, Parts};
 use crate::output::TableLoad;
 use crate::output::outcome::{self, ErrorClass};
 use crate::spec::{LoadPart, LoadSpec, ShardSpec};
 use crate::stop::Stop;
-use crate::target::RowWriter;
-use crate::target::postgres::{Connection, Copied, CopyWriter};
-use crate::target::{Dialect, TargetError, Value};
+use crate::target::postgres::{Connection, Copied};
+use crate::target::{Dialect, TargetError};
 use crate::workload::{Dataset, Piece, tables};
-use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A load to do.
@@ -37,8 +36,8 @@ pub struct Loader<'a> {
 
 /// Transaction control of a load, which runs at the server's default level.
 pub const TRANSACTION: [&str; 2] = ["BEGIN", "COMMIT"];
-/// How often a piece is tried. CockroachDB asks for another attempt (40001) when it moves a range, or its clock, under a
-/// transaction as large as a piece.
+/// How often a transaction is tried. CockroachDB asks for another attempt (40001) when it moves a range, or its clock,
+/// under a large one.
 const MAX_ATTEMPTS: u32 = 10;
 
 impl Loader<'_> {
@@ -86,42 +85,59 @@ impl Loader<'_> {
 
     fn copy(&self, journal: &Journal, pieces: &[Piece]) -> Result<(), Failure> {
         let missing: Vec<&Piece> = pieces.iter().filter(|piece| journal.done(&step(piece)).is_none()).collect();
-        self.parallel("copying rows", missing.len(), |connection, index| self.load_piece(connection, missing[index]))
+        self.parallel("copying rows", missing.len(), |connection, index| {
+            let begun = journal.done(&begun(missing[index])).unwrap_or_default();
+            self.load_piece(connection, missing[index], begun)
+        })
     }
 
-    /// Loads and notes a piece in one transaction, again where the server asks for that.
-    fn load_piece(&self, connection: &mut Connection, piece: &Piece) -> Result<(), Failure> {
-        for _ in 1..MAX_ATTEMPTS {
-            match self.try_piece(connection, piece) {
-                Err(error) if error.again => self.execute(connection, "ROLLBACK")?,
-                outcome => return outcome.map_err(|error| error.failure),
+    /// Loads a piece after what was loaded of it before. Each transaction notes how far it comes, and is repeated where
+    /// the server asks for that.
+    fn load_piece(&self, connection: &mut Connection, piece: &Piece, mut done: Copied) -> Result<(), Failure> {
+        let mut attempts = 1;
+        loop {
+            let before = done.rows;
+            let error = match self.try_piece(connection, piece, &mut done) {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            attempts = if done.rows > before { 1 } else { attempts + 1 };
+            if !error.again || attempts > MAX_ATTEMPTS {
+                return Err(error.failure);
             }
+            self.execute(connection, "ROLLBACK")?;
         }
-        self.try_piece(connection, piece).map_err(|error| error.failure)
     }
 
-    fn try_piece(&self, connection: &mut Connection, piece: &Piece) -> Result<(), StepError> {
+    fn try_piece(&self, connection: &mut Connection, piece: &Piece, done: &mut Copied) -> Result<(), StepError> {
         self.ask(connection, TRANSACTION[0])?;
-        let copied = self.copy_piece(connection, piece)?;
-        self.ask(connection, &self.note_sql(&step(piece), copied))?;
+        let rest = self.copy_rest(connection, piece, done)?;
+        let mut whole = *done;
+        whole += rest;
+        self.ask(connection, &self.note_sql(&step(piece), whole))?;
         self.ask(connection, TRANSACTION[1])
     }
 
-    fn copy_piece(&self, connection: &mut Connection, piece: &Piece) -> Result<Copied, StepError> {
+    /// Copies the rows after the first `done`, and commits all but the last of them; what is not committed.
+    fn copy_rest(&self, connection: &mut Connection, piece: &Piece, done: &mut Copied) -> Result<Copied, StepError> {
         let refused = |error: TargetError| {
             StepError::of(&error, Failure::target(&format!("copying into {}", piece.table.name), &error))
         };
-        let mut writer = CopyWriter::start(connection, &piece.table.copy_sql()).map_err(refused)?;
-        let written = self.dataset.write(piece, &mut Stoppable { writer: &mut writer, stop: self.stop });
-        match (written, self.stop.reason()) {
-            (Ok(()), _) => writer.finish().map_err(refused),
-            (Err(_), Some(reason)) => {
-                writer.abandon("interrupted").map_err(refused)?;
-                Err(reason.into())
-            }
-            (Err(error), None) => Err(match error.downcast::<TargetError>() {
+        let note = |copied| journal::note_again_sql(&self.dataset.identity(), &begun(piece), copied);
+        let max_bytes = self.dialect.max_transaction_bytes();
+        let copy = Copy { sql: piece.table.copy_sql(), max_bytes, note: &note };
+        let mut parts = Parts::start(connection, &copy, done, self.stop).map_err(refused)?;
+        match self.dataset.write(piece, &mut parts) {
+            Ok(()) => parts.finish().map_err(refused),
+            Err(error) => Err(match error.downcast::<TargetError>() {
                 Ok(error) => refused(error),
-                Err(error) => refused(TargetError::Lost(error.to_string())),
+                Err(error) => match self.stop.reason() {
+                    Some(reason) => {
+                        parts.abandon().map_err(refused)?;
+                        reason.into()
+                    }
+                    None => refused(TargetError::Lost(error.to_string())),
+                },
             }),
         }
     }
@@ -234,6 +250,12 @@ pub fn step(piece: &Piece) -> String {
     format!("rows of {} {}", piece.table.name, piece.index)
 }
 
+/// The name in the journal of what was committed of a piece before its last rows.
+#[must_use]
+pub fn begun(piece: &Piece) -> String {
+    format!("first {}", step(piece))
+}
+
 /// The pieces of a shard: of all that have one index (a warehouse) none is on another machine, and neighbours stay
 /// together.
 #[must_use]
@@ -266,21 +288,6 @@ fn refused(statement: &str, error: &TargetError) -> Failure {
     let shown: String = statement.chars().take(120).collect();
     // Not `Failure::target`: while loading, a missing table is not a data set that was never loaded.
     Failure::new(ExitCode::TargetLost, format!("{shown}: {error}"))
-}
-
-/// Passes rows on until a stop is requested.
-struct Stoppable<'a> {
-    writer: &'a mut dyn RowWriter,
-    stop: &'a Stop,
-}
-
-impl RowWriter for Stoppable<'_> {
-    fn row(&mut self, values: &[Value<'_>]) -> io::Result<()> {
-        if self.stop.requested() {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, "asked to stop"));
-        }
-        self.writer.row(values)
-    }
 }
 
 #[cfg(test)]

@@ -100,7 +100,12 @@ fn load(parts: &SqlWorkload, dialect: Dialect) -> Vec<Named> {
     // One of each table: those of other warehouses differ in the number.
     let pieces = dataset.pieces();
     let first = |table: &&workload::Table| pieces.iter().find(|piece| piece.table == *table);
-    all.extend(tables(dataset).iter().filter_map(first).map(|piece| note(&loader::step(piece))));
+    let firsts: Vec<_> = tables(dataset).iter().filter_map(first).collect();
+    all.extend(firsts.iter().map(|piece| note(&loader::step(piece))));
+    if dialect.max_transaction_bytes().is_some() {
+        let again = |step: &str| journal::note_again_sql(&dataset.identity(), step, Copied::default());
+        all.extend(firsts.iter().map(|piece| named("note", again(&loader::begun(piece)))));
+    }
     all.push(named("commit", TRANSACTION[1]));
     all.extend(tables(dataset).iter().map(|table| named(format!("settle {}", table.name), dialect.settle(table.name))));
     let last = dataset.finish(dialect);

@@ -50,6 +50,18 @@ impl Dialect {
         self != Self::Cockroachdb
     }
 
+    /// After so many bytes a transaction of a load is committed, and the next begins; `None`: it has a whole piece.
+    /// Where each row becomes a write of its own that the transaction keeps account of, large ones take more memory and
+    /// time: CockroachDB 22.1 loaded two warehouses with 126 s of CPU and 2.4 GB when each table of a warehouse was a
+    /// transaction, and with 55 to 78 s and 0.8 GB in transactions of 1,000 to 20,000 rows.
+    #[must_use]
+    pub fn max_transaction_bytes(self) -> Option<u64> {
+        match self {
+            Self::Postgres => None,
+            Self::Cockroachdb | Self::Yugabytedb => Some(2 << 20),
+        }
+    }
+
     /// What a session that loads says first. Rows that a crash loses are loaded again, and a load ends with a commit
     /// that waits for the disk; a memory that is larger already stays.
     #[must_use]

@@ -16,8 +16,11 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// … and this many times, before it gives the connection up.
 const KEEPALIVE_PROBES: u32 = 3;
 /// Bytes on the way that nobody acknowledges for this long end the connection too: keep-alive asks only when nothing is
-/// under way. The kernel's own patience is a quarter of an hour.
-const UNACKNOWLEDGED_MS: u32 = 60_000;
+/// under way. A server that is too busy to read what it was sent looks the same, so that this is as long as the longest
+/// answer, if that is more …
+const MIN_UNACKNOWLEDGED: Duration = Duration::from_secs(60);
+/// … and as long as the kernel's own patience where an answer may take for ever.
+const MAX_UNACKNOWLEDGED: Duration = Duration::from_secs(15 * 60);
 const RECEIVING: &str = "waiting for an answer";
 
 /// A connected stream, and how long its server may take.
@@ -56,6 +59,17 @@ impl Stream {
             Self::Unix(stream) => stream.set_write_timeout(timeout),
             Self::Tls(stream) => stream.socket().set_write_timeout(timeout),
         }
+    }
+
+    /// How long sent bytes may stay unacknowledged.
+    fn set_unacknowledged(&self, timeout: Duration) -> io::Result<()> {
+        let stream = match self {
+            Self::Tcp(stream) => stream,
+            Self::Tls(stream) => stream.socket(),
+            Self::Unix(_) => return Ok(()),
+        };
+        let milliseconds = u32::try_from(timeout.as_millis()).expect("a quarter of an hour at most");
+        Ok(rustix::net::sockopt::set_tcp_user_timeout(stream, milliseconds)?)
     }
 }
 
@@ -117,7 +131,8 @@ impl Socket {
     pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), TargetError> {
         (self.timeout, self.answer_until) = (timeout, None);
         let set = self.stream.set_read_timeout(timeout).and_then(|()| self.stream.set_write_timeout(timeout));
-        set.map_err(|error| no_timeout(&error))
+        let unacknowledged = timeout.unwrap_or(MAX_UNACKNOWLEDGED).clamp(MIN_UNACKNOWLEDGED, MAX_UNACKNOWLEDGED);
+        set.and_then(|()| self.stream.set_unacknowledged(unacknowledged)).map_err(|error| no_timeout(&error))
     }
 
     /// Writes everything. The time of an answer begins.
@@ -278,6 +293,25 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     sockopt::set_tcp_keepidle(stream, KEEPALIVE_IDLE)?;
     sockopt::set_tcp_keepintvl(stream, KEEPALIVE_INTERVAL)?;
     sockopt::set_tcp_keepcnt(stream, KEEPALIVE_PROBES)?;
-    sockopt::set_tcp_user_timeout(stream, UNACKNOWLEDGED_MS)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_server_may_leave_bytes_unread_for_as_long_as_it_may_take_to_answer() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp { host: "127.0.0.1".to_owned(), port: listener.local_addr().unwrap().port() };
+        let mut socket = Socket::connect(&address, Duration::from_secs(5)).unwrap();
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        for (timeout, expected_ms) in
+            [(seconds(2), 60_000), (seconds(600), 600_000), (seconds(4_000_000), 900_000), (None, 900_000)]
+        {
+            socket.set_timeout(timeout).unwrap();
+            assert_eq!(rustix::net::sockopt::tcp_user_timeout(&socket).unwrap(), expected_ms);
+        }
+    }
 }

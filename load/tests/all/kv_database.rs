@@ -78,3 +78,36 @@ fn a_row_that_is_gone_is_damage() {
     let broken = exec(&kv("run", &dsn, json!({"order": "sequential", "read_percent": 100}))).expect(5);
     assert!(broken.message().contains("kv has 0 of the 1 rows"), "{}", broken.message());
 }
+
+/// Asks for another attempt at the third COPY, and fails at the fifth. A sequence counts what is rolled back, too.
+const DISTURBED: &str = "CREATE SEQUENCE copies; \
+    CREATE FUNCTION disturb() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE number int = nextval('copies'); BEGIN \
+    IF number = 3 THEN RAISE EXCEPTION 'restart transaction' USING ERRCODE = '40001'; END IF; \
+    IF number = 5 THEN RAISE EXCEPTION 'the disk is full'; END IF; RETURN NULL; END $$; \
+    CREATE TRIGGER disturbed BEFORE INSERT ON kv FOR EACH STATEMENT EXECUTE FUNCTION disturb()";
+
+/// As on a server that wants no large transactions: the same rows, each once, whatever came between.
+#[test]
+fn a_piece_in_several_transactions_is_loaded_once_through_attempts_and_an_end() {
+    let Some(server) = support::server() else { return };
+    let load = |part: &str| {
+        let mut load = kv("load", &server.dsn(), json!({"min_block_bytes": 400, "max_block_bytes": 500}));
+        load["target"]["dialect"] = json!("yugabytedb");
+        (load["load"], load["fingerprint"]) = (json!({"part": part, "resume": false}), json!(true));
+        load
+    };
+    exec(&load("create")).expect(0);
+    let mut connection = server.connect();
+    connection.query(DISTURBED).unwrap();
+    assert!(exec(&load("rows")).expect(6).message().contains("the disk is full"));
+    let mut rows = |sql: &str| connection.query(sql).unwrap()[0][0].as_ref().unwrap().parse::<u64>().unwrap();
+    let noted = rows("SELECT rows FROM nephoscope_load WHERE step = 'first rows of kv 0'");
+    assert!((12_000..15_000).contains(&noted), "three parts of 2 MiB: {noted}");
+    assert_eq!(rows("SELECT count(*) FROM kv"), noted);
+    assert!(exec(&load("finish")).expect(2).message().contains("1 of 1 pieces are not loaded"));
+    exec(&load("rows")).expect(0);
+    let finished = exec(&load("finish")).expect(0);
+    let (table, fingerprint) = (&finished.finished()["tables"][0], &finished.finished()["fingerprints"][0]);
+    assert_eq!((&table["rows"], &fingerprint["rows"]), (&json!(20_000), &json!(20_000)));
+    assert_eq!(fingerprint["hash"], fingerprint["expected"]);
+}

@@ -40,6 +40,7 @@ from nephoscope.analysis.price_performance import price_performance_of, priced_b
 from nephoscope.analysis.quiet_boards import QuietBoards, quiet_boards
 from nephoscope.analysis.rank_intervals import rank_intervals_of
 from nephoscope.analysis.ranks import ranks_as_delivered
+from nephoscope.analysis.standing import standing_of
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
 from nephoscope.analysis.transfers import months_of, transfers_of
@@ -67,6 +68,7 @@ from nephoscope.model.rows import (
     TrialRow,
 )
 from nephoscope.model.usable import worst_first
+from nephoscope.prices.catalogue.measured import public_results
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
@@ -216,6 +218,9 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         looks=list(inputs.looks),
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
+        standing=standing_of(
+            inputs.benchmarks, trials, findings.statistics, inputs.versions_of_trials, public_results()
+        ),
         differences=what_differs(inputs.study.configurations, inputs.study.contrasts),
     )
 

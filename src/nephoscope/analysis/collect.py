@@ -188,6 +188,9 @@ def collect(
         source=source,
         database_settings=_settings(begun),
         tool_versions=_tool_versions(attempt for _, attempt in begun),
+        versions_of_trials={
+            intent.id: started.tool_versions for intent, attempt in begun if (started := attempt.started())
+        },
         book=_book(folder),
         claims=_claims(folder),
         looks=folder.looks(),

@@ -53,6 +53,8 @@ class StudyInputs:
     """Configuration -> settings in force."""
     tool_versions: Mapping[str, Collection[str]] = field(default_factory=dict)
     """Tool -> every version that some trial used."""
+    versions_of_trials: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Trial id -> tool -> the version that its trial used."""
     book: PriceBook = field(default_factory=shipped)
     """Prices: the folder's own over those that ship."""
     looks: Sequence[Look] = ()

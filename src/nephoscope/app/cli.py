@@ -10,7 +10,19 @@ import typer
 from typer.exceptions import TyperException
 
 import nephoscope
-from nephoscope.app.commands import compare, doctor, fleet, imports, parse_output, prices, results, serve, study, types
+from nephoscope.app.commands import (
+    compare,
+    doctor,
+    fleet,
+    imports,
+    parse_output,
+    place,
+    prices,
+    results,
+    serve,
+    study,
+    types,
+)
 from nephoscope.app.commands.options import Group
 from nephoscope.app.console import say, tell
 from nephoscope.app.memory import tune_gc
@@ -26,7 +38,7 @@ from nephoscope.model.errors import (
     StorageFailed,
 )
 
-COMMANDS = (study, fleet, doctor, results, compare, serve, parse_output, imports, types, prices)
+COMMANDS = (study, fleet, doctor, results, compare, serve, parse_output, imports, types, place, prices)
 """Modules with a `register`, in the order of `--help`. A new module of commands: one file beside them, and here."""
 
 HELP = """

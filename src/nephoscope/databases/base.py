@@ -30,6 +30,11 @@ class Upkeep(Frozen):
     free_bytes: int | None = Field(
         default=None, description="free space of its data's file system, on the machine with the least"
     )
+    assured_bytes: int | None = Field(
+        default=None,
+        description="free space that remains however full the blocks in use get, while defragmentation keeps up, on "
+        "the machine with the least; a store that rewrites blocks knows it",
+    )
     disk_unseen: bool = Field(
         default=False, description="the user's own server, whose disk nephoscope does not inspect"
     )

@@ -43,9 +43,12 @@ def of_valkey(persistence: str, free_bytes: int) -> Upkeep:
 def together(many: Sequence[Upkeep]) -> Upkeep:
     """Of several servers: sums, of free space the least, and what is wrong with any."""
     log, debt = ([getattr(one, name) for one in many] for name in ("log_bytes", "debt_bytes"))
-    free = [one.free_bytes for one in many if one.free_bytes is not None]
+    free, assured = (
+        [said for one in many if (said := getattr(one, name)) is not None] for name in ("free_bytes", "assured_bytes")
+    )
     return Upkeep(
         free_bytes=min(free, default=None),
+        assured_bytes=min(assured, default=None) if len(assured) == len(many) else None,
         log_bytes=None if None in log else sum(log),
         debt_bytes=None if None in debt else sum(debt),
         trouble="; ".join(dict.fromkeys(one.trouble for one in many if one.trouble)),

@@ -67,12 +67,16 @@ def lscpu_fields(text: str) -> dict[str, str]:
 
 
 def virtualization(lscpu: Mapping[str, str]) -> str | None:
-    """Hypervisor vendor; 'none' if the CPU flags are known and show no hypervisor; None if nothing is known."""
+    """Hypervisor vendor; 'none' if the flags of an x86 CPU show no hypervisor; None if nothing is known.
+
+    Arm has no such flag, and `lscpu` names no vendor on the Arm machines of AWS, GCP and Azure.
+    """
     vendor = word(lscpu.get("Hypervisor vendor"))
     if vendor is not None:
         return vendor
     flags = lscpu.get("Flags", "").split()
-    return "none" if flags and "hypervisor" not in flags else None
+    x86 = lscpu.get("Architecture", "").startswith(("x86", "i"))
+    return "none" if x86 and flags and "hypervisor" not in flags else None
 
 
 def keyed_lines(text: str | None) -> dict[str, str]:

@@ -25,7 +25,7 @@ class Tool:
         """What to try if it is not installed."""
         if self.hint or not self.package:
             return self.hint or f"install {self.name} or put it on your PATH"
-        return f"apt-get install {self.package}"
+        return f"apt-get install {self.package}, or {self.name} from your system's package manager"
 
 
 LOAD = Tool(

@@ -292,6 +292,10 @@ class SustainedEvidence(Frozen):
     seconds: float = Field(gt=0, description="of all confirmations, set-up included")
     free_bytes: int | None = Field(description="after the last one, on the machine with the least")
     free_lost_per_s: float | None = Field(description="negative: space was freed")
+    assured_bytes: int | None = Field(
+        default=None, description="after the last one: free space that remains at worst while defragmentation keeps up"
+    )
+    assured_lost_per_s: float | None = Field(default=None, description="defragmentation fell behind, or the data grew")
     disk_unseen: bool = Field(
         default=False, description="the user's own server, whose disk nephoscope does not inspect"
     )

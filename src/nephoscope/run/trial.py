@@ -168,7 +168,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
     async with AsyncExitStack() as leave:
         task.enter(State.PROVISIONING)
         leave.push_async_callback(_leave, task, world)
-        cluster = await provider.create(task.request)
+        cluster = replace(await provider.create(task.request), shared=task.keep_cluster)
         await leave.enter_async_context(_with_its_reason(provider, task.request))
         configuration = _at_this_size(configuration, cluster)
         site = _site(intent, configuration, cluster, attempt, world)

@@ -206,6 +206,23 @@ def test_the_2022_edition_is_rehearsed_through_five_kills(tmp_path: Path) -> Non
     assert report_files(evaluation.analysed(folder))
 
 
+@pytest.mark.slow
+def test_the_2026_edition_is_rehearsed_to_its_report(tmp_path: Path) -> None:
+    """All its chapters on a general-purpose type of each cloud and architecture."""
+    study = tmp_path / "edition.toml"
+    text = (ROOT / "studies" / "cloud-report-2026.toml").read_text()
+    study.write_text(text.replace("replicates = 6", "replicates = 3").replace('stop = "decided"\n', ""))
+    types = [word for kind in ("m8i.*", "c4a-standard-*", "Standard_D8ps_v6") for word in ("--types", kind)]
+    run(study, tmp_path / "out", "--rehearse", *types, "--max-clusters", "3")
+    folder = ResultsFolder(tmp_path / "out")
+    assert {(row.state, row.verdict) for row in evaluation.status(folder) if row.state == "finished"} == {
+        ("finished", "valid")
+    }
+    page = report_files(evaluation.analysed(folder))["index.html"].decode()
+    for chapter in ("cpu", "network", "storage", "oltp", "key-value", "cost"):
+        assert f'id="chapter-{chapter}"' in page
+
+
 def drawn(folder: ResultsFolder, study: Study, trial: str) -> list[tuple[str, float]]:
     """What an unkilled run stores: numbers depend on the trial alone."""
     from nephoscope.model.seeds import derive_seed

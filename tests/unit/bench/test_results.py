@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bench import aerospike_client
 from bench.harness import contenders, key_value, measure, results, solo, writers
 from bench.harness.contenders import Done, Setting
 from bench.harness.measure import Ran
@@ -107,6 +108,16 @@ def test_the_page_answers_every_bar_of_clients() -> None:
     page = results.page(["head"], results.bars_of_clients({}), {"t": results.table({"a": [done(1.0)]})})
     assert page.count("not measured") == 16
     assert "| a | 2.00 | 100 (100..100) | 1,000.0 (1,000.0..1,000.0) |" in page
+
+
+def test_a_get_on_aerospike_is_held_against_the_floor_and_the_official_client() -> None:
+    costs = {aerospike_client.OURS: 1.2, aerospike_client.NULL: 1.0, aerospike_client.OFFICIAL: 1.1}
+    seen = {aerospike_client.name(what, count): [done(cpu_s)] for what, cpu_s in costs.items() for count in (1, 16)}
+    rows = [bar.row() for bar in aerospike_client.bars(seen)]
+    assert ["16 connections" in row for row in rows] == [True, True, False, False]
+    assert rows[0].endswith("| ≤ 1.3 × | 1.20 (1.20..1.20) | met |")
+    assert rows[1].endswith("| ≤ 1 × | 1.09 (1.09..1.09) | **missed** |")
+    assert all("not measured" in row for row in rows[2:])
 
 
 def test_statements_of_a_dump() -> None:

@@ -417,6 +417,19 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         "invalid",
         "lasts 0.93 h at the rate of the confirmations (required: 1 h)",
     ),
+    (
+        "sustained",
+        kept_up(free_lost_per_s=3 * MIB, assured_bytes=90 * MIB, assured_lost_per_s=0.0),
+        "valid",
+        "free space shrank while blocks filled, but at least 90 MiB remain free: defragmentation kept up; log",
+    ),
+    (
+        "sustained",
+        kept_up(free_lost_per_s=3 * MIB, assured_bytes=90 * MIB, assured_lost_per_s=MIB / 30),
+        "invalid",
+        "lasts 0.93 h at the rate of the confirmations (required: 1 h)",
+    ),
+    ("sustained", kept_up(free_lost_per_s=3 * MIB, assured_bytes=0, assured_lost_per_s=0.0), "invalid", "0.93 h"),
     ("sustained", kept_up(free_lost_per_s=-1.0), "valid", "no free space was lost"),
     ("sustained", kept_up(free_bytes=None), "unknown", "the free space is not known; log 2 MiB/s"),
     (

@@ -346,6 +346,28 @@ def test_blocks_that_a_server_keeps_for_defragmentation_are_not_free() -> None:
     assert info.upkeep([cluster, wide, settings]).free_bytes == (21 - 2 * 8) * 8 * MIB
 
 
+def half_full(cache: int, waiting: int = 0) -> list[str]:
+    """What a real server of 8.1 reported about a file of 512 MiB near the end of a search."""
+    cluster, namespace = said()
+    room = f"data_total_bytes={512 * MIB};data_used_bytes=152975904;storage-engine.file[0].free_wblocks=15"
+    queues = f"storage-engine.file[0].write_q=0;storage-engine.file[0].defrag_q={waiting}"
+    limits = "storage-engine.stop-writes-avail-pct=5;storage-engine.stop-writes-used-pct=70"
+    settings = f"{limits};storage-engine.defrag-lwm-pct=50;storage-engine.post-write-cache={cache}"
+    return [cluster, f"{namespace};{room};{queues}", settings]
+
+
+def test_space_that_remains_while_defragmentation_keeps_up() -> None:
+    # Twice the data, the header, the cache, four open blocks and eight kept ones leave this of 512 MiB.
+    rest = 512 * MIB - 2 * 152975904 - (8 + 4 * 8 + 8 * 8) * MIB
+    assert info.upkeep(half_full(8 * MIB)).assured_bytes == rest - 8 * MIB
+    assert info.upkeep(half_full(0)).assured_bytes == rest
+    assert info.upkeep(half_full(8 * MIB, waiting=3)).assured_bytes == rest - 8 * MIB - 3 * 8 * MIB
+    assert info.upkeep(half_full(256 * MIB)).assured_bytes == 0  # the cache alone may fill half of it
+    assert info.upkeep(storage("8")).assured_bytes is None  # it does not say when a block is defragmented
+    queue = [part.replace("post-write-cache=8388608", "post-write-queue=1") for part in half_full(8 * MIB)]
+    assert info.upkeep(queue).assured_bytes == rest - 8 * MIB
+
+
 def test_storage_that_says_too_little_is_refused() -> None:
     for era, word in product("68", ("total_bytes", "used_bytes", "free_wblocks", "write_q", "defrag_q")):
         answered = storage(era)
@@ -354,5 +376,11 @@ def test_storage_that_says_too_little_is_refused() -> None:
 
 
 def test_trouble_of_any_server_is_trouble() -> None:
-    each = [Upkeep(free_bytes=3, debt_bytes=1), Upkeep(free_bytes=2, debt_bytes=1, trouble="it rejects writes")]
-    assert together([*each, each[1]]) == Upkeep(free_bytes=2, debt_bytes=3, trouble="it rejects writes")
+    each = [
+        Upkeep(free_bytes=3, assured_bytes=1, debt_bytes=1),
+        Upkeep(free_bytes=2, assured_bytes=2, debt_bytes=1, trouble="it rejects writes"),
+    ]
+    assert together([*each, each[1]]) == Upkeep(
+        free_bytes=2, assured_bytes=1, debt_bytes=3, trouble="it rejects writes"
+    )
+    assert together([*each, Upkeep(free_bytes=2)]).assured_bytes is None

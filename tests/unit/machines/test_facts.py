@@ -86,8 +86,10 @@ def test_nested_lscpu_fields_of_newer_versions_are_found() -> None:
     ("lscpu", "expected"),
     [
         ({"Hypervisor vendor": "KVM", "Flags": "fpu hypervisor"}, "KVM"),
-        ({"Flags": "fpu hypervisor"}, None),
-        ({"Flags": "fpu vme"}, "none"),
+        ({"Architecture": "x86_64", "Flags": "fpu hypervisor"}, None),
+        ({"Architecture": "x86_64", "Flags": "fpu vme"}, "none"),
+        ({"Architecture": "x86_64"}, None),
+        ({"Architecture": "aarch64", "Flags": "fp asimd"}, None),
         ({}, None),
     ],
 )
@@ -115,6 +117,7 @@ def test_cpu_list(listed: str | None, expected: tuple[int, ...] | None) -> None:
         ({"/c/memory.max": "max"}, None, None),
         ({"/c/memory.max": str(GIB), "/c/d/memory.max": str(2 * GIB)}, None, GIB),
         ({"/c/memory.limit_in_bytes": "9223372036854771712"}, None, None),
+        ({"/c/memory.limit_in_bytes": "9223372036854710272"}, None, None),  # pages of 64 KiB
     ],
 )
 def test_cgroup_limits(files: dict[str, str], cpus: float | None, memory: int | None) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import example as tried_with
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -211,6 +212,7 @@ def test_log_ticks_enclose_the_values_with_few_round_numbers(low: float, spread:
 
 
 @given(st.lists(st.text("ab-_ .", min_size=1, max_size=80), min_size=1, max_size=3, unique=True))
+@tried_with([f"{'a' * MAX_CHARACTERS} ", f"{'a' * MAX_CHARACTERS} {'b' * MAX_CHARACTERS}"])
 def test_lines_of_a_name_are_the_name(names: list[str]) -> None:
     for name, lines in wrapped(names).items():
         assert "".join(lines) == name

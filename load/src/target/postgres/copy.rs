@@ -7,6 +7,7 @@ use crate::target::{TargetError, Value};
 use bytes::{BufMut, BytesMut};
 use postgres_protocol::message::frontend;
 use std::io;
+use std::ops::AddAssign;
 
 /// Signature, flags, length of the header's extension.
 const FILE_HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -16,13 +17,20 @@ const FILE_TRAILER: i16 = -1;
 const CHUNK_BYTES: usize = 256 * 1024;
 const MESSAGE_HEADER_BYTES: usize = 5;
 
-/// What one COPY wrote.
+/// What one COPY wrote, or several of one piece.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Copied {
     /// Rows.
     pub rows: u64,
     /// Bytes of the binary stream, without the protocol's own headers.
     pub bytes: u64,
+}
+
+impl AddAssign for Copied {
+    fn add_assign(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.bytes += other.bytes;
+    }
 }
 
 /// Writes rows into one table. Dropped without [`CopyWriter::finish`] it leaves the connection unusable.
@@ -53,6 +61,34 @@ impl<'a> CopyWriter<'a> {
     /// [`TargetError`]: the server's error about any row of this COPY, a lost connection, or a server that counts
     /// other rows than were sent.
     pub fn finish(mut self) -> Result<Copied, TargetError> {
+        self.end()
+    }
+
+    /// What was sent of this COPY: all but the last [`CHUNK_BYTES`] at most.
+    #[must_use]
+    pub fn sent_bytes(&self) -> u64 {
+        self.copied.bytes
+    }
+
+    /// Finishes this COPY, hands the session and what was copied to `between`, and starts the COPY `sql`.
+    ///
+    /// # Errors
+    /// As [`CopyWriter::finish`], `between` and [`CopyWriter::start`]. The COPY is over then, but the session is usable
+    /// unless it was lost.
+    pub fn turn_over(
+        &mut self,
+        sql: &str,
+        between: impl FnOnce(&mut Connection, Copied) -> Result<(), TargetError>,
+    ) -> Result<(), TargetError> {
+        let copied = self.end()?;
+        between(self.connection, copied)?;
+        self.connection.start_copy(sql)?;
+        self.copied = Copied::default();
+        self.chunk.put_slice(FILE_HEADER);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<Copied, TargetError> {
         self.chunk.put_i16(FILE_TRAILER);
         self.flush()?;
         let mut done = BytesMut::new();

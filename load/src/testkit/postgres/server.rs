@@ -155,13 +155,13 @@ impl FakeTarget {
         let mut events = Vec::with_capacity(EVENTS);
         while !stopped() {
             self.wait(next_line.min(freeze_at.unwrap_or(next_line)), &mut events)?;
-            if let (Some(at), Some((_, length))) = (freeze_at, self.plan.freeze)
-                && Instant::now() >= at
-            {
-                let began = Instant::now();
-                std::thread::sleep(length);
-                write_line(out, &Line::Froze { start_s: since_start(began), end_s: since_start(Instant::now()) })?;
-                (freeze_at, self.plan.freeze) = (None, None);
+            if let (Some(at), Some((_, length))) = (freeze_at, self.plan.freeze) {
+                if Instant::now() >= at {
+                    let began = Instant::now();
+                    std::thread::sleep(length);
+                    write_line(out, &Line::Froze { start_s: since_start(began), end_s: since_start(Instant::now()) })?;
+                    (freeze_at, self.plan.freeze) = (None, None);
+                }
             }
             for event in &events {
                 self.handle(event.data.u64())?;

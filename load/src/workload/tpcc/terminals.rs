@@ -235,10 +235,10 @@ impl Terminals {
             let line = self.draw_line();
             self.inputs.new_order.lines.push(line);
         }
-        if self.stream.percent(1)
-            && let Some(last) = self.inputs.new_order.lines.last_mut()
-        {
-            last.item = UNUSED_ITEM;
+        if self.stream.percent(1) {
+            if let Some(last) = self.inputs.new_order.lines.last_mut() {
+                last.item = UNUSED_ITEM;
+            }
         }
     }
 

@@ -1,7 +1,8 @@
 """`nephoscope init`, `plan`, `run` and `demo`: from a study file to stored trials. Loads what a command uses in it."""
 
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,10 @@ Scale = Annotated[
         help="multiply sizes and run times of microbenchmarks by this, e.g. 0.05; threads, block sizes and queue "
         "depths stay the same",
     ),
+]
+Quick = Annotated[
+    bool,
+    typer.Option("--quick", help="one trial of each kind, in a minute or two: shows how it works, and decides nothing"),
 ]
 Like = Annotated[
     Path | None,
@@ -74,7 +79,13 @@ Rehearse = Annotated[
 ]
 Replan = Annotated[bool, typer.Option("--replan", help="replace the stored plan, even if that drops trials")]
 MaxClusters = Annotated[
-    int, typer.Option("--max-clusters", min=1, help="how many trials may run at once, each on its own cluster")
+    int | None,
+    typer.Option(
+        "--max-clusters",
+        min=1,
+        help="how many clusters may exist at once; default: on clouds as many as budget and quotas allow, up to 96; "
+        "elsewhere 1",
+    ),
 ]
 MaxUsd = Annotated[
     float | None,
@@ -203,7 +214,7 @@ def plan(
     only: Only = None,
     types: Types = None,
     like: Like = None,
-    max_clusters: MaxClusters = 1,
+    max_clusters: MaxClusters = None,
     rows: Rows = False,
     expanded: Expand = False,
     as_json: AsJson = False,
@@ -228,14 +239,15 @@ def plan(
     if rows:
         print_rows(words.ROW_HEADERS, words.rows(planned))
         return
-    bill, needs = planning.bill(loaded, planned), planning.quotas(loaded, planned, max_clusters)
+    clusters = max_clusters or planning.clusters_by_default(part or loaded)
+    bill, needs = planning.bill(loaded, planned), planning.quotas(loaded, planned, clusters)
     if as_json:
         print_json({**planned.model_dump(mode="json", by_alias=True), "bill": bill, "quotas": needs})
         return
     for line in words.summary(planned):
         say(line)
     details = [*bills.bill_lines(bill)]
-    for line in (*details, *bills.stop_lines(planned, bill), *bills.quota_lines(needs, max_clusters)):
+    for line in (*details, *bills.stop_lines(planned, bill), *bills.quota_lines(needs, clusters)):
         say(line)
     if not details:
         print_table(words.HEADERS, words.groups(planned))
@@ -265,7 +277,7 @@ def run(
     types: Types = None,
     rehearse: Rehearse = False,
     replan: Replan = False,
-    max_clusters: MaxClusters = 1,
+    max_clusters: MaxClusters = None,
     max_usd: MaxUsd = None,
     until: Until = None,
     state: State = None,
@@ -295,20 +307,21 @@ def run(
         _resume(study, options)
     else:
         if rehearse:
-            _require_one_controller(options)
+            options = _rehearsed(options)
         wanted = _Wanted(cut, scale, rehearse=rehearse, replan=replan)
         _run(read_text(study), str(study), out, options, wanted)
 
 
-def demo(out: Out = None) -> None:
+def demo(out: Out = None, *, quick: Quick = False) -> None:
     """Measure this machine with the laptop study and write its report: plan, run and report in one command."""
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.app.wiring import shipped_study
     from nephoscope.plan.cut import Cut
 
-    folder = out or Path("results/laptop")
+    text = shipped_study("laptop")
+    folder = out or Path("results/laptop-quick" if quick else "results/laptop")
     try:
-        _run(shipped_study("laptop"), "laptop.toml", folder, CliOptions(), _Wanted(Cut()))
+        _run(once(text) if quick else text, "laptop.toml", folder, CliOptions(), _Wanted(Cut()))
     except typer.Exit as ended:
         if ended.exit_code != EXIT_TRIALS_FAILED:
             raise
@@ -316,10 +329,20 @@ def demo(out: Out = None) -> None:
     results.report(folder)
 
 
-def _require_one_controller(options: "CliOptions") -> None:
-    """The list of a rehearsal's machines and its clock are in its folder, which other controllers do not see."""
+def once(text: str) -> str:
+    """A study file -> the same study, with one trial of each kind that is not repeated if a check rejects it."""
+    return re.sub(r"(?m)^replicates = \d+.*$", "replicates = 1\nrepeat_refused = 0", text, count=1)
+
+
+def _rehearsed(options: "CliOptions") -> "CliOptions":
+    """One cluster at a time unless more are asked for: all trials share one clock, which passes at once.
+
+    Raises:
+        InputError: with other controllers, who would not see its list of machines and its clock in the folder.
+    """
     if options.state_url is not None:
         raise InputError("a rehearsal cannot be shared by several controllers", hint="drop --state")
+    return replace(options, max_clusters=options.max_clusters or 1)
 
 
 def _cut(only: list[str] | None, types: list[str] | None) -> "Cut":
@@ -374,7 +397,7 @@ def _resume(path: Path, options: "CliOptions") -> None:
     if folder.source() is not None:
         raise InputError(f"{path} holds imported results, which cannot be measured again here")
     if folder.plan().simulated:
-        _require_one_controller(options)
+        options = _rehearsed(options)
     study = evaluation.stored_study(folder)
     how = running.run_options(folder, study, options)
     with folder.lock():

@@ -23,6 +23,9 @@ _GIB_PER_VCPU: Mapping[str, float] = {
     "n2-highmem": 8,
     "n2d-highcpu": 1,
     "n2d-highmem": 8,
+    **dict.fromkeys(("c4-standard", "c4a-standard", "c4d-standard"), 4),
+    **dict.fromkeys(("c4-highmem", "c4a-highmem", "c4d-highmem"), 8),
+    **dict.fromkeys(("dls", "dals", "dpls"), 2),
     "n1-highcpu": 0.9,
     "n1-highmem": 6.5,
     "f": 2,
@@ -45,8 +48,15 @@ _SPEED: Mapping[str, float] = {
     "eas_v5": 1.1,
     "ds_v5": 1.08,
     "es_v5": 1.08,
+    **dict.fromkeys(("m8i", "c8i", "r8i", "c4-"), 1.25),
+    **dict.fromkeys(("m8a", "c8a", "r8a", "c4d", "das_v7"), 1.4),
+    **dict.fromkeys(("m8g", "c8g", "r8g", "c4a", "n4a"), 1.3),
+    **dict.fromkeys(("m9g", "c9g"), 1.5),
+    **dict.fromkeys(("ds_v6", "dls_v6", "es_v6"), 1.12),
+    **dict.fromkeys(("das_v6", "dals_v6", "eas_v6"), 1.2),
+    **dict.fromkeys(("dps_v6", "dpls_v6", "eps_v6"), 1.16),
 }
-"""Of one vCPU, by the start of a family's name: invented, in the order in which the reports found them."""
+"""Of one vCPU, by the start of a family's name: invented, where there is a report in the order that it found."""
 _OTHER_SPEED, _SPEED_SPREAD = 0.95, 0.02
 
 
@@ -91,7 +101,11 @@ class SimulatedMachine:
     def has_fast_volumes(self) -> bool:
         """True with volumes that are sold for their speed."""
         volumes = self.asked.database_machine.volumes or ()
-        return any(one.kind in {"io1", "io2", "pd-extreme", "Ultra Disk"} for one in volumes)
+        return any(
+            one.kind in {"io1", "io2", "pd-extreme", "Ultra Disk"}
+            or (one.kind == "hyperdisk-balanced" and one.iops > 0)
+            for one in volumes
+        )
 
     def facts(self, name: str, at_unix_ms: int) -> Facts:
         """What it shows of itself: all that the study asks for."""

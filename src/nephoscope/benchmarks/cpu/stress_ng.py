@@ -51,6 +51,11 @@ class StressNgParameters(EditionParameters):
         default=None, description="a published method, see the table of editions"
     )
     stressor: Literal["matrix", "cpu"] = "matrix"
+    method: str | None = Field(
+        default=None,
+        pattern=r"^[a-z][a-z0-9]{0,30}$",
+        description="of the stressor, as 'div16'; default: stress-ng's own",
+    )
     duration_s: int = Field(default=3, ge=1, le=86_400, description="of one run")
     repeats: int = Field(default=1, ge=1, le=100, description="consecutive runs in a trial; the result is their mean")
     workers: Annotated[int, Field(ge=1, le=4096)] | Literal["cpus"] = Field(
@@ -82,7 +87,7 @@ class StressNg(Benchmark):
                 name="bogo_ops_per_s",
                 unit=unit,
                 direction=higher,
-                title=f"Bogo operations ({parameters.stressor})",
+                title=f"Bogo operations ({' '.join(filter(None, (parameters.stressor, parameters.method)))})",
                 clock="operations of all workers / real time",
                 headline=True,
                 per_cpu=True,
@@ -140,6 +145,7 @@ class StressNg(Benchmark):
         for name in _runs(parameters):
             remote_yaml = f"{machine.data_dir}/nephoscope-{name}.yaml"
             argv = ["stress-ng", f"--{parameters.stressor}", str(workers), "--timeout", f"{parameters.run_s}s"]
+            argv += [f"--{parameters.stressor}-method", parameters.method] if parameters.method else []
             # It refuses to start where it cannot write, although these stressors write nothing.
             argv += ["--metrics-brief", "--yaml", remote_yaml, "--temp-path", machine.data_dir]
             if not site.resumed:

@@ -71,13 +71,15 @@ def sustained(raw: RawOutput) -> SustainedEvidence | None:
     if not pairs:
         return None
     seconds = sum(after.at_s - before.at_s for before, after in pairs)
-    log, lost = _grown(pairs, "log_bytes"), _grown(pairs, "free_bytes")
+    log, grown, assured = (_grown(pairs, name) for name in ("log_bytes", "free_bytes", "assured_bytes"))
     hits, misses, debt = (_grown(pairs, name) for name in ("cache_hits", "cache_misses", "debt_bytes"))
     touched = None if hits is None or misses is None else hits + misses
     return SustainedEvidence(
         seconds=seconds,
         free_bytes=pairs[-1][1].upkeep.free_bytes,
-        free_lost_per_s=None if lost is None else -lost / seconds,
+        free_lost_per_s=None if grown is None else -grown / seconds,
+        assured_bytes=pairs[-1][1].upkeep.assured_bytes,
+        assured_lost_per_s=None if assured is None else -assured / seconds,
         disk_unseen=pairs[-1][1].upkeep.disk_unseen,
         log_per_s=None if log is None or log < 0 else log / seconds,
         cache_hit_share=hits / touched if touched and hits is not None else None,

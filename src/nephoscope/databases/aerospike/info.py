@@ -21,6 +21,10 @@ _BLOCK_BYTES = 8 * MIB
 """Of a write block from 7.1 on, which has no setting of its size."""
 _KEPT_BLOCKS = 8
 """Free write blocks of each device or file that only defragmentation takes."""
+_HEADER_BYTES = 8 * MIB
+"""Of each device or file."""
+_OPEN_BLOCKS = 4
+"""Blocks of each device or file that are being filled: for masters, other copies, defragmentation and transactions."""
 _NOT_STORED = re.compile(
     r"password|secret|vault|key-file|cert|path|directory|address|pidfile|\.(file|device|stripe|shadow)\["
 )
@@ -182,6 +186,9 @@ def upkeep(answered: Sequence[str]) -> Upkeep:
     limit): the closer limit applies. It keeps the last blocks of each device or file for defragmentation: 64 MiB from
     7.1 on (`DRV_DEFRAG_RESERVE` in drv_common.h, `swb_get` in drv_ssd.c).
 
+    `assured_bytes` assumes that each block is only just full enough to be left alone (`ssd_block_free` queues all
+    others), and that the cache of written blocks is full: none of those is defragmented (`ssd_post_write`).
+
     Raises:
         OutputUnreadable: a number is not there.
         ToolFailed: the server rejected a command.
@@ -205,10 +212,16 @@ def upkeep(answered: Sequence[str]) -> Upkeep:
     if {name for name, _ in found} != counts.keys():
         raise OutputUnreadable("Aerospike does not report how many write blocks are free, to write and to defragment")
     kept = max(total * least // 100, sum(name == "free_wblocks" for name, _ in found) * _KEPT_BLOCKS * block)
-    free = min(counts["free_wblocks"] * block - kept, total * most // 100 - used)
+    debt, room = (counts["defrag_q"] + counts["write_q"]) * block, total * most // 100 - used
+    assured = None
+    if left_alone := _first(config, "defrag-lwm-pct"):
+        cached = _first(config, "post-write-cache") or _first(config, "post-write-queue") * block
+        of_each = sum(name == "free_wblocks" for name, _ in found) * (_HEADER_BYTES + cached + _OPEN_BLOCKS * block)
+        assured = max(0, min(total - kept - of_each - used * 100 // left_alone - debt, room))
     return Upkeep(
-        free_bytes=max(0, free),
-        debt_bytes=(counts["defrag_q"] + counts["write_q"]) * block,
+        free_bytes=max(0, min(counts["free_wblocks"] * block - kept, room)),
+        assured_bytes=assured,
+        debt_bytes=debt,
         trouble=trouble,
     )
 

@@ -18,7 +18,8 @@ def _lines(name: str) -> list[str]:
     """As few lines as there can be, and these of nearly equal length."""
     parts = [piece for part in _PARTS.findall(name) for piece in _pieces(part)]
     fewest = len(_filled(parts, MAX_CHARACTERS))
-    widths = range(-(-len(name) // fewest), MAX_CHARACTERS + 1)
+    # A space at the end of a full line is not counted, so the mean of the lines may be one character too long.
+    widths = range(min(-(-len(name) // fewest), MAX_CHARACTERS), MAX_CHARACTERS + 1)
     return next(lines for width in widths if len(lines := _filled(parts, width)) == fewest)
 
 

@@ -9,7 +9,7 @@ from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.main import chapter_figures, cost_figures, curves
+from nephoscope.report.main import chapter_figures, cost_figures, curves, standing
 from nephoscope.report.main.answers import answered, questions_of
 from nephoscope.report.main.boards import Board, boards_of, main_board
 from nephoscope.report.main.chapter_tables import FEW, chapter_table
@@ -76,8 +76,8 @@ def chapters(book: Book, on_cards: Collection[tuple[str, str]] = ()) -> list[Cha
         boards = [board for row in rows for board in boards_of(book.lookup, row)]
         if boards:
             found.append(_chapter(book, key, rows, boards, palette, on_cards))
-    cost = _cost(book, palette)
-    return _beside([*found, cost] if cost else found)
+    last = [one for one in (_cost(book, palette), _standing(book)) if one]
+    return _beside([*found, *last])
 
 
 def _beside(found: Sequence[Chapter]) -> list[Chapter]:
@@ -185,6 +185,20 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
         table=cost_figures.table(book, board, palette),
         is_folded=True,
         more=(Link("every price with its formula", book.href("costs")),),
+    )
+
+
+def _standing(book: Book) -> Chapter | None:
+    """Among public results; None unless the study ran what they are of."""
+    found = book.lookup.study.standing
+    if found is None or not found.is_asked:
+        return None
+    drawn = standing.figure(book, found)
+    return Chapter(
+        anchor="chapter-standing",
+        title="Among cloud types",
+        opening=Opening(standing.sentence(found), "", None),
+        figures=(drawn,) if drawn else (),
     )
 
 

@@ -115,3 +115,10 @@ def test_the_cpu_time_of_the_workers_is_told_to_the_checks() -> None:
     (phase,) = StressNg().observations({"stress-ng.yaml": MATRIX}, SHORT).cpu_phases
     assert phase.workers == 2
     assert phase.cpu_s / phase.real_s == pytest.approx(2 * field(MATRIX, "cpu-usage-per-instance") / 100, rel=0.01)
+
+
+def test_a_method_of_the_stressor_is_asked_for_and_named() -> None:
+    asked = StressNgParameters(stressor="cpu", method="div16", duration_s=1)
+    assert StressNg().metrics(asked)[0].title == "Bogo operations (cpu div16)"
+    with pytest.raises(ValidationError):
+        StressNgParameters(stressor="cpu", method="--help")

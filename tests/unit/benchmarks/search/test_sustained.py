@@ -43,6 +43,7 @@ class Telling(FakeDatabase):
         look = next(self._looks)
         return Upkeep(
             free_bytes=100 * MIB - MIB * ((look + 1) // 2),
+            assured_bytes=50 * MIB + look,
             log_bytes=float(MIB * look),
             cache_hits=9.0 * look,
             cache_misses=1.0 * look,
@@ -61,6 +62,8 @@ def test_every_confirmation_is_looked_at_before_and_after(tmp_path: Path) -> Non
     assert found.free_bytes == 97 * MIB
     assert found.log_per_s == pytest.approx(3 * MIB / found.seconds)
     assert found.free_lost_per_s == pytest.approx(3 * MIB / found.seconds)
+    assert found.assured_bytes == 50 * MIB + 5
+    assert found.assured_lost_per_s == pytest.approx(-3 / found.seconds)
     assert found.cache_hit_share == pytest.approx(0.9)
     assert HighestLoad().operations(raw, PARAMETERS, client_cpus=1).sustained == found
     told = {row.metric: row.value for row in HighestLoad().parse(raw, PARAMETERS) if row.role == "database"}
@@ -101,6 +104,7 @@ def test_what_is_not_said_is_not_known() -> None:
     assert found is not None
     assert found.model_dump(exclude={"seconds"}) == {
         **dict.fromkeys(("free_bytes", "free_lost_per_s", "log_per_s", "cache_hit_share", "debt_per_s")),
+        **dict.fromkeys(("assured_bytes", "assured_lost_per_s")),
         "disk_unseen": False,
         "trouble": "",
     }

@@ -20,6 +20,7 @@ from nephoscope.benchmarks.storage.raw_device import reason_against, require_unu
 from nephoscope.model.errors import InputError, StudyError
 from nephoscope.model.units import MIB
 from nephoscope.parsers.lsblk import parse_lsblk
+from tests.support.loop_device import loop_device
 from tests.support.site import raw_of, site_here
 
 DISK: dict[str, Any] = {"name": "sdb", "type": "disk", "size": 1 << 30, "ro": False, "mountpoints": [None]}
@@ -99,15 +100,8 @@ def test_a_fake_device_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture
 def loop(tmp_path: Path) -> Iterator[str]:
-    image = tmp_path / "image"
-    with image.open("wb") as file:
-        file.truncate(96 * MIB)
-    made = subprocess.run(["losetup", "--find", "--show", image], capture_output=True, text=True, check=True)
-    device = made.stdout.strip()
-    try:
+    with loop_device(tmp_path / "image", 96 * MIB) as device:
         yield device
-    finally:
-        subprocess.run(["losetup", "--detach", device], check=True)
 
 
 ROOT = [

@@ -123,9 +123,8 @@ impl<T: Transaction> Performance<T> {
     fn read(&mut self, acts: &[Act<T::Task>], input: &T::Input, reply: &Reply) -> Result<(), DataError> {
         let mut execute = 0;
         for act in acts {
-            if let Act::Do(task) = *act
-                && self.nth < self.state.due(task, input)
-            {
+            let Act::Do(task) = *act else { continue };
+            if self.nth < self.state.due(task, input) {
                 self.state.read(task, self.nth, input, Answer { reply, execute })?;
                 execute += 1;
             }

@@ -1,0 +1,102 @@
+"""Where a study's machines stand among public CPU results. Only the same stressor, method and version are compared."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from nephoscope.model.rows import BenchmarkRow, Statistic, TrialRow
+from nephoscope.model.standing import PublicResult, Standing, StandingRow
+from nephoscope.prices.catalogue.measured import LICENCE, METHOD, SOURCE, STRESSOR
+
+NEAREST = 3
+_USES, _METRIC = "stress-ng", "bogo_ops_per_s"
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+_ASK = f'`uses = "{_USES}"` with `parameters = {{ stressor = "{STRESSOR}", method = "{METHOD}" }}`'
+Versions = Mapping[str, Mapping[str, str]]
+
+
+def standing_of(
+    benchmarks: Sequence[BenchmarkRow],
+    trials: Sequence[TrialRow],
+    statistics: Sequence[Statistic],
+    versions: Versions,
+    public: Sequence[PublicResult],
+) -> Standing:
+    """The study's machines among `public`.
+
+    Args:
+        benchmarks: of the study; only stress-ng is comparable.
+        trials: to find the version of each.
+        statistics: medians by configuration, with their CPUs.
+        versions: trial id -> tool -> what its version command printed.
+        public: results of others, of any version.
+    """
+    asked = [row for row in benchmarks if row.uses == _USES and _is_comparable(row)]
+    if not asked:
+        return Standing(source=SOURCE, licence=LICENCE, why_not=_other_benchmarks(benchmarks))
+    medians = {
+        (one.configuration, one.benchmark): one
+        for one in statistics
+        if one.metric == _METRIC and not one.per_cpu and one.benchmark in {row.benchmark for row in asked}
+    }
+    ran = _versions_of(trials, versions)
+    offered = Counter(one.version for one in public)
+    usable = Counter(version for key in medians for version in [ran.get(key)] if version in offered)
+    if not usable:
+        why = _other_version({ran[key] for key in medians if ran.get(key)}, offered)
+        return Standing(source=SOURCE, licence=LICENCE, why_not=why, is_asked=True)
+    version = max(usable, key=lambda one: (usable[one], one))
+    among = [one for one in public if one.version == version]
+    left_out = sorted(name for name, benchmark in medians if ran.get((name, benchmark)) != version)
+    rows = [_placed(one, among) for key, one in medians.items() if ran.get(key) == version and one.cpus]
+    return Standing(
+        rows=sorted(rows, key=lambda row: (-row.per_vcpu_per_s, row.configuration)),
+        among=among,
+        version=version,
+        source=SOURCE,
+        licence=LICENCE,
+        why_not=f"not with stress-ng {version}, and so not placed: {', '.join(left_out)}" if left_out else "",
+        is_asked=True,
+    )
+
+
+def _is_comparable(row: BenchmarkRow) -> bool:
+    given = row.parameters
+    every_cpu = given.get("workers", "cpus") == "cpus"
+    return (given.get("stressor"), given.get("method")) == (STRESSOR, METHOD) and every_cpu
+
+
+def _versions_of(trials: Sequence[TrialRow], versions: Versions) -> dict[tuple[str, str], str | None]:
+    """(configuration, benchmark) -> the version that all its valid trials ran; None: several, or not known."""
+    found: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    for trial in trials:
+        if trial.uses == _USES and trial.verdict is not None:
+            said = _VERSION.search(versions.get(trial.trial, {}).get(_USES, ""))
+            found[trial.configuration, trial.benchmark].add(said[0] if said else None)
+    return {key: next(iter(several)) if len(several) == 1 else None for key, several in found.items()}
+
+
+def _placed(one: Statistic, among: Sequence[PublicResult]) -> StandingRow:
+    cpus = one.cpus or 1
+    near = sorted(among, key=lambda other: (abs(other.per_s / one.median - 1), other.provider, other.type))
+    return StandingRow(
+        configuration=one.configuration,
+        benchmark=one.benchmark,
+        cpus=cpus,
+        per_s=one.median,
+        slower_per_vcpu=sum(other.per_vcpu_per_s < one.median / cpus for other in among),
+        nearest=[other.type for other in near[:NEAREST]],
+    )
+
+
+def _other_benchmarks(benchmarks: Sequence[BenchmarkRow]) -> str:
+    ran = sorted({row.benchmark for row in benchmarks if row.uses == _USES})
+    what = f"{', '.join(ran)} ran another stressor or method" if ran else "the study has no benchmark stress-ng"
+    return f"{what}; the public results are of the stressor {STRESSOR} with the method {METHOD}: {_ASK}"
+
+
+def _other_version(ran: set[str | None], offered: Mapping[str, int]) -> str:
+    there = " and ".join(f"{version} ({count:,} types)" for version, count in sorted(offered.items()))
+    here = ", ".join(sorted(version for version in ran if version))
+    what = f"this study ran stress-ng {here}" if here else "it is not known which version of stress-ng this study ran"
+    return f"{what}, and the public results are of {there}: bogo operations of two versions cannot be compared"

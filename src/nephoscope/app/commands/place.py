@@ -1,0 +1,54 @@
+"""`nephoscope place`: where measured machines stand among cloud types."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from nephoscope.app.commands.options import RESULTS, AsJson, Folder, add_command
+from nephoscope.app.console import print_answer, print_json, say
+from nephoscope.model.words import counted
+
+if TYPE_CHECKING:
+    from nephoscope.model.standing import Standing
+
+_HEADERS = ("machine", "CPUs", "per CPU", "faster than", "all CPUs are as fast as")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    add_command(app, place, under=RESULTS, example="place results/place", then="nephoscope types 'aws c8g*'")
+
+
+def place(folder: Folder, as_json: AsJson = False) -> None:
+    """Show where the measured machines stand among 2,000 cloud types, by public CPU results. Uses no network."""
+    from nephoscope.app.stages import evaluation
+    from nephoscope.store.folder import ResultsFolder
+
+    found = evaluation.analysed(ResultsFolder.existing(folder)).standing
+    if as_json:
+        print_json(found)
+        return
+    if found is None or not found.rows:
+        say(f"Nothing can be placed: {found.why_not if found else 'analyse the results again'}.")
+        return
+    print_answer(_HEADERS, _cells(found))
+    if found.why_not:
+        say(found.why_not)
+    days = sorted(one.date for one in found.among)
+    say(
+        f"Among {counted(len(found.among), 'machine type')}, each measured once with stress-ng {found.version} between "
+        f"{days[0]} and {days[-1]}: bogo operations a second, method div16. {found.source}, {found.licence}."
+    )
+
+
+def _cells(found: "Standing") -> list[tuple[str, ...]]:
+    return [
+        (
+            row.configuration,
+            f"{row.cpus}",
+            f"{row.per_vcpu_per_s:,.0f}",
+            f"{row.slower_per_vcpu / len(found.among):.0%} of types",
+            ", ".join(row.nearest),
+        )
+        for row in found.rows
+    ]

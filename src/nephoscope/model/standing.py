@@ -1,0 +1,50 @@
+"""Where measured machines stand among types of clouds that others measured."""
+
+from pydantic import Field
+
+from nephoscope.model.frozen import Frozen
+
+
+class PublicResult(Frozen):
+    """One machine type as somebody else measured it, once, on one machine."""
+
+    provider: str
+    type: str
+    vcpus: int
+    per_s: float = Field(description="bogo operations a second with a worker on every vCPU")
+    one_worker_per_s: float
+    version: str = Field(description="of stress-ng")
+    date: str
+
+    @property
+    def per_vcpu_per_s(self) -> float:
+        """Of one vCPU while all of them work."""
+        return self.per_s / self.vcpus
+
+
+class StandingRow(Frozen):
+    """One configuration of the study among public results."""
+
+    configuration: str
+    benchmark: str
+    cpus: int
+    per_s: float = Field(description="bogo operations a second with a worker on every CPU: median of the trials")
+    slower_per_vcpu: int = Field(description="types whose vCPU is slower")
+    nearest: list[str] = Field(description="types that are together nearest to as fast, the nearest first")
+
+    @property
+    def per_vcpu_per_s(self) -> float:
+        """Of one CPU while all of them work."""
+        return self.per_s / self.cpus
+
+
+class Standing(Frozen):
+    """The study's machines among public results; without a comparable benchmark, the reason."""
+
+    rows: list[StandingRow] = Field(default=[], description="the fastest CPU first")
+    among: list[PublicResult] = Field(default=[], description="measured with the same version of stress-ng")
+    version: str | None = Field(default=None, description="of stress-ng, of all these numbers")
+    source: str
+    licence: str
+    why_not: str = Field(default="", description="why machines cannot be placed; empty: all are")
+    is_asked: bool = Field(default=False, description="the study ran the stressor and method of the public results")

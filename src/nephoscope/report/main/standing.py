@@ -1,0 +1,70 @@
+"""The chapter that places the study's machines among cloud types, by public CPU results."""
+
+from nephoscope.model.standing import Standing, StandingRow
+from nephoscope.model.words import provider_name
+from nephoscope.report import format as people
+from nephoscope.report.figures.strip import OWN, strip
+from nephoscope.report.lookup import unique
+from nephoscope.report.parts import Book, Figure
+
+_AXIS = "bogo operations/s per CPU, higher is better"
+
+
+def sentence(standing: Standing) -> str:
+    """Where the fastest CPU of the study stands; without a comparable result, why."""
+    if not standing.rows:
+        return f"Not placed: {standing.why_not}."
+    best = standing.rows[0]
+    return f"{_place(best, standing)} All its {people.plural(best.cpus, 'CPU')} together are about as fast as " + (
+        ", ".join(best.nearest) + "."
+    )
+
+
+def _place(row: StandingRow, standing: Standing) -> str:
+    share = row.slower_per_vcpu / len(standing.among)
+    return (
+        f"A CPU of {row.configuration} is faster than a vCPU of {share:.0%} of {len(standing.among):,} cloud types "
+        f"({row.per_vcpu_per_s:,.0f} bogo operations a second)."
+    )
+
+
+def figure(book: Book, standing: Standing) -> Figure | None:
+    """The strip; None when nothing is placed."""
+    if not standing.rows:
+        return None
+    types = [
+        {
+            "row": provider_name(one.provider),
+            "name": one.type,
+            "value": one.per_vcpu_per_s,
+            "text": _rate(one.per_s, one.vcpus),
+        }
+        for one in standing.among
+    ]
+    machines = [
+        {"row": OWN, "name": row.configuration, "value": row.per_vcpu_per_s, "text": _rate(row.per_s, row.cpus)}
+        for row in standing.rows
+    ]
+    days = sorted(one.date for one in standing.among)
+    return book.figure(
+        "Where these machines stand among cloud types",
+        f"stress-ng {standing.version}, method div16: a line for each machine type.",
+        f"Measured by others, once on one machine of each type, between {days[0]} and {days[-1]}: {standing.source}, "
+        f"{standing.licence}. All are of one version of stress-ng, but Arm and x86 need different builds. "
+        + (f"{standing.why_not.capitalize()}." if standing.why_not else ""),
+        [
+            (
+                "",
+                " ".join(_place(row, standing) for row in standing.rows[:3]),
+                strip(_rows(types), types, machines, _AXIS),
+            )
+        ],
+    )
+
+
+def _rows(types: list[dict[str, object]]) -> list[str]:
+    return sorted(unique(str(one["row"]) for one in types))
+
+
+def _rate(per_s: float, cpus: int) -> str:
+    return f"{per_s / cpus:,.0f}/s on {people.plural(cpus, 'CPU')}"

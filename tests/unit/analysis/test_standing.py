@@ -1,0 +1,113 @@
+"""Where machines stand among public CPU results, and when nothing may be compared."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from scripts.public_cpu_results import results_of
+
+from nephoscope.analysis.analyse import analyse
+from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.benchmarks.cpu.stress_ng import StressNg, StressNgParameters
+from nephoscope.importers.imported import ImportedTrial, machine
+from nephoscope.importers.spare_cores.words import CORES, cores_measurements
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import Verdict, VerdictKind
+from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.subjects import Subject
+from nephoscope.prices.catalogue.index import architectures
+from nephoscope.prices.catalogue.measured import public_results
+from nephoscope.report.files import report_files
+from tests.unit.analysis.study_builder import inputs, rows
+
+DIV16 = {"stressor": "cpu", "method": "div16", "duration_s": 10}
+METRIC = StressNg().metrics(StressNgParameters())[0]
+KNOWN = "stress-ng, version 0.17.08 (gcc 12.2.0, x86_64 Linux 6.1.0)"
+
+
+def analysed(versions: dict[str, str], **parameters: Any) -> AnalysedStudy:
+    """Two machines of 8 CPUs: as fast as c5.2xlarge, and half as fast."""
+    trials, measurements = rows(
+        {"like-c5": [7865.45] * 6, "half": [3932.0] * 6},
+        benchmark="div16",
+        subject=Subject.CPU,
+        metric=METRIC,
+        cpus={"like-c5": 8, "half": 8},
+    )
+    trials = [row.model_copy(update={"uses": "stress-ng"}) for row in trials]
+    asked: StudyInputs = inputs((trials, measurements))
+    benchmark = BenchmarkRow(
+        benchmark="div16",
+        uses="stress-ng",
+        version=1,
+        title="CPU",
+        parameters=DIV16 | parameters,
+        metrics=[METRIC],
+        subject=Subject.CPU,
+    )
+    ran = {row.trial: {"stress-ng": versions[row.configuration]} for row in trials}
+    return analyse(replace(asked, benchmarks=[benchmark], versions_of_trials=ran))
+
+
+def test_machines_are_placed_among_results_of_the_same_version() -> None:
+    study = analysed({"like-c5": KNOWN, "half": KNOWN})
+    found = study.standing
+    assert found is not None
+    first, second = found.rows
+    assert (first.configuration, first.nearest[0], second.configuration) == ("like-c5", "c5.2xlarge", "half")
+    same = [one.per_vcpu_per_s for one in public_results() if one.version == "0.17.08"]
+    assert first.slower_per_vcpu == sum(value < 7865.45 / 8 for value in same)
+    assert {one.version for one in found.among} == {"0.17.08"}
+    page = report_files(study)["index.html"].decode()
+    assert 'id="chapter-standing"' in page
+    assert "CC BY-SA 4.0" in page
+
+
+@pytest.mark.parametrize(
+    ("versions", "parameters", "why"),
+    [
+        ("stress-ng, version 0.15.06", {}, "ran stress-ng 0.15.06, and the public results are of 0.17.08"),
+        ("unknown", {}, "not known which version"),
+        (KNOWN, {"method": None}, "div16 ran another stressor or method"),
+        (KNOWN, {"workers": 1}, "div16 ran another stressor or method"),
+    ],
+)
+def test_what_cannot_be_compared_is_not(versions: str, parameters: dict[str, Any], why: str) -> None:
+    study = analysed({"like-c5": versions, "half": versions}, **parameters)
+    assert study.standing is not None
+    assert study.standing.rows == []
+    assert why in study.standing.why_not
+
+
+def test_a_machine_with_another_version_is_named() -> None:
+    found = analysed({"like-c5": KNOWN, "half": "stress-ng, version 0.15.06"}).standing
+    assert found is not None
+    assert [row.configuration for row in found.rows] == ["like-c5"]
+    assert found.why_not == "not with stress-ng 0.17.08, and so not placed: half"
+
+
+def test_the_table_has_types_of_the_catalogue_of_all_three_clouds() -> None:
+    found = public_results()
+    assert len(found) == 2056
+    assert {(one.provider, one.type) for one in found} <= set(architectures())
+    assert {one.provider for one in found} == {"aws", "azure", "gcp"}
+    assert all(0 < one.one_worker_per_s <= one.per_s * 1.05 for one in found)
+
+
+def test_the_script_keeps_what_the_importer_accepts() -> None:
+    def imported(kind: str, verdict: VerdictKind = VerdictKind.VALID, cpus: int = 2) -> ImportedTrial:
+        return ImportedTrial(
+            origin=kind,
+            machine=machine("aws", kind),
+            benchmark=CORES,
+            measurements=cores_measurements({1: 100.0, cpus: 180.0}),
+            verdicts=[Verdict(check="cpu-lines", verdict=verdict, reason="")],
+            cpus=cpus,
+            started_unix_ms=1_727_249_778_000,
+            tool_versions={"stress-ng": "0.17.08"},
+        )
+
+    trials = [imported("a.large"), imported("b.large", VerdictKind.INVALID), imported("c.large", cpus=4)]
+    vcpus = {("aws", f"{letter}.large"): 2 for letter in "abc"}
+    (found,) = results_of([*trials, imported("unknown.large")], vcpus)
+    assert (found.type, found.per_s, found.one_worker_per_s, found.date) == ("a.large", 180.0, 100.0, "2024-09-25")
