@@ -185,8 +185,8 @@ def _licence(name: str) -> str:
     except PackageNotFoundError:
         return "not installed here"
     classified = [one.rpartition(" :: ")[2] for one in said.get_all("Classifier") or () if one.startswith("License ::")]
-    stated = said.get("License-Expression") or "; ".join(classified) or str(said.get("License") or "")
-    return (stated.strip().splitlines() or ["not stated"])[0][:80]
+    stated = [*(said.get_all("License-Expression") or ()), "; ".join(classified), *(said.get_all("License") or ())]
+    return next((line.strip()[:80] for one in stated for line in one.splitlines() if line.strip()), "not stated")
 
 
 def main() -> int:

@@ -96,6 +96,23 @@ class Trial:
         except FileNotFoundError:
             return None
 
+    def started_as(self, planned: TrialIntent) -> TrialIntent:
+        """As it was started; as it is planned if it never was.
+
+        Raises:
+            DamagedFile: what is stored is the definition of another trial.
+        """
+        stored = self.intent()
+        if stored is None:
+            return planned
+        if (stored.id, stored.benchmark.name) != (planned.id, planned.benchmark.name):
+            raise DamagedFile(
+                f"{self.folder / 'trial.json'} is of trial {stored.id} with benchmark {stored.benchmark.name!r}, but "
+                f"the plan has {planned.id} with {planned.benchmark.name!r}",
+                hint="restore the file from a copy, or remove the trial's folder to measure it again",
+            )
+        return stored
+
     def decisive_attempt(self) -> Attempt | None:
         """The attempt that is used; see `decisive`."""
         return decisive(self.attempts())

@@ -121,7 +121,9 @@ def test_of_the_systems_config_what_it_says_about_host_keys_holds_behind_the_use
     system, hosts = tmp_path / "ssh_config", tmp_path / "all_hosts"
     hosts.write_text(f"{place(server)} {server.host_key}\n")
     system.write_text(f"Host *\n  GlobalKnownHostsFile {hosts}\n  Ciphers nobody-knows-it@example\n")
-    monkeypatch.setitem(HostKeyCheck.__init__.__kwdefaults__, "system_config", system)
+    defaults = HostKeyCheck.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "system_config", system)
     assert enter(as_ssh(server), tmp_path) == b"hush\n"
     (ssh_folder / "config").write_text(f"Host *\n  GlobalKnownHostsFile {tmp_path}/none\n")
     with pytest.raises(HostKeyRefused, match="is not known"):
