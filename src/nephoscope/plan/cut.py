@@ -44,10 +44,12 @@ class Cut:
     """Chapters."""
     types: tuple[str, ...] = ()
     """Patterns of machine types, as 'm6i.*'; case does not matter, nor does `Standard_` of Azure."""
+    budget_usd: float | None = None
+    """For what of it answers the most questions: see `afford`."""
 
     def __bool__(self) -> bool:
         """False if nothing is cut."""
-        return bool(self.only or self.types)
+        return bool(self.only or self.types or self.budget_usd)
 
 
 def chapter_of(benchmark: HasChapter, parameters: Any) -> str:

@@ -184,8 +184,14 @@ def _fitting(
 
 
 def _cells_of(part: Study) -> set[Cell]:
-    """Every configuration x benchmark."""
-    return {(one.name, benchmark.label) for one in part.configurations for benchmark in part.benchmarks}
+    """Every configuration x benchmark, as far as the benchmark names no others."""
+    named = {benchmark.label: frozenset(benchmark.configurations) for benchmark in part.benchmarks}
+    return {
+        (one.name, label)
+        for one in part.configurations
+        for label, names in named.items()
+        if one.name in names or not names
+    }
 
 
 def _chosen(fitting: Collection[Cell], asked: set[Cell]) -> set[Cell]:
@@ -213,13 +219,20 @@ _NOT_MEASURED: dict[str, Any] = {
 only the estimate of hours needs."""
 
 
+_FILES_ELSEWHERE = "azure-stores://"
+"""Where a data set is kept changes nothing measured. Addresses of buckets are in ids all the same: they always were."""
+
+
 def _measured(configuration: Configuration) -> str:
     """What a configuration adds to the ids of its trials.
 
     Keys that are not given are left out, so that a key added by a later version keeps the ids. So are its price and the
     keys to its hosts, which nothing measured depends on.
     """
-    return _canonical(configuration.model_dump(mode="json", exclude_none=True, exclude=_NOT_MEASURED))
+    plain = configuration.model_dump(mode="json", exclude_none=True, exclude=_NOT_MEASURED)
+    if str(plain["database"].get("fixtures")).startswith(_FILES_ELSEWHERE):
+        del plain["database"]["fixtures"]
+    return _canonical(plain)
 
 
 def _canonical(plain: object) -> str:

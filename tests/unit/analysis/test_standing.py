@@ -17,7 +17,7 @@ from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import Subject
 from nephoscope.prices.catalogue.index import architectures
 from nephoscope.prices.catalogue.measured import public_results
-from nephoscope.report.page import render_pages
+from nephoscope.report.files import report_files
 from tests.unit.analysis.study_builder import inputs, rows
 
 DIV16 = {"stressor": "cpu", "method": "div16", "duration_s": 10}
@@ -58,7 +58,7 @@ def test_machines_are_placed_among_results_of_the_same_version() -> None:
     same = [one.per_vcpu_per_s for one in public_results() if one.version == "0.17.08"]
     assert first.slower_per_vcpu == sum(value < 7865.45 / 8 for value in same)
     assert {one.version for one in found.among} == {"0.17.08"}
-    page = render_pages(study)["index.html"]
+    page = report_files(study)["index.html"].decode()
     assert 'id="chapter-standing"' in page
     assert "CC BY-SA 4.0" in page
 

@@ -36,7 +36,7 @@ def test_every_type_is_in_the_catalogue_with_a_price_in_its_region(study: Study)
 
 
 def test_each_cloud_has_small_and_large_machines_of_every_vendor_and_purpose(study: Study) -> None:
-    found = Counter()
+    found: Counter[tuple[object, ...]] = Counter()
     for one in study.configurations:
         machine = one.database_machine
         name = machine_name(one.provider, machine.type or "")

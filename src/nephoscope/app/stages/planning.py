@@ -11,6 +11,8 @@ from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
 from nephoscope.model.records import Plan
+from nephoscope.plan import calendar
+from nephoscope.plan.afford import affordable
 from nephoscope.plan.bill import Bill, bill_of
 from nephoscope.plan.cut import Cut, part_of
 from nephoscope.plan.expand import expand
@@ -66,13 +68,31 @@ def plan(study: Study, *, scale: float | None = None, part: Study | None = None,
 
 
 def cut_out(study: Study, cut: Cut) -> Study | None:
-    """What is cut out of a study; None: all of it. See `part_of`."""
-    return part_of(study, BENCHMARKS, cut) if cut else None
+    """What is cut out of a study; None: all of it. See `part_of` and `affordable`."""
+    if not cut:
+        return None
+    part = part_of(study, BENCHMARKS, cut)
+    if cut.budget_usd is None:
+        return part
+    whole, aim_usd = expand(study, BENCHMARKS, part=part), cut.budget_usd
+    for _ in range(_MAX_TRIES):
+        chosen = affordable(part, whole, aim_usd)
+        costs_usd = expand(study, BENCHMARKS, part=chosen).price_usd or 0.0
+        if costs_usd <= cut.budget_usd:
+            break
+        # Trials that shared a cluster with others now pay for making it alone.
+        aim_usd *= cut.budget_usd / costs_usd
+    return chosen
 
 
 def bill(study: Study, planned: Plan) -> Bill:
     """What the hours and dollars of a plan go into."""
     return bill_of(study, planned, BENCHMARKS)
+
+
+def clusters_by_default(study: Study) -> int:
+    """How many clusters `run` uses at once unless it is told."""
+    return calendar.clusters_by_default(study)
 
 
 def quotas(study: Study, planned: Plan, clusters: int) -> list[RegionNeeds]:
@@ -81,6 +101,7 @@ def quotas(study: Study, planned: Plan, clusters: int) -> list[RegionNeeds]:
     return needs_of(study, planned, clusters, shared)
 
 
+_MAX_TRIES = 10
 ASSUMED_CV = 0.02
 """Spread of single values where no earlier results say it."""
 
