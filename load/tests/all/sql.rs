@@ -89,6 +89,8 @@ fn other_dialects_hold_none_of_what_only_postgresql_has() {
                 for word in words.split(',') {
                     assert!(!line.contains(word), "{dialect} has no {word}: {line}");
                 }
+                // With two arguments CockroachDB 22.1 gives the value once more.
+                assert!(!line.contains("setval(") || line.contains(", true)"), "{line}");
             }
         }
     }
