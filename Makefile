@@ -52,7 +52,7 @@ awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " 
 [ $$pytest = 0 ] && [ $$rust = 0 ]
 endef
 
-.PHONY: help report test test-all lint lint-python lint-rust bench docs examples pictures simulate soak static wheels cross setup setup-dev tools browser server lock clean
+.PHONY: help report test test-all lint lint-python lint-rust bench docs examples pictures simulate soak audit static wheels cross setup setup-dev tools browser server lock clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -104,6 +104,10 @@ simulate: setup-dev ## error rates of leaderboards, up to 4,000 studies per cell
 soak: setup-dev ## kill controllers and damage inputs for HOURS, added to the counts of earlier runs
 	@PYTHONPATH=src:. nice -n 19 $(BIN)/python -m bench.soak --hours $(HOURS) $(SOAK)
 	@scripts/regenerate
+
+# Of Python packages by pip-audit, of crates by RustSec's database: both are fetched now, so this is no part of `make test`.
+audit: setup-dev build/audit/venv/done ## compare the lock files with published advisories, and list licences
+	@$(BIN)/python scripts/audit.py --pip-audit build/audit/venv/bin/pip-audit
 
 # Programs of other machines lie in build/programs; scripts/build-load says where a compiler for another ARCH comes from.
 HERE := $(shell uname -m)
@@ -161,6 +165,11 @@ $(DONE)/dev: requirements-dev.lock $(DONE)/locked
 build/examples/%/done: $(SOURCES) website/examples.py docs/examples/laptop/results.tar.xz $(DONE)/dev
 	@PYTHONPATH=src:. $(BIN)/python website/examples.py build/examples $*
 	@mkdir -p $(@D) && touch $@
+
+build/audit/venv/done: $(DONE)/venv
+	@$(BIN)/python -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install "pip-audit>=2.10,<3"
+	@touch $@
 
 # Apart from .venv, as MkDocs shares libraries with nephoscope. Not compiled, as one command runs once.
 build/docs-venv/done: requirements-docs.lock $(DONE)/venv

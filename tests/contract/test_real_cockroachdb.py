@@ -12,6 +12,7 @@ from nephoscope.databases.cockroachdb.database import CockroachDatabase
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.command_line import processes_naming
+from tests.support.fake_blobs import blob_storage
 from tests.support.local_remote import cluster_on_loopback
 from tests.support.real_cockroach import binary
 from tests.support.real_parts import needs_server_in
@@ -85,3 +86,52 @@ def test_a_backup_of_one_cluster_is_the_data_set_of_another(tmp_path: Path) -> N
         loads.append(f"{FIXTURE}.stdout" in raw)
         assert (told["security"], told["admission.kv.enabled"]) == ("insecure", "false")
     assert loads == [True, False]
+
+
+def test_each_trial_on_a_shared_cluster_starts_from_the_same_data(tmp_path: Path) -> None:
+    settings = DatabaseSettings(system="cockroachdb", binary=binary(tmp_path), secure=False, start_flags=NO_CONSOLE)
+    cluster = replace(cluster_in_zones(tmp_path / "here", "aaa"), shared=True)
+
+    async def trial(number: int) -> tuple[bool, str, str]:
+        """Whether it loaded, and the fingerprints of its data before and after it."""
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        database, (site, _) = CockroachDatabase(), site_here(folder)
+        try:
+            endpoint = await database.start(cluster, settings, folder / "log" / "cockroachdb.log")
+            site = replace(site, cluster=cluster, database=database, endpoint=endpoint, connections=3)
+            fresh = await Kv().prepare(site, KV95)
+            look = "SHOW EXPERIMENTAL_FINGERPRINTS FROM TABLE nephoscope_trial.kv"
+            before = await database._sql(cluster, look)
+            await Kv().run(replace(site, endpoint=fresh), KV95)
+            requires_sound(raw_of(site))
+            return f"{FIXTURE}.stdout" in raw_of(site), before, await database._sql(cluster, look)
+        finally:
+            await database.stop(cluster)
+
+    trials = [asyncio.run(trial(number)) for number in range(3)]
+    assert [loads for loads, _, _ in trials] == [True, False, False]
+    assert len({before for _, before, _ in trials}) == 1
+    assert all(after != before for _, before, after in trials)
+    assert any(tmp_path.rglob("kept/*/*.sst"))
+    assert processes_naming(str(tmp_path)) == []
+
+
+def test_servers_start_at_other_addresses_on_stores_that_came_from_azures_storage(tmp_path: Path) -> None:
+    fixtures = "azure-stores://account/container/sets?AUTH=implicit"
+    settings = DatabaseSettings(
+        system="cockroachdb", binary=binary(tmp_path), start_flags=NO_CONSOLE, secure=False, fixtures=fixtures
+    )
+    loads = []
+    with blob_storage():
+        for number, name in enumerate(("first", "second")):
+            (tmp_path / name).mkdir()
+            cluster = cluster_in_zones(tmp_path / name / "here", "aaa")
+            moved = [replace(one, address=f"127.0.{number}.{1 + place}") for place, one in enumerate(cluster.database)]
+            cluster = replace(cluster, database=tuple(moved))
+            raw, _, before = asyncio.run(driven(tmp_path / name, cluster, settings))
+            requires_sound(raw)
+            assert [*before.values()] == ["live, 0 ranges under-replicated, 0 unavailable"] * 3
+            loads.append(f"{FIXTURE}.stdout" in raw)
+    assert loads == [True, False]
+    assert processes_naming(str(tmp_path)) == []

@@ -204,6 +204,10 @@ ANSWERS: tuple[tuple[str, Callable[..., object]], ...] = (
     ("SELECT 1", lambda _state: print("?column?\n1")),
     (r"CREATE DATABASE (IF NOT EXISTS )?(\w+)", create),
     (r"ALTER DATABASE (\w+) CONFIGURE ZONE USING gc\.ttlseconds = \d+", needs_database),
+    (
+        r"ALTER DATABASE (\w+) RENAME TO (\w+)",
+        lambda state, old, new: needs_database(state, old).rename(state.folder / "databases" / new),
+    ),
     (r"DROP DATABASE (\w+) CASCADE", lambda state, name: needs_database(state, name).unlink()),
     (r"BACKUP DATABASE (\w+) INTO '([^']+)'", lambda state, name, place: backup_of(state, place).write_text(name)),
     (r"SHOW BACKUPS IN '([^']+)'", show_backups),

@@ -3,6 +3,7 @@
 import os
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -54,10 +55,15 @@ def cloud(folder: Path) -> FakeCloud:
 def aws_on_moto(url: str) -> AwsCloud:
     """AWS as moto's server plays it, lacking capacity now and then."""
 
+    tries: Counter[tuple[object, ...]] = Counter()
+
     def refuse(operation: str, arguments: dict[str, Any]) -> str | None:
         if operation != "RunInstances":
             return None
-        asked = tag_in(arguments, CLUSTER).partition("/")[2], tag_in(arguments, ROLE)
+        asked: tuple[object, ...] = tag_in(arguments, CLUSTER).partition("/")[2], tag_in(arguments, ROLE)
+        tries[asked] += 1
+        if tries[asked] > 1:  # a cluster that several trials share has the same key each time
+            asked = (*asked, tries[asked])
         return "InsufficientInstanceCapacity" if random.Random(repr(asked)).random() < CAPACITY_ERRORS else None
 
     return AwsCloud(SystemClock(), client_of(url, refuse), REGIONS)

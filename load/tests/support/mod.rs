@@ -4,6 +4,7 @@
 
 #![allow(dead_code, missing_docs, reason = "each test binary uses a part of it")]
 
+pub mod certificates;
 pub mod fake;
 pub mod pgbouncer;
 pub mod program;

@@ -1,44 +1,9 @@
 //! A PostgreSQL with TLS, from Debian's packages (the embedded one has none), and certificates for it.
 
+use super::certificates::{Of, certificate};
 use super::{Server, find_system_binaries};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedKey, DnType, IsCa, KeyPair};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-
-/// A certificate authority.
-pub struct Authority(CertifiedKey);
-
-impl Authority {
-    pub fn new(name: &str) -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(DnType::CommonName, name);
-        let key_pair = KeyPair::generate().expect("a key");
-        let cert = params.self_signed(&key_pair).expect("a root certificate");
-        Self(CertifiedKey { cert, key_pair })
-    }
-
-    /// Writes `<name>.crt` and `<name>.key`, for these hosts.
-    pub fn issue(&self, folder: &Path, name: &str, hosts: &[&str]) {
-        let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
-        let mut params = CertificateParams::new(hosts).expect("host names");
-        params.distinguished_name.push(DnType::CommonName, name);
-        let key = KeyPair::generate().expect("a key");
-        let certificate = params.signed_by(&key, &self.0.cert, &self.0.key_pair).expect("a certificate");
-        write(&folder.join(format!("{name}.crt")), &certificate.pem(), 0o600);
-        write(&folder.join(format!("{name}.key")), &key.serialize_pem(), 0o600);
-    }
-
-    pub fn write(&self, file: &Path) {
-        write(file, &self.0.cert.pem(), 0o600);
-    }
-}
-
-fn write(file: &Path, text: &str, mode: u32) {
-    fs::write(file, text).expect("a file of the test");
-    fs::set_permissions(file, fs::Permissions::from_mode(mode)).expect("its mode");
-}
+use std::path::PathBuf;
 
 const RULES: &str = "\
 local     all all            trust
@@ -83,13 +48,11 @@ impl TlsServer {
         let mut folder = PathBuf::new();
         let server = Server::start(&binaries, &settings, |data| {
             folder = data.to_owned();
-            let authority = Authority::new("root of the test");
-            authority.issue(data, "server", &["localhost", "127.0.0.1"]);
-            authority.issue(data, "certified", &[]);
-            authority.write(&data.join("root.crt"));
-            let other = Authority::new("somebody else");
-            other.write(&data.join("other.crt"));
-            other.issue(data, "forged", &[]);
+            certificate(data, "root", &Of::Root, &[]);
+            certificate(data, "server", &Of::SignedBy("root"), &["localhost", "127.0.0.1"]);
+            certificate(data, "certified", &Of::SignedBy("root"), &[]);
+            certificate(data, "other", &Of::Root, &[]);
+            certificate(data, "forged", &Of::SignedBy("other"), &[]);
             fs::write(data.join("pg_hba.conf"), RULES).expect("pg_hba.conf");
         });
         server.connect().query(ROLES).expect("the roles");

@@ -99,7 +99,7 @@ def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None) -> li
         attempt = decisive(attempts)
         checked = verifier.check(attempt) if verifier and attempt else None
         altered = checked is not None and bool(checked.altered)
-        intent = (trial.intent() if attempt and not altered else None) or planned.intent
+        intent = trial.started_as(planned.intent) if attempt and not altered else planned.intent
         running = in_use and attempt is not None and attempt.status() is None
         rows.append(Stored(intent, attempt, len(attempts), not_needed.get(intent.id), running, checked))
     newest = max((row.attempt.touched_ns for row in rows if row.running and row.attempt), default=None)

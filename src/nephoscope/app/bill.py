@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from nephoscope.model.records import Plan
-from nephoscope.model.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
 from nephoscope.plan.bill import FULL_BLOCKS, LATER_SHARE, Bill, BillRow, Loads, Spend
+from nephoscope.plan.calendar import Calendar
 from nephoscope.plan.quotas import RegionNeeds
 from nephoscope.plan.transfer import DATABASE_GBIT_PER_S, NETWORK_GBIT_PER_S, TransferSpend
 
@@ -33,6 +34,8 @@ def bill_lines(bill: Bill) -> Iterator[str]:
         yield from _row(row)
     yield ""
     yield from _wrapped(_dominates(bill.total))
+    if bill.calendar:
+        yield from _wrapped(_calendar(bill.calendar))
     if bill.loads is not None:
         yield from _wrapped(_loads(bill.loads))
     yield from _transfers(bill.transfers)
@@ -99,18 +102,27 @@ def _basis(basis: Sequence[str]) -> Iterator[str]:
         yield from _wrapped(f"dollars: {what}{f' in {places}' if places else ''}")
 
 
+def _calendar(calendar: Sequence[Calendar]) -> str:
+    """'from start to end: 167 days with 1 cluster at once, 7.1 days with 24'."""
+    first, *others = calendar
+    said = f"from start to end: {_days(first.time_s)} with {counted(first.clusters, 'cluster')} at once"
+    return ", ".join([said, *(f"{_days(one.time_s)} with {one.clusters}" for one in others)])
+
+
 def _dominates(total: BillRow) -> str:
     """The largest part, by dollars if they are known, else by hours."""
     whole = total.total
     parts = {"creating": total.creating, "loading": total.loading, "measuring": total.measuring}
     if whole.usd:
         name, part = max(parts.items(), key=lambda one: one[1].usd or 0.0)
-        return (
-            f"{_PARTS[name]} takes most: {(part.usd or 0) / whole.usd:.0%} of the dollars, "
-            f"{part.time_s / whole.time_s:.0%} of the hours"
-        )
-    name, part = max(parts.items(), key=lambda one: one[1].time_s)
-    return f"{_PARTS[name]} takes most: {part.time_s / whole.time_s:.0%} of the hours"
+        most = f"{(part.usd or 0) / whole.usd:.0%} of the dollars, {part.time_s / whole.time_s:.0%} of the hours"
+    else:
+        name, part = max(parts.items(), key=lambda one: one[1].time_s)
+        most = f"{part.time_s / whole.time_s:.0%} of the hours"
+    measured = (
+        "" if name == "measuring" else f"; measuring takes {total.measuring.time_s / whole.time_s:.0%} of the hours"
+    )
+    return f"{_PARTS[name]} takes most: {most}{measured}"
 
 
 def _transfers(transfers: Sequence[TransferSpend]) -> Iterator[str]:
@@ -137,7 +149,7 @@ def _loads(loads: Loads) -> str:
         f"{loads.loads:,} of them load{'s' if loads.loads == 1 else ''} it" if loads.saved.time_s else "Each loads it"
     )
     if loads.saved.time_s:
-        said += f"; the others restore a backup, which saves {_spent(loads.saved)}"
+        said += f"; the others restore it, which saves {_spent(loads.saved)}"
     said += f". Making each trial's copy takes {_spent(loads.restoring)} in all."
     if loads.avoidable.time_s:
         where = ", ".join(loads.avoidable_at)
@@ -170,6 +182,14 @@ def _hours(seconds: float) -> str:
         return f"{seconds / SECONDS_PER_MINUTE:.0f} min"
     hours = seconds / SECONDS_PER_HOUR
     return f"{hours:.1f} h" if hours < _FEW_HOURS else f"{hours:,.0f} h"
+
+
+def _days(seconds: float) -> str:
+    """'583 days', '7.1 days'; shorter times in hours."""
+    if seconds < SECONDS_PER_DAY:
+        return _hours(seconds)
+    days = seconds / SECONDS_PER_DAY
+    return f"{days:.1f} days" if days < _FEW_HOURS else f"{days:,.0f} days"
 
 
 def _usd(usd: float | None) -> str:

@@ -21,12 +21,16 @@ LOAD_BYTES_PER_S = 60 * MIB
 """Loading rate of a cluster with three copies and its indexes."""
 RESTORE_BYTES_PER_S = 200 * MIB
 """Restore rate of a cluster, from a copy on its own disks or in a bucket in its region."""
+RESET_S = 60.0
+"""To stop servers, put the files of a data set back that are kept on their disks, and start them again."""
 FILL_MIB_PER_S = 200.0
 """Of a local SSD, and of a volume whose study gives no throughput."""
 _KEEPS_BACKUPS = frozenset({"cockroachdb"})
 """Databases for which a study may set `fixtures`."""
+_KEEPS_FILES = frozenset({"cockroachdb"})
+"""Databases that copy a data set once for a cluster that several trials share, and then put its files back."""
 _NO_IDENTITY = "22."
-"""Versions of CockroachDB that cannot use the managed identity of an Azure machine, and so no storage of Azure."""
+"""Versions of CockroachDB that cannot use the managed identity of an Azure machine: their stores are copied instead."""
 
 
 @runtime_checkable
@@ -66,6 +70,8 @@ class Before:
         self._kept: set[tuple[str, int]] = set()
         self._once: set[tuple[str, str, int]] = set()
         """Data sets that one backup in a store of their region could have kept."""
+        self._on_disks: set[tuple[str, int]] = set()
+        """Clusters and the data sets that are kept on their disks."""
         self._reloads: dict[str, list[str]] = {}
         """What could be done where every cluster does -> providers."""
 
@@ -98,6 +104,11 @@ class Before:
             if configuration.provider not in providers:
                 providers.append(configuration.provider)
         restore_s = fixture_bytes / RESTORE_BYTES_PER_S
+        if cluster is not None and configuration.database.system in _KEEPS_FILES:
+            if (cluster, fixture_bytes) in self._on_disks:
+                return Setup(make_s, restore_s=RESET_S)
+            self._on_disks.add((cluster, fixture_bytes))
+            restore_s = RESET_S + (restore_s if bucket is not None else 0.0)
         if loaded:
             return Setup(make_s, restore_s=restore_s)
         load_s = fixture_bytes / LOAD_BYTES_PER_S
@@ -134,9 +145,7 @@ class Before:
 
 def can_keep_backups(configuration: Configuration) -> bool:
     """Whether its database can restore a data set from a bucket: `database.fixtures` may be set."""
-    database = configuration.database
-    without = configuration.provider == "azure" and (database.version or "").startswith(_NO_IDENTITY)
-    return database.system in _KEEPS_BACKUPS and not without
+    return configuration.database.system in _KEEPS_BACKUPS
 
 
 def _instead(configuration: Configuration, *, own: bool) -> str:
@@ -146,12 +155,11 @@ def _instead(configuration: Configuration, *, own: bool) -> str:
         if own
         else '`placement = "per-configuration"` loads it once, but then the results describe those machines only'
     )
-    database = configuration.database
-    if can_keep_backups(configuration):
-        return f"set `database.fixtures` to a bucket; {kept}"
-    if database.system in _KEEPS_BACKUPS:
-        return f"CockroachDB {database.version} cannot restore from Azure storage; {kept}"
-    return kept
+    if not can_keep_backups(configuration):
+        return kept
+    by_files = configuration.provider == "azure" and (configuration.database.version or "").startswith(_NO_IDENTITY)
+    place = "azure-stores://account/container/folder?AUTH=implicit" if by_files else "a bucket"
+    return f"set `database.fixtures` to {place}; {kept}"
 
 
 def fill_s(configuration: Configuration, share: float) -> float:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from math import fsum
 
 from nephoscope.model.records import Plan, PlannedTrial
-from nephoscope.plan.before import LOAD_BYTES_PER_S, RESTORE_BYTES_PER_S, Before, HasDataSet, Setup
+from nephoscope.plan.before import LOAD_BYTES_PER_S, Before, HasDataSet, Setup
+from nephoscope.plan.calendar import Calendar, calendars
 from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.expand import Plannable
 from nephoscope.plan.placement import clusters_of
 from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, transfers_of
 from nephoscope.prices.book import shipped
 from nephoscope.prices.quote import quote
+from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.model import Study
 
 FULL_BLOCKS = 3
@@ -96,6 +98,8 @@ class Bill:
     """None: no machines are created, or nothing loads data."""
     decided: Decided | None
     """None: fewer than four blocks, so that `stop = "decided"` saves nothing."""
+    calendar: list[Calendar]
+    """From start to end with several clusters at once; empty: not all machines are those of clouds."""
     basis: list[str]
     """Of the dollars: prices and their sources, each once."""
     transfers: list[TransferSpend]
@@ -109,6 +113,7 @@ class _Priced:
     planned: PlannedTrial
     benchmark: str
     chapter: str
+    fixture_bytes: int
     before: Setup
     sending: Sending
     usd_per_s: float | None
@@ -116,25 +121,30 @@ class _Priced:
 
 def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bill:
     """The bill of a study's plan, or of the plan of a part of it."""
-    rows = _priced(study, plan, benchmarks)
+    shared = clusters_of(study.placement, (planned.intent for planned in plan.trials), benchmarks)
+    rows = _priced(study, plan, benchmarks, shared)
     chapters, names = dict.fromkeys(row.chapter for row in rows), dict.fromkeys(row.benchmark for row in rows)
     used = {row.planned.intent.configuration_name for row in rows}
-    quotes = [quote(one, 1) for one in study.configurations if one.name in used]
+    found = [one for one in study.configurations if one.name in used]
+    quotes = [quote(one, 1) for one in found]
     return Bill(
         chapters=[_row(name, [row for row in rows if row.chapter == name]) for name in chapters],
         benchmarks=[_row(name, [row for row in rows if row.benchmark == name]) for name in sorted(names)],
         total=_row(EVERYTHING, rows),
         loads=_loads(rows),
         decided=_decided(rows),
-        basis=list(dict.fromkeys(found.basis for found in quotes if found.basis)),
+        calendar=calendars(plan, shared) if {one.provider for one in found} <= CLOUDS else [],
+        basis=list(dict.fromkeys(one.basis for one in quotes if one.basis)),
         transfers=transfers_of([row.sending for row in rows], shipped()),
     )
 
 
-def _priced(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> list[_Priced]:
+def _priced(
+    study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], shared: Mapping[str, str | None]
+) -> list[_Priced]:
     configurations = {one.name: one for one in study.configurations}
     said: dict[str, tuple[str, int, float]] = {}
-    before, clusters = Before(), _clusters(study, plan, benchmarks)
+    before = Before()
     rows = []
     for planned in plan.trials:
         use = planned.intent.benchmark
@@ -145,17 +155,12 @@ def _priced(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> li
             said[use.name] = chapter_of(benchmark, parameters), size_bytes, most_bytes_per_s(benchmark, parameters)
         chapter, size_bytes, bytes_per_s = said[use.name]
         configuration = configurations[planned.intent.configuration_name]
-        cluster = clusters[planned.intent.id]
-        setup = before.of(configuration, size_bytes, cluster)
+        setup = before.of(configuration, size_bytes, shared[planned.intent.id])
         whole_s, usd = planned.expected_duration_s, planned.price_usd
         per_s = None if usd is None else usd / whole_s if whole_s else 0.0
         sending = Sending(configuration, bytes_per_s, whole_s - setup.make_s)
-        rows.append(_Priced(planned, use.name, chapter, setup, sending, per_s))
+        rows.append(_Priced(planned, use.name, chapter, size_bytes, setup, sending, per_s))
     return rows
-
-
-def _clusters(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> dict[str, str | None]:
-    return clusters_of(study.placement, (planned.intent for planned in plan.trials), benchmarks)
 
 
 def _row(name: str, rows: Sequence[_Priced]) -> BillRow:
@@ -180,12 +185,11 @@ def _loads(rows: Sequence[_Priced]) -> Loads | None:
     if not with_data:
         return None
     avoidable = [row for row in with_data if row.before.reload_s]
-    slower = RESTORE_BYTES_PER_S / LOAD_BYTES_PER_S
     return Loads(
         trials=len(with_data),
         loads=sum(row.before.load_s > 0 for row in with_data),
         restoring=_sum((row.before.restore_s, row.usd_per_s) for row in with_data),
-        saved=_sum((row.before.restore_s * slower, row.usd_per_s) for row in with_data if not row.before.load_s),
+        saved=_sum((row.fixture_bytes / LOAD_BYTES_PER_S, row.usd_per_s) for row in with_data if not row.before.load_s),
         avoidable=_sum((row.before.reload_s, row.usd_per_s) for row in avoidable),
         avoidable_at=sorted({str(row.planned.intent.configuration["provider"]) for row in avoidable}),
     )

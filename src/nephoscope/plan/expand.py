@@ -219,13 +219,20 @@ _NOT_MEASURED: dict[str, Any] = {
 only the estimate of hours needs."""
 
 
+_FILES_ELSEWHERE = "azure-stores://"
+"""Where a data set is kept changes nothing measured. Addresses of buckets are in ids all the same: they always were."""
+
+
 def _measured(configuration: Configuration) -> str:
     """What a configuration adds to the ids of its trials.
 
     Keys that are not given are left out, so that a key added by a later version keeps the ids. So are its price and the
     keys to its hosts, which nothing measured depends on.
     """
-    return _canonical(configuration.model_dump(mode="json", exclude_none=True, exclude=_NOT_MEASURED))
+    plain = configuration.model_dump(mode="json", exclude_none=True, exclude=_NOT_MEASURED)
+    if str(plain["database"].get("fixtures")).startswith(_FILES_ELSEWHERE):
+        del plain["database"]["fixtures"]
+    return _canonical(plain)
 
 
 def _canonical(plain: object) -> str:

@@ -56,6 +56,8 @@ class Cluster:
     """Further machines of the load generator, which share one load with the first."""
     one_machine: bool = False
     """They are parts of one machine and share its CPUs."""
+    shared: bool = False
+    """It serves several trials, one after the other."""
 
     @property
     def co_located(self) -> bool:

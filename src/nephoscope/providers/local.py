@@ -5,12 +5,11 @@ import os
 from typing_extensions import override
 
 from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.loopback import loopback
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import FINDMNT, LSCPU, SETPRIV, TASKSET, UNSHARE
 from nephoscope.model.errors import EnvironmentProblem, InputError, StorageFailed
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider
-
-LOOPBACK = "127.0.0.1"
 
 
 class LocalProvider(Provider):
@@ -51,7 +50,7 @@ class LocalProvider(Provider):
         except OSError as error:
             raise StorageFailed.of(folder, error) from error
         cpus = tuple(allowed[:wanted])
-        machine = MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(folder.resolve()))
+        machine = MachineHandle("local", LocalRemote(cpus), loopback(), cpus, str(folder.resolve()))
         return Cluster(request.key, (machine,), machine)
 
     @override

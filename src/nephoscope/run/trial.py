@@ -16,7 +16,14 @@ from nephoscope.checks.thresholds import FOREIGN_SHARE
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
 from nephoscope.machines.remote import KnowsItsProcesses, MachineHandle
 from nephoscope.model.control import Resumption
-from nephoscope.model.errors import STORAGE_ERRNOS, BudgetReached, MachineLost, NephoscopeError, StorageFailed
+from nephoscope.model.errors import (
+    STORAGE_ERRNOS,
+    BudgetReached,
+    MachineLost,
+    NephoscopeError,
+    StorageFailed,
+    ToolFailed,
+)
 from nephoscope.model.records import Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.model.seeds import derive_seed
 from nephoscope.model.subjects import Subject
@@ -161,7 +168,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
     async with AsyncExitStack() as leave:
         task.enter(State.PROVISIONING)
         leave.push_async_callback(_leave, task, world)
-        cluster = await provider.create(task.request)
+        cluster = replace(await provider.create(task.request), shared=task.keep_cluster)
         await leave.enter_async_context(_with_its_reason(provider, task.request))
         configuration = _at_this_size(configuration, cluster)
         site = _site(intent, configuration, cluster, attempt, world)
@@ -344,6 +351,9 @@ async def _database_up(
 async def _telemetry(cluster: Cluster, attempt: Attempt, world: World, *, ours: bool) -> AsyncIterator[None]:
     """Per-second counters of every machine for the time of the block; a sampler that fails is noted, not fatal.
 
+    What a sampler wrote that ended or hung before the block did is set aside: the checks would judge a part of the
+    trial as if it were all of it, and missing telemetry rejects a trial.
+
     `ours`: every process that works for the trial was started by nephoscope, so that all others are foreign load.
     """
     async with AsyncExitStack() as leave:
@@ -354,12 +364,17 @@ async def _telemetry(cluster: Cluster, attempt: Attempt, world: World, *, ours: 
             async def start(machine: MachineHandle = machine, log: Path = log, errors: Path = errors) -> None:
                 argv = [world.load_program, "telemetry", *(await _whose(machine) if ours else ())]
                 sampler = await machine.remote.start(argv, log=log, errors=errors, pinned=False)
-                leave.push_async_callback(
-                    best_effort,
-                    attempt,
-                    "stopping the sampler",
-                    lambda: sampler.stop(signal=signal.SIGTERM, timeout_s=5),
-                )
+
+                async def stop() -> None:
+                    ran = sampler.running()
+                    exit_code = await sampler.stop(signal=signal.SIGTERM, timeout_s=5)
+                    if not ran or exit_code is None:
+                        with suppress(FileNotFoundError):
+                            log.rename(log.with_name(f"incomplete-{log.name}"))
+                        why = "hung" if ran else f"ended by itself with {exit_code}"
+                        raise ToolFailed(f"the sampler {why}: what it wrote is in incomplete-{log.name}")
+
+                leave.push_async_callback(best_effort, attempt, f"sampling {machine.name}", stop)
 
             await best_effort(attempt, "starting the sampler", start)
         yield

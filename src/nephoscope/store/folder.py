@@ -96,6 +96,23 @@ class Trial:
         except FileNotFoundError:
             return None
 
+    def started_as(self, planned: TrialIntent) -> TrialIntent:
+        """As it was started; as it is planned if it never was.
+
+        Raises:
+            DamagedFile: what is stored is the definition of another trial.
+        """
+        stored = self.intent()
+        if stored is None:
+            return planned
+        if (stored.id, stored.benchmark.name) != (planned.id, planned.benchmark.name):
+            raise DamagedFile(
+                f"{self.folder / 'trial.json'} is of trial {stored.id} with benchmark {stored.benchmark.name!r}, but "
+                f"the plan has {planned.id} with {planned.benchmark.name!r}",
+                hint="restore the file from a copy, or remove the trial's folder to measure it again",
+            )
+        return stored
+
     def decisive_attempt(self) -> Attempt | None:
         """The attempt that is used; see `decisive`."""
         return decisive(self.attempts())
@@ -210,6 +227,11 @@ class ResultsFolder:
                     f"{path} is not a results folder, and it is not empty: it holds {listed(others, 3)}",
                     hint="name a new folder with --out; nothing was changed",
                 )
+        if os.statvfs(there).f_flag & os.ST_RDONLY:
+            raise StorageFailed(
+                f"cannot write to {there}: the file system is read-only",
+                hint="name a folder elsewhere with --out, or mount it for writing",
+            )
         if not os.access(there, os.W_OK | os.X_OK):
             raise StorageFailed(
                 f"you have no permission to write to {there}", hint="name a folder of your own with --out"

@@ -202,7 +202,8 @@ class Database(Frozen):
         default=None,
         pattern=r"^[a-z0-9-]+://[^\s]+$",
         description="for cockroachdb: where to keep backups of data sets beyond a cluster's life, as "
-        "`s3://bucket/folder?AUTH=implicit`",
+        "`s3://bucket/folder?AUTH=implicit`; on azure with versions before 23, which cannot log in to its storage, "
+        "`azure-stores://account/container/folder?AUTH=implicit`: the files of all stores",
     )
     aerospike: Aerospike | None = Field(default=None, description="for aerospike: its namespace and its storage")
 

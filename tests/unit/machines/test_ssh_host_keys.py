@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.machines.remote import Command
+from nephoscope.machines.ssh.host_keys import HostKeyCheck
 from nephoscope.machines.ssh.link import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import EnvironmentProblem, HostKeyRefused
@@ -112,6 +113,25 @@ def test_the_users_config_decides_as_it_does_for_ssh(server: Server, tmp_path: P
     config.write_text("Match \n")
     with pytest.raises(EnvironmentProblem, match=r"cannot be reached: .*config line 1"):
         enter(by_name, tmp_path)
+
+
+def test_of_the_systems_config_what_it_says_about_host_keys_holds_behind_the_users(
+    server: Server, tmp_path: Path, ssh_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system, hosts = tmp_path / "ssh_config", tmp_path / "all_hosts"
+    hosts.write_text(f"{place(server)} {server.host_key}\n")
+    system.write_text(f"Host *\n  GlobalKnownHostsFile {hosts}\n  Ciphers nobody-knows-it@example\n")
+    defaults = HostKeyCheck.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "system_config", system)
+    assert enter(as_ssh(server), tmp_path) == b"hush\n"
+    (ssh_folder / "config").write_text(f"Host *\n  GlobalKnownHostsFile {tmp_path}/none\n")
+    with pytest.raises(HostKeyRefused, match="is not known"):
+        enter(as_ssh(server), tmp_path)
+    (ssh_folder / "config").unlink()
+    system.write_text(f"Match \nHost *\n  GlobalKnownHostsFile {hosts}\n")
+    with pytest.raises(HostKeyRefused, match="is not known"):
+        enter(as_ssh(server), tmp_path)
 
 
 def test_a_revoked_key_of_known_hosts_is_refused(server: Server, tmp_path: Path, ssh_folder: Path) -> None:

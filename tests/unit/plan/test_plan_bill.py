@@ -107,8 +107,8 @@ def test_data_are_loaded_once_for_each_bucket_and_again_where_there_is_none(foun
     oltp = next(row for row in found.chapters if row.chapter == "oltp")
     load_s = oltp.loading.time_s / (loads.loads + loads.trials * LOAD_BYTES_PER_S / RESTORE_BYTES_PER_S)
     assert isclose(loads.saved.time_s, 10 * load_s)
-    assert loads.avoidable.time_s == 0, "22.1 cannot use a bucket on azure"
-    assert loads.avoidable_at == []
+    assert isclose(loads.avoidable.time_s, 3 * load_s), "all loads on azure but the first"
+    assert loads.avoidable_at == ["azure"]
     kept = bill(study("per-configuration"), plan(study("per-configuration")))
     assert kept.loads is not None
     assert kept.loads.loads == 1 + 1 + 1
@@ -158,7 +158,7 @@ def test_it_fits_a_terminal(found: Bill) -> None:
     twice = replace(found, basis=["on-demand, us-east-1 (book)", "on-demand, us-east-1 and us-west-2 (book)"])
     assert "dollars: on-demand prices of machines and their volumes in us-east-1, us-west-2" in [*bill_lines(twice)]
     assert "loading data takes most" in text
-    assert "16 trials need a loaded data set. 6 of them load it; the others restore a backup, which saves" in text
+    assert "16 trials need a loaded data set. 6 of them load it; the others restore it, which saves" in text
     assert "vCPUs of DSv5" in text
     assert f"${found.total.total.usd:,.0f}" in text
 

@@ -73,6 +73,10 @@ class Fleet:
 
     usd_per_hour: float = 360.0
     """Of the small machines."""
+    more: str = ""
+    """At the study's beginning."""
+    benchmarks: str = ""
+    """At its end."""
 
     @property
     def folder(self) -> ResultsFolder:
@@ -85,7 +89,7 @@ class Fleet:
     def start(self) -> subprocess.Popen[str]:
         self.machines.mkdir(exist_ok=True)
         file = self.path / "study.toml"
-        file.write_text(STUDY.replace("360.0", str(self.usd_per_hour)))
+        file.write_text(self.more + STUDY.replace("360.0", str(self.usd_per_hour)) + self.benchmarks)
         argv = [sys.executable, "-m", "tests.support.fleet_controller", str(file), str(self.folder.path)]
         argv += [f"aws {self.url} {self.machines}", "2", str(self.max_usd), ""]
         return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -173,6 +177,34 @@ def test_four_kills_and_capacity_that_lacks_leave_no_machine_no_volume_and_no_lo
         if (status := attempt.status()) is not None and status.failure_class == "capacity"
     ]
     assert lacked, "no capacity error was met: the rehearsal rehearses less than it says"
+
+
+@pytest.mark.slow
+def test_four_kills_of_replicates_on_shared_machines_measure_each_trial_once_and_leave_nothing(fleet: Fleet) -> None:
+    fleet.more = 'placement = "per-replicate"\n'
+    fleet.benchmarks = """
+[[benchmarks]]
+uses = "fake"
+name = "second"
+parameters = { duration_s = 2.0, database = true }
+"""
+    draws = random.Random(8)
+    for _ in range(4):
+        fleet.killed_after(draws.uniform(4.0, 12.0))
+    said, talk = fleet.start().communicate(timeout=600)
+    assert said == "finished 16 valid 16 refused 0\n", talk
+    seen = account(fleet.url)
+    assert seen.created == seen.terminated >= 8 * 4
+    assert (seen.volumes, seen.left) == (0, [])
+    trials = [trial for _, trial in fleet.folder.planned()]
+    assert [len(trial.finished_attempts()) for trial in trials] == [1] * 16
+    assert any(len(trial.attempts()) > 1 for trial in trials), "no kill met a trial"
+    leases = [trial.finished_attempts()[0].lease() for trial in trials]
+    shared = Counter(lease.cluster.partition("/")[2] for lease in leases if lease)
+    assert shared == {f"{name}/replicate-{number}": 2 for name in ("small", "large") for number in range(1, 5)}
+    spent_usd = tracking.progress(fleet.folder, 0).spent_usd
+    assert spent_usd is not None
+    assert 0 < spent_usd <= fleet.max_usd
 
 
 @pytest.mark.slow

@@ -299,6 +299,26 @@ def test_a_sampler_that_never_started_is_not_a_quiet_machine(tmp_path: Path) -> 
     assert (said["steal"], said["sampler-cost"]) == (VerdictKind.UNKNOWN, VerdictKind.UNKNOWN)
 
 
+@pytest.mark.parametrize(
+    ("running", "exit_code", "said"), [(False, -9, "ended by itself with -9"), (True, None, "hung")]
+)
+def test_a_sampler_that_ends_or_hangs_during_a_trial_does_not_vouch_for_the_rest_of_it(
+    running: bool, exit_code: int | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stop(*_: object, **__: object) -> int | None:
+        return exit_code
+
+    monkeypatch.setattr("nephoscope.machines.fake._FakeBackground.running", lambda _: running)
+    monkeypatch.setattr("nephoscope.machines.fake._FakeBackground.stop", stop)
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    attempt = next(study.folder.planned())[1].attempts()[0]
+    assert {row.check: row.verdict for row in attempt.verdicts()}["sampler-cost"] is VerdictKind.UNKNOWN
+    assert not attempt.valid()
+    assert said in (attempt.log_dir / "teardown.txt").read_text()
+    assert list(attempt.raw_dir.glob("incomplete-telemetry-*.jsonl"))
+
+
 def test_an_attempt_without_an_end_is_running_while_somebody_works_on_the_folder(tmp_path: Path) -> None:
     study = rehearsal(tmp_path / "r")
     (first, killed), (second, trial), *_ = study.folder.planned()

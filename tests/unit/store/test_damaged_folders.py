@@ -1,6 +1,7 @@
 """Whatever is damaged in a results folder: one sentence with the file and what to do, and no traceback."""
 
 import asyncio
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -126,3 +127,15 @@ def test_a_run_whose_folder_is_moved_stops_and_writes_nothing_at_the_old_place(t
     assert not study.provider.existing
     again = rehearsal(tmp_path / "elsewhere")
     assert asyncio.run(run_study(again.folder, again.world)).finished == 24
+
+
+def test_a_definition_that_the_plan_does_not_have_is_told_where_no_digest_shows_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "r"
+    shutil.copytree(Path(__file__).parents[2] / "data" / "results-0.1" / "imported", folder)
+    path = min(folder.glob("trials/*/trial.json"))
+    name = json.loads(path.read_text())["benchmark"]["name"]
+    path.write_text(path.read_text().replace(f'"{name}"', '"r,edis-set"'))
+    assert main(["status", str(folder)]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {path} is of trial ")

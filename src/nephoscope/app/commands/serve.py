@@ -40,6 +40,7 @@ def serve(
     """Show studies in a browser on this machine while they run: progress, trials, provisional answers, the report."""
     from nephoscope.app.live.server import listen, serve
     from nephoscope.app.live.state import Studies
+    from nephoscope.machines.loopback import in_url
     from nephoscope.run.clock import SystemClock
     from nephoscope.store.folder import ResultsFolder
 
@@ -47,7 +48,7 @@ def serve(
     with listen(port) as listening, tempfile.TemporaryDirectory(prefix="nephoscope-serve-") as out:
         studies = Studies(results, Path(out), SystemClock(), every)
         _clean_up_before_ending()
-        say(f"http://127.0.0.1:{listening.getsockname()[1]}/")
+        say(f"http://{in_url(listening.getsockname()[0])}:{listening.getsockname()[1]}/")
         sys.stdout.flush()
         tell("Ctrl-C ends it; the studies go on")
         try:

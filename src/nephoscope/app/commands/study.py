@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -83,7 +83,13 @@ Rehearse = Annotated[
 ]
 Replan = Annotated[bool, typer.Option("--replan", help="replace the stored plan, even if that drops trials")]
 MaxClusters = Annotated[
-    int, typer.Option("--max-clusters", min=1, help="how many trials may run at once, each on its own cluster")
+    int | None,
+    typer.Option(
+        "--max-clusters",
+        min=1,
+        help="how many clusters may exist at once; default: on clouds as many as budget and quotas allow, up to 96; "
+        "elsewhere 1",
+    ),
 ]
 MaxUsd = Annotated[
     float | None,
@@ -213,7 +219,7 @@ def plan(
     types: Types = None,
     budget: BudgetUsd = None,
     like: Like = None,
-    max_clusters: MaxClusters = 1,
+    max_clusters: MaxClusters = None,
     rows: Rows = False,
     expanded: Expand = False,
     as_json: AsJson = False,
@@ -238,14 +244,15 @@ def plan(
     if rows:
         print_rows(words.ROW_HEADERS, words.rows(planned))
         return
-    bill, needs = planning.bill(loaded, planned), planning.quotas(loaded, planned, max_clusters)
+    clusters = max_clusters or planning.clusters_by_default(part or loaded)
+    bill, needs = planning.bill(loaded, planned), planning.quotas(loaded, planned, clusters)
     if as_json:
         print_json({**planned.model_dump(mode="json", by_alias=True), "bill": bill, "quotas": needs})
         return
     for line in words.summary(planned):
         say(line)
     details = [*bills.bill_lines(bill)]
-    for line in (*details, *bills.stop_lines(planned, bill), *bills.quota_lines(needs, max_clusters)):
+    for line in (*details, *bills.stop_lines(planned, bill), *bills.quota_lines(needs, clusters)):
         say(line)
     if not details:
         print_table(words.HEADERS, words.groups(planned))
@@ -276,7 +283,7 @@ def run(
     budget: BudgetUsd = None,
     rehearse: Rehearse = False,
     replan: Replan = False,
-    max_clusters: MaxClusters = 1,
+    max_clusters: MaxClusters = None,
     max_usd: MaxUsd = None,
     until: Until = None,
     state: State = None,
@@ -306,7 +313,7 @@ def run(
         _resume(study, options)
     else:
         if rehearse:
-            _require_one_controller(options)
+            options = _rehearsed(options)
         wanted = _Wanted(cut, scale, rehearse=rehearse, replan=replan)
         _run(read_text(study), str(study), out, options, wanted)
 
@@ -333,10 +340,15 @@ def once(text: str) -> str:
     return re.sub(r"(?m)^replicates = \d+.*$", "replicates = 1\nrepeat_refused = 0", text, count=1)
 
 
-def _require_one_controller(options: "CliOptions") -> None:
-    """The list of a rehearsal's machines and its clock are in its folder, which other controllers do not see."""
+def _rehearsed(options: "CliOptions") -> "CliOptions":
+    """One cluster at a time unless more are asked for: all trials share one clock, which passes at once.
+
+    Raises:
+        InputError: with other controllers, who would not see its list of machines and its clock in the folder.
+    """
     if options.state_url is not None:
         raise InputError("a rehearsal cannot be shared by several controllers", hint="drop --state")
+    return replace(options, max_clusters=options.max_clusters or 1)
 
 
 def _cut(only: list[str] | None, types: list[str] | None, budget_usd: float | None) -> "Cut":
@@ -391,7 +403,7 @@ def _resume(path: Path, options: "CliOptions") -> None:
     if folder.source() is not None:
         raise InputError(f"{path} holds imported results, which cannot be measured again here")
     if folder.plan().simulated:
-        _require_one_controller(options)
+        options = _rehearsed(options)
     study = evaluation.stored_study(folder)
     how = running.run_options(folder, study, options)
     with folder.lock():

@@ -128,7 +128,7 @@ class StudyIndex:
         headlines: list[MeasurementRow] = []
         attempt = trial.decisive_attempt() if progress.state in STOPS and attempts else None
         if attempt is not None:
-            intent = trial.intent() or planned.intent
+            intent = trial.started_as(planned.intent)
             subjects = subjects_of(plan, self.folder.source(), BENCHMARKS)
             row = trial_row(self.folder, Stored(intent, attempt, attempts), subjects[intent.benchmark.name])
             if row.state == "finished":

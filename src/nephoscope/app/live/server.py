@@ -17,10 +17,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import override
 
 from nephoscope.app.live.state import Studies
+from nephoscope.machines.loopback import V4, V6, in_url, loopback
+from nephoscope.machines.loopback import listening as listening_at
 from nephoscope.model.errors import EnvironmentProblem
 
-LOOPBACK = "127.0.0.1"
-_NAMES = ("localhost", LOOPBACK, "[::1]")
+_NAMES = ("localhost", V4, f"[{V6}]")
 _READING = frozenset({"GET", "HEAD"})
 FIRST_PAGE = "index.html"
 """Of a report; the module that defines it takes a second to load."""
@@ -43,10 +44,10 @@ def listen(port: int) -> socket.socket:
         EnvironmentProblem: the port is taken, or may not be used.
     """
     try:
-        return socket.create_server((LOOPBACK, port))
+        return listening_at(loopback(), port)
     except OSError as error:
         raise EnvironmentProblem(
-            f"cannot listen on {LOOPBACK}:{port}: {os.strerror(error.errno or 0)}",
+            f"cannot listen on {in_url(loopback())}:{port}: {os.strerror(error.errno or 0)}",
             hint="name another port with --port; --port 0 takes a free one",
         ) from error
 

@@ -14,13 +14,14 @@ from nephoscope.databases.base import HasServer
 from nephoscope.machines.doctor import MIN_FREE_BYTES, Finding, Health, examine
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.loopback import loopback
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import LOAD, Tool
 from nephoscope.model.errors import InputError, NephoscopeError
 from nephoscope.model.records import Plan
 from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import OnThisMachine
-from nephoscope.providers.local import LOOPBACK, LocalProvider
+from nephoscope.providers.local import LocalProvider
 from nephoscope.study.model import Configuration, Database
 
 _MORE_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
@@ -53,7 +54,7 @@ async def diagnose(folder: Path, planned: Plan | None) -> list[Finding]:
         )
     wanted = _of_every_benchmark() if planned is None else _of_plan(planned)
     cpus = tuple(sorted(os.sched_getaffinity(0)))
-    here = MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(folder.resolve()))
+    here = MachineHandle("local", LocalRemote(cpus), loopback(), cpus, str(folder.resolve()))
     facts, _ = await gather_facts(here, observe_s=1.0)
     tools = {tool: _installed(tool) for tool in dict.fromkeys(wanted.tools)}
     found = examine(facts, tools, min_free_bytes=max(MIN_FREE_BYTES, wanted.disk_bytes), rented=_rented(planned))

@@ -11,6 +11,7 @@ from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
 from nephoscope.model.records import Plan
+from nephoscope.plan import calendar
 from nephoscope.plan.afford import affordable
 from nephoscope.plan.bill import Bill, bill_of
 from nephoscope.plan.cut import Cut, part_of
@@ -87,6 +88,11 @@ def cut_out(study: Study, cut: Cut) -> Study | None:
 def bill(study: Study, planned: Plan) -> Bill:
     """What the hours and dollars of a plan go into."""
     return bill_of(study, planned, BENCHMARKS)
+
+
+def clusters_by_default(study: Study) -> int:
+    """How many clusters `run` uses at once unless it is told."""
+    return calendar.clusters_by_default(study)
 
 
 def quotas(study: Study, planned: Plan, clusters: int) -> list[RegionNeeds]:

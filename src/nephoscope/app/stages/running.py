@@ -8,6 +8,7 @@ from nephoscope.checks.repeatable import POLICIES, Cause, policy_of
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
 from nephoscope.plan.budget import check_budget
+from nephoscope.plan.calendar import clusters_by_default
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
 from nephoscope.run.preflight import preflight
@@ -25,7 +26,8 @@ from nephoscope.study.secrets import holds_password
 class CliOptions:
     """What the command line says about a run beyond its study."""
 
-    max_clusters: int = 1
+    max_clusters: int | None = None
+    """None: see `clusters_by_default`."""
     max_usd: float | None = None
     """Limit on all that this results folder has cost and will cost."""
     state_url: str | None = None
@@ -61,7 +63,9 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
             hint='drop --state, and use --max-clusters for several clusters at once; or use placement = "fresh"',
         )
     return RunOptions(
-        limits=Limits(max_usd=min(limits, default=None), max_clusters=options.max_clusters),
+        limits=Limits(
+            max_usd=min(limits, default=None), max_clusters=options.max_clusters or clusters_by_default(study)
+        ),
         rules=Rules(study.placement, Patience()),
         state_url=options.state_url,
         look=stopping_rule(folder, study, options.until, shared=options.state_url is not None),

@@ -32,7 +32,7 @@ from nephoscope.databases.base import (
     HasUpkeep,
     Upkeep,
 )
-from nephoscope.databases.cockroachdb import commands
+from nephoscope.databases.cockroachdb import checkpoint, commands, stored
 from nephoscope.databases.cockroachdb.commands import Layout, Manner, Replication
 from nephoscope.databases.cockroachdb.machines import (
     certify,
@@ -80,12 +80,16 @@ Found = TypeVar("Found")
 class _Servers:
     """Servers that nephoscope started, the first machine's first."""
 
-    layout: Layout
-    """On the first machine, from which they are queried."""
+    layouts: tuple[Layout, ...]
     manner: Manner
     fixtures: str
     log: Path
     processes: tuple[Background, ...] = ()
+
+    @property
+    def layout(self) -> Layout:
+        """On the first machine, from which they are queried."""
+        return self.layouts[0]
 
 
 class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplication, HasFootprint, HasSettings):
@@ -110,9 +114,9 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         if layouts[0].secure:
             await certify(cluster, layouts[0])
         manner = commands.manner_of(settings)
-        self._running[cluster.key] = _Servers(layouts[0], manner, _fixtures(settings), log)
+        self._running[cluster.key] = _Servers(tuple(layouts), manner, _fixtures(settings), log)
         try:
-            await self._come_up(cluster, await self._launch(cluster, layouts))
+            await self._come_up(cluster, await self._launch(cluster))
             if manner.settings:
                 await self._sql(cluster, *(commands.set_statement(*setting) for setting in manner.settings.items()))
         except (ToolFailed, ToolTimedOut) as error:
@@ -148,8 +152,9 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         try:
             layouts, tag = await _layouts(cluster, settings, found_again)
             await require_ours(cluster, _identity(cluster, layouts, tag))
-            self._running[cluster.key] = _Servers(layouts[0], commands.manner_of(settings), _fixtures(settings), log)
-            await self._launch(cluster, layouts)  # each starts only once in an attempt, so this finds the running ones
+            manner = commands.manner_of(settings)
+            self._running[cluster.key] = _Servers(tuple(layouts), manner, _fixtures(settings), log)
+            await self._launch(cluster)  # each starts only once in an attempt, so this finds the running ones
             for machine in cluster.database:
                 await _ask(cluster.database[0], layouts[0].sql(machine.address, "SELECT 1"))
         except (DatabaseFailed, ToolFailed, ToolTimedOut) as error:
@@ -169,14 +174,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
             log = _beside(servers.log, f"{machine.name}-server")
             with suppress(NephoscopeError):
                 await machine.remote.download(f"{stores_of(machine)[0]}/logs/cockroach.log", log)
-        # All at once, and not for long: the last of them wait in vain for a majority to hand their ranges to. What they
-        # answered to is on the disks.
-        timeout_s = STOP_TIMEOUT_S if len(servers.processes) == 1 else STOP_TOGETHER_TIMEOUT_S
-        stops = (process.stop(signal=signal.SIGTERM, timeout_s=timeout_s) for process in servers.processes)
-        ended = await asyncio.gather(*stops, return_exceptions=True)
-        for outcome in ended:
-            if isinstance(outcome, BaseException):
-                raise outcome
+        await _end(servers)
 
     # HasFootprint
 
@@ -190,6 +188,11 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
     @override
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
         """An unfinished backup does not count."""
+        place = self._running[cluster.key].fixtures
+        if (cluster.shared or stored.is_place(place)) and await checkpoint.is_kept(cluster, fixture):
+            return True
+        if stored.is_place(place):
+            return await stored.is_stored(cluster, place, fixture, endpoint.version)
         try:
             said = await self._sql(cluster, f"SHOW BACKUPS IN {self._place(cluster, fixture)}")
         except ToolFailed as error:
@@ -205,20 +208,47 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
 
     @override
     async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
-        """Turns what was loaded into a backup and drops the database."""
+        """Turns what was loaded into a backup and drops the database.
+
+        Where no backup is needed, the files of its stores are kept as they are.
+        """
+        fixtures = self._running[cluster.key].fixtures
+        if stored.is_place(fixtures) or (cluster.shared and fixtures == DEFAULT_FIXTURES):
+            renamed = f"ALTER DATABASE {fixture} RENAME TO {TRIAL_DATABASE}"
+            await self._sql(cluster, *_dropped(TRIAL_DATABASE), renamed)
+            await self._until_whole(cluster)
+            await self._started_again(cluster, checkpoint.keep, fixture)
+            if stored.is_place(fixtures):
+                await stored.store(cluster, fixtures, fixture, endpoint.version)
+            return
         place = self._place(cluster, fixture)
         backup = f"BACKUP DATABASE {fixture} INTO {place}"
         await self._sql(cluster, backup, *_dropped(fixture), timeout_s=COPY_TIMEOUT_S)
 
     @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        """Restores the backup and waits for all its copies."""
+        """Restores the backup and waits for all its copies.
+
+        On a cluster that serves several trials this happens once. Every trial starts from the files of that moment,
+        with servers that have just started.
+        """
+        place = self._running[cluster.key].fixtures
+        if cluster.shared or stored.is_place(place):
+            kept = await checkpoint.is_kept(cluster, fixture)
+            if not kept and stored.is_place(place):
+                await stored.fetch(cluster, place, fixture, endpoint.version)
+                kept = True
+            if kept:
+                await self._started_again(cluster, checkpoint.put_back, fixture)
+                return _with_database(endpoint, TRIAL_DATABASE)
         restore = (
             f"RESTORE DATABASE {fixture} FROM LATEST IN {self._place(cluster, fixture)} "
             f"WITH new_db_name = {commands.quoted(TRIAL_DATABASE)}"
         )
         await self._sql(cluster, *_dropped(TRIAL_DATABASE), restore, timeout_s=COPY_TIMEOUT_S)
         await self._until_whole(cluster)
+        if cluster.shared:
+            await self._started_again(cluster, checkpoint.keep, fixture)
         return _with_database(endpoint, TRIAL_DATABASE)
 
     # HasSettings
@@ -262,10 +292,30 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         servers, machine = self._running[cluster.key], cluster.database[0]
         return commands.replication(await _ask(machine, servers.layout.status(machine.address)))
 
-    async def _launch(self, cluster: Cluster, layouts: Sequence[Layout]) -> _Servers:
+    async def _started_again(
+        self, cluster: Cluster, between: Callable[[Cluster, str], Awaitable[None]], fixture: str
+    ) -> None:
+        """Stops the servers, does something with their files, starts the servers and waits until they have all copies.
+
+        Raises:
+            DatabaseFailed: they do not start.
+        """
+        servers = self._running[cluster.key]
+        await _end(servers)
+        self._running[cluster.key] = replace(servers, processes=())
+        await between(cluster, fixture)
+        try:
+            await self._come_up(cluster, await self._launch(cluster))
+        except (ToolFailed, ToolTimedOut) as error:
+            raise DatabaseFailed(
+                f"CockroachDB did not start again: {error.message}", hint=f"its logs are next to {servers.log}"
+            ) from error
+        await self._until_whole(cluster)
+
+    async def _launch(self, cluster: Cluster) -> _Servers:
         """Starts every server; they do not answer yet."""
         servers, addresses = self._running[cluster.key], _addresses(cluster)
-        for machine, layout in zip(cluster.database, layouts, strict=True):
+        for machine, layout in zip(cluster.database, servers.layouts, strict=True):
             argv = layout.start(
                 machine.address, addresses, {**_locality(cluster, machine, servers.manner), **servers.manner.flags}
             )
@@ -336,6 +386,20 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         """Runs statements by one start of the program, which takes longer than most of them."""
         machine = cluster.database[0]
         return await _ask(machine, self._running[cluster.key].layout.sql(machine.address, *statements), timeout_s)
+
+
+async def _end(servers: _Servers) -> None:
+    """Stops servers.
+
+    All at once, and not for long: the last of them wait in vain for a majority to hand their ranges to. What they
+    answered to is on the disks.
+    """
+    timeout_s = STOP_TIMEOUT_S if len(servers.processes) == 1 else STOP_TOGETHER_TIMEOUT_S
+    stops = (process.stop(signal=signal.SIGTERM, timeout_s=timeout_s) for process in servers.processes)
+    ended = await asyncio.gather(*stops, return_exceptions=True)
+    for outcome in ended:
+        if isinstance(outcome, BaseException):
+            raise outcome
 
 
 async def _layouts(

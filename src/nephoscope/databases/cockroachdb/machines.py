@@ -140,17 +140,17 @@ async def require_ours(cluster: Cluster, identity: str) -> None:
         DatabaseFailed: one is not.
     """
     for machine in cluster.database:
-        if (await _script(machine, _CLAIM, root_of(machine), identity)).strip() != "ours":
+        if (await script(machine, _CLAIM, root_of(machine), identity)).strip() != "ours":
             raise DatabaseFailed(f"the data folder of {machine.name} belongs to another cluster")
 
 
 async def claim_folders(cluster: Cluster, identity: str) -> None:
     """Makes all data folders belong to the cluster `identity`: kept if they all do, else emptied."""
     arguments = [(machine, root_of(machine)) for machine in cluster.database]
-    said = await asyncio.gather(*(_script(machine, _CLAIM, root, identity) for machine, root in arguments))
+    said = await asyncio.gather(*(script(machine, _CLAIM, root, identity) for machine, root in arguments))
     if not all(one.strip() == "ours" for one in said):
         await asyncio.gather(
-            *(_script(machine, _EMPTY, root, identity, *stores_of(machine)) for machine, root in arguments)
+            *(script(machine, _EMPTY, root, identity, *_folders_of(machine)) for machine, root in arguments)
         )
 
 
@@ -162,7 +162,7 @@ async def certify(cluster: Cluster, layout: Layout) -> str:
     """
     first, addresses = cluster.database[0], [machine.address for machine in cluster.database]
     authority = f"{root_of(first)}/authority"
-    await _script(first, _CERTIFY, layout.program, authority, *addresses)
+    await script(first, _CERTIFY, layout.program, authority, *addresses)
     for machine in cluster.database:
         own = [f"{machine.address}/node.crt", f"{machine.address}/node.key"]
         files = [*_CLIENT_FILES, *own] if machine is first else ["ca.crt", *own]
@@ -196,13 +196,28 @@ def stores_of(machine: MachineHandle) -> tuple[str, ...]:
     return tuple(f"{folder}/cockroach/store" for folder in (machine.data_dir, *machine.more_data_dirs))
 
 
+def kept_beside(store: str) -> str:
+    """Folder of the data sets that are kept as hard links, on the disk of the store."""
+    return f"{store.rpartition('/')[0]}/kept"
+
+
+def _folders_of(machine: MachineHandle) -> list[str]:
+    """Everything on its disks that belongs to one cluster."""
+    return [folder for store in stores_of(machine) for folder in (store, kept_beside(store))]
+
+
 def root_of(machine: MachineHandle) -> str:
     """Our folder on a machine."""
     return f"{machine.data_dir}/cockroach"
 
 
-async def _script(machine: MachineHandle, script: str, *arguments: str) -> str:
-    argv = ["sh", "-c", script, "prepare", *arguments]
+async def script(machine: MachineHandle, text: str, *arguments: str) -> str:
+    """Output of a shell script on a machine.
+
+    Raises:
+        ToolFailed: it failed.
+    """
+    argv = ["sh", "-c", text, "prepare", *arguments]
     completed = await machine.remote.execute(Command(argv, timeout_s=_REMOVE_TIMEOUT_S, pinned=False))
     return completed.require().stdout.decode(errors="replace")
 

@@ -9,7 +9,6 @@ same state.
 import asyncio
 import hashlib
 import json
-import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,6 +46,7 @@ from nephoscope.databases.postgres.psql import (
 )
 from nephoscope.databases.postgres.settings import FOR_STANDBYS, STATEMENT, log_bytes, stored_settings
 from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.loopback import in_url, listening
 from nephoscope.machines.remote import Background, Command
 from nephoscope.model.errors import (
     DatabaseFailed,
@@ -123,7 +123,7 @@ class PostgresDatabase(
         background = await machine.remote.start(as_server_user(argv), log=log)
         self._running[cluster.key] = server = _Server((background,), folder)
         environment = {"PGPASSWORD": folder.password.read_text(encoding="utf-8").strip()}
-        dsn = f"postgresql://{USER}@{machine.address}:{port}/postgres"
+        dsn = f"postgresql://{USER}@{in_url(machine.address)}:{port}/postgres"
         endpoint = Endpoint(dsn, environment, "", binaries.origin)
         version = await self._wait_until_up(cluster, endpoint, server, log)
         return _checked(replace(endpoint, version=version), settings)
@@ -436,7 +436,7 @@ def _end_of(log: Path) -> str:
 
 
 def _free_port(address: str) -> int:
-    with socket.create_server((address, 0)) as listener:
+    with listening(address) as listener:
         return int(listener.getsockname()[1])
 
 

@@ -12,7 +12,6 @@ import asyncio
 import json
 import secrets
 import signal
-import socket
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +33,7 @@ from nephoscope.databases.base import (
 from nephoscope.databases.valkey import cluster as valkey_cluster
 from nephoscope.databases.valkey.binaries import ValkeyBinaries, binaries_on
 from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.loopback import in_url, listening
 from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, InputError, ToolFailed, ToolTimedOut
 from nephoscope.providers.base import Cluster
@@ -224,7 +224,9 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettin
             forced |= {**valkey_cluster.settings(bus), "masterauth": password}
         given = {"maxclients": str(settings.connections + 100), **DEFAULT_SETTINGS, **settings.settings, **forced}
         await _write(machine, f"{folder}/valkey.conf", "".join(f'{key} "{value}"\n' for key, value in given.items()))
-        endpoint = Endpoint(f"redis://{machine.address}:{port}", {PASSWORD_VARIABLE: password}, "", binaries.origin)
+        endpoint = Endpoint(
+            f"redis://{in_url(machine.address)}:{port}", {PASSWORD_VARIABLE: password}, "", binaries.origin
+        )
         await self._launch(cluster, machine, binaries.server, endpoint, log)
 
     async def _restart(self, cluster: Cluster, server: _Server, fixture: str) -> None:
@@ -366,5 +368,5 @@ async def _write(machine: MachineHandle, path: str, text: str) -> None:
 
 def _free_ports(address: str) -> tuple[int, int]:
     """Two that differ."""
-    with socket.create_server((address, 0)) as first, socket.create_server((address, 0)) as second:
+    with listening(address) as first, listening(address) as second:
         return int(first.getsockname()[1]), int(second.getsockname()[1])

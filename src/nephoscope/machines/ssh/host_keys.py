@@ -21,6 +21,7 @@ from nephoscope.model.errors import HostKeyRefused
 _USER_FILES = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 _SYSTEM_FILES = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 """Where ssh looks unless ~/.ssh/config says otherwise."""
+SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
 _FIRST_SIGHT = frozenset({"no", "off", "false", "accept-new"})
 """Values of `StrictHostKeyChecking` with which ssh connects to a host that it does not know without asking."""
 
@@ -42,8 +43,20 @@ class HostKeyCheck(asyncssh.SSHClient):
     A key that differs from a known one is always rejected, even where `StrictHostKeyChecking no` lets ssh continue.
     """
 
-    def __init__(self, host: str, *, pin: str | None, as_ssh: bool, port: int | None, user: str | None) -> None:
+    def __init__(
+        self,
+        host: str,
+        *,
+        pin: str | None,
+        as_ssh: bool,
+        port: int | None,
+        user: str | None,
+        system_config: Path = SYSTEM_CONFIG,
+    ) -> None:
         """Reads ~/.ssh/config and known_hosts when they are needed.
+
+        Of the system's configuration only what it says about host keys holds: it often names algorithms that asyncssh
+        does not know, and then could reach no host at all.
 
         Args:
             host: as the user wrote it, before ~/.ssh/config replaces it.
@@ -51,12 +64,13 @@ class HostKeyCheck(asyncssh.SSHClient):
             as_ssh: without a pin, whether known_hosts decides; else the first key seen is trusted.
             port: the port to connect to; None: what ~/.ssh/config says.
             user: the user to log in as; None: what ~/.ssh/config says.
+            system_config: read after ~/.ssh/config, which counts first; ignored if asyncssh cannot read it.
 
         Raises:
             asyncssh.ConfigParseError: ~/.ssh/config cannot be read.
         """
         self._host, self._pin, self._as_ssh = host, pin, as_ssh and pin is None
-        self._config = _config(host, port, user) if self._as_ssh else None
+        self._config = _config(host, port, user, system_config) if self._as_ssh else None
         self._known: list[Any] = []
         self._looked_up = host
         self._shown: asyncssh.SSHKey | None = None
@@ -122,12 +136,18 @@ class HostKeyCheck(asyncssh.SSHClient):
         return default if self._config is None else self._config.get(name, default)
 
 
-def _config(host: str, port: int | None, user: str | None) -> SSHClientConfig:
-    """What ~/.ssh/config says of a host."""
-    file = Path("~/.ssh/config").expanduser()
-    paths = [file] if os.access(file, os.R_OK) else []
+def _config(host: str, port: int | None, user: str | None, system: Path) -> SSHClientConfig:
+    """What ~/.ssh/config says of a host, then what the system's configuration says."""
+    files = [file for file in (Path("~/.ssh/config").expanduser(), system) if os.access(file, os.R_OK)]
     first_pass = (False, False, False)  # neither reloaded, nor of a canonical name, nor `Match final`
     absent = ()  # asyncssh's word for a value that was not given
-    return _Config.load(  # type: ignore[return-value]  # it returns the class it is called on
-        None, paths, *first_pass, getpass.getuser(), user or absent, host, port or absent
-    )
+
+    def load(paths: Sequence[Path]) -> SSHClientConfig:
+        return _Config.load(  # type: ignore[return-value]  # it returns the class it is called on
+            None, list(paths), *first_pass, getpass.getuser(), user or absent, host, port or absent
+        )
+
+    try:
+        return load(files)
+    except asyncssh.ConfigParseError:
+        return load([file for file in files if file != system])

@@ -1,6 +1,10 @@
 //! TLS by rustls: a stream like any other, for blocking and for non-blocking sockets.
 
 mod certificate;
+#[cfg(test)]
+#[allow(dead_code, reason = "tests with a real server use the rest")]
+#[path = "../../../../tests/support/certificates.rs"]
+mod certificates;
 mod verify;
 
 use super::dsn::{RootCertificates, SslMode, TlsSettings};

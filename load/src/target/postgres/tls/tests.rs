@@ -1,6 +1,5 @@
 use super::super::dsn::ChannelBinding;
 use super::*;
-use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::{ServerConfig, ServerConnection};
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -8,18 +7,15 @@ use std::thread::{self, JoinHandle};
 
 /// A server certificate that is its own root: the first that PostgreSQL's manual makes.
 fn self_signed(folder: &Path) -> (ServerConfig, PathBuf) {
-    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let key = KeyPair::generate().unwrap();
-    let certificate = params.self_signed(&key).unwrap();
+    certificates::certificate(folder, "server", &certificates::Of::Root, &["127.0.0.1"]);
     let file = folder.join("server.crt");
-    std::fs::write(&file, certificate.pem()).unwrap();
-    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let certificate = CertificateDer::from_pem_file(&file).unwrap();
+    let key = PrivateKeyDer::from_pem_file(folder.join("server.key")).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], key)
+        .with_single_cert(vec![certificate], key)
         .unwrap();
     (config, file)
 }

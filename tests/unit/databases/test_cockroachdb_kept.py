@@ -1,0 +1,121 @@
+"""Data sets of CockroachDB as files: put back between trials on shared servers, and copied to Azure's storage."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nephoscope.databases.cockroachdb import blob_copy, checkpoint
+from nephoscope.databases.cockroachdb import database as cockroachdb
+from nephoscope.databases.cockroachdb.database import CockroachDatabase
+from nephoscope.databases.cockroachdb.machines import stores_of
+from nephoscope.model.errors import DatabaseFailed
+from nephoscope.providers.base import Cluster
+from nephoscope.study.model import Database as DatabaseSettings
+from tests.support import fake_cockroach
+from tests.support.fake_blobs import Blobs, blob_storage
+from tests.support.local_remote import cluster_on_loopback
+
+PLACE = "azure-stores://account/container/sets?AUTH=implicit"
+
+
+@pytest.fixture
+def blobs() -> Iterator[Blobs]:
+    with blob_storage() as found:
+        yield found
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_a_folder_comes_back_as_it_was_and_counts_only_once_it_is_complete(blobs: Blobs, tmp_path: Path) -> None:
+    source, blobs.busy = tmp_path / "set", 1
+    for name, size in (("a.sst", 3_000_000), ("b.sst", 0), ("MANIFEST", 10), ("auxiliary/side loading/r1", 7)):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes(bytes(size))
+
+    def run(verb: str, folder: Path) -> int:
+        return blob_copy.main(verb, f"{blobs.url}/container", f"{blobs.url}/tokens", "sets/one", str(folder))
+
+    assert run("up", source) == 0
+    assert min(blobs.held) == "sets/one.complete"
+    assert run("down", tmp_path / "back") == 0
+    assert files(tmp_path / "back") == files(source)
+    blobs.refuses = True
+    with pytest.raises(OSError, match="403"):
+        run("look", source)
+
+
+async def trial(cluster: Cluster, settings: DatabaseSettings, log: Path) -> bool:
+    """One trial that changes its data; whether it had to load them."""
+    database = CockroachDatabase()
+    endpoint = await database.start(cluster, settings, log)
+    try:
+        has = await database.has_fixture(cluster, endpoint, "tpcc_1")
+        if not has:
+            await database.create_fixture(cluster, endpoint, "tpcc_1")
+            await database.seal_fixture(cluster, endpoint, "tpcc_1")
+        await database.clone_fixture(cluster, endpoint, "tpcc_1")
+        for machine in cluster.database:
+            data = Path(stores_of(machine)[0]) / "CURRENT"
+            assert not data.exists(), "an earlier trial's"
+            data.write_text("used")
+        return not has
+    finally:
+        await database.stop(cluster)
+
+
+def ran(folder: Path, fixtures: str | None, monkeypatch: pytest.MonkeyPatch, shared: bool = True) -> list[bool]:
+    monkeypatch.setattr(cockroachdb, "_LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(cockroachdb, "_COUNT_EVERY_S", 0.02)
+    folder.mkdir(exist_ok=True)
+    program = fake_cockroach.install(folder / "state", folder / "own" / "cockroach")
+    settings = DatabaseSettings(binary=str(program), fixtures=fixtures, secure=False)
+    cluster = replace(cluster_on_loopback(folder, 2), shared=shared)
+
+    async def trials() -> list[bool]:
+        return [await trial(cluster, settings, folder / f"log-{number}" / "c.log") for number in range(2)]
+
+    return asyncio.run(trials())
+
+
+def test_trials_on_shared_servers_load_once_and_find_the_files_of_that_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ran(tmp_path / "a", None, monkeypatch) == [True, False]
+    told = (tmp_path / "a" / "state" / "calls.jsonl").read_text()
+    assert "RESTORE" not in told
+    assert "BACKUP DATABASE" not in told
+
+
+@pytest.mark.slow
+def test_another_cluster_finds_the_data_set_in_azures_storage(
+    blobs: Blobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ran(tmp_path / "a", PLACE, monkeypatch) == [True, False]
+    assert {name for name in blobs.held if name.endswith(".complete")} == {
+        f"sets/tpcc_1/{fake_cockroach.TAG}/2/{number}-1.complete" for number in (1, 2)
+    }
+    assert ran(tmp_path / "b", PLACE, monkeypatch) == [False, False]
+    blobs.refuses = True
+    with pytest.raises(DatabaseFailed, match=r"could not use the storage account: .*403"):
+        ran(tmp_path / "c", PLACE, monkeypatch)
+
+
+def test_a_data_set_is_kept_only_as_a_whole(tmp_path: Path) -> None:
+    cluster = cluster_on_loopback(tmp_path, 2)
+    for machine in cluster.database:
+        store = Path(stores_of(machine)[0])
+        (store / "logs").mkdir(parents=True)
+        (store / "000001.sst").write_text("table")
+    asyncio.run(checkpoint.keep(cluster, "one"))
+    assert asyncio.run(checkpoint.is_kept(cluster, "one"))
+    first = Path(stores_of(cluster.database[0])[0])
+    kept = first.parent / "kept" / "one"
+    assert (kept / "000001.sst").samefile(first / "000001.sst"), "a link"
+    assert not (kept / "logs").exists()
+    kept.rename(kept.with_name("other"))
+    assert not asyncio.run(checkpoint.is_kept(cluster, "one"))

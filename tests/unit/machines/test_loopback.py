@@ -1,0 +1,30 @@
+"""The address of this machine for itself, also where there is no IPv4."""
+
+import errno
+import socket
+from typing import Any
+
+import pytest
+
+from nephoscope.machines.loopback import V4, V6, in_url, listening, loopback
+
+
+@pytest.mark.parametrize(("there", "expected"), [({V4, V6}, V4), ({V6}, V6), (set[str](), V4)])
+def test_ipv4_is_taken_where_there_is_one(there: set[str], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def create_server(address: tuple[str, int], **_: Any) -> socket.socket:
+        if address[0] not in there:
+            raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
+        return socket.socket()
+
+    monkeypatch.setattr("nephoscope.machines.loopback.socket.create_server", create_server)
+    loopback.cache_clear()
+    try:
+        assert loopback() == expected
+    finally:
+        loopback.cache_clear()
+
+
+def test_a_free_port_and_its_place_in_a_url() -> None:
+    with listening(V4) as one:
+        assert one.getsockname()[1] > 0
+    assert [in_url(address) for address in (V4, V6, "db.example")] == ["127.0.0.1", "[::1]", "db.example"]
