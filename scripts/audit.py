@@ -155,7 +155,7 @@ def audit_python(program: Sequence[str], lock: Path) -> tuple[bool, list[str]]:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         return False, [f"{lock.name}: pip-audit could not compare the packages with advisories: {last[:300]}"]
     lines = [
-        f"{lock.name}: {one['name']} {one['version']}: {found['id']}, mended in {', '.join(found['fix_versions'])}"
+        f"{lock.name}: {one['name']} {one['version']}: {found['id']}, fixed in {', '.join(found['fix_versions'])}"
         for one in packages
         for found in one.get("vulns", ())
     ]

@@ -109,7 +109,7 @@ def test_a_missing_and_an_old_copy_are_told_and_fail(tmp_path: Path) -> None:
         (
             '{"dependencies": [{"name": "a", "version": "1", "vulns": [{"id": "X-1", "fix_versions": ["2"]}]}]}',
             False,
-            "a 1: X-1, mended in 2",
+            "a 1: X-1, fixed in 2",
         ),
         ('{"dependencies": [{"name": "a", "skip_reason": "not found"}]}', False, "1 packages could not be compared"),
         ("", False, "could not compare the packages with advisories: it said nothing"),

@@ -8,7 +8,7 @@ V4, V6 = "127.0.0.1", "::1"
 
 @cache
 def loopback() -> str:
-    """The address; without either of them 127.0.0.1, so that whoever binds it is told what is wrong."""
+    """The address; without either of them 127.0.0.1, so that binding it fails with the reason."""
     for address in (V4, V6):
         try:
             listening(address).close()
