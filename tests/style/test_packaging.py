@@ -45,6 +45,16 @@ def test_locks_agree() -> None:
     assert pinned("requirements.lock").items() <= everything.items()
 
 
+def test_the_load_generator_has_no_let_chain_before_the_rust_that_has_them() -> None:
+    """They came with Rust 1.88; older compilers stop with E0658."""
+    crate = tomllib.loads((ROOT / "load" / "Cargo.toml").read_text())["package"]
+    assert tuple(map(int, crate["rust-version"].split("."))) < (1, 88), "let chains may be used: delete this test"
+    chain = re.compile(r"&& let |\b(?:if|while) let [^{;]*\n\s*&& ")
+    sources = [path for folder in ("src", "tests", "examples") for path in (ROOT / "load" / folder).rglob("*.rs")]
+    assert sources
+    assert [path.name for path in sources if chain.search(path.read_text())] == []
+
+
 def test_help_names_every_public_target() -> None:
     made = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for target in ("report", "test", "test-all", "lint", "bench", "setup", "tools", "clean", "help"):

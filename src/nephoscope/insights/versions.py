@@ -1,14 +1,42 @@
-"""Trials of one study that used different versions of a tool."""
+"""Trials of one study that used different versions of a tool, or builds of it for different architectures."""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, say
 from nephoscope.model.rows import Insight
 
 NAME = "versions"
+_BOGO_OPS = "bogo-ops/s"
+_ARCHITECTURE = "architecture"
+"""The question that compares Arm with x86."""
 
 
 def versions(findings: Findings) -> list[Insight]:
-    """One warning per tool with several versions: trials may differ because the versions do."""
+    """One warning per tool with several versions or builds: trials may differ because these do."""
+    return [*_versions(findings), *_builds(findings)]
+
+
+def _builds(findings: Findings) -> list[Insight]:
+    """Bogo operations of Arm and x86 come from two builds, whatever the version."""
+    asked = {row.benchmark: row for row in findings.contrasts if row.question == _ARCHITECTURE}
+    return [
+        say(
+            NAME,
+            "warning",
+            "{benchmark_name} compares bogo operations of stress-ng on {left} and {right}: these are two builds of the "
+            "program, and a difference may come from the build rather than the CPU.",
+            numbers={},
+            trials=row.trials,
+            benchmark=benchmark,
+            benchmark_name=benchmark,
+            left=row.left,
+            right=row.right,
+        )
+        for benchmark, row in sorted(asked.items())
+        if any(one.unit == _BOGO_OPS for one in findings.metrics.get(benchmark, ()))
+    ]
+
+
+def _versions(findings: Findings) -> list[Insight]:
     ran = [row.trial for row in findings.trials if row.attempt is not None]
     return [
         say(

@@ -14,7 +14,7 @@ _AWS_MULTIPLE = re.compile(r"(\d+)xlarge")
 _AWS_FAMILY = re.compile(r"(?P<letters>[a-z]+)(?P<generation>\d+)(?P<options>[a-z]*)(?P<rest>-[a-z]+)?")
 _AWS_VENDORS = {"a": "AMD", "g": "Arm", "i": "Intel"}
 _GCP_FAMILY = re.compile(r"(?P<letters>[a-z])(?P<generation>\d)(?P<vendor>[ad]?)-(?P<shape>[a-z]+)")
-_GCP_CUSTOM = re.compile(r"(?P<family>(?:[a-z0-9]+-)?custom)-(?P<vcpus>\d+)-(?P<mib>\d+)(?:-ext)?")
+_GCP_CUSTOM = re.compile(r"(?P<family>(?:[a-z0-9]+-)?custom)-(?P<vcpus>\d{1,5})-(?P<mib>\d{1,9})(?:-ext)?")
 _GCP_VENDORS = {"": "Intel", "a": "Arm", "d": "AMD"}
 _GCP_OF_ANY_VENDOR = frozenset({"e"})
 """Families whose machines have the CPU of whichever vendor is free."""

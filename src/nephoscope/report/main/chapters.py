@@ -189,9 +189,9 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
 
 
 def _standing(book: Book) -> Chapter | None:
-    """Among public results; None unless the study ran what they are of."""
+    """Among public results; None unless the study ran what they are of, on machines that exist."""
     found = book.lookup.study.standing
-    if found is None or not found.is_asked:
+    if found is None or not found.is_asked or book.lookup.study.plan.simulated:
         return None
     drawn = standing.figure(book, found)
     return Chapter(
