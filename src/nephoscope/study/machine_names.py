@@ -32,8 +32,14 @@ class MachineName(Frozen):
     """'AMD', 'Arm' or 'Intel'."""
 
 
+_MAX_LENGTH = 100
+"""Of what a provider may call a type; a longer one says nothing, and its numbers may be too large to compute with."""
+
+
 def machine_name(provider: str, machine_type: str) -> MachineName:
     """'m6i' and 8 of 'm6i.2xlarge', 'n2-standard' and 8 of 'n2-standard-8', 'Ds_v5' and 8 of 'Standard_D8s_v5'."""
+    if len(machine_type) > _MAX_LENGTH:
+        return MachineName(family=None, vcpus=None)
     if provider == "aws":
         return _aws(machine_type)
     if provider == "gcp":
@@ -75,7 +81,7 @@ def _gcp(machine_type: str) -> MachineName:
     if custom:
         return _custom(custom["family"], int(custom["vcpus"]), int(custom["mib"]))
     family, _, size = machine_type.rpartition("-")
-    vcpus = int(size) if size.isdigit() and family else None
+    vcpus = int(size) if size.isascii() and size.isdigit() and family else None
     found = _GCP_FAMILY.fullmatch(family)
     if found is None:
         return MachineName(family=family or None, vcpus=vcpus)

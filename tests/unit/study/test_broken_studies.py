@@ -12,8 +12,9 @@ from nephoscope.model.errors import StudyError
 from tests.support.broken_studies import MISTAKES, Broken, broken_studies, planned_ones
 
 LONGEST_S = 2.0
-ELSEWHERE = ("a date", "a list of lists")
-"""Mistakes by which a placeholder goes, so that what is told first may be the line that gives it a value."""
+ELSEWHERE = ("a date", "a list of lists", "misspelt key")
+"""Mistakes that may show on another line first: of what gives a lost placeholder its value, or of the matrix that takes
+over a key of the defaults."""
 
 
 def require_told(broken: Broken, said: str) -> None:
