@@ -220,7 +220,7 @@ only the estimate of hours needs."""
 
 
 _FILES_ELSEWHERE = "azure-stores://"
-"""Where a data set is kept changes nothing measured. Addresses of buckets are in ids all the same: they always were."""
+"""Where a data set is kept changes nothing measured. Addresses of buckets are part of ids, as they always were."""
 
 
 def _measured(configuration: Configuration) -> str:

@@ -91,7 +91,7 @@ def bill(study: Study, planned: Plan) -> Bill:
 
 
 def clusters_by_default(study: Study) -> int:
-    """How many clusters `run` uses at once unless it is told."""
+    """How many clusters `run` uses at once unless `--max-clusters` says otherwise."""
     return calendar.clusters_by_default(study)
 
 
