@@ -51,6 +51,7 @@ COMMANDS = (
     "verify",
     "serve",
     "query",
+    "place",
     "demo",
     "clean",
     "doctor",

@@ -234,7 +234,7 @@ def test_every_answer_says_which_machines_it_speaks_for() -> None:
 def test_a_comparison_of_one_machine_each_is_a_warning_with_its_remedy() -> None:
     (warning,) = told("one machine each", "shared_machines")
     assert warning.text.startswith("a and b were measured in several trials on fewer than 4 machines each")
-    assert 'placement = "fresh"' in warning.text
+    assert 'placement = "per-replicate"' in warning.text
     assert [told(study, "shared_machines") for study in ("one machine", "fresh machines", "clear")] == [[], [], []]
 
 

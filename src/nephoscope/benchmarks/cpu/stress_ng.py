@@ -53,6 +53,7 @@ class StressNgParameters(EditionParameters):
     stressor: Literal["matrix", "cpu"] = "matrix"
     method: str | None = Field(
         default=None,
+        exclude_if=lambda method: method is None,  # so that trials without a method keep the ids that they always had
         pattern=r"^[a-z][a-z0-9]{0,30}$",
         description="of the stressor, as 'div16'; default: stress-ng's own",
     )
