@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.harness import aerospike, key_value, results
 from bench.harness.contenders import Done, Setting
 from bench.harness.measure import machine, run
-from bench.load_generator import ROOT, build, say
+from bench.load_generator import ROOT, build, compare, say
 
 CONNECTIONS = (1, 16, 64)
 OF_FLOOR = 1.3
@@ -51,21 +51,6 @@ def contenders(
         if official:
             found[name(OFFICIAL, count)] = partial(aerospike.official, node, official, count, seconds)
     return found
-
-
-def compare(compared: dict[str, Drive], rounds: int) -> dict[str, list[Done]]:
-    """All of them in turn, again and again. One that fails is left out of that round, and said."""
-    seen: dict[str, list[Done]] = {one: [] for one in compared}
-    for number in range(1, rounds + 1):
-        for one, drive in compared.items():
-            try:
-                done = drive()
-            except (RuntimeError, ValueError) as error:
-                say(f"round {number}: {one}: {error}")
-                continue
-            seen[one].append(done)
-            say(f"round {number}: {one}: {results.rate(done):,.0f}/s, {results.client_us(done):,.1f} µs {done.remark}")
-    return {one: done for one, done in seen.items() if done}
 
 
 def bars(seen: results.Rounds) -> list[results.Bar]:

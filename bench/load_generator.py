@@ -6,7 +6,7 @@
 import argparse
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -130,19 +130,19 @@ def one_run(server: Server, setting: Setting, contender: Contender) -> Done:
     return contender.drive(server, setting, TRIAL)
 
 
-def compare(server: Server, setting: Setting, compared: Sequence[Contender], rounds: int) -> dict[str, list[Done]]:
+def compare(compared: Mapping[str, Callable[[], Done]], rounds: int) -> dict[str, list[Done]]:
     """All of them in turn, again and again. One that fails is left out of that round, and said."""
-    seen: dict[str, list[Done]] = {contender.name: [] for contender in compared}
+    seen: dict[str, list[Done]] = {name: [] for name in compared}
     for number in range(1, rounds + 1):
-        for contender in compared:
+        for name, drive in compared.items():
             try:
-                done = one_run(server, setting, contender)
+                done = drive()
             except (RuntimeError, ValueError) as error:
-                say(f"round {number}: {contender.name}: {error}")
+                say(f"round {number}: {name}: {error}")
                 continue
-            seen[contender.name].append(done)
+            seen[name].append(done)
             cost = f"{results.client_us(done):,.1f} µs client, {results.server_us(done):,.0f} µs server"
-            say(f"round {number}: {contender.name}: {results.rate(done):,.0f}/s, {cost} {done.remark}")
+            say(f"round {number}: {name}: {results.rate(done):,.0f}/s, {cost} {done.remark}")
     return {name: done for name, done in seen.items() if done}
 
 
@@ -224,7 +224,7 @@ def main(words: Sequence[str] | None = None) -> None:
             compared.append(contender)
         if chosen.only:
             compared = [one for one in compared if any(text in one.name for text in chosen.only)]
-        seen = compare(server, setting, compared, chosen.rounds)
+        seen = compare({one.name: partial(one_run, server, setting, one) for one in compared}, chosen.rounds)
         alone, lines = ([], []) if chosen.only else bars_alone(server, setting, chosen.rounds)
         title = head(sys.argv[1:] if words is None else words, setting, chosen.rounds, server.version())
     tables = {"Side by side": results.table(seen)} | ({"Alone": lines} if lines else {})

@@ -159,7 +159,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         metrics=metrics,
         margin_percent=margin_percent,
         seed=inputs.study.seed,
-        tool_versions={tool: sorted(said) for tool, said in sorted(inputs.tool_versions.items())},
+        tool_versions=inputs.tool_versions,
     )
     ended = [end for row in trials if (end := _ended_unix_ms(row)) is not None]
     return AnalysedStudy(
@@ -171,7 +171,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         equivalence_margin_percent=margin_percent,
         study_toml=inputs.study_toml,
         nephoscope_version=inputs.nephoscope_version,
-        tool_versions={tool: " | ".join(sorted(said)) for tool, said in sorted(inputs.tool_versions.items())},
+        tool_versions={tool: " | ".join(said) for tool, said in inputs.tool_versions.items()},
         started_unix_ms=min(started, default=None),
         ended_unix_ms=max(ended, default=None),
         plan=inputs.plan,
@@ -218,9 +218,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         looks=list(inputs.looks),
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
-        standing=standing_of(
-            inputs.benchmarks, trials, findings.statistics, inputs.versions_of_trials, public_results()
-        ),
+        standing=standing_of(inputs.benchmarks, trials, findings.statistics, inputs.versions_of_trials, public_results),
         differences=what_differs(inputs.study.configurations, inputs.study.contrasts),
     )
 

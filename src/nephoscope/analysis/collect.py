@@ -1,8 +1,7 @@
 """Reads the inputs of the analysis from stored trials: the only module here that reads a results folder."""
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -187,7 +186,6 @@ def collect(
         check_texts=source.checks if source else {check.name: check.text for check in checks},
         source=source,
         database_settings=_settings(begun),
-        tool_versions=_tool_versions(attempt for _, attempt in begun),
         versions_of_trials={
             intent.id: started.tool_versions for intent, attempt in begun if (started := attempt.started())
         },
@@ -261,15 +259,6 @@ def _book(folder: ResultsFolder) -> PriceBook:
     """The folder's own prices over those that ship."""
     own = folder.prices_path
     return PriceBook(read_csv(own)).over(shipped()) if own.exists() else shipped()
-
-
-def _tool_versions(begun: Iterable[Attempt]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for attempt in begun:
-        started = attempt.started()
-        for tool, said in started.tool_versions.items() if started else ():
-            found[tool].add(said)
-    return found
 
 
 def subjects_of(plan: Plan, source: SourceRecord | None, benchmarks: Mapping[str, Benchmark]) -> dict[str, Subject]:

@@ -1,6 +1,6 @@
 """The inputs of the analysis: a study with its stored trials, as plain rows, independent of who reads them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
@@ -51,8 +51,6 @@ class StudyInputs:
     """Every check by name -> its sentence for the report; also those that had nothing to judge."""
     database_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Configuration -> settings in force."""
-    tool_versions: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """Tool -> every version that some trial used."""
     versions_of_trials: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Trial id -> tool -> the version that its trial used."""
     book: PriceBook = field(default_factory=shipped)
@@ -67,3 +65,12 @@ class StudyInputs:
     """How stored steal was judged again; None: as when the trials ran."""
     inputs_digest: str | None = None
     """See `collect.digest`."""
+
+    @property
+    def tool_versions(self) -> dict[str, list[str]]:
+        """Tool -> every version that some trial used."""
+        found: dict[str, set[str]] = {}
+        for versions in self.versions_of_trials.values():
+            for tool, said in versions.items():
+                found.setdefault(tool, set()).add(said)
+        return {tool: sorted(said) for tool, said in sorted(found.items())}

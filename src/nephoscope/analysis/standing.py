@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from nephoscope.model.rows import BenchmarkRow, Statistic, TrialRow
 from nephoscope.model.standing import PublicResult, Standing, StandingRow
@@ -20,16 +20,16 @@ def standing_of(
     trials: Sequence[TrialRow],
     statistics: Sequence[Statistic],
     versions: Versions,
-    public: Sequence[PublicResult],
+    read_public: Callable[[], Sequence[PublicResult]],
 ) -> Standing:
-    """The study's machines among `public`.
+    """The study's machines among public results.
 
     Args:
         benchmarks: of the study; only stress-ng is comparable.
         trials: to find the version of each.
         statistics: medians by configuration, with their CPUs.
         versions: trial id -> tool -> what its version command printed.
-        public: results of others, of any version.
+        read_public: gives the results of others, of any version; called only where they can be compared.
     """
     asked = [row for row in benchmarks if row.uses == _USES and _is_comparable(row)]
     if not asked:
@@ -39,7 +39,7 @@ def standing_of(
         for one in statistics
         if one.metric == _METRIC and not one.per_cpu and one.benchmark in {row.benchmark for row in asked}
     }
-    ran = _versions_of(trials, versions)
+    ran, public = _versions_of(trials, versions), read_public()
     offered = Counter(one.version for one in public)
     usable = Counter(version for key in medians for version in [ran.get(key)] if version in offered)
     if not usable:

@@ -104,7 +104,8 @@ def two_names() -> AnalysedStudy:
 
 def versions() -> AnalysedStudy:
     found = inputs(noisy({"a": 1.0}))
-    return analyse(replace(found, tool_versions={"fio": {"fio-3.36", "fio-3.33"}, "stress-ng": {"0.15"}}))
+    ran = {"1": {"fio": "fio-3.36", "stress-ng": "0.15"}, "2": {"fio": "fio-3.33"}}
+    return analyse(replace(found, versions_of_trials=ran))
 
 
 def latency(factors: dict[str, float]) -> AnalysedStudy:

@@ -436,8 +436,10 @@ def _tell_time(folder: "ResultsFolder", since_unix_ms: int) -> None:
     from nephoscope.app.spent import in_one_line
     from nephoscope.run.timing import time_spent
 
+    if folder.plan().simulated:
+        return
     spent = time_spent((trial.states() for _, trial in folder.planned()), since_unix_ms)
-    if spent is not None and not folder.plan().simulated:
+    if spent is not None:
         tell(in_one_line(spent))
 
 

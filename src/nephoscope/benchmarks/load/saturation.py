@@ -62,17 +62,16 @@ def saturation(output: LoadOutput, calibration: LoadOutput | None) -> Saturation
         queued_while_idle_share=idle / ended if ended else None,
         retransmitted_segments=sum(row.retransmitted_segments for row in seen) if seen else None,
         dropped_packets=sum(row.dropped_packets for row in seen) if seen else None,
-        round_trips_per_s=_round_trips(output) / measured_s,
-        calibration_per_s=None if calibration is None else _round_trips(calibration) / calibration.measured_s,
+        round_trips_per_s=_round_trips_per_s(output),
+        calibration_per_s=None if calibration is None else _round_trips_per_s(calibration),
         calibration_thread_cpu_share=None if calibration is None else _most_busy(calibration.measured),
     )
 
 
 def too_slow(output: LoadOutput, calibration: LoadOutput) -> bool:
     """Whether the calibration counts against the load generator; see the check `generator-bound`."""
-    round_trips_per_s, busiest = _round_trips(output) / output.measured_s, _most_busy(calibration.measured)
-    empty_per_s = _round_trips(calibration) / calibration.measured_s
-    return busiest is not None and counts_against(empty_per_s, round_trips_per_s, busiest)
+    busiest = _most_busy(calibration.measured)
+    return busiest is not None and counts_against(_round_trips_per_s(calibration), _round_trips_per_s(output), busiest)
 
 
 def saturation_measurements(output: LoadOutput) -> list[Measurement]:
@@ -138,10 +137,10 @@ def _ended(output: LoadOutput) -> int:
     return sum(row.count for interval in output.measured for row in interval.operations)
 
 
-def _round_trips(output: LoadOutput) -> float:
+def _round_trips_per_s(output: LoadOutput) -> float:
     """Of the measurement interval: its operations by the mean of the whole action, which alone is counted."""
     everything = sum(row.all for row in output.finished.operations)
-    return _ended(output) * output.finished.round_trips / everything if everything else 0.0
+    return _ended(output) * output.finished.round_trips / everything / output.measured_s if everything else 0.0
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
