@@ -1,6 +1,7 @@
 """The highest load at which a rule holds, for any workload that supports an open loop.
 
-A closed-loop probe chooses where to start. Each level is then one call of the load generator, judged by the rule, until
+A closed-loop probe chooses where to start. It goes on for as many operations as the server needs to reach a steady
+state, if the study says how many. Each level is then one call of the load generator, judged by the rule, until
 the state machine in `search` reaches an outcome. The result can be recomputed from the raw output alone.
 """
 
@@ -32,6 +33,7 @@ from nephoscope.databases.base import Endpoint
 from nephoscope.model.errors import DatabaseFailed, OutputUnreadable
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
+from nephoscope.model.seeds import derive_seed
 from nephoscope.model.subjects import DatabaseLoad, Subject
 
 WORKLOADS: dict[str, LoadBenchmark] = {
@@ -42,6 +44,8 @@ _VERSIONS = {PointSelect.name: 2}
 """Of workloads, when this benchmark became version 3; of the others 1. Each later one makes this benchmark newer."""
 PROBE = "search-probe"
 """Name of the raw output of the closed loop that places the search."""
+CONDITIONING = "search-conditioning"
+"""Name, before a number, of the raw outputs of the closed loop after the probe; the last places the search."""
 _UNIT = "/s"
 _OWN = ("pace", "rate_per_s", "ramp_s", "duration_s")
 """Parameters of the workload that the search gives."""
@@ -70,6 +74,14 @@ class HighestLoadParameters(Frozen):
         gt=0,
         description="operations per loaded row that the confirmations run together, which sets how long they last; the "
         "Aerospike qualification requires 3. Default: a short qualification, which reports mention",
+    )
+    conditioning_operations_per_row: float | None = Field(
+        default=None,
+        gt=0,
+        exclude_if=lambda asked: asked is None,  # so that trials without it keep the ids that they always had
+        description="operations per loaded row that a closed loop runs before the search. A server is faster before "
+        "its defragmentation, vacuum or compaction begins: Aerospike's after about 1.4, half of them writes. "
+        "Default: only the probe",
     )
     rule: str = Field(default=DEFAULT, description="the conditions that a level must meet")
     pace: Literal["poisson", "constant"] = Field(default="poisson", description="how operations arrive")
@@ -113,6 +125,8 @@ class HighestLoadParameters(Frozen):
             raise conflict(f"`rule`: {error}") from error
         except ValidationError as error:
             raise conflict(f"`parameters` of {self.benchmark}: {error.errors()[0]['msg']}") from error
+        if self.data_size[0] is None and (self.operations_per_row or self.conditioning_operations_per_row):
+            raise conflict(f"`operations_per_row` and its like need a number of rows, but {self.benchmark} has none")
         known = {ALL, *self.workload.kinds, *measurements.operations_of(self.workload.metrics(self.at(1.0, 1.0)))}
         unknown = sorted(rule.operations - known)
         if unknown:
@@ -126,9 +140,9 @@ class HighestLoadParameters(Frozen):
         """Whose workload is driven."""
         return WORKLOADS[self.benchmark]
 
-    def closed(self) -> Any:
-        """Parameters of the workload's own benchmark for the probe."""
-        times = {"ramp_s": self.ramp_s, "duration_s": self.point_s}
+    def closed(self, duration_s: float | None = None) -> Any:
+        """Parameters of the workload's own benchmark for a closed loop; default: for the probe."""
+        times = {"ramp_s": self.ramp_s, "duration_s": duration_s or self.point_s}
         return self.workload.parameters.model_validate({**self._of_data, **times})
 
     @property
@@ -157,6 +171,11 @@ class HighestLoadParameters(Frozen):
         """How long one of the confirmations must last for its share of `operations_per_row`."""
         operations = (self.operations_per_row or 0.0) * (self.data_size[0] or 0)
         return ceil(_MORE * operations / (self.confirmations * level))
+
+    @property
+    def conditioning_operations(self) -> float:
+        """Operations of closed loops before the search."""
+        return (self.conditioning_operations_per_row or 0.0) * (self.data_size[0] or 0)
 
     def settings(self, probe_per_s: float) -> Settings:
         """Where to search, after a probe in the closed loop."""
@@ -211,6 +230,7 @@ class HighestLoad(Benchmark):
         confirmation_s = parameters.for_ask(Ask(_USUAL_PER_S, Purpose.CONFIRM)).duration_s
         points = _USUAL_SHORT * parameters.point_s + _USUAL_LONG * confirmation_s
         between_s = parameters.ramp_s + parameters.settle_s + _START_S
+        points += parameters.conditioning_operations / _USUAL_PER_S
         return float(points + (_USUAL_SHORT + _USUAL_LONG) * between_s)
 
     @override
@@ -231,6 +251,7 @@ class HighestLoad(Benchmark):
         workload, closed = parameters.workload, parameters.closed()
         site.progress("probing in the closed loop")
         probe = await workload.drive(site, PROBE, workload.run_spec(site, site.endpoint, closed), closed)
+        probe = await _conditioned(site, site.endpoint, parameters, probe)
         raw = {f"{CALIBRATION}.stdout": (site.raw_dir / f"{CALIBRATION}.stdout").read_bytes()}
         judge, threads = _judge(raw, parameters, conditions), trail.threads_of(probe)
         endpoint = site.endpoint
@@ -249,7 +270,7 @@ class HighestLoad(Benchmark):
         search = read_search(raw, parameters)
         ended, workload, rule = search.ended, parameters.workload, parse_rule(parameters.rule)
         found = [
-            *measurements.of_result(ended, search.points, search.void, _per_s(trail.output_of(raw, PROBE))),
+            *measurements.of_result(ended, search.points, search.void, _per_s(_closed_loops(raw)[-1])),
             *measurements.limits(rule),
             *measurements.of_data(*parameters.data_size),
             *measurements.curve(search.points, rule, workload.kinds),
@@ -270,7 +291,7 @@ class HighestLoad(Benchmark):
         calibration = trail.output_of(raw, CALIBRATION)
         evidence = workload.evidence(search.joined, calibration, parameters.closed(), client_cpus)
         found = SearchEvidence(outcome=ended.outcome.value, reason=ended.reason)
-        asked = [] if parameters.operations_per_row is None else [_per_row(parameters, evidence.attempted)]
+        asked = _per_row(parameters, evidence.attempted, sum(map(_operations, _closed_loops(raw))))
         more = {"search": found, "sustained": sustained.sustained(raw)}
         return evidence.model_copy(update={**more, "requirements": [*evidence.requirements, *asked]})
 
@@ -288,16 +309,41 @@ class HighestLoad(Benchmark):
         ]
 
 
-def _per_row(parameters: HighestLoadParameters, operations: int) -> Requirement:
-    rows = int(parameters.closed().rows)
-    return Requirement(
-        what="operations per row in the confirmations",
-        observed=operations / rows,
-        relation="at least",
-        limit=parameters.operations_per_row or 0.0,
-        unit="",
-        source="the qualification",
+async def _conditioned(
+    site: Site, endpoint: Endpoint, parameters: HighestLoadParameters, probe: LoadOutput
+) -> LoadOutput:
+    """Drives a closed loop until there were as many operations as asked; returns the last one, or the probe."""
+    done, workload, last, number = _operations(probe), parameters.workload, probe, 0
+    while done < parameters.conditioning_operations:
+        missing, number = parameters.conditioning_operations - done, number + 1
+        duration_s = max(parameters.point_s, ceil(missing / _per_s(last)))
+        site.progress(f"conditioning in the closed loop, {duration_s:,.0f} s")
+        name, closed = f"{CONDITIONING}-{number:03d}", parameters.closed(duration_s)
+        spec = workload.run_spec(site, endpoint, closed)
+        seeded = spec.model_copy(update={"seed": derive_seed(spec.seed, name)})
+        last = await workload.drive(site, name, seeded, closed)
+        done += _operations(last)
+    return last
+
+
+def _closed_loops(raw: RawOutput) -> list[LoadOutput]:
+    """The probe and what followed it, in order."""
+    more = sorted(name for name in raw if name.startswith(CONDITIONING) and name.endswith(".stdout"))
+    return [trail.output_of(raw, PROBE), *(trail.output_of(raw, name.removesuffix(".stdout")) for name in more)]
+
+
+def _per_row(parameters: HighestLoadParameters, confirmed: int, before: int) -> list[Requirement]:
+    """What the study demands of the number of operations, in confirmations and before the search."""
+    asked = (
+        ("operations per row in the confirmations", confirmed, parameters.operations_per_row, "the qualification"),
+        ("operations per row before the search", before, parameters.conditioning_operations_per_row, "the study"),
     )
+    rows = parameters.data_size[0] or 1
+    return [
+        Requirement(what=what, observed=operations / rows, relation="at least", limit=limit, unit="", source=source)
+        for what, operations, limit, source in asked
+        if limit is not None
+    ]
 
 
 def read_search(raw: RawOutput, parameters: HighestLoadParameters) -> trail.Search[Observed]:
@@ -307,7 +353,7 @@ def read_search(raw: RawOutput, parameters: HighestLoadParameters) -> trail.Sear
         OutputUnreadable: points are missing, damaged, or are not those that this version would have asked for.
     """
     judge = _judge(raw, parameters, trail.conditions_of(raw))
-    state = begin(parameters.settings(_per_s(trail.output_of(raw, PROBE))))
+    state = begin(parameters.settings(_per_s(_closed_loops(raw)[-1])))
     return trail.made_again(raw, state, _level, judge, _UNIT)
 
 
@@ -322,13 +368,18 @@ def _judge(raw: RawOutput, parameters: HighestLoadParameters, conditions: trail.
     return Judge(rule, parameters.workload.kinds, trail.output_of(raw, CALIBRATION), conditions.co_located)
 
 
+def _operations(output: LoadOutput) -> int:
+    """Operations of the measurement interval that ended."""
+    return load_output.count(output, outcomes=ENDED)
+
+
 def _per_s(output: LoadOutput) -> float:
     """Operations that ended per second.
 
     Raises:
         OutputUnreadable: none did, so there is nowhere to start the search.
     """
-    ended = load_output.count(output, outcomes=ENDED)
+    ended = _operations(output)
     if not ended:
         raise OutputUnreadable("no operation completed in the closed-loop probe, so there is no level to start from")
     return ended / output.measured_s

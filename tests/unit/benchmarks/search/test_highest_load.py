@@ -176,6 +176,31 @@ def test_confirmations_last_until_there_were_enough_operations_for_each_row(tmp_
     assert verdict.verdict is VerdictKind.VALID
 
 
+def test_a_server_is_driven_in_a_closed_loop_until_it_is_steady(tmp_path: Path) -> None:
+    """It loses half of its speed after 300 operations per row: the search starts from what it does then."""
+    parameters = PARAMETERS.model_copy(update={"conditioning_operations_per_row": 400.0})
+    _, raw, load = searched(tmp_path, parameters, capacity=slower_from(2, 0.5))
+    names = [name for name, _ in load.specs]
+    assert names[:4] == ["search-probe", "search-conditioning-001", "search-conditioning-002", "point-001"]
+    before = [spec for _, spec in load.specs[:3]]
+    assert all("pace" not in spec for spec in before)
+    assert len({spec["seed"] for spec in before}) == 3
+    assert [spec["duration_s"] for spec in before] == [3, 6, 5]
+    values = {row.metric: row.value for row in HighestLoad().parse(raw, parameters)}
+    assert values["closed_loop_per_s"] == pytest.approx(24_500)
+    assert read_search(raw, parameters).points[0].ask.level == pytest.approx(2_450)
+    shorter = {name: content for name, content in raw.items() if "conditioning-002" not in name}
+    for stored, met in ((raw, True), (shorter, False)):
+        asked = HighestLoad().operations(stored, parameters, client_cpus=1).requirements[-1]
+        assert (asked.what, asked.limit, asked.met) == ("operations per row before the search", 400, met)
+
+
+@pytest.mark.parametrize("key", ["operations_per_row", "conditioning_operations_per_row"])
+def test_operations_per_row_need_rows(key: str) -> None:
+    with pytest.raises(ValidationError, match="need a number of rows, but tpcb has none"):
+        HighestLoadParameters.model_validate({"benchmark": "tpcb", key: 3, "rule": "mean(all) <= 1 ms"})
+
+
 def test_a_larger_client_has_twice_the_threads(tmp_path: Path) -> None:
     parameters = PARAMETERS.model_copy(update={"parameters": {"rows": 1000, "connections": 8, "threads": 2}})
     _, raw, load = searched(tmp_path, parameters)
