@@ -1,0 +1,79 @@
+"""A real Aerospike on emulated hosts: the how-to followed literally, and the qualification with fewer objects."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from nephoscope.benchmarks.database.highest_load import HighestLoad, HighestLoadParameters, read_search
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load.benchmark import FIXTURE, RUN
+from nephoscope.benchmarks.search.levels import Outcome
+from nephoscope.store.folder import ResultsFolder
+from tests.docs import pages
+from tests.e2e.test_killed_on_emulated_hosts import finish
+from tests.support.command_line import nephoscope
+from tests.support.real_parts import needs_server_in
+
+pytestmark = [*needs_server_in("NEPHOSCOPE_ASD"), pytest.mark.root]
+ONCE = "replicates = 1\nrepeat_refused = 0\n"
+PROGRAM = os.environ.get("NEPHOSCOPE_ASD", "")
+
+
+def measured(text: str, changes: tuple[tuple[str, str], ...], tmp_path: Path) -> ResultsFolder:
+    """The results of a study after these changes of its text, each of which finds something; it is reported, too."""
+    for pattern, becomes in (*changes, (r'"~/asd"', f'"{PROGRAM}"')):
+        text, count = re.subn(pattern, becomes, text, count=1)
+        assert count, f"the study has no {pattern}"
+    study, folder = tmp_path / "study.toml", ResultsFolder(tmp_path / "out")
+    study.write_text(text)
+    finish(study, folder, timeout_s=3600)
+    reported = nephoscope("report", folder.path, timeout_s=600)
+    assert reported.exit_code == 0, reported.stderr
+    return folder
+
+
+def test_the_how_to_followed_literally(tmp_path: Path) -> None:
+    """Its study as it stands, but for the server's program and a minute of load."""
+    ((_, text),) = pages.studies((pages.ROOT / "docs/how-to/measure-aerospike.md").read_text())
+    shorter = ("ramp_s = 10, duration_s = 60", "ramp_s = 2, duration_s = 10")
+    folder = measured(text, (shorter, (r"(name = .*)", r"\1\n" + ONCE)), tmp_path)
+    ((_, trial),) = folder.planned()
+    (attempt,) = trial.attempts()
+    raw = attempt.raw()
+    loaded, run = (load_output.read(raw[f"{name}.stdout"]).finished for name in (FIXTURE, RUN))
+    assert [table.rows for table in loaded.tables] == [100_000]
+    assert (run.exit_code, load_output.count(load_output.read(raw[f"{RUN}.stdout"]), outcomes=("failed",))) == (0, 0)
+    assert run.counters
+    assert all(row.agrees for row in run.counters)
+    assert all(row.holds for row in run.conditions)
+    states = attempt.replication("before") or {}
+    assert len(states) == 3
+    assert states == attempt.replication("after")
+
+
+FEWER = (
+    ("replicates = 3.*", ONCE),
+    (r'\[\[configurations\]\]\nname = "small"\n.*\n\n', ""),
+    (r"memory_gib = 0\.0048", "memory_gib = 0.0012"),
+    ("confirmation_s = 10", "confirmation_s = 5"),
+    ("point_s = 8", "point_s = 4"),
+)
+"""A quarter of the objects, four times as long; the larger machine, once."""
+
+
+def test_the_qualification_with_fewer_objects(tmp_path: Path) -> None:
+    """A search on three servers that defragment; a busy machine may leave it without a level, and it then says so."""
+    folder = measured((pages.ROOT / "studies/aerospike-qualification.toml").read_text(), FEWER, tmp_path)
+    ((planned, trial),) = folder.planned()
+    (attempt,) = trial.attempts()
+    parameters = HighestLoadParameters.model_validate(planned.intent.parameters)
+    search = read_search(attempt.raw(), parameters)
+    assert len(search.points) >= 5
+    asked = {one.what: one for one in HighestLoad().operations(attempt.raw(), parameters, None).requirements}
+    assert asked["operations per row before the search"].met
+    found = search.ended.outcome is Outcome.FOUND
+    assert found == (search.ended.level is not None)
+    assert asked["operations per row in the confirmations"].met or not found
+    assert all(row.agrees for one in search.decisive for row in one.output.finished.counters)
