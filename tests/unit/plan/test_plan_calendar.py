@@ -45,7 +45,9 @@ def own(plan: Plan) -> dict[str, str | None]:
 
 
 def test_a_cluster_that_is_free_takes_the_next_trial() -> None:
-    plan = plan_of([[50.0, 10.0, 20.0, 30.0, *[10.0] * 20]])
+    times_s = [50.0, 10, 20, 30]
+    times_s += [10] * 20
+    plan = plan_of([times_s])
     one, many = calendars(plan, own(plan))
     assert one == Calendar(1, 310.0)
     assert many == Calendar(24, 50.0), "no trial waits, and the plan has no work for 96"
