@@ -45,9 +45,7 @@ def own(plan: Plan) -> dict[str, str | None]:
 
 
 def test_a_cluster_that_is_free_takes_the_next_trial() -> None:
-    times_s = [50.0, 10, 20, 30]
-    times_s += [10] * 20
-    plan = plan_of([times_s])
+    plan = plan_of([[50.0, 10.0, 20.0, 30.0, *[10.0] * 20]])
     one, many = calendars(plan, own(plan))
     assert one == Calendar(1, 310.0)
     assert many == Calendar(24, 50.0), "no trial waits, and the plan has no work for 96"
@@ -66,7 +64,7 @@ def test_trials_of_one_cluster_follow_each_other_on_it() -> None:
 
 
 def test_a_look_waits_for_all_trials_of_its_block() -> None:
-    blocks = [[10.0, 1], [10, 1]]
+    blocks = [[10.0, 1.0], [10.0, 1.0]]
     free, looking = plan_of(blocks), plan_of(blocks, decided=True)
     assert calendars(free, own(free)) == [Calendar(1, 22.0), Calendar(4, 10.0)]
     assert calendars(looking, own(looking)) == [Calendar(1, 22.0), Calendar(2, 20.0)]
