@@ -54,6 +54,7 @@ COMMANDS = (
     "place",
     "demo",
     "clean",
+    "fixtures",
     "doctor",
     "types",
 )

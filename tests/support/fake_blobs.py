@@ -13,6 +13,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from nephoscope.databases.cockroachdb import stored
 
+CHANGED = "<Last-Modified>Sun, 22 Nov 2026 01:40:00 GMT</Last-Modified>"
+
 
 @dataclass
 class Blobs:
@@ -26,6 +28,11 @@ class Blobs:
 
 def md5_of(body: bytes) -> str:
     return base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
+
+
+def listed(name: str, body: bytes) -> str:
+    size = f"<Content-Length>{len(body)}</Content-Length>"
+    return f"<Blob><Name>{name}</Name><Properties>{CHANGED}{size}</Properties></Blob>"
 
 
 def handler_of(found: Blobs) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - one method for each verb
@@ -58,10 +65,14 @@ def handler_of(found: Blobs) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - on
                 return self.answer(200, body, Content_MD5=md5_of(body))
             names = sorted(name for name in found.held if name.startswith(query["prefix"][0]))
             begin = int(query.get("marker", ["0"])[0])
-            page = "".join(f"<Blob><Name>{name}</Name></Blob>" for name in names[begin : begin + 2])
+            page = "".join(listed(name, found.held[name]) for name in names[begin : begin + 2])
             after = str(begin + 2) if begin + 2 < len(names) else ""
             text = f"<EnumerationResults><Blobs>{page}</Blobs><NextMarker>{after}</NextMarker></EnumerationResults>"
             return self.answer(200, text.encode())
+
+        def do_DELETE(self) -> None:
+            refused = found.refuses or self.headers["Authorization"] != "Bearer t"
+            self.answer(403 if refused else 404 if found.held.pop(self.name(), None) is None else 202)
 
         def do_PUT(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -3,6 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Counted, MeasurementRow, TrialRow
@@ -37,10 +39,15 @@ class Cell:
     machines: frozenset[str] | None = None
     """The machines of its trials; None: not known."""
 
-    @property
+    @cached_property
     def trials(self) -> tuple[str, ...]:
         """All trials, in the order of the values."""
-        return tuple(trial for many in self.members for trial in many)
+        return tuple(chain.from_iterable(self.members))
+
+    @cached_property
+    def trials_by_id(self) -> tuple[str, ...]:
+        """All trials, sorted once for the many pairs that the cell is in; a trial is of one configuration only."""
+        return tuple(sorted(self.trials))
 
 
 def declared(metrics: Metrics) -> dict[tuple[str, str], Metric]:

@@ -117,7 +117,12 @@ def verified_trials(folder: ResultsFolder, *, remember: bool = True) -> list[Sto
     rows = stored_trials(folder, verifier)
     if remember:
         verifier.save()
-    return [replace(row, attempt=ReadOnce(row.attempt)) if row.attempt else row for row in rows]
+    return [replace(row, attempt=_read_once(row)) for row in rows]
+
+
+def _read_once(row: Stored) -> Attempt | None:
+    """A committed attempt has the files that were compared, and no others."""
+    return ReadOnce(row.attempt, row.checked.bytes_of if row.checked else None) if row.attempt else None
 
 
 def collect(

@@ -40,3 +40,14 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
             raise DamagedFile(f"{table} is missing", hint=mend)
         found[name] = tables.from_parquet(table.read_bytes(), kind)
     return rest.model_copy(update=found)
+
+
+def parquet_of(folder: ResultsFolder) -> dict[str, bytes]:
+    """The tables of a stored analysis as they are, by name; an analysis of an earlier version has fewer.
+
+    Raises:
+        DamagedFile: one cannot be read.
+    """
+    paths = {name: folder.path / f"{name}.parquet" for name in tables.TABLES}
+    mend = f"nephoscope analyze {folder.path} writes it again"
+    return {name: files.read_bytes(path, mend=mend) for name, path in paths.items() if path.exists()}

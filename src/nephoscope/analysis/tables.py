@@ -143,9 +143,12 @@ def _frame(columns: Mapping[str, list[Any]], schema: Mapping[str, pl.DataType]) 
 
 def _series(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
     """A column. Lists of text are joined and split again: polars would make a series of each of them."""
-    if kind != pl.List(pl.String()) or any(_MARK in text for many in values for text in many or ()):
+    if kind != pl.List(pl.String()):
         return pl.Series(name, values, dtype=kind)
-    split = pl.Series(name, [None if many is None else _MARK.join(many) for many in values], dtype=pl.String())
+    joined = [None if many is None else _MARK.join(many) for many in values]
+    if any(many and text and text.count(_MARK) != len(many) - 1 for many, text in zip(values, joined, strict=True)):
+        return pl.Series(name, values, dtype=kind)
+    split = pl.Series(name, joined, dtype=pl.String())
     empty = pl.Series([many is not None and not many for many in values], dtype=pl.Boolean())
     nothing = pl.lit([], dtype=pl.List(pl.String()))
     return pl.select(pl.when(empty).then(nothing).otherwise(split.str.split(_MARK)).alias(name)).to_series()
@@ -167,12 +170,12 @@ def from_frame(frame: pl.DataFrame, kind: type[Row]) -> list[Row]:
 
 def to_parquet(rows: Sequence[Row], kind: type[Row]) -> bytes:
     """The rows as a Parquet file; equal rows and versions, equal bytes."""
-    return _parquet(_columns(rows, kind), schema_of(kind))
+    return _parquet(_frame(_columns(rows, kind), schema_of(kind)))
 
 
-def _parquet(columns: Mapping[str, list[Any]], schema: Mapping[str, pl.DataType]) -> bytes:
+def _parquet(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
-    _frame(columns, schema).write_parquet(buffer)
+    frame.write_parquet(buffer)
     return buffer.getvalue()
 
 
@@ -194,16 +197,11 @@ def to_csv(rows: Sequence[Row], kind: type[Row]) -> bytes:
 
     Text that a spreadsheet would run as a formula begins with an apostrophe.
     """
-    return _csv(_columns(rows, kind), schema_of(kind))
+    return _csv(_frame(_columns(rows, kind), schema_of(kind)))
 
 
-def _csv(columns: Mapping[str, list[Any]], schema: Mapping[str, pl.DataType]) -> bytes:
-    flat = {name: pl.String() if isinstance(kind, pl.List) else kind for name, kind in schema.items()}
-    joined = {
-        name: [None if many is None else _join(many) for many in columns[name]]
-        for name, kind in schema.items()
-        if isinstance(kind, pl.List)
-    }
+def _csv(frame: pl.DataFrame) -> bytes:
+    lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
     text = pl.col(pl.String)
     inert = (
         pl.when(text.str.contains(FORMULA) & ~text.str.contains(NUMBER))
@@ -211,14 +209,21 @@ def _csv(columns: Mapping[str, list[Any]], schema: Mapping[str, pl.DataType]) ->
         .otherwise(text)
     )
     buffer = io.BytesIO()
-    _frame({**columns, **joined}, flat).with_columns(inert).write_csv(buffer)
+    frame.with_columns(_joined(name) for name in lists).with_columns(inert).write_csv(buffer)
     return buffer.getvalue()
 
 
-def to_csv_and_parquet(rows: Sequence[Row], kind: type[Row]) -> tuple[bytes, bytes]:
-    """`to_csv` and `to_parquet` of the same rows, which are sorted and parted into columns once."""
-    columns, schema = _columns(rows, kind), schema_of(kind)
-    return _csv(columns, schema), _parquet(columns, schema)
+def _joined(name: str) -> pl.Expr:
+    """A column of lists of text as text."""
+    element = pl.element()
+    escaped = element.str.replace_all("\\", "\\\\", literal=True).str.replace_all(";", "\\;", literal=True)
+    shown = pl.when(element == "").then(pl.lit("\\e")).otherwise(escaped)
+    return pl.col(name).list.eval(shown).list.join(";")
+
+
+def csv_of_parquet(content: bytes) -> bytes:
+    """What `to_csv` makes of the rows of which `to_parquet` made this file."""
+    return _csv(pl.read_parquet(io.BytesIO(content)))
 
 
 def _damaged(kind: type[Frozen], error: Exception) -> DamagedFile:
@@ -241,10 +246,3 @@ def _column(annotation: Any) -> pl.DataType:
     if annotation not in by_type:
         raise TypeError(f"no column holds {annotation}")
     return by_type[annotation]
-
-
-def _join(elements: Sequence[str]) -> str:
-    plain = ";".join(elements)
-    if elements and "" not in elements and plain.count(";") == len(elements) - 1 and "\\" not in plain:
-        return plain  # nothing to escape, as nearly always
-    return ";".join(element.replace("\\", "\\\\").replace(";", "\\;") or "\\e" for element in elements)

@@ -5,10 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from nephoscope.model.records import Plan
-from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+from nephoscope.model.units import GIB, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
 from nephoscope.plan.bill import FULL_BLOCKS, LATER_SHARE, Bill, BillRow, Loads, Spend
 from nephoscope.plan.calendar import Calendar
+from nephoscope.plan.kept import KeptData
 from nephoscope.plan.quotas import RegionNeeds
 from nephoscope.plan.transfer import DATABASE_GBIT_PER_S, NETWORK_GBIT_PER_S, TransferSpend
 
@@ -33,11 +34,16 @@ def bill_lines(bill: Bill) -> Iterator[str]:
     for row in rows:
         yield from _row(row)
     yield ""
+    yield from _wrapped(
+        f"the hours are cluster hours: {_hours(bill.total.total.time_s)} in all; machine hours: "
+        f"{_hours(bill.machine_time_s)}"
+    )
     yield from _wrapped(_dominates(bill.total))
     if bill.calendar:
         yield from _wrapped(_calendar(bill.calendar))
     if bill.loads is not None:
         yield from _wrapped(_loads(bill.loads))
+    yield from _kept(bill.kept)
     yield from _transfers(bill.transfers)
 
 
@@ -155,6 +161,18 @@ def _loads(loads: Loads) -> str:
         where = ", ".join(loads.avoidable_at)
         said += f" `database.fixtures` on {where} would save {_spent(loads.avoidable)} more."
     return said
+
+
+def _kept(kept: Sequence[KeptData]) -> Iterator[str]:
+    if not kept:
+        return
+    yield from _wrapped(
+        "Data sets stay in object storage for the next study, until `nephoscope fixtures` deletes them. The dollars "
+        "leave this out, at most, by list prices of standard storage in the USA:"
+    )
+    for one in kept:
+        sets, size_gib = counted(one.data_sets, "data set"), one.size_bytes / GIB
+        yield from _wrapped(f"{one.where}: {sets}, {size_gib:,.0f} GiB, {_usd(one.usd_per_month)} a month", indent="  ")
 
 
 def _spent(spend: Spend) -> str:

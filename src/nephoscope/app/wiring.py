@@ -17,7 +17,8 @@ from nephoscope.model.errors import InputError
 if TYPE_CHECKING:
     from nephoscope.databases.base import Database
     from nephoscope.providers.base import Provider
-    from nephoscope.providers.cloud.provider import Cloud
+    from nephoscope.providers.cloud.data_sets import ObjectStorage
+    from nephoscope.providers.cloud.provider import Clock, Cloud
     from nephoscope.run.world import Listener, World
     from nephoscope.store.folder import ResultsFolder
     from nephoscope.study.model import Study
@@ -197,6 +198,27 @@ def real_providers() -> "Mapping[str, Provider]":
 def real_databases() -> "Mapping[str, Database]":
     """By what `database.system` says; none of them is started."""
     return _OnDemand(_DATABASES)
+
+
+def object_storages(clock: "Clock") -> "Mapping[str, ObjectStorage]":
+    """By the provider whose it is, with the credentials of your environment; nothing is asked yet."""
+
+    def aws() -> "ObjectStorage":
+        from nephoscope.providers.aws.objects import S3
+
+        return S3(clock)
+
+    def azure() -> "ObjectStorage":
+        from nephoscope.providers.azure.objects import Blobs
+
+        return Blobs(clock)
+
+    def gcp() -> "ObjectStorage":
+        from nephoscope.providers.gcp.objects import CloudStorage
+
+        return CloudStorage(clock)
+
+    return _OnDemand({"aws": aws, "azure": azure, "gcp": gcp})
 
 
 def _user() -> str:

@@ -12,12 +12,13 @@ from nephoscope.plan.before import LOAD_BYTES_PER_S, Before, HasDataSet, Setup
 from nephoscope.plan.calendar import Calendar, calendars
 from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.expand import Plannable
+from nephoscope.plan.kept import KeptData, kept_data
 from nephoscope.plan.placement import clusters_of
 from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, transfers_of
 from nephoscope.prices.book import shipped
 from nephoscope.prices.quote import quote
 from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.model import Study
+from nephoscope.study.model import Configuration, Study
 
 FULL_BLOCKS = 3
 """Blocks that are always measured in full."""
@@ -94,6 +95,9 @@ class Bill:
     benchmarks: list[BillRow]
     """The same for each benchmark, whose name takes the chapter's place."""
     total: BillRow
+    """Its time is that of clusters."""
+    machine_time_s: float
+    """That of all their machines, which is what clouds bill."""
     loads: Loads | None
     """None: no machines are created, or nothing loads data."""
     decided: Decided | None
@@ -104,6 +108,8 @@ class Bill:
     """Of the dollars: prices and their sources, each once."""
     transfers: list[TransferSpend]
     """Between zones and regions, which the dollars above do not include."""
+    kept: list[KeptData]
+    """Data sets that stay in object storage, which the dollars above do not include either."""
 
 
 @dataclass(frozen=True)
@@ -131,11 +137,13 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bi
         chapters=[_row(name, [row for row in rows if row.chapter == name]) for name in chapters],
         benchmarks=[_row(name, [row for row in rows if row.benchmark == name]) for name in sorted(names)],
         total=_row(EVERYTHING, rows),
+        machine_time_s=fsum(_machines(row.sending.configuration) * row.planned.expected_duration_s for row in rows),
         loads=_loads(rows),
         decided=_decided(rows),
         calendar=calendars(plan, shared) if {one.provider for one in found} <= CLOUDS else [],
         basis=list(dict.fromkeys(one.basis for one in quotes if one.basis)),
         transfers=transfers_of([row.sending for row in rows], shipped()),
+        kept=kept_data((row.sending.configuration, row.fixture_bytes) for row in rows),
     )
 
 
@@ -161,6 +169,11 @@ def _priced(
         sending = Sending(configuration, bytes_per_s, whole_s - setup.make_s)
         rows.append(_Priced(planned, use.name, chapter, size_bytes, setup, sending, per_s))
     return rows
+
+
+def _machines(configuration: Configuration) -> int:
+    load = configuration.load_machine
+    return configuration.database_machine.count + (load.count if load is not None else 0)
 
 
 def _row(name: str, rows: Sequence[_Priced]) -> BillRow:

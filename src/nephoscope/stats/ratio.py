@@ -1,7 +1,7 @@
 """By what factor two samples differ: the Hodges-Lehmann estimate on logarithms, with its exact interval."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,7 +9,12 @@ import numpy as np
 
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS, cumulative_u, rank_sum_p_value
-from nephoscope.stats.samples import Floats, LogSample, middle
+from nephoscope.stats.samples import Floats, LogSample
+
+AT_ONCE = 65_536
+"""Differences that are worked on together: as many as fit a processor's cache."""
+FEW_LEVELS = 16
+"""Differences are taken of distinct values if that makes at least this many times fewer of them."""
 
 
 @dataclass(frozen=True)
@@ -65,35 +70,65 @@ def compare_with_each(
     found: dict[int, RatioEstimate] = {}
     by_size: dict[int, list[int]] = {}
     for place, right in enumerate(rights):
-        by_size.setdefault(right.logs.size, []).append(place)
-    for places in by_size.values():
-        logs = np.stack([rights[place].logs for place in places])
-        differences = np.sort((left.logs[None, :, None] - logs[:, None, :]).reshape(len(places), -1), axis=1)
-        lost, not_won = (differences < 0).sum(axis=1).tolist(), (differences <= 0).sum(axis=1).tolist()
-        for row, place in enumerate(places):
-            won = None if lost[row] != not_won[row] else differences.shape[1] - lost[row]
-            found[place] = _estimate(left, rights[place], differences[row], won, confidence)
+        if left.levels.size * right.levels.size * FEW_LEVELS <= left.logs.size * right.logs.size:
+            found[place] = _by_levels(left, right, confidence)
+        else:
+            by_size.setdefault(right.logs.size, []).append(place)
+    for size, places in by_size.items():
+        at_once = max(1, AT_ONCE // (left.logs.size * size))
+        for begin in range(0, len(places), at_once):
+            batch = places[begin : begin + at_once]
+            found |= zip(batch, _estimates(left, [rights[place] for place in batch], confidence), strict=True)
     return [found[place] for place in range(len(rights))]
 
 
-def _estimate(x: LogSample, y: LogSample, logs: Floats, won: int | None, confidence: float) -> RatioEstimate:
-    """From the differences of the logarithms, smallest first; `won` of them are above 0, None: some are 0."""
+def _estimates(x: LogSample, others: Sequence[LogSample], confidence: float) -> Iterator[RatioEstimate]:
+    """Of one sample with others of one size. Only the order statistics in use are put in their place: not a sort."""
+    places = _places(x, others[0], confidence)
+    logs = np.stack([y.logs for y in others])
+    differences = (x.logs[None, :, None] - logs[:, None, :]).reshape(len(others), -1)
+    differences.partition(sorted(set(places)), axis=1)
+    for y, chosen in zip(others, differences[:, places].tolist(), strict=True):
+        yield _estimate(x, y, chosen, confidence)
+
+
+def _by_levels(x: LogSample, y: LogSample, confidence: float) -> RatioEstimate:
+    """From the differences of distinct values, each as often as it occurs."""
+    differences = (x.levels[:, None] - y.levels).ravel()
+    order = np.argsort(differences)
+    last = np.cumsum((x.times[:, None] * y.times).ravel()[order])
+    chosen = differences[order][np.searchsorted(last, _places(x, y, confidence), "right")]
+    return _estimate(x, y, chosen.tolist(), confidence)
+
+
+def _places(x: LogSample, y: LogSample, confidence: float) -> list[int]:
+    """Of the order statistics in use among all differences: the interval's ends, and the middle one or two."""
+    size, rank = x.logs.size * y.logs.size, interval_rank(x.logs.size, y.logs.size, confidence)
+    return [max(0, rank - 1), size - max(1, rank), (size - 1) // 2, size // 2]
+
+
+def _estimate(x: LogSample, y: LogSample, chosen: Sequence[float], confidence: float) -> RatioEstimate:
+    """From the order statistics at `_places`."""
     m, n = x.logs.size, y.logs.size
-    rank = interval_rank(m, n, confidence)
-    interval = None
+    low, high, *middles = chosen
+    rank, interval = interval_rank(m, n, confidence), None
     if rank:
-        interval = RatioInterval(
-            low=math.exp(logs[rank - 1]),
-            high=math.exp(logs[logs.size - rank]),
-            coverage=1 - 2 * cumulative_u(rank - 1, m, n),
-        )
-    return RatioEstimate(ratio=math.exp(middle(logs)), interval=interval, p_value=_p_value(x, y, won))
+        interval = RatioInterval(math.exp(low), math.exp(high), coverage=1 - 2 * cumulative_u(rank - 1, m, n))
+    return RatioEstimate(math.exp(sum(middles) / 2), interval, p_value=_p_value(x, y))
 
 
-def _p_value(x: LogSample, y: LogSample, won: int | None) -> float:
+def _won(x: LogSample, y: LogSample) -> int | None:
+    """Pairs in which `x` is larger; None: in some pair neither is."""
+    smaller, not_larger = (int(np.searchsorted(y.logs, x.logs, side).sum()) for side in ("left", "right"))
+    return smaller if smaller == not_larger else None
+
+
+def _p_value(x: LogSample, y: LogSample) -> float:
     """As `rank_sum_p_value`, by counting where no two values are equal: then the distribution is known beforehand."""
     m, n = x.logs.size, y.logs.size
-    if won is None or not (x.distinct and y.distinct) or m * n > EXACT_PAIRS:
+    known = x.distinct and y.distinct and m * n <= EXACT_PAIRS
+    won = _won(x, y) if known else None
+    if won is None:
         return rank_sum_p_value(x.values, y.values)
     lower, upper = cumulative_u(won, m, n), cumulative_u(m * n - won, m, n)
     return min(1.0, 2 * min(lower, upper))

@@ -65,6 +65,11 @@ class LogSample:
     values: Floats
     """Smallest first."""
     logs: Floats
+    """Smallest first."""
+    levels: Floats
+    """The distinct logarithms, smallest first."""
+    times: Indices
+    """How often each of them occurs."""
     squares: float
     """Sum of the squared deviations of the logarithms from their mean; exactly 0 if all values are equal."""
     distinct: bool
@@ -80,6 +85,7 @@ class LogSample:
         if isinstance(values, LogSample):
             return values
         ordered = np.sort(positive_sample(values))
-        logs = np.log(ordered)
+        logs = np.sort(np.log(ordered))  # neighbours may be rounded past each other
         squares = 0.0 if ordered[0] == ordered[-1] else float(np.sum((logs - logs.mean()) ** 2))
-        return cls(ordered, logs, squares, bool((ordered[1:] > ordered[:-1]).all()))
+        levels, times = np.unique(logs, return_counts=True)
+        return cls(ordered, logs, levels, times, squares, bool((ordered[1:] > ordered[:-1]).all()))

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -29,7 +29,7 @@ from nephoscope.store.digests import DERIVED, STATUS, Difference
 from nephoscope.store.place import Place
 
 When = Literal["before", "after"]
-MEASUREMENTS, VERDICTS = "measurements.jsonl", "verdict.json"
+MEASUREMENTS, VERDICTS, FACTS = "measurements.jsonl", "verdict.json", "facts"
 _VERDICTS = TypeAdapter(list[Verdict])
 _DERIVE = "run `nephoscope parse`, which derives it again"
 _SAFE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -43,6 +43,8 @@ class Attempt:
         self.folder = folder
         self._place = place
         self._sync = sync
+        self._names: Collection[str] | None = None
+        """Of all its files, by their paths below its folder; None: not known."""
 
     @property
     def number(self) -> int:
@@ -103,7 +105,7 @@ class Attempt:
 
     def write_facts(self, record: FactsRecord) -> None:
         """Facts of one machine, before and (if known) after."""
-        self._write(f"facts/{_safe(record.machine)}.json", record)
+        self._write(f"{FACTS}/{_safe(record.machine)}.json", record)
 
     def add_command(self, record: CommandRecord) -> None:
         """Appends one executed command."""
@@ -206,26 +208,40 @@ class Attempt:
 
     def _derived_status(self) -> Status | None:
         """None: nothing was derived since it was committed."""
-        return _or_none(self.folder / DERIVED / STATUS, Status)
+        return self._read(f"{DERIVED}/{STATUS}", Status)
+
+    def _used_name(self, name: str) -> str:
+        """The path below its folder of the file that counts: as derived last."""
+        later = self._derived_status()
+        return f"{DERIVED}/{name}" if later and name in (later.files or {}) else name
 
     def _used(self, name: str) -> Path:
-        """The file that counts: as derived last."""
-        later = self._derived_status()
-        return self.folder / DERIVED / name if later and name in (later.files or {}) else self.folder / name
+        return self.folder / self._used_name(name)
 
     # read afterwards
 
+    def _has(self, name: str) -> bool:
+        """False: this file is certainly not in its folder, so that nobody needs to look for it."""
+        return self._names is None or name in self._names
+
+    def _read(self, name: str, model: type[files.Value]) -> files.Value | None:
+        return _or_none(self.folder / name, model) if self._has(name) else None
+
+    def _read_lines(self, name: str, model: type[files.Value]) -> list[files.Value]:
+        used = self._used_name(name)
+        return files.read_lines(self.folder / used, model) if self._has(used) else []
+
     def lease(self) -> Lease | None:
         """None: it was killed before it had one, or an earlier nephoscope ran it."""
-        return _or_none(self.folder / "lease.json", Lease)
+        return self._read("lease.json", Lease)
 
     def resumption(self) -> Resumption | None:
         """None: its measurement did not start."""
-        return _or_none(self.folder / "resume.json", Resumption)
+        return self._read("resume.json", Resumption)
 
     def started(self) -> StartedRecord | None:
         """None: it was killed before anything started."""
-        return _or_none(self.folder / "started.json", StartedRecord)
+        return self._read("started.json", StartedRecord)
 
     def status(self) -> Status | None:
         """As judged last. None: it was killed or is still running."""
@@ -233,7 +249,7 @@ class Attempt:
 
     def committed(self) -> Status | None:
         """The commit mark, as the trial wrote it. None: it was killed or is still running."""
-        return _or_none(self.folder / STATUS, Status)
+        return self._read(STATUS, Status)
 
     def differences(self) -> list[Difference]:
         """Files that are not what they were when their digests were stored; reads all of them."""
@@ -249,11 +265,17 @@ class Attempt:
 
     def facts(self) -> list[FactsRecord]:
         """Of all machines, by name."""
-        return [files.read(path, FactsRecord) for path in sorted((self.folder / "facts").glob("*.json"))]
+        return [files.read(self.folder / name, FactsRecord) for name in self._fact_names()]
+
+    def _fact_names(self) -> list[str]:
+        """Paths of the files of facts below its folder."""
+        if self._names is not None:
+            return sorted(name for name in self._names if name.startswith(f"{FACTS}/") and name.endswith(".json"))
+        return sorted(path.relative_to(self.folder).as_posix() for path in (self.folder / FACTS).glob("*.json"))
 
     def commands(self) -> list[CommandRecord]:
         """In the order they ended."""
-        return files.read_lines(self.folder / "commands.jsonl", CommandRecord)
+        return self._read_lines("commands.jsonl", CommandRecord)
 
     def settings(self) -> dict[str, str]:
         """The database's settings in force; empty when there was none."""
@@ -265,31 +287,34 @@ class Attempt:
 
     def usual_kind(self) -> MachineKind | None:
         """None: equal machines are not demanded, or no kind was usual yet."""
-        return _or_none(self._used("kind.json"), MachineKind)
+        return self._read(self._used_name("kind.json"), MachineKind)
 
     def measurements(self) -> list[Measurement]:
         """As last parsed."""
-        return files.read_lines(self._used("measurements.jsonl"), Measurement)
+        return self._read_lines("measurements.jsonl", Measurement)
 
     def errors(self) -> list[OperationErrors]:
         """As last parsed; empty if there were none, or nothing counted them."""
-        return files.read_lines(self._used("errors.jsonl"), OperationErrors)
+        return self._read_lines("errors.jsonl", OperationErrors)
 
     def network(self) -> list[NetworkBytes]:
         """As last parsed, by machine, without machines whose counters were not read."""
-        return files.read_lines(self._used("network.jsonl"), NetworkBytes)
+        return self._read_lines("network.jsonl", NetworkBytes)
 
     def resources(self) -> list[ResourceUse]:
         """As last parsed, by machine, without machines that were not sampled."""
-        return files.read_lines(self._used("resources.jsonl"), ResourceUse)
+        return self._read_lines("resources.jsonl", ResourceUse)
 
     def verdicts(self) -> list[Verdict]:
         """As last checked; empty if it was never checked."""
-        path = self._used(VERDICTS)
-        if not path.exists():
+        name = self._used_name(VERDICTS)
+        path = self.folder / name
+        if not self._has(name):
             return []
         try:
             return _VERDICTS.validate_json(files.read_bytes(path, mend=_DERIVE))
+        except FileNotFoundError:
+            return []
         except ValidationError as error:
             raise DamagedFile(f"{path} is damaged: {error.errors()[0]['msg']}", hint=_DERIVE) from error
 
@@ -305,7 +330,8 @@ class Attempt:
 
     def commit_marks(self) -> list[bytes]:
         """The verbatim `status.json` of the trial and of what was derived since, which hold the digests of all else."""
-        found = (_bytes_or_none(self.folder / name) for name in (STATUS, f"{DERIVED}/{STATUS}"))
+        names = (name for name in (STATUS, f"{DERIVED}/{STATUS}") if self._has(name))
+        found = (_bytes_or_none(self.folder / name) for name in names)
         return [content for content in found if content is not None]
 
     def analysed_bytes(self) -> list[bytes]:
@@ -339,7 +365,7 @@ class Attempt:
 
     def _pairs(self, name: str) -> dict[str, str] | None:
         path = self.folder / name
-        if not path.exists():
+        if not self._has(name) or not path.exists():
             return None
         text = files.read_text(path, mend=files.MEND)
         rows = (line.partition("\t") for line in text.split("\n") if line)

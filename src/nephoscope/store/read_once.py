@@ -1,6 +1,6 @@
 """An attempt whose files are read only once: an analysis asks for the same ones many times."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 from typing_extensions import override
@@ -25,8 +25,10 @@ Read = TypeVar("Read")
 class ReadOnce(Attempt):
     """For readers only: it does not notice what is written after its first look."""
 
-    def __init__(self, attempt: Attempt) -> None:
+    def __init__(self, attempt: Attempt, names: Collection[str] | None = None) -> None:
+        """`names`: of all its files, by their paths below its folder; None: not known."""
         super().__init__(attempt.folder)
+        self._names = names
         self._known: dict[str, Any] = {}
 
     def _once(self, name: str, read: Callable[[], Read]) -> Read:

@@ -28,8 +28,13 @@ class Checked:
     has_digests: bool
     """False: an earlier nephoscope stored the attempt, so that most changes cannot be noticed."""
     differences: tuple[Difference, ...] = ()
-    raw_bytes: Mapping[str, int] = field(default_factory=dict)
-    """Size of each raw file and log, by its path below `raw`."""
+    bytes_of: Mapping[str, int] = field(default_factory=dict)
+    """Size of each of its files, by the path below its folder."""
+
+    @property
+    def raw_bytes(self) -> Mapping[str, int]:
+        """Size of each raw file and log, by its path below `raw`."""
+        return {name.removeprefix(RAW): size for name, size in self.bytes_of.items() if name.startswith(RAW)}
 
     @property
     def altered(self) -> tuple[Difference, ...]:
@@ -54,7 +59,7 @@ class _Known(Frozen):
         return Checked(
             self.has_digests,
             tuple(Difference(one.file, one.how, one.used) for one in self.differences),
-            {name.removeprefix(RAW): of.st_size for name, of in seen.items() if name.startswith(RAW)},
+            {name: of.st_size for name, of in seen.items()},
         )
 
 

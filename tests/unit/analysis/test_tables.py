@@ -34,6 +34,7 @@ def test_round_trips_and_has_one_order(kind: type[Frozen], many: list[Frozen]) -
         content = write(many, kind)
         assert read(content, kind) == many
         assert write(shuffled(many, 3), kind) == content
+    assert tables.csv_of_parquet(tables.to_parquet(many, kind)) == tables.to_csv(many, kind)
 
 
 @pytest.mark.parametrize(("kind", "many"), TABLES)

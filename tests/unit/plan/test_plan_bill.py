@@ -10,6 +10,7 @@ from nephoscope.app.stages.planning import bill, load, plan, quotas
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.plan.before import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S, HasDataSet
 from nephoscope.plan.bill import FULL_BLOCKS, Bill
+from nephoscope.plan.kept import kept_data
 from nephoscope.plan.quotas import RegionNeeds
 from nephoscope.stats.sequential import FIRST_LOOK
 from nephoscope.study.model import Study
@@ -236,12 +237,46 @@ def test_transfer_stands_beside_the_dollars_at_most() -> None:
     assert "4 trials: unknown: aws mx-central-1: transfer between regions: not in the price book" in unknown
 
 
+def test_machine_hours_stand_beside_cluster_hours(found: Bill) -> None:
+    assert isclose(found.machine_time_s, 4 * found.total.total.time_s), "three of the database and one that loads it"
+    text = " ".join(line.strip() for line in bill_lines(found))
+    cluster_h, machine_h = found.total.total.time_s / 3600, found.machine_time_s / 3600
+    assert f"cluster hours: {cluster_h:,.0f} h in all; machine hours: {machine_h:,.0f} h" in text
+
+
+def test_data_sets_that_stay_are_priced_once_for_each_bucket(found: Bill) -> None:
+    tpcc = BENCHMARKS["tpcc"]
+    assert isinstance(tpcc, HasDataSet)
+    used = next(row.intent.benchmark for row in plan(study()).trials if row.intent.benchmark.uses == "tpcc")
+    size_bytes = tpcc.fixture_bytes(tpcc.parameters.model_validate(used.parameters))
+    assert [(one.where, one.data_sets, one.size_bytes) for one in found.kept] == [
+        ("aws bucket/sets", 1, size_bytes),
+        ("gcp bucket/sets", 1, size_bytes),
+    ]
+    assert isclose(found.kept[0].usd_per_month, 0.023 * size_bytes / 2**30)
+    text = " ".join(line.strip() for line in bill_lines(found))
+    assert "until `nephoscope fixtures` deletes them" in text
+    assert (
+        f"aws bucket/sets: 1 data set, {size_bytes / 2**30:,.0f} GiB, ${found.kept[0].usd_per_month:.2f} a month"
+        in text
+    )
+
+
+def test_stores_hold_every_copy_and_fit_clusters_of_one_size() -> None:
+    [one] = [one for one in study().configurations if one.name == "d8s"]
+    stores = one.database.model_copy(update={"fixtures": "azure-stores://me/sets?AUTH=implicit"})
+    three = one.model_copy(update={"database": stores})
+    nine = three.model_copy(update={"database_machine": three.database_machine.model_copy(update={"count": 9})})
+    [kept] = kept_data([(three, 10), (three, 10), (nine, 10), (nine, 0), (one, 10)])
+    assert (kept.where, kept.data_sets, kept.size_bytes) == ("azure me/sets", 2, 60)
+
+
 def test_without_prices_there_are_hours_alone(found: Bill) -> None:
     row = found.total
     free = replace(
         row, **{part: replace(getattr(row, part), usd=None) for part in ("creating", "loading", "measuring")}
     )
-    text = "\n".join(bill_lines(replace(found, total=free, chapters=[free], basis=[], loads=None)))
+    text = "\n".join(bill_lines(replace(found, total=free, chapters=[free], basis=[], loads=None, kept=[])))
     assert "$" not in text
     assert "of the hours" in text
 

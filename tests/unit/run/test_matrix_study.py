@@ -6,7 +6,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from nephoscope.analysis.tables import TABLES, to_csv_and_parquet
+from nephoscope.analysis.tables import TABLES, to_csv
 from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.planning import plan
 from nephoscope.app.stages.running import CliOptions
@@ -73,7 +73,7 @@ def test_a_matrix_study_is_resumed_repeated_on_request_and_bundled(tmp_path: Pat
         "large-2": "fast",
         "large-all": "fast",
     }
-    tables = {name: to_csv_and_parquet(getattr(study, name), kind)[0] for name, kind in TABLES.items()}
+    tables = {name: to_csv(getattr(study, name), kind) for name, kind in TABLES.items()}
     with zipfile.ZipFile(io.BytesIO(bundle(study, tables))) as archive:
         archive.extractall(tmp_path)
     script = tmp_path / study.study / "recompute.py"

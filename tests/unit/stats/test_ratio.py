@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats  # type: ignore[import-untyped]
 
 from nephoscope.stats.rank_sum import cumulative_u, least_n_each, rank_sum_p_value, smallest_p_value
-from nephoscope.stats.ratio import compare, interval_rank
+from nephoscope.stats.ratio import compare, compare_with_each, interval_rank
+from nephoscope.stats.samples import LogSample
 
 POSITIVE = st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=12)
 TIED = st.lists(st.integers(0, 4).map(float), min_size=1, max_size=6)
@@ -135,6 +136,23 @@ def test_the_interval_excludes_one_exactly_when_the_test_rejects() -> None:
         assert found.interval is not None
         excludes = found.interval.low > 1 or found.interval.high < 1
         assert excludes == (found.p_value <= 0.05)
+
+
+@pytest.mark.parametrize("distinct", [1, 2, 7, 400])
+def test_order_statistics_are_those_of_all_sorted_differences(distinct: int) -> None:
+    """Equal values, many samples at once and very few values are worked out in other ways."""
+    generator = np.random.default_rng(distinct)
+    drawn = [1 + generator.integers(0, distinct, n) / 97 for n in (90, 90, 120, 1, 5, 4)]
+    left, *rights = map(LogSample.of, drawn)
+    for right, found in zip(rights, compare_with_each(left, rights), strict=True):
+        differences = np.sort((left.logs[:, None] - right.logs).ravel())
+        rank = interval_rank(left.logs.size, right.logs.size)
+        assert found.ratio == math.exp(float(np.median(differences)))
+        assert (found.interval is None) == (rank == 0)
+        if found.interval is not None:
+            ends = float(differences[rank - 1]), float(differences[-rank])
+            assert (found.interval.low, found.interval.high) == (math.exp(ends[0]), math.exp(ends[1]))
+        assert found.p_value == rank_sum_p_value(left.values, right.values)
 
 
 def simulated(n: int, shift: float, *, heavy: bool, repeats: int = 4000) -> tuple[float, float]:

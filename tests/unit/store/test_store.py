@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from nephoscope.model.errors import DamagedFile, FolderInUse, InputError, NewerSchema, StorageFailed
-from nephoscope.model.records import CommandRecord, Measurement, Plan, Status, Verdict, VerdictKind
+from nephoscope.model.kinds import MachineKind
+from nephoscope.model.records import CommandRecord, Facts, FactsRecord, Measurement, Plan, Status, Verdict, VerdictKind
 from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
+from nephoscope.store.read_once import ReadOnce
 
+REJECTED = Verdict(check="steal", verdict=VerdictKind.INVALID, reason="lost 5 %")
 FINISHED = Status(state="finished", at_unix_ms=1, duration_s=2.5)
 COMMAND = CommandRecord(argv=["fio"], machine="local", started_unix_ms=1, duration_s=1, exit_code=0)
 
@@ -217,3 +220,32 @@ def test_a_plan_is_read_again_only_when_it_was_replaced(tmp_path: Path, monkeypa
     assert reads == [folder.plan_path]
     ResultsFolder(tmp_path).write_plan("", first.model_copy(update={"study": "b"}))
     assert folder.plan().study == "b"
+
+
+def test_a_committed_attempt_is_read_without_a_look_for_files_that_it_does_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = Attempt(tmp_path / "1")
+    attempt.folder.mkdir()
+    attempt.write_verdicts([])
+    attempt.write_measurements([])
+    attempt.write_facts(FactsRecord(machine="m", before=Facts(at_unix_ms=1)))
+    attempt.write_status(FINISHED)
+    attempt.judge_again([REJECTED], MachineKind(facts={}, alike=2, machines=2))
+    names = {path.relative_to(attempt.folder).as_posix() for path in attempt.folder.rglob("*") if path.is_file()}
+    looked_for: list[str] = []
+
+    def read_bytes(path: Path, mend: str) -> bytes:
+        looked_for.append(path.relative_to(attempt.folder).as_posix())
+        return path.read_bytes()
+
+    monkeypatch.setattr(files, "read_bytes", read_bytes)
+    once = ReadOnce(attempt, names)
+    for _ in range(2):
+        assert once.verdicts() == [REJECTED]
+        assert once.facts() == [FactsRecord(machine="m", before=Facts(at_unix_ms=1))]
+        assert once.status() == attempt.status()
+        assert (once.lease(), once.errors(), once.commands(), once.settings()) == (None, [], [], {})
+        assert once.measurements() == []
+        assert len(once.commit_marks()) == 2
+    assert set(looked_for) <= names

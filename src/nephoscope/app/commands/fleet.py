@@ -1,4 +1,4 @@
-"""`nephoscope status` and `clean`: how far a study is, and what it left at its providers."""
+"""`nephoscope status`, `clean` and `fixtures`: how far a study is, and what it left at its providers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,6 +43,16 @@ def register(app: typer.Typer) -> None:
         under=MEASURE,
         example="clean results/cluster",
         more=("clean --dsn postgresql://bench@db.example.com/bench --yes",),
+    )
+    add_command(
+        app,
+        fixtures,
+        under=MEASURE,
+        example="fixtures cloud-report-2022.toml",
+        more=(
+            "fixtures results/big --delete nephoscope_tpcc_0123456789ab",
+            "fixtures 's3://my-bucket/sets' --json",
+        ),
     )
 
 
@@ -162,7 +172,7 @@ def _clean_machines(folder: Path) -> None:
 
     from nephoscope.app.progress import LiveProgress
     from nephoscope.app.remaining import Remaining
-    from nephoscope.app.stages import tracking
+    from nephoscope.app.stages import data_sets, evaluation, tracking
     from nephoscope.app.wiring import real_world
     from nephoscope.run.clock import SystemClock
     from nephoscope.store.folder import ResultsFolder
@@ -173,6 +183,8 @@ def _clean_machines(folder: Path) -> None:
     for key in found.terminated:
         say(f"deleted {key}")
     say(f"{tracking.created(stored)} clusters created, {len(found.terminated)} deleted now, {len(found.left)} left")
+    if kept := data_sets.reminder(evaluation.stored_study(stored), str(folder)):
+        say(kept)
     if found.left:
         raise CleanupFailed(
             f"these clusters could not be deleted: {', '.join(found.left)}",
@@ -183,4 +195,55 @@ def _clean_machines(folder: Path) -> None:
             f"these machines did not answer, and a load may still run there: {'; '.join(found.unreachable)}",
             hint="run `nephoscope clean` again once they answer; the load ends at its deadline, or when the next study "
             "starts there",
+        )
+
+
+def fixtures(
+    where: Annotated[
+        str, typer.Argument(metavar="WHERE", help="study file, results folder, or address such as s3://bucket/folder")
+    ],
+    delete: Annotated[
+        list[str] | None,
+        typer.Option("--delete", metavar="NAME", help="delete this data set in every bucket; may be repeated"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the data sets that clouds keep between studies, with size, age and price; delete those that you name.
+
+    They are in object storage, where `database.fixtures` of a study puts them, under names that end with a digest of
+    benchmark, size and seed. Your own credentials for the cloud are used. Nothing else in a bucket is read or deleted.
+    Exit code 3 if a bucket could not be read, or something is left of a deleted data set.
+    """
+    import asyncio
+
+    from nephoscope.app.stages import data_sets
+    from nephoscope.app.wiring import object_storages
+    from nephoscope.run.clock import SystemClock
+
+    clock = SystemClock()
+    storages, buckets = object_storages(clock), data_sets.buckets_of(where)
+    found = asyncio.run(data_sets.kept(buckets, storages))
+    if delete:
+        ended = data_sets.chosen(found, delete)
+        left = asyncio.run(data_sets.delete(ended, storages))
+        for one in ended:
+            say(f"deleted {one.name} in {one.bucket}")
+        if left:
+            raise CleanupFailed(
+                f"still there: {', '.join(f'{one.name} in {one.bucket}' for one in left)}",
+                hint="run the same command again; they cost money",
+            )
+        found = asyncio.run(data_sets.kept(buckets, storages))
+    rows = data_sets.rows_of(found.sets, clock.unix_ms())
+    if as_json:
+        print_json(rows)
+    else:
+        if rows:
+            print_table(data_sets.HEADERS, data_sets.cells(rows))
+        if rows or not found.unread:
+            say(data_sets.total(rows))
+    if found.unread:
+        raise CleanupFailed(
+            f"could not be read: {'; '.join(f'{bucket}: {why}' for bucket, why in found.unread.items())}",
+            hint="check the address, and that your credentials may list and delete objects there",
         )

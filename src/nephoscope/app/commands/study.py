@@ -414,7 +414,7 @@ def _resume(path: Path, options: "CliOptions") -> None:
 def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "Study | None" = None) -> "StudyOutcome":
     """Runs what is left of a folder; `part` is what is asked for of the study, None: all of it."""
     from nephoscope.app.progress import LiveProgress
-    from nephoscope.app.stages import running, tracking
+    from nephoscope.app.stages import data_sets, running, tracking
     from nephoscope.app.wiring import world_of
     from nephoscope.run.clock import SystemClock
     from nephoscope.run.signals import run_until_stopped
@@ -428,6 +428,8 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "
         since_unix_ms = world.clock.unix_ms()
         outcome = run_until_stopped(running.run(folder, part or study, world, how))
     _tell_time(folder, since_unix_ms)
+    if not folder.plan().simulated and (kept := data_sets.reminder(study, str(folder.path))):
+        tell(kept)
     return outcome
 
 

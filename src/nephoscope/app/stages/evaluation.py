@@ -335,6 +335,7 @@ def report(
     Raises:
         ToolMissing: what makes PDF is not installed.
     """
+    from nephoscope.analysis import stored
     from nephoscope.report.edition_page import render_editions
     from nephoscope.report.files import CHANGES, report_files
     from nephoscope.report.parts import Page
@@ -342,7 +343,8 @@ def report(
 
     study = analysed(folder)
     names = None if against is None else names_of(against, folder)
-    files = {**report_files(study, earlier=names and names[0]), **(pdf_files(study) if pdf else {})}
+    made = report_files(study, earlier=names and names[0], stored=stored.parquet_of(folder))
+    files = {**made, **(pdf_files(study) if pdf else {})}
     if against is not None and names is not None:
         page = render_editions(compare(against, folder, basis), names, report=Page.MAIN)
         files[CHANGES] = page.encode()

@@ -321,8 +321,8 @@ class _Network:
     """By zone."""
 
 
-def boto3_client(region: str | None) -> Any:
-    """EC2 of a region as your environment configures it; retries are nephoscope's own.
+def boto3_client(region: str | None, service: str = "ec2") -> Any:
+    """EC2 of a region, or another service, as your environment configures it; retries are nephoscope's own.
 
     Raises:
         ToolMissing: boto3 is not installed.
@@ -334,7 +334,7 @@ def boto3_client(region: str | None) -> Any:
         raise ToolMissing("boto3 is not installed, but provider 'aws' needs it", hint=_INSTALL) from error
     session = boto3.session.Session()
     where = region or session.region_name or "us-east-1"
-    return session.client("ec2", region_name=where, config=Config(retries={"total_max_attempts": 1}))
+    return session.client(service, region_name=where, config=Config(retries={"total_max_attempts": 1}))
 
 
 def code_of(error: Exception) -> str | None:

@@ -24,7 +24,7 @@ _LOOK_EVERY_S = 5.0
 _POLL_EVERY_S = 5
 _THREADS = 128
 """The SDK waits in a thread for long operations, a minute for each machine. Threads start as needed."""
-_INSTALL = "pip install 'nephoscope[azure]'"
+INSTALL = "pip install 'nephoscope[azure]'"
 _LOGIN = "az login, and AZURE_SUBSCRIPTION_ID=<id> in this terminal"
 _FORCED = "Microsoft.Compute/virtualMachines"
 """Ended without a shutdown when their group goes."""
@@ -178,7 +178,7 @@ def azure_api() -> Api:
             raise EnvironmentProblem("no access to Azure: no subscription is set", hint=_LOGIN)
         return Api(subscription, clients(subscription, DefaultAzureCredential()))
     except ImportError as error:
-        raise ToolMissing("Azure's SDKs are not installed, but provider 'azure' needs them", hint=_INSTALL) from error
+        raise ToolMissing("Azure's SDKs are not installed, but provider 'azure' needs them", hint=INSTALL) from error
 
 
 def code_of(error: Exception) -> str:

@@ -37,8 +37,8 @@ from nephoscope.providers.gcp.plan import (
 UNMAKE_TIMEOUT_S = 900.0
 _LOOK_EVERY_S = 2.0
 _CALL_TIMEOUT_S = 60.0
-_INSTALL = "pip install 'nephoscope[gcp]'"
-_LOGIN = "gcloud auth application-default login, and GOOGLE_CLOUD_PROJECT=<project> in this terminal"
+INSTALL = "pip install 'nephoscope[gcp]'"
+LOGIN = "gcloud auth application-default login, and GOOGLE_CLOUD_PROJECT=<project> in this terminal"
 
 
 @dataclass(frozen=True)
@@ -211,16 +211,14 @@ def google_api() -> Api:
         from google.auth.exceptions import GoogleAuthError
         from google.cloud import compute_v1
     except ImportError as error:
-        raise ToolMissing(
-            "google-cloud-compute is not installed, but provider 'gcp' needs it", hint=_INSTALL
-        ) from error
+        raise ToolMissing("google-cloud-compute is not installed, but provider 'gcp' needs it", hint=INSTALL) from error
     try:
         credentials, found = google.auth.default(scopes=["https://www.googleapis.com/auth/compute"])
     except GoogleAuthError as error:
-        raise EnvironmentProblem(f"no access to GCP: {error}", hint=_LOGIN) from error
+        raise EnvironmentProblem(f"no access to GCP: {error}", hint=LOGIN) from error
     project = os.environ.get("GOOGLE_CLOUD_PROJECT") or found
     if not project:
-        raise EnvironmentProblem("no access to GCP: no project is set", hint=_LOGIN)
+        raise EnvironmentProblem("no access to GCP: no project is set", hint=LOGIN)
     return Api(str(project), lambda name: getattr(compute_v1, name)(credentials=credentials))
 
 
@@ -242,5 +240,5 @@ def typed(error: Exception) -> NephoscopeError | None:
     if isinstance(error, TransportError | RequestException):
         return InfrastructureFailure(f"GCP does not answer: {error}")
     if isinstance(error, GoogleAuthError):
-        return EnvironmentProblem(f"no access to GCP: {error}", hint=_LOGIN)
+        return EnvironmentProblem(f"no access to GCP: {error}", hint=LOGIN)
     return None

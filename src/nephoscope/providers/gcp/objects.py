@@ -1,0 +1,102 @@
+"""Object storage of Google: Cloud Storage by its JSON API, with the credentials of your environment."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from typing_extensions import override
+
+from nephoscope.model.errors import EnvironmentProblem, ToolMissing
+from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
+from nephoscope.providers.cloud.provider import Clock, patiently
+from nephoscope.providers.gcp.cloud import INSTALL, LOGIN, typed
+from nephoscope.providers.gcp.errors import of_reason
+from nephoscope.study.buckets import Bucket
+
+GOOGLE = "https://storage.googleapis.com"
+_SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
+_TIMEOUT_S = 60.0
+_GONE = 404
+_REFUSED = 400
+
+
+class CloudStorage(ObjectStorage):
+    """See `ObjectStorage`."""
+
+    def __init__(self, clock: Clock, make_session: Callable[[], Any] | None = None, url: str = GOOGLE) -> None:
+        """`make_session` makes a session of `requests` that is logged in; default: as your environment is."""
+        self._clock = clock
+        self._make_session = make_session or google_session
+        self._url = url
+
+    @override
+    async def objects(self, bucket: Bucket) -> list[StoredObject]:
+        def read() -> list[StoredObject]:
+            session = self._make_session()
+            return [_object_of(one) for page in self._pages(session, bucket) for one in page.get("items", ())]
+
+        return await patiently(read, typed, self._clock)
+
+    def _pages(self, session: Any, bucket: Bucket) -> Iterator[Mapping[str, Any]]:
+        query = {"prefix": f"{bucket.folder}/" if bucket.folder else ""}
+        while True:
+            page = _answer(session.get(self._objects_url(bucket), params=query, timeout=_TIMEOUT_S)).json()
+            yield page
+            if not page.get("nextPageToken"):
+                return
+            query["pageToken"] = page["nextPageToken"]
+
+    @override
+    async def delete(self, bucket: Bucket, names: Sequence[str]) -> None:
+        def delete() -> None:
+            session = self._make_session()
+            for name in names:
+                url = f"{self._objects_url(bucket)}/{quote(name, safe='')}"
+                _answer(session.delete(url, timeout=_TIMEOUT_S), fine=_GONE)
+
+        await patiently(delete, typed, self._clock)
+
+    def _objects_url(self, bucket: Bucket) -> str:
+        return f"{self._url}/storage/v1/b/{quote(bucket.name, safe='')}/o"
+
+
+def google_session() -> Any:
+    """A session that is logged in as your environment is.
+
+    Raises:
+        ToolMissing: the SDK is not installed.
+        EnvironmentProblem: there are no credentials.
+    """
+    try:
+        import google.auth
+        from google.auth.exceptions import GoogleAuthError
+        from google.auth.transport.requests import AuthorizedSession
+    except ImportError as error:
+        raise ToolMissing("Google's SDK is not installed, but data sets in gs:// need it", hint=INSTALL) from error
+    try:
+        credentials, _ = google.auth.default(scopes=[_SCOPE])
+    except GoogleAuthError as error:
+        raise EnvironmentProblem(f"no access to GCP: {error}", hint=LOGIN) from error
+    return AuthorizedSession(credentials)
+
+
+def _object_of(one: Mapping[str, Any]) -> StoredObject:
+    changed = datetime.fromisoformat(one["updated"])
+    return StoredObject(one["name"], int(one["size"]), round(changed.timestamp() * 1000))
+
+
+def _answer(answer: Any, fine: int | None = None) -> Any:
+    """The answer, unless the request failed.
+
+    Raises:
+        NephoscopeError: what Google says.
+    """
+    if answer.status_code >= _REFUSED and answer.status_code != fine:
+        try:
+            said = answer.json()["error"]
+        except (ValueError, KeyError, TypeError):
+            said = {}
+        reasons = said.get("errors") or [{}]
+        raise of_reason(reasons[0].get("reason", ""), answer.status_code, said.get("message") or answer.reason or "")
+    return answer
