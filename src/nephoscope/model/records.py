@@ -184,9 +184,8 @@ class TelemetrySample(Frozen):
     )
     network_receive_bytes_per_s: float | None
     network_send_bytes_per_s: float | None
-    sampler_cpu_share: float | None = Field(
-        default=None, description="the sampler's own CPU time, as a share of one core"
-    )
+    sampler_cpu_share: float | None = Field(default=None, description="the sampler's CPU time, as a share of one core")
+    clock_step_s: float | None = Field(default=None, description="by how much the wall clock jumped; None: not known")
 
 
 class CommandRecord(Frozen):
