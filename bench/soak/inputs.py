@@ -20,14 +20,14 @@ MOST_BYTES = 1 << 30
 BAD = ("uncaught", "slow", "large", "crashed")
 """What must not happen: an exception not ours, more than 10 s of CPU time, more than 1 GiB, death by a signal."""
 SIZES = {
-    "parsers": 6000,
+    "parsers": 20_000,
     "outputs of loads": 1500,
-    "price lists": 3000,
-    "imports": 1500,
+    "price lists": 6000,
+    "imports": 3000,
     "stored files": 250,
     "studies": 800,
 }
-"""What is damaged -> inputs of a round; a round takes a second or two, most of which is reading."""
+"""What is damaged -> inputs of a round; each takes about two seconds, most of which is reading."""
 _HANGS_S = 1800.0
 """Of a whole round, on a busy machine: longer is a wait that uses no CPU time."""
 
