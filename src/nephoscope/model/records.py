@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from nephoscope.model.frozen import Frozen
+from nephoscope.model.frozen import Frozen, Named
 from nephoscope.model.kinds import MachineKind
 from nephoscope.model.subjects import DatabaseLoad, Subject, database_load_by_name, subject_by_name
 
@@ -465,7 +465,7 @@ class TrialIntent(Frozen):
     schema_: Literal["nephoscope/trial/1"] = Field(default="nephoscope/trial/1", alias="schema")
     id: str
     study: str
-    configuration: dict[str, Any] = Field(description="the whole configuration, as in the study, defaults filled in")
+    configuration: Named = Field(description="the whole configuration, as in the study, defaults filled in")
     benchmark: BenchmarkUse
     replicate: int = Field(ge=1)
     block: int = Field(ge=1)

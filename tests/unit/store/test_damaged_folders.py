@@ -154,3 +154,18 @@ def test_a_value_in_another_unit_is_told_where_no_digest_shows_it(
     said = capsys.readouterr().err
     assert "has values in sh,re and in share" in said
     assert "nephoscope verify" in said
+
+
+def test_a_configuration_without_its_name_is_told_with_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "r"
+    shutil.copytree(Path(__file__).parents[2] / "data" / "results-0.1" / "imported", folder)
+    path = min(folder.glob("trials/*/trial.json"))
+    trial = json.loads(path.read_text())
+    trial["configuration"]["na"] = trial["configuration"].pop("name")
+    path.write_text(json.dumps(trial))
+    assert main(["status", str(folder)]) == 2
+    said = capsys.readouterr().err
+    assert str(path) in said
+    assert "configuration: there is no name" in said
