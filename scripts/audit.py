@@ -23,11 +23,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 RUSTSEC = "https://github.com/RustSec/advisory-db"
 OLD_DAYS = 14
+CRATES = ("load", "load/fuzz")
+"""Folders with a Cargo.lock."""
 _FRONT = re.compile(r"\s*```toml\n(.*?)\n```", re.DOTALL)
 _PART = re.compile(r"(>=|<=|>|<|=|\^|~)?\s*(\d[^\s,]*)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Crate:
     """A crate of Cargo.lock."""
 
@@ -119,7 +121,7 @@ def fetched(source: str, copy: Path) -> str:
     return ""
 
 
-def audit_crates(lock: Path, source: str, copy: Path, now_unix_s: float) -> tuple[bool, list[str]]:
+def audit_crates(locks: Sequence[Path], source: str, copy: Path, now_unix_s: float) -> tuple[bool, list[str]]:
     """Crates against RustSec's advisories.
 
     Returns:
@@ -135,7 +137,7 @@ def audit_crates(lock: Path, source: str, copy: Path, now_unix_s: float) -> tupl
         lines.append(f"crates: the copy of the advisories is {days:.0f} days old; what came since is not in it")
     files = sorted((copy / "crates").glob("*/RUSTSEC-*.md"))
     advisories = [one for file in files if (one := advisory(file.read_text(encoding="utf-8"))) is not None]
-    pinned = crates(lock.read_text(encoding="utf-8"))
+    pinned = sorted({crate for lock in locks for crate in crates(lock.read_text(encoding="utf-8"))})
     found = list(harmed(pinned, advisories))
     lines += [f"crates: {crate.name} {crate.version}: {one.id} {one.about}".rstrip() for crate, one in found]
     bad = sum(not one.about for _, one in found)
@@ -199,7 +201,9 @@ def main() -> int:
     place.mkdir(parents=True, exist_ok=True)
     results = [
         audit_python([asked.pip_audit], ROOT / "requirements.lock"),
-        audit_crates(ROOT / "load" / "Cargo.lock", asked.advisories, place / "advisory-db", time.time()),
+        audit_crates(
+            [ROOT / one / "Cargo.lock" for one in CRATES], asked.advisories, place / "advisory-db", time.time()
+        ),
     ]
     listed = licences(ROOT / "requirements.lock", ROOT / "load" / "Cargo.toml")
     (place / "licences.tsv").write_text("".join(f"{name}\t{said}\n" for name, said in listed), encoding="utf-8")

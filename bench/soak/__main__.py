@@ -1,8 +1,8 @@
 """Kills controllers and damages inputs for some hours, and adds up what happened: `python -m bench.soak --hours 2`.
 
-Rounds of kills go from place to place, and beside them rounds of damaged inputs from kind to kind. Every round has a
-number, which is its seed, and each run goes on behind the numbers that are counted already. Interrupt it at any time:
-what is lost is the round.
+Rounds of kills go from place to place, and beside them rounds of damaged inputs from kind to kind; `--only` asks for
+one of the two. Every round has a number, which is its seed, and each run goes on behind the numbers that are counted
+already. Interrupt it at any time: what is lost is the round.
 """
 
 import argparse
@@ -77,20 +77,26 @@ class Soak:
             sys.stdout.flush()
 
 
+def _killing(soak: Soak) -> list[threading.Thread]:
+    """Controllers mostly wait for loads, so there are two at once."""
+    groups = [[one for one in usable() if (one in ON_THIS_MACHINE) == here] for here in (True, False)]
+    return [threading.Thread(target=soak.kill, args=(group,), daemon=True) for group in groups]
+
+
 def main() -> int:
     """Runs for some hours. Exit code 1: something happened that must not."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hours", type=float, required=True, help="how long; the last round may take minutes more")
     parser.add_argument("--share", type=float, default=1.0, help="of one CPU, for damaged inputs; 0.5: half of it")
+    parser.add_argument("--only", choices=["kills", "inputs"], help="kill controllers only, or damage inputs only")
     asked = parser.parse_args()
     with stored.alone():
         soak = Soak(asked.hours, asked.share)
-        # Controllers mostly wait for loads, so there are two at once.
-        groups = [[one for one in usable() if (one in ON_THIS_MACHINE) == here] for here in (True, False)]
-        killing = [threading.Thread(target=soak.kill, args=(group,), daemon=True) for group in groups]
+        killing = _killing(soak) if asked.only != "inputs" else []
         for thread in killing:
             thread.start()
-        soak.damage()
+        if asked.only != "kills":
+            soak.damage()
         for thread in killing:
             thread.join()
     return 0 if soak.kills_ended == len(killing) and not soak.bad else 1

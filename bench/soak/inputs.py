@@ -19,8 +19,15 @@ LONGEST_S = 10
 MOST_BYTES = 1 << 30
 BAD = ("uncaught", "slow", "large", "crashed")
 """What must not happen: an exception not ours, more than 10 s of CPU time, more than 1 GiB, death by a signal."""
-SIZES = {"parsers": 4000, "imports": 250, "stored files": 100, "studies": 250}
-"""What is damaged -> inputs of a round; a round takes seconds."""
+SIZES = {
+    "parsers": 20_000,
+    "outputs of loads": 1500,
+    "price lists": 6000,
+    "imports": 3000,
+    "stored files": 250,
+    "studies": 800,
+}
+"""What is damaged -> inputs of a round; each takes about two seconds, most of which is reading."""
 _HANGS_S = 1800.0
 """Of a whole round, on a busy machine: longer is a wait that uses no CPU time."""
 
@@ -41,6 +48,9 @@ def one_round(
         path: an empty folder.
         inputs: how many.
         longest_s: CPU time that an input may take.
+
+    Raises:
+        RuntimeError: the reader cannot be made, so nothing was read.
 
     Returns:
         Counts: inputs, those refused with a reason, and what must not happen; and a line about each of the latter.
@@ -63,6 +73,8 @@ def one_round(
         shutil.rmtree(place)
         if at is None:
             break
+        if at < first:
+            raise RuntimeError(f"no input was read: the reader {make_reader.__name__} cannot be made")
         died = "slow" if hangs or process.exitcode == -signal.SIGXCPU else "crashed"
         counts[died] += 1
         lines.append(f"input {at}: {died}, exit code {process.exitcode}")
@@ -71,8 +83,12 @@ def one_round(
 
 
 def _followed(receiver: Connection, counts: Counter[str], lines: list[str]) -> tuple[int | None, bool]:
-    """Adds what the process says. The input at which it died, None if it came to the end; and whether it hangs."""
-    at, until = 0, time.monotonic() + _HANGS_S
+    """Adds what the process says.
+
+    Returns:
+        The input at which it died, -1 before the first, None if it came to the end; and whether it hangs.
+    """
+    at, until = -1, time.monotonic() + _HANGS_S
     try:
         while receiver.poll(max(0.0, until - time.monotonic())):
             said: Any = receiver.recv()

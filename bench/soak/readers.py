@@ -1,5 +1,6 @@
 """What reads a damaged input: every parser, every importer, every stored file, and studies."""
 
+import json
 import random
 import shutil
 from collections.abc import Callable, Mapping
@@ -7,14 +8,31 @@ from pathlib import Path
 
 from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.planning import load, plan
+from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.importers.registry import IMPORTERS
+from nephoscope.machines.telemetry import parse_telemetry
+from nephoscope.prices.importers.base import Origin
+from nephoscope.prices.importers.registry import IMPORTERS as PRICE_LISTS
 from nephoscope.store.folder import ResultsFolder
 from tests.support.others_results import SAMPLES as OUTPUTS
 from tests.support.parser_samples import SAMPLES as RECORDINGS
 from tests.support.parser_samples import mutated, parse_any
+from tests.unit.prices.price_lists import AWS, AZURE, CYCLENERD, GCP, SAVINGS, SKYPILOT
 
 ROOT = Path(__file__).parents[2]
-STORED = ROOT / "tests" / "data" / "results-0.1"
+DATA = ROOT / "tests" / "data"
+STORED = DATA / "results-0.1"
+LOADS = {"kv", "oltp-insert", "oltp-read-write", "point-select", "tpcb", "tpcc", "ycsb"}
+"""Benchmarks whose output is what nephoscope-load writes."""
+LISTS = {
+    "aws": [json.dumps(AWS), json.dumps(SAVINGS)],
+    "azure": [json.dumps(AZURE)],
+    "gcp-skus": [json.dumps(GCP)],
+    "cyclenerd": [CYCLENERD],
+    "skypilot": [SKYPILOT],
+    "csv": ["\n".join((ROOT / "src/nephoscope/prices/data/storage.csv").read_text().splitlines()[:20])],
+}
+"""Importer -> price lists."""
 Reader = Callable[[random.Random], object]
 """Reads one input, drawn and damaged by chance. Raises NephoscopeError if it is refused, and nothing else."""
 
@@ -26,6 +44,34 @@ def parsers(_path: Path) -> Reader:
         parse, _, text = chance.choice(RECORDINGS)
         damaged = mutated(text, chance)
         return parse_any(damaged) if chance.random() < 0.1 else parse(damaged)
+
+    return read
+
+
+def load_outputs(_path: Path) -> Reader:
+    """What nephoscope-load writes: lines of loads, by the benchmarks that they belong to, and of the sampler."""
+    recordings = [(name, _characters(file)) for name in sorted(LOADS) for file in sorted(DATA.glob(f"{name}/run*"))]
+    samplers = [_characters(file) for file in sorted(STORED.rglob("telemetry-*.jsonl"))]
+
+    def read(chance: random.Random) -> object:
+        if chance.random() < 0.2:
+            return parse_telemetry(mutated(chance.choice(samplers), chance))
+        name, text = chance.choice(recordings)
+        raw = {"load-run.stdout": _bytes(mutated(text, chance))}
+        return BENCHMARKS[name].parse(raw, BENCHMARKS[name].parameters())
+
+    return read
+
+
+def price_lists(path: Path) -> Reader:
+    """Price lists of every kind but SQLite."""
+    lists = [(kind, text) for kind, texts in LISTS.items() for text in texts]
+    origin = Origin(source="a list", provider="aws", date="2026-01-01")
+
+    def read(chance: random.Random) -> object:
+        kind, text = chance.choice(lists)
+        (path / "list").write_text(mutated(text, chance), errors="surrogatepass")
+        return PRICE_LISTS[kind].read(path / "list", origin)
 
     return read
 
@@ -68,19 +114,18 @@ def stored_files(path: Path) -> Reader:
         folders[name] = sorted(
             file for file in (path / name).rglob("*") if file.is_file() and file.suffix != ".parquet"
         )
-    contents = {file: file.read_bytes() for files in folders.values() for file in files}
+    contents = {file: _characters(file) for files in folders.values() for file in files}
 
     def read(chance: random.Random) -> object:
         name = chance.choice(list(folders))
         file = chance.choice(folders[name])
-        # One character for each byte, so that a file that is not UTF-8 is among what comes out.
-        damaged = mutated(contents[file].decode("latin-1"), chance).encode("latin-1", errors="replace")
+        damaged = _bytes(mutated(contents[file], chance))
         folder = ResultsFolder(path / name)
         try:
             file.write_bytes(damaged)
             return evaluation.analysed_now(folder) if chance.random() < 0.25 else evaluation.status(folder)
         finally:
-            file.write_bytes(contents[file])
+            file.write_bytes(_bytes(contents[file]))
             for cache in ("index.json", "verified.json"):
                 (folder.path / cache).unlink(missing_ok=True)
 
@@ -99,8 +144,19 @@ def studies(_path: Path) -> Reader:
     return read
 
 
+def _characters(file: Path) -> str:
+    """One for each byte, so that a file that is not UTF-8 is among what damage makes of it."""
+    return file.read_bytes().decode("latin-1")
+
+
+def _bytes(characters: str) -> bytes:
+    return characters.encode("latin-1", errors="replace")
+
+
 READERS: Mapping[str, Callable[[Path], Reader]] = {
     "parsers": parsers,
+    "outputs of loads": load_outputs,
+    "price lists": price_lists,
     "imports": imports,
     "stored files": stored_files,
     "studies": studies,

@@ -7,7 +7,9 @@ from bench.soak.tables import INPUTS_AIM, KILLS_AIM, inputs_reached, kills_reach
 from tests.support.broken_studies import MISTAKES, planned_ones
 
 BROKEN_AIM = 300
-PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "reliability.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "concepts" / "reliability.md"
+FUZZED = ROOT / "load" / "fuzz" / "corpus"
 
 
 def reliability() -> str:
@@ -28,6 +30,11 @@ def reliability() -> str:
             "[broken studies](#broken-studies)",
             f"{BROKEN_AIM}: exit code 2 with file and line, each in less than 2 s",
             f"{len(planned_ones())} with {len(MISTAKES)} kinds of mistakes: all",
+        ),
+        (
+            "[answers of servers](#answers-of-servers)",
+            "a minute of fuzzing finds nothing",
+            f"{len(list(FUZZED.iterdir()))} decoders, in `make test-all`",
         ),
         ("[faults](#faults)", "each named, none silent", _faults_tested()),
         ("[systems](#systems)", "a study runs and is reported", "see the table"),

@@ -1,4 +1,5 @@
-"""Children of a study on this machine that are killed or stopped, and folders that become read-only or are copied.
+"""Faults of a study on this machine: children that are killed or stopped or run out of memory, a clock that is set,
+folders that become read-only or are copied.
 
 Each fault fails or rejects the trial that it hits, by name, and no other.
 """
@@ -8,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -15,8 +17,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import IMPATIENT, nephoscope, start_nephoscope
+from tests.support.memory_limit import limited_group
 from tests.support.real_parts import needs
 
+SUPPORT = Path(__file__).parents[1] / "support"
 MARK = "NEPHOSCOPE_FAULTS"
 """Environment variable that children inherit, so that other tests' are not hit."""
 STRESS = '[[benchmarks]]\nuses = "stress-ng"\nparameters = { stressor = "matrix", duration_s = 4 }\n'
@@ -49,6 +53,17 @@ def children(mark: Path, pattern: str) -> set[int]:
     return found
 
 
+def running_children(running: subprocess.Popen[bytes], mark: Path, pattern: str) -> set[int]:
+    """Waits for children that still run after a second: others ask for a version."""
+    hit: set[int] = set()
+    while not hit:
+        assert running.poll() is None, running.communicate()
+        seen = children(mark, pattern)
+        time.sleep(1)
+        hit = seen & children(mark, pattern)
+    return hit
+
+
 @needs("postgres", "nephoscope-load", "fio")
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -68,13 +83,7 @@ def test_a_child_that_is_killed_or_stopped_is_told_and_hits_one_trial(
     running = start_nephoscope(
         "run", study_in(tmp_path, benchmark), "--out", out, environment={MARK: str(tmp_path)}, program=IMPATIENT
     )
-    hit: set[int] = set()
-    while not hit:  # those that still run after a second: others ask for a version
-        assert running.poll() is None, running.communicate()
-        seen = children(tmp_path, child)
-        time.sleep(1)
-        hit = seen & children(tmp_path, child)
-    for process in hit:
+    for process in running_children(running, tmp_path, child):
         os.kill(process, number)
     said, _ = running.communicate(timeout=180)
     rows = json.loads(nephoscope("status", out, "--json").stdout)
@@ -87,6 +96,81 @@ def test_a_child_that_is_killed_or_stopped_is_told_and_hits_one_trial(
         assert first["reasons"][0].startswith(f"{name}: "), first
     assert second["state"] == "finished"
     assert children(tmp_path, "") == set()
+
+
+@needs("nephoscope-load", "fio", "stress-ng", "cc")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("benchmark", "child", "step_s", "reason"),
+    [
+        (STRESS, "stress-ng --", 3600, "clock-step: local: its clock jumped by +3600"),
+        (STRESS, "stress-ng --", -3600, "output_unreadable: stress-ng YAML: "),  # it ran for less than no time
+        (FIO, "fio --", -3600, "clock-step: local: its clock jumped by -3600"),
+    ],
+)
+def test_a_clock_that_is_set_during_a_trial_is_told_and_hits_one_trial(
+    benchmark: str, child: str, step_s: int, reason: str, tmp_path: Path
+) -> None:
+    shim, offset = tmp_path / "stepped_clock.so", tmp_path / "offset"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, SUPPORT / "stepped_clock.c"], check=True)
+    offset.write_bytes(struct.pack("q", 0))
+    environment = {"LD_PRELOAD": str(shim), "STEPPED_CLOCK": str(offset), MARK: str(tmp_path)}
+    study, out = study_in(tmp_path, benchmark), tmp_path / "out"
+    running = start_nephoscope("run", study, "--out", out, environment=environment, program=IMPATIENT)
+    running_children(running, tmp_path, child)
+    with offset.open("r+b") as file:
+        file.write(struct.pack("q", step_s))
+    said, _ = running.communicate(timeout=180)
+    rows = json.loads(nephoscope("status", out, "--json").stdout)
+    (hit,) = [row for row in rows if any(why.startswith(reason) for why in row["reasons"])]
+    (other,) = [row for row in rows if row is not hit]
+    assert hit["state"] == "failed" or hit["verdict"] == "invalid", said
+    assert other["state"] == "finished"
+    assert not any(why.startswith("clock-step") for why in other["reasons"])
+
+
+@needs("fio")
+@pytest.mark.slow
+@pytest.mark.root
+def test_a_child_that_the_kernel_ends_for_lack_of_memory_is_told_and_hits_one_trial(tmp_path: Path) -> None:
+    fio = shutil.which("fio")
+    programs, out = tmp_path / "programs", tmp_path / "out"
+    programs.mkdir()
+    with limited_group(f"nephoscope-{os.getpid()}", 4 << 20) as joins:
+        # The first job joins a group that is too small for it.
+        (programs / "fio").write_text(
+            f'#!/bin/sh\ncase "$*" in *--name=r*) mkdir {tmp_path}/once 2>/dev/null && echo $$ >{joins};; esac\n'
+            f'exec {fio} "$@"\n'
+        )
+        (programs / "fio").chmod(0o755)
+        ran = nephoscope(
+            *("run", study_in(tmp_path, FIO), "--out", out),
+            environment={"PATH": f"{programs}:{os.environ['PATH']}"},
+            program=IMPATIENT,
+        )
+    rows = json.loads(nephoscope("status", out, "--json").stdout)
+    first, second = sorted(rows, key=lambda row: row["started_unix_ms"])
+    assert first["state"] == "failed", ran.stderr
+    assert first["reasons"][0].startswith("tool_failed: "), first
+    assert second["state"] == "finished"
+
+
+@pytest.mark.slow
+@pytest.mark.root
+def test_a_controller_that_the_kernel_ends_for_lack_of_memory_is_as_good_as_killed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with limited_group(f"nephoscope-{os.getpid()}", 1 << 20) as joins:
+        running = start_nephoscope(
+            "run", study_in(tmp_path, STRESS), "--out", out, environment={MARK: str(tmp_path)}, program=IMPATIENT
+        )
+        running_children(running, tmp_path, "stress-ng --")
+        joins.write_text(str(running.pid))
+        running.communicate(timeout=60)
+    assert running.returncode == -signal.SIGKILL
+    assert children(tmp_path, "") == set()
+    assert nephoscope("run", out, program=IMPATIENT).exit_code == 0
+    rows = json.loads(nephoscope("status", out, "--json").stdout)
+    assert [row["state"] for row in rows] == ["finished"] * 2
 
 
 @pytest.mark.slow

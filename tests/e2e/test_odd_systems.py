@@ -29,6 +29,8 @@ uses = "point-select"
 parameters = { rows = 1000, ramp_s = 0, duration_s = 1 }
 """
 ONLY_IPV6 = ("unshare", "--net", "sh", "-c", 'ip link set lo up; ip addr del 127.0.0.1/8 dev lo; exec "$@"', "sh")
+NOBODY = ("unshare", "--user", "--map-user=1000", "--map-group=1000", "setpriv", "--no-new-privs")
+"""A user without capabilities, who cannot become another."""
 NO_NETWORK = ("unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh")
 
 
@@ -78,3 +80,11 @@ def test_temporary_files_where_nothing_may_be_executed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("network", [ONLY_IPV6, NO_NETWORK], ids=["only IPv6", "no network"])
 def test_loopback_alone(network: Sequence[str], tmp_path: Path) -> None:
     measure(tmp_path, inside=network)
+
+
+@pytest.mark.root
+def test_a_user_without_root_sudo_and_home(tmp_path: Path) -> None:
+    who = [*NOBODY, "sh", "-c", "id -u; grep CapEff /proc/self/status"]
+    seen = subprocess.run(who, capture_output=True, text=True, check=True)
+    assert seen.stdout.split() == ["1000", "CapEff:", "0" * 16]
+    measure(tmp_path, inside=NOBODY, environment={"HOME": "/nonexistent", "USER": "nobody"})

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from scripts.audit import OLD_DAYS, Crate, advisory, audit_crates, audit_python, crates, fits, harmed
+from scripts.audit import CRATES, OLD_DAYS, Crate, advisory, audit_crates, audit_python, crates, fits, harmed
 
 ROOT = Path(__file__).parents[2]
 NOW_UNIX_S = 1_800_000_000.0
@@ -83,20 +83,20 @@ def test_versions_between_never_harmed_and_mended_are_found() -> None:
 
 def test_a_fresh_copy_decides(tmp_path: Path) -> None:
     source = f"file://{database(tmp_path / 'db', 1)}"
-    well, lines = audit_crates(lock(tmp_path, "0.3.45"), source, tmp_path / "copy", NOW_UNIX_S)
+    well, lines = audit_crates([lock(tmp_path, "0.3.45")], source, tmp_path / "copy", NOW_UNIX_S)
     assert not well
     assert "crates: time 0.3.45: RUSTSEC-2026-0009" in lines
-    well, lines = audit_crates(lock(tmp_path, "0.3.47"), source, tmp_path / "copy", NOW_UNIX_S)
+    well, lines = audit_crates([lock(tmp_path, "0.3.47")], source, tmp_path / "copy", NOW_UNIX_S)
     assert (well, lines) == (True, ["crates: 1 compared with 1 advisories: 0 vulnerable"])
 
 
 def test_a_missing_and_an_old_copy_are_told_and_fail(tmp_path: Path) -> None:
     nowhere, pinned = f"file://{tmp_path}/nowhere", lock(tmp_path, "0.3.47")
-    well, lines = audit_crates(pinned, nowhere, tmp_path / "copy", NOW_UNIX_S)
+    well, lines = audit_crates([pinned], nowhere, tmp_path / "copy", NOW_UNIX_S)
     assert not well
     assert lines[0].startswith("crates: there is no copy of the advisories, and none could be fetched: ")
     database(tmp_path / "copy", OLD_DAYS + 1)
-    well, lines = audit_crates(pinned, nowhere, tmp_path / "copy", NOW_UNIX_S)
+    well, lines = audit_crates([pinned], nowhere, tmp_path / "copy", NOW_UNIX_S)
     assert not well
     assert lines[0].startswith("crates: not fetched anew: ")
     assert lines[1] == "crates: the copy of the advisories is 15 days old; what came since is not in it"
@@ -131,3 +131,8 @@ def test_what_made_certificates_brought_in_is_no_longer_pinned() -> None:
     names = {crate.name for crate in crates((ROOT / "load" / "Cargo.lock").read_text())}
     assert "rustls" in names
     assert not {"rcgen", "time"} & names
+
+
+def test_every_lock_of_crates_is_audited() -> None:
+    listed = subprocess.run(["git", "ls-files", "*Cargo.lock"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert {f"{folder}/Cargo.lock" for folder in CRATES} == set(listed.stdout.split())

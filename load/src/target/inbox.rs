@@ -65,6 +65,14 @@ impl Inbox {
         taken
     }
 
+    /// Takes bytes as if they had been read.
+    #[cfg(feature = "testkit")]
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        self.bytes.truncate(self.filled);
+        self.bytes.extend_from_slice(bytes);
+        self.filled = self.bytes.len();
+    }
+
     /// Reads at least one byte.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 
 pub mod aerospike;
 mod dialect;
+#[cfg(feature = "testkit")]
+pub mod fuzzing;
 mod inbox;
 mod link;
 pub mod postgres;

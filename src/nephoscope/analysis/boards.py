@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.cells import Cell, require_one_unit
 from nephoscope.model.questions import Method, View
 from nephoscope.model.records import Direction
 from nephoscope.model.subjects import Subject
@@ -111,9 +111,7 @@ def per_dollar(board: Board, months_usd: Mapping[str, float], basis: str) -> Boa
 
 def _board(cells: Sequence[Cell], *, blocked: bool) -> Board:
     first = cells[0]
-    if len({cell.unit for cell in cells}) > 1:
-        units = " and in ".join(sorted({cell.unit for cell in cells}))
-        raise ValueError(f"{first.metric} has values in {units}, and units are not converted")
+    require_one_unit({cell.unit for cell in cells}, first.metric)
     usable = [cell for cell in cells if cell.values[0] > 0]
     names = tuple(cell.configuration for cell in usable)
     return Board(

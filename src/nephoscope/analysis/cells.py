@@ -1,11 +1,12 @@
 """A cell: the values of one metric on one configuration, one value per valid replicate; `units` may join them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
+from nephoscope.model.errors import DamagedFile
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Counted, MeasurementRow, TrialRow
 from nephoscope.model.subjects import Subject
@@ -66,7 +67,7 @@ def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow],
         Cells with at least one value, sorted by benchmark, metric, plain before per CPU, and configuration.
 
     Raises:
-        ValueError: a measurement of an unknown trial; two values of one metric in one trial; two units in one cell.
+        DamagedFile: a measurement of an unknown trial; two values of one metric in one trial; two units in one cell.
     """
     by_id = {row.trial: row for row in trials}
     planned = Counter((row.configuration, row.benchmark) for row in trials if row.state != "not needed")
@@ -75,13 +76,13 @@ def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow],
         if row.at_s is not None:
             continue
         if row.trial not in by_id:
-            raise ValueError(f"a measurement of {row.metric} belongs to trial {row.trial}, which is not in the study")
+            raise _damaged(f"a measurement of {row.metric} belongs to trial {row.trial}, which is not in the study")
         trial = by_id[row.trial]
         if not trial.counts:
             continue
         group = grouped[trial.benchmark, row.metric, trial.configuration]
         if row.trial in group:
-            raise ValueError(f"trial {row.trial} has two values of {row.metric}; a metric has one value per trial")
+            raise _damaged(f"trial {row.trial} has two values of {row.metric}; a metric has one value per trial")
         group[row.trial] = row
     declarations = declared(metrics)
     cells: list[Cell] = []
@@ -96,15 +97,26 @@ def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow],
     return sorted(cells, key=lambda cell: (cell.benchmark, cell.metric, cell.per_cpu, cell.configuration))
 
 
+def require_one_unit(units: Collection[str], what: str) -> None:
+    """Units are not converted.
+
+    Raises:
+        DamagedFile: there are several.
+    """
+    if len(units) > 1:
+        raise _damaged(f"{what} has values in {' and in '.join(sorted(units))}")
+
+
+def _damaged(message: str) -> DamagedFile:
+    """Of measurements that no benchmark can have written."""
+    return DamagedFile(message, hint="`nephoscope verify DIR` names the files that are not what was stored")
+
+
 def _cell(
     pairs: Sequence[tuple[TrialRow, MeasurementRow]], declaration: Metric | None, expected: int, *, per_cpu: bool
 ) -> Cell:
     trial, row = pairs[0]
-    units = sorted({row.unit for _, row in pairs})
-    if len(units) > 1:
-        raise ValueError(
-            f"{row.metric} of {trial.configuration} has values in {' and '.join(units)}, and units are not converted"
-        )
+    require_one_unit({row.unit for _, row in pairs}, f"{row.metric} of {trial.configuration}")
     cpus = {trial.cpus for trial, _ in pairs}
     valued = sorted(
         (row.value / (trial.cpus or 1) if per_cpu else row.value, trial.trial, trial.block) for trial, row in pairs

@@ -5,8 +5,9 @@ so there an expectation is broken when no machine meets it.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 
-from nephoscope.checks.thresholds import CLOCK_OFFSET, MEMORY_MISSING, QUOTA_OFF
+from nephoscope.checks.thresholds import CLOCK_OFFSET, CLOCK_STEP, MEMORY_MISSING, QUOTA_OFF
 from nephoscope.checks.verdicts import invalid, measured_of, over_machines, unknown, valid
 from nephoscope.model.records import Evidence, Facts, Verdict, VerdictKind
 from nephoscope.model.units import GIB
@@ -212,6 +213,31 @@ class ClockOffset:
             if known
             else unknown(self.name, f"{said}: reading the clock took too long to be precise enough")
         )
+
+
+class ClockStep:
+    """Some tools take their durations from the wall clock, which somebody may set."""
+
+    name = "clock-step"
+    text = (
+        f"Rejects a trial during which the wall clock of a machine jumped by over {CLOCK_STEP.words}: some tools, for "
+        "example stress-ng, take their durations from it."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Looks at the largest distance from where the clock was first; None if the sampler did not read it."""
+        steps_s = {
+            machine: [sample.clock_step_s for sample in samples if sample.clock_step_s is not None]
+            for machine, samples in sorted(evidence.telemetry.items())
+        }
+        verdicts = [self._machine(machine, steps) for machine, steps in steps_s.items() if steps]
+        return over_machines(self.name, verdicts, "") if verdicts else None
+
+    def _machine(self, machine: str, steps_s: list[float]) -> Verdict:
+        jump_s = max(accumulate(steps_s), key=abs)
+        if abs(jump_s) <= CLOCK_STEP.value:
+            return valid(self.name, f"{machine}: its clock went on evenly")
+        return invalid(self.name, f"{machine}: its clock jumped by {jump_s:+.3f} s (limit {CLOCK_STEP.words})")
 
 
 class MachineUnchanged:

@@ -8,7 +8,7 @@ from nephoscope.checks.generator import GeneratorBound
 from nephoscope.checks.inside import CacheServed, EffectiveCpus, Throttled
 from nephoscope.checks.interference import ForeignLoad, SamplerCost
 from nephoscope.checks.kinds import EqualMachines
-from nephoscope.checks.machine import CgroupLimit, ClockOffset, CpuCount, CpuModel, MachineUnchanged, Memory
+from nephoscope.checks.machine import CgroupLimit, ClockOffset, ClockStep, CpuCount, CpuModel, MachineUnchanged, Memory
 from nephoscope.checks.operations import (
     Audit,
     Consistency,
@@ -36,6 +36,7 @@ CHECKS: tuple[Check, ...] = (
     EqualMachines(),
     CgroupLimit(),
     ClockOffset(),
+    ClockStep(),
     MachineUnchanged(),
     ForeignLoad(),
     Steal(),

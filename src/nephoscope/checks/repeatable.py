@@ -84,6 +84,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             "a clock that is off stays off",
             "Set the clocks, for example by chronyc makestep",
         ),
+        "clock-step": Policy(Cause.ACCIDENT, "somebody set the clock during the trial, whatever the trial measured"),
         "machine-unchanged": Policy(
             Cause.ACCIDENT, "the machine changed during the trial, whatever the trial measured"
         ),

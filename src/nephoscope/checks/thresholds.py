@@ -162,6 +162,13 @@ CLOCK_OFFSET = Threshold(
     "(Amazon Time Sync, chrony)",
     words="0.25 s",
 )
+CLOCK_STEP = Threshold(
+    0.25,
+    "by which the wall clock of a machine may move against its monotonic clock during a trial",
+    "a tool that takes its duration from the wall clock errs by as much: 1 % of a trial of 25 s. A clock that is only "
+    "disciplined moves both clocks alike; the sampler reads them microseconds apart, unless it has to wait for a CPU",
+    words="0.25 s",
+)
 THREAD_BUSY = Threshold(
     0.80,
     "of the wall time of a thread of the load generator, in any second of the measurement interval",
@@ -233,6 +240,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "disk-lasts": DISK_LASTS,
     "rate-kept": RATE_KEPT,
     "clock-offset": CLOCK_OFFSET,
+    "clock-step": CLOCK_STEP,
     "thread-busy": THREAD_BUSY,
     "calibration": CALIBRATION,
     "pacing-error": PACING_ERROR,

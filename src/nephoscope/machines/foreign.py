@@ -14,6 +14,7 @@ because a list of processes shows neither those that end within a second nor tho
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
@@ -21,6 +22,10 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import ForeignProcess
 
 _MICROSECONDS_PER_SECOND = 1_000_000
+
+
+Count = Annotated[int, Field(ge=0, lt=1 << 64)]
+"""Of the kernel, whose counters have 64 bits."""
 
 
 class _Counters(Frozen):
@@ -32,22 +37,22 @@ class Loud(_Counters):
 
     pid: int
     name: str
-    cpu_us: int = Field(ge=0)
+    cpu_us: Count
 
 
 class Others(_Counters):
     """CPU time of everybody else since they were last read."""
 
-    kernel_us: int = Field(ge=0)
-    visible_us: int = Field(ge=0)
+    kernel_us: Count
+    visible_us: Count
     loudest: list[Loud]
 
 
 class Used(_Counters):
     """CPU time of the trial since the sampler's start."""
 
-    user_us: int = Field(ge=0)
-    system_us: int = Field(ge=0)
+    user_us: Count
+    system_us: Count
     complete: bool
     kernel_visible: bool
     over_limit: bool

@@ -10,13 +10,14 @@ from itertools import pairwise
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from nephoscope.machines.foreign import Foreign, Moment, Used, foreign_of
+from nephoscope.machines.foreign import Count, Foreign, Moment, Used, foreign_of
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import TelemetrySample
 from nephoscope.model.units import SECTOR_BYTES
 
 _MICROSECONDS_PER_SECOND = 1_000_000
+_MS_PER_SECOND = 1_000
 _WHOLE_DISK = re.compile(r"(?:[shv]d|xvd)[a-z]+|nvme\d+n\d+|mmcblk\d+|nbd\d+|pmem\d+")
 
 
@@ -26,42 +27,43 @@ class _Counters(Frozen):
 
 class _Cpu(_Counters):
     cpu: str
-    user: int = Field(ge=0)
-    nice: int = Field(ge=0)
-    system: int = Field(ge=0)
-    idle: int = Field(ge=0)
-    iowait: int = Field(ge=0)
-    irq: int = Field(ge=0)
-    softirq: int = Field(ge=0)
-    steal: int = Field(ge=0)
+    user: Count
+    nice: Count
+    system: Count
+    idle: Count
+    iowait: Count
+    irq: Count
+    softirq: Count
+    steal: Count
 
 
 class _Disk(_Counters):
     name: str
-    read_sectors: int = Field(ge=0)
-    written_sectors: int = Field(ge=0)
-    io_ms: int | None = Field(default=None, ge=0)
+    read_sectors: Count
+    written_sectors: Count
+    io_ms: Count | None = None
 
 
 class _Interface(_Counters):
     name: str
-    rx_bytes: int = Field(ge=0)
-    tx_bytes: int = Field(ge=0)
+    rx_bytes: Count
+    tx_bytes: Count
 
 
 class _Quota(_Counters):
-    periods: int = Field(ge=0)
-    throttled_periods: int = Field(ge=0)
+    periods: Count
+    throttled_periods: Count
 
 
 class _Line(_Counters):
     elapsed_s: float = Field(ge=0)
+    at_unix_ms: Count | None = None
     cpu: list[_Cpu]
     disks: list[_Disk]
     network: list[_Interface]
     cpu_quota: _Quota | None = None
-    own_cpu_us: int | None = Field(default=None, ge=0)
-    jiffies_per_s: int = Field(default=100, gt=0)
+    own_cpu_us: Count | None = None
+    jiffies_per_s: int = Field(default=100, gt=0, lt=1 << 64)
     trial: Used | None = None
 
 
@@ -160,7 +162,15 @@ def _between(before: _Line, after: _Line) -> TelemetrySample | None:
         network_receive_bytes_per_s=None if received is None else received / duration_s,
         network_send_bytes_per_s=None if sent is None else sent / duration_s,
         sampler_cpu_share=None if own_us is None else max(0, own_us) / _MICROSECONDS_PER_SECOND / duration_s,
+        clock_step_s=_clock_step_s(before, after),
     )
+
+
+def _clock_step_s(before: _Line, after: _Line) -> float | None:
+    """What the wall clock gained on the monotonic one. Both follow the same frequency, so it is 0 unless it was set."""
+    if before.at_unix_ms is None or after.at_unix_ms is None:
+        return None
+    return (after.at_unix_ms - before.at_unix_ms) / _MS_PER_SECOND - (after.elapsed_s - before.elapsed_s)
 
 
 def _quota_used_up_share(before: _Quota | None, after: _Quota | None) -> float | None:

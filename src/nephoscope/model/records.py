@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from nephoscope.model.frozen import Frozen
+from nephoscope.model.frozen import Frozen, Named
 from nephoscope.model.kinds import MachineKind
 from nephoscope.model.subjects import DatabaseLoad, Subject, database_load_by_name, subject_by_name
 
@@ -184,9 +184,8 @@ class TelemetrySample(Frozen):
     )
     network_receive_bytes_per_s: float | None
     network_send_bytes_per_s: float | None
-    sampler_cpu_share: float | None = Field(
-        default=None, description="the sampler's own CPU time, as a share of one core"
-    )
+    sampler_cpu_share: float | None = Field(default=None, description="the sampler's CPU time, as a share of one core")
+    clock_step_s: float | None = Field(default=None, description="by how much the wall clock jumped; None: not known")
 
 
 class CommandRecord(Frozen):
@@ -466,7 +465,7 @@ class TrialIntent(Frozen):
     schema_: Literal["nephoscope/trial/1"] = Field(default="nephoscope/trial/1", alias="schema")
     id: str
     study: str
-    configuration: dict[str, Any] = Field(description="the whole configuration, as in the study, defaults filled in")
+    configuration: Named = Field(description="the whole configuration, as in the study, defaults filled in")
     benchmark: BenchmarkUse
     replicate: int = Field(ge=1)
     block: int = Field(ge=1)

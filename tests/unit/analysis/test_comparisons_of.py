@@ -6,6 +6,7 @@ import pytest
 from nephoscope.analysis.boards import boards_of
 from nephoscope.analysis.cells import cells_of
 from nephoscope.analysis.comparisons import comparisons_of
+from nephoscope.model.errors import DamagedFile
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict, MeasurementRow, TrialRow
 from tests.unit.analysis.study_builder import LATENCY, METRICS, Rows, measurement, rows, shuffled, trial
@@ -99,7 +100,7 @@ def test_one_configuration_and_none_have_no_pairs() -> None:
 
 def test_two_units_are_refused() -> None:
     left, right = rows({"a": SIX}), rows({"b": SIX}, metric=METRICS["tpcc"][0].model_copy(update={"unit": "1/s"}))
-    with pytest.raises(ValueError, match="units are not converted"):
+    with pytest.raises(DamagedFile, match="has values in 1/s and in New-Orders/min"):
         compared((left[0] + right[0], left[1] + right[1]))
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from nephoscope.analysis.cells import Metrics, cells_of
 from nephoscope.analysis.statistics import statistics_of_cells
+from nephoscope.model.errors import DamagedFile
 from nephoscope.model.records import Direction, Metric, VerdictKind
 from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, measurement, rows, shuffled, trial
@@ -90,10 +91,10 @@ def test_order_of_rows_does_not_matter() -> None:
 
 def test_contradictions_are_refused() -> None:
     trials, measurements = rows({"a": SIX})
-    with pytest.raises(ValueError, match="two values"):
+    with pytest.raises(DamagedFile, match="two values"):
         statistics_of(trials, [*measurements, measurements[0]], METRICS)
-    with pytest.raises(ValueError, match="not in the study"):
+    with pytest.raises(DamagedFile, match="not in the study"):
         statistics_of(trials[1:], measurements, METRICS)
     other = Metric(name=TPMC.name, unit="1/s", direction=Direction.HIGHER, title="")
-    with pytest.raises(ValueError, match="units are not converted"):
+    with pytest.raises(DamagedFile, match="has values in 1/s and in New-Orders/min"):
         statistics_of(trials, [measurement(trials[0], 1.0, other), *measurements[1:]], METRICS)

@@ -47,6 +47,16 @@ def faulty(path: Path) -> Callable[[random.Random], object]:
     return read
 
 
+def impossible(_path: Path) -> Callable[[random.Random], object]:
+    raise TypeError
+
+
+@pytest.mark.slow
+def test_a_reader_that_cannot_be_made_is_no_harm_done_by_inputs(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="the reader impossible cannot be made"):
+        inputs.one_round(impossible, "0", tmp_path, 7)
+
+
 @pytest.mark.slow
 def test_every_kind_of_harm_is_counted_and_the_rest_is_read(tmp_path: Path) -> None:
     counts, lines = inputs.one_round(faulty, "0", tmp_path, 7, longest_s=1)

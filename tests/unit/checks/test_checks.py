@@ -87,6 +87,13 @@ def _clock_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
         yield "clock-offset", {"facts_before": both, "facts_after": both}, verdict, words
     yield "clock-offset", {"facts_before": facts(clock_offset_s=9.0, clock_offset_bound_s=0.01)}, None, ""
     yield "clock-offset", WITH_LOAD_MACHINE, None, ""
+    for steps_s, verdict, words in (
+        ([0.001, -0.02, 0.0], "valid", "db: its clock went on evenly"),
+        ([0.0, 3600.0, 0.0], "invalid", "db: its clock jumped by +3600.000 s (limit 0.25 s)"),
+        ([-0.2, -0.2, 0.5], "invalid", "jumped by -0.400 s"),
+    ):
+        yield "clock-step", {"telemetry": {"db": [sample(clock_step_s=step) for step in steps_s]}}, verdict, words
+    yield "clock-step", {"telemetry": {"db": [sample(clock_step_s=None)]}}, None, ""
 
 
 def _replication_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:

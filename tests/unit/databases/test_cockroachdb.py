@@ -14,7 +14,7 @@ from nephoscope.databases.cockroachdb import commands as cockroachdb_commands
 from nephoscope.databases.cockroachdb import database as cockroachdb
 from nephoscope.databases.cockroachdb.database import CockroachDatabase
 from nephoscope.databases.cockroachdb.machines import installed
-from nephoscope.model.errors import DatabaseFailed, InputError
+from nephoscope.model.errors import DatabaseFailed, InputError, OutputUnreadable
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support import fake_cockroach
@@ -337,3 +337,8 @@ def test_values_of_settings(value: str, said: str) -> None:
 def test_a_status_of_another_shape_is_refused() -> None:
     with pytest.raises(DatabaseFailed, match="unexpected format"):
         cockroachdb_commands.replication("id\taddress\n1\tx\n")
+
+
+def test_what_is_no_table_is_told() -> None:
+    with pytest.raises(OutputUnreadable, match="cockroach sql: new-line character"):
+        cockroachdb_commands.rows("variable\tvalue\na\rb\t1\n")

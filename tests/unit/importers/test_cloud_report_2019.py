@@ -42,7 +42,8 @@ def tree(tmp_path: Path) -> Path:
     write_run(tmp_path, "aws/c5.4xlarge-ebs/20190912/0", {"network-ping.log": recorded("damaged-ping.txt")})
     claim = "uuid,cloud,machine type,date,runID\nU,gcp,n2-standard-16,20190912,1\n"
     write_run(tmp_path, "gcp/n2-standard-16/20190912/10", {"cpu.log": cpu_log(cache_kib=56320), "run_data.csv": claim})
-    write_run(tmp_path, "gcp/x9-mega-16/20190912/0", {"cpu.log": "garbage\n"})
+    broken = "uuid," + "x" * 200_000
+    write_run(tmp_path, "gcp/x9-mega-16/20190912/0", {"cpu.log": "garbage\n", "run_data.csv": broken})
     return tmp_path
 
 

@@ -95,6 +95,7 @@ def test_importing_again_gives_the_same_bytes(tree: Path, tmp_path: Path) -> Non
         ("redis", redis({1: 5}) + '"SET",1,1,6,2,8,25,15,30\n', "a row is"),
         ("redis", redis({1: 5}) + '"SET",1,4\n', "a row is"),
         ("redis", redis({1: 0}), "a row is"),
+        ("redis", redis({1: 5}) + "SET\rx\n", "new-line character"),
     ],
 )
 def test_damaged_output_is_a_failed_trial_with_its_reason(task: str, text: str, why: str, tmp_path: Path) -> None:

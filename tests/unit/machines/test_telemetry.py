@@ -60,6 +60,12 @@ def test_shares_are_of_all_time_of_the_interval() -> None:
     assert sample.sampler_cpu_share == 0.01
 
 
+@pytest.mark.parametrize(("after_ms", "step_s"), [(12_000, 0.0), (3_612_001, 3600.001), (11_500, -0.5)])
+def test_a_wall_clock_that_was_set_has_jumped(after_ms: int, step_s: float) -> None:
+    (sample,) = parse_telemetry(f"{line(1, ZERO, at_unix_ms=10_000)}\n{line(3, LATER, at_unix_ms=after_ms)}\n")
+    assert sample.clock_step_s == pytest.approx(step_s)
+
+
 def test_a_quota_is_used_up_in_a_share_of_the_periods_in_which_the_group_ran() -> None:
     def quota(periods: int, throttled: int) -> dict[str, Any]:
         return {"cpu_quota": {"periods": periods, "throttled_periods": throttled}}
@@ -90,6 +96,12 @@ def test_what_is_not_there_is_none() -> None:
     assert sample.disk_read_bytes_per_s is None
     assert sample.network_send_bytes_per_s is None
     assert sample.sampler_cpu_share is None
+
+
+def test_a_counter_of_more_than_64_bits_is_damage() -> None:
+    after = line(2, LATER, network=[network("eth0", 10**400, 0)])
+    with pytest.raises(OutputUnreadable, match=r"telemetry line 2: network\.0\.rx_bytes"):
+        parse_telemetry(f"{line(0, ZERO, network=[network('eth0', 0, 0)])}\n{after}\n{after}\n")
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", line(0, ZERO), line(0, ZERO) + '\n{"at_unix'])

@@ -208,3 +208,28 @@ GCP: dict[str, Any] = {
         sku("Licensing Fee", "OnDemand", "h", (0, 1), family="License"),
     ]
 }
+CYCLENERD = """
+about: {timestamp: 1646689654}
+compute:
+  instance:
+    f1-micro:
+      cost:
+        us-east4: {hour: 0.01, month: 7.3, month_1y: 0, month_3y: 0}
+    n2-standard-8:
+      cost:
+        us-east4: {hour: 0.5, month: 292.0, month_1y: 219.0, month_3y: 146.0, hour_spot: 0.1}
+  storage:
+    ssd: {cost: {us-east4: {month: 0.187}}}
+  network:
+    traffic:
+      egress:
+        internet:
+          cost:
+            0-1: {us-east4: {month: 0.12}}
+            10n: {us-east4: {month: 0.08}}
+"""
+SKYPILOT = """InstanceType,vCPUs,Price,SpotPrice,Region,AvailabilityZone
+a1.large,2,0.2,0.05,us-east-1,az1
+a1.large,2,0.2,0.06,us-east-1,az2
+b1.large,2,,0.06,us-east-1,
+"""

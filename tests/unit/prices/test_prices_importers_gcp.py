@@ -6,7 +6,7 @@ from pathlib import Path
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.rows import Basis, Kind, Unit
 from tests.support.shared_data import shared
-from tests.unit.prices.price_lists import GCP, read, read_json, said
+from tests.unit.prices.price_lists import CYCLENERD, GCP, read, read_json, said
 
 
 def test_gcp_skus(tmp_path: Path) -> None:
@@ -24,30 +24,8 @@ def test_gcp_skus(tmp_path: Path) -> None:
     assert sum(found.skipped.values()) == 2
 
 
-YAML = """
-about: {timestamp: 1646689654}
-compute:
-  instance:
-    f1-micro:
-      cost:
-        us-east4: {hour: 0.01, month: 7.3, month_1y: 0, month_3y: 0}
-    n2-standard-8:
-      cost:
-        us-east4: {hour: 0.5, month: 292.0, month_1y: 219.0, month_3y: 146.0, hour_spot: 0.1}
-  storage:
-    ssd: {cost: {us-east4: {month: 0.187}}}
-  network:
-    traffic:
-      egress:
-        internet:
-          cost:
-            0-1: {us-east4: {month: 0.12}}
-            10n: {us-east4: {month: 0.08}}
-"""
-
-
 def test_cyclenerd(tmp_path: Path) -> None:
-    (tmp_path / "pricing.yml").write_text(YAML)
+    (tmp_path / "pricing.yml").write_text(CYCLENERD)
     found = read("cyclenerd", tmp_path / "pricing.yml")
     micro, *rows = found.rows
     assert (micro.item, micro.basis, micro.usd) == ("f1-micro", Basis.ON_DEMAND, 0.01)

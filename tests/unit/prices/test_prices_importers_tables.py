@@ -8,7 +8,7 @@ import pytest
 
 from nephoscope.model.errors import InputError
 from nephoscope.prices.rows import Basis, Unit
-from tests.unit.prices.price_lists import read, said
+from tests.unit.prices.price_lists import SKYPILOT, read, said
 
 SCHEMA = """
 create table region (vendor_id, region_id, api_reference);
@@ -71,13 +71,6 @@ def test_spare_cores_damaged(tmp_path: Path) -> None:
         connection.commit()
     with pytest.raises(InputError, match="no such table"):
         read("spare-cores", tmp_path / "other.db")
-
-
-SKYPILOT = """InstanceType,vCPUs,Price,SpotPrice,Region,AvailabilityZone
-a1.large,2,0.2,0.05,us-east-1,az1
-a1.large,2,0.2,0.06,us-east-1,az2
-b1.large,2,,0.06,us-east-1,
-"""
 
 
 def test_skypilot(tmp_path: Path) -> None:

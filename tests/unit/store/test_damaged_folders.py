@@ -139,3 +139,33 @@ def test_a_definition_that_the_plan_does_not_have_is_told_where_no_digest_shows_
     path.write_text(path.read_text().replace(f'"{name}"', '"r,edis-set"'))
     assert main(["status", str(folder)]) == 2
     assert capsys.readouterr().err.startswith(f"error: {path} is of trial ")
+
+
+def test_a_value_in_another_unit_is_told_where_no_digest_shows_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "r"
+    shutil.copytree(Path(__file__).parents[2] / "data" / "results-0.1" / "imported", folder)
+    for path in folder.glob("trials/*/attempts/1/measurements.jsonl"):
+        path.write_text(path.read_text().replace('"unit":"share"', '"unit":"sh,re"', 1))
+        if '"sh,re"' in path.read_text():
+            break
+    assert main(["analyze", str(folder)]) == 2
+    said = capsys.readouterr().err
+    assert "has values in sh,re and in share" in said
+    assert "nephoscope verify" in said
+
+
+def test_a_configuration_without_its_name_is_told_with_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "r"
+    shutil.copytree(Path(__file__).parents[2] / "data" / "results-0.1" / "imported", folder)
+    path = min(folder.glob("trials/*/trial.json"))
+    trial = json.loads(path.read_text())
+    trial["configuration"]["na"] = trial["configuration"].pop("name")
+    path.write_text(json.dumps(trial))
+    assert main(["status", str(folder)]) == 2
+    said = capsys.readouterr().err
+    assert str(path) in said
+    assert "configuration: there is no name" in said

@@ -68,7 +68,7 @@ fn moving(why: &str) -> TargetError {
 
 /// What a node says that it is master of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(in crate::target) struct Claim {
     /// Counts the changes of the cluster, with strong consistency; 0 without.
     regime: u64,
     /// A bit for each partition, the highest first.
@@ -81,7 +81,7 @@ impl Claim {
     }
 
     /// From what `replicas` answers: `namespace:regime,count,masters,others …;namespace: …`.
-    pub(super) fn read(replicas: &str, namespace: &str) -> Result<Self, TargetError> {
+    pub(in crate::target) fn read(replicas: &str, namespace: &str) -> Result<Self, TargetError> {
         let unreadable = || TargetError::Protocol(format!("cannot read the replicas: {:?}", shortened(replicas)));
         let named = |text: &str| text.split_once(':').is_some_and(|(name, _)| name == namespace);
         let Some(own) = replicas.split(';').find(|text| named(text)) else {
@@ -96,7 +96,7 @@ impl Claim {
 
 /// Another node of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Peer {
+pub(in crate::target) struct Peer {
     /// Its name; empty where it is not told.
     pub(super) name: String,
     /// Where it may be reached, the first first.
@@ -104,7 +104,7 @@ pub(super) struct Peer {
 }
 
 /// From what `peers-clear-std` answers: `generation,port,[[name,tls,[address,address …]], …]`.
-pub(super) fn read_peers(text: &str) -> Option<Vec<Peer>> {
+pub(in crate::target) fn read_peers(text: &str) -> Option<Vec<Peer>> {
     let mut parts = text.splitn(3, ',');
     let (_generation, port, list) = (parts.next()?, parts.next()?, parts.next()?);
     let port = if port.is_empty() { PORT } else { port.parse().ok()? };
@@ -118,7 +118,7 @@ pub(super) fn read_peers(text: &str) -> Option<Vec<Peer>> {
 }
 
 /// From what `services` answers, which older servers have: `address:port;address:port …`.
-pub(super) fn read_services(text: &str) -> Option<Vec<Peer>> {
+pub(in crate::target) fn read_services(text: &str) -> Option<Vec<Peer>> {
     let peer = |text: &str| Some(Peer { name: String::new(), addresses: vec![read_address(text, PORT)?] });
     text.split(';').filter(|text| !text.is_empty()).map(peer).collect()
 }

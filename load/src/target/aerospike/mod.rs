@@ -15,6 +15,8 @@ mod reply;
 mod result;
 
 pub use cluster::Partitions;
+#[cfg(feature = "testkit")]
+pub(super) use cluster::{Claim, read_peers, read_services};
 pub use connection::Connection;
 pub use digest::{Digest, PARTITIONS};
 pub use discovery::{Cluster, Member};
@@ -31,9 +33,9 @@ const HEADER_BYTES: usize = 8;
 /// The part of a record's message before its fields.
 const MESSAGE_BYTES: usize = 22;
 /// Of a message whose body is text: names of what is asked, or names and values.
-const INFO: u8 = 1;
+pub(super) const INFO: u8 = 1;
 /// Of a message about a record.
-const MESSAGE: u8 = 3;
+pub(super) const MESSAGE: u8 = 3;
 /// Types of values: texts are keys, bytes are what bins hold.
 const STRING: u8 = 3;
 /// A record has at most 8 MiB: a greater length means that the stream is out of step. (The server's own limit of a

@@ -182,7 +182,7 @@ impl Batch {
     }
 
     /// The commands that will be answered.
-    pub(super) fn commands(&self) -> &[Command] {
+    pub(in crate::target) fn commands(&self) -> &[Command] {
         &self.commands
     }
 

@@ -57,7 +57,7 @@ pub struct Reply {
 
 impl Reply {
     /// Nothing yet; what comes is read into `inbox`.
-    pub(super) fn new(inbox: Inbox) -> Self {
+    pub(in crate::target) fn new(inbox: Inbox) -> Self {
         Self {
             inbox,
             status: TransactionStatus::Idle,
@@ -89,7 +89,7 @@ impl Reply {
     }
 
     /// Sets the column types of the statement that follows those already known.
-    pub(super) fn push_columns(&mut self, types: Vec<u32>) {
+    pub(in crate::target) fn push_columns(&mut self, types: Vec<u32>) {
         self.columns.push(types);
     }
 
@@ -206,11 +206,13 @@ fn surplus(tag: u8) -> TargetError {
     TargetError::Protocol(format!("unexpected message {:?} in the answer to a batch", char::from(tag)))
 }
 
-/// The number that ends a command tag: `INSERT 0 3`, `SELECT 2`; 0 when there is none.
+/// The number that ends a command tag: `INSERT 0 3`, `SELECT 2`; 0 when there is none, the largest when it is larger.
 fn affected_rows(tag: &[u8]) -> u64 {
     let tag = tag.strip_suffix(b"\0").unwrap_or(tag);
     let digits = tag.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    tag[tag.len() - digits..].iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
+    tag[tag.len() - digits..]
+        .iter()
+        .fold(0_u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
 }
 
 /// One row, decoded on demand. Every getter answers `None` for SQL NULL and for a value of another type or length.
@@ -289,7 +291,10 @@ mod tests {
 
     #[test]
     fn affected_rows_of_command_tags() {
-        for (tag, rows) in [("SELECT 2", 2), ("INSERT 0 13", 13), ("UPDATE 0", 0), ("BEGIN", 0), ("", 0)] {
+        for (tag, rows) in [("SELECT 2", 2), ("INSERT 0 13", 13), ("UPDATE 0", 0), ("BEGIN", 0), ("", 0)]
+            .into_iter()
+            .chain([("INSERT 0 99999999999999999999", u64::MAX)])
+        {
             assert_eq!(affected_rows(format!("{tag}\0").as_bytes()), rows, "{tag}");
         }
     }

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from nephoscope.model.errors import DatabaseFailed
+from nephoscope.model.errors import DatabaseFailed, OutputUnreadable
 from nephoscope.study.model import Database as DatabaseSettings
 
 PORT = 26357
@@ -158,8 +158,15 @@ def quoted(text: str) -> str:
 
 
 def rows(said: str) -> list[dict[str, str]]:
-    """Tab-separated values below a line of names; no rows if the text is empty."""
-    return list(csv.DictReader(io.StringIO(said), delimiter="\t"))
+    """Tab-separated values below a line of names; no rows if the text is empty.
+
+    Raises:
+        OutputUnreadable: it is something else.
+    """
+    try:
+        return list(csv.DictReader(io.StringIO(said), delimiter="\t"))
+    except csv.Error as error:
+        raise OutputUnreadable(f"cockroach sql: {error}") from error
 
 
 def settings_in_force(said: str) -> dict[str, str]:

@@ -435,7 +435,10 @@ def _hash(contents: Mapping[str, bytes]) -> str:
 
 def _notes(label: Label, run_data: str | None) -> list[str]:
     """Contradictions between run-data.csv and the path."""
-    rows = list(csv.reader((run_data or "").replace("\0", "").splitlines()))
+    try:
+        rows = list(csv.reader((run_data or "").replace("\0", "").splitlines()))
+    except csv.Error as error:
+        return [f"run-data.csv cannot be read: {error}"]
     claimed = [cell.strip() for cell in rows[-1][1:]] if len(rows) > 1 else []
     path = [label.provider, label.machine_type, label.date, label.number]
     if not claimed or claimed == path:

@@ -109,10 +109,13 @@ def parse_redis(text: str) -> dict[int, float]:
     """Depth of the pipeline -> SET operations a second, of the CSV that the task writes.
 
     Raises:
-        OutputUnreadable: other columns, another operation, a depth twice, or a rate that is not above 0.
+        OutputUnreadable: no CSV, other columns, another operation, a depth twice, or a rate that is not above 0.
     """
     lines = whole_lines(text, "redis CSV")
-    rows = list(csv.DictReader(lines))
+    try:
+        rows = list(csv.DictReader(lines))
+    except csv.Error as error:
+        raise OutputUnreadable(f"redis CSV: {error}") from error
     found: dict[int, float] = {}
     for row in rows:
         depth, value = str(row.get("pipeline")), _positive(row.get("rps"))
