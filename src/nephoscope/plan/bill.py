@@ -13,11 +13,11 @@ from nephoscope.plan.calendar import Calendar, calendars
 from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.expand import Plannable
 from nephoscope.plan.kept import KeptData, kept_data
-from nephoscope.plan.placement import clusters_of
 from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, transfers_of
 from nephoscope.prices.book import shipped
 from nephoscope.prices.quote import quote
 from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.managed import is_managed, provider_of_machines, study_as_provided
 from nephoscope.study.model import Configuration, Study
 
 FULL_BLOCKS = 3
@@ -125,14 +125,13 @@ class _Priced:
     usd_per_s: float | None
 
 
-def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bill:
-    """The bill of a study's plan, or of the plan of a part of it."""
-    shared = clusters_of(study.placement, (planned.intent for planned in plan.trials), benchmarks)
+def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], shared: Mapping[str, str | None]) -> Bill:
+    """The bill of a study's plan, or of the plan of a part of it; `shared` is what `clusters_of` finds for it."""
     rows = _priced(study, plan, benchmarks, shared)
     chapters, names = dict.fromkeys(row.chapter for row in rows), dict.fromkeys(row.benchmark for row in rows)
     used = {row.planned.intent.configuration_name for row in rows}
-    found = [one for one in study.configurations if one.name in used]
-    quotes = [quote(one, 1) for one in found]
+    quotes = [quote(one, 1) for one in study.configurations if one.name in used]
+    providers = {one.provider for one in study_as_provided(study).configurations if one.name in used}
     return Bill(
         chapters=[_row(name, [row for row in rows if row.chapter == name]) for name in chapters],
         benchmarks=[_row(name, [row for row in rows if row.benchmark == name]) for name in sorted(names)],
@@ -140,7 +139,7 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bi
         machine_time_s=fsum(_machines(row.sending.configuration) * row.planned.expected_duration_s for row in rows),
         loads=_loads(rows),
         decided=_decided(rows),
-        calendar=calendars(plan, shared) if {one.provider for one in found} <= CLOUDS else [],
+        calendar=calendars(plan, shared) if providers <= CLOUDS else [],
         basis=list(dict.fromkeys(one.basis for one in quotes if one.basis)),
         transfers=transfers_of([row.sending for row in rows], shipped()),
         kept=kept_data((row.sending.configuration, row.fixture_bytes) for row in rows),
@@ -150,7 +149,7 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bi
 def _priced(
     study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], shared: Mapping[str, str | None]
 ) -> list[_Priced]:
-    configurations = {one.name: one for one in study.configurations}
+    configurations = {one.name: one for one in study_as_provided(study).configurations}
     said: dict[str, tuple[str, int, float]] = {}
     before = Before()
     rows = []
@@ -172,8 +171,9 @@ def _priced(
 
 
 def _machines(configuration: Configuration) -> int:
-    load = configuration.load_machine
-    return configuration.database_machine.count + (load.count if load is not None else 0)
+    """Those that a provider makes: a service keeps its own."""
+    load, servers = configuration.load_machine, configuration.database_machine.count
+    return (0 if is_managed(configuration) else servers) + (load.count if load is not None else 0)
 
 
 def _row(name: str, rows: Sequence[_Priced]) -> BillRow:
@@ -204,7 +204,7 @@ def _loads(rows: Sequence[_Priced]) -> Loads | None:
         restoring=_sum((row.before.restore_s, row.usd_per_s) for row in with_data),
         saved=_sum((row.fixture_bytes / LOAD_BYTES_PER_S, row.usd_per_s) for row in with_data if not row.before.load_s),
         avoidable=_sum((row.before.reload_s, row.usd_per_s) for row in avoidable),
-        avoidable_at=sorted({str(row.planned.intent.configuration["provider"]) for row in avoidable}),
+        avoidable_at=sorted({provider_of_machines(row.planned.intent.configuration) for row in avoidable}),
     )
 
 
