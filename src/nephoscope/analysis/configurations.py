@@ -7,6 +7,7 @@ from nephoscope.analysis.cpu_designs import design_of, vendor_of
 from nephoscope.model.rows import ConfigurationRow, MachineRow
 from nephoscope.model.units import GIB
 from nephoscope.study.machine_names import machine_name
+from nephoscope.study.managed import is_managed
 from nephoscope.study.model import Configuration, Study
 
 _SIZE = re.compile(r" P\d+( [A-Z]+)?$")
@@ -33,7 +34,7 @@ def configurations_of(study: Study, names: Mapping[str, str], machines: Sequence
 def _row(name: str, asked: Configuration, seen: MachineRow | None) -> ConfigurationRow:
     machine_type = asked.database_machine.type
     said = machine_name(asked.provider, machine_type) if machine_type else None
-    facts = seen.facts if seen else None
+    facts = seen.facts if seen and not is_managed(asked) else None
     vcpus = (facts.cpus_online if facts else None) or (said.vcpus if said else None)
     memory = facts.memory_bytes if facts else None
     return ConfigurationRow(

@@ -10,6 +10,7 @@ from nephoscope.prices.cost import METHODS, Bill, Line, Method, break_even_hours
 from nephoscope.prices.offers import STATED, BasisBill, Offer, bills_of, offer_of
 from nephoscope.prices.rows import Basis, Price, Unit
 from nephoscope.study.machine_names import machine_name
+from nephoscope.study.managed import is_managed
 from nephoscope.study.model import Configuration, Study
 
 COMMITMENTS = frozenset({Basis.RESERVED_1Y, Basis.RESERVED_3Y, Basis.SAVINGS_PLAN_1Y, Basis.SAVINGS_PLAN_3Y})
@@ -55,7 +56,8 @@ def costs_of(study: Study, names: Mapping[str, str], book: PriceBook, day: date)
         rows += [_row(name, offer, found, bills, method, day) for found in bills if offer]
         lines += [line for found in bills for line in _lines(name, found)]
         if not bills and configuration.price_usd_per_hour is None:
-            rows.append(_unpriced(name, method, f"{configuration.provider} machines: no price given"))
+            what = "managed database" if is_managed(configuration) else f"{configuration.provider} machines"
+            rows.append(_unpriced(name, method, f"{what}: no price given"))
     return Costs(rows, lines, day)
 
 
@@ -124,12 +126,13 @@ def _lines(name: str, found: BasisBill) -> Iterator[CostLineRow]:
 def _stated(
     name: str, configuration: Configuration, usd_per_hour: float, method: Method, offer: Offer | None
 ) -> CostRow:
-    """A price stated in the study is for the whole cluster, whatever the method includes."""
+    """A price stated in the study is for the whole cluster, or for a managed database, whatever the method includes."""
     month_usd = usd_per_hour * method.hours
     said = machine_name(offer.provider, offer.type) if offer else None
     what = configuration.price_basis or "basis not given"
+    sold = "managed database" if is_managed(configuration) else "cluster"
     formula = (
-        f"cluster month = hours × rate ({method.hours:g} hours, the cluster as the study prices it)\n"
+        f"{sold} month = hours × rate ({method.hours:g} hours, the {sold} as the study prices it)\n"
         f"  {method.hours:g} h × ${usd_per_hour:g} = ${month_usd:,.2f} a month  [{what}]"
     )
     return CostRow(
@@ -143,7 +146,7 @@ def _stated(
         vcpus=said.vcpus if said else None,
         method=method.name,
         hours=method.hours,
-        counted="the cluster",
+        counted=f"the {sold}",
         machines=1,
         usd_per_hour=usd_per_hour,
         machine_month_usd=month_usd,

@@ -8,6 +8,7 @@ from nephoscope.checks.repeatable import Cause, Circumstances, Repair, repair_of
 from nephoscope.model.records import Verdict, VerdictKind
 from nephoscope.model.rows import TrialRow
 from nephoscope.model.usable import NOT_STARTED, RUN, RUNNING, Unusable, UsableCell
+from nephoscope.study.managed import as_provided
 from nephoscope.study.model import Study
 
 _WHY = {"planned": NOT_STARTED, "running": RUNNING}
@@ -35,7 +36,7 @@ def usable_cells(
             valid.
     """
     where = {
-        one.name: Circumstances.of(one.model_dump(include={"provider", "rented"}), study.placement)
+        one.name: Circumstances.of(as_provided(one).model_dump(include={"provider", "rented"}), study.placement)
         for one in study.configurations
     }
     rows: dict[tuple[str, str], list[TrialRow]] = defaultdict(list)

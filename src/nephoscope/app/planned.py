@@ -5,6 +5,7 @@ from itertools import groupby
 
 from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
 from nephoscope.model.words import counted, dollars, duration
+from nephoscope.study.managed import MANAGED
 
 HEADERS = ("benchmark", "trials", "each, mean", "total", "cost")
 ROW_HEADERS = ("#", "block", "configuration", "benchmark", "replicate", "takes", "trial")
@@ -88,5 +89,6 @@ def _some(names: Sequence[str]) -> str:
 
 def _machines(intent: TrialIntent) -> int:
     """Of one cluster of a trial."""
-    roles = (intent.configuration.get("database_machine"), intent.configuration.get("load_machine"))
-    return sum(int(role["count"]) for role in roles if role)
+    ours = ("load_machine",) if intent.configuration["provider"] == MANAGED else ("database_machine", "load_machine")
+    roles = [intent.configuration.get(role) for role in ours]
+    return sum(int(role["count"]) for role in roles if role) or 1

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nephoscope.model.records import PlannedTrial
+from nephoscope.study.managed import provider_of_machines
 
 _Place = tuple[str, str]
 """A benchmark and the server that keeps its data set."""
@@ -138,4 +139,4 @@ def _place(trial: PlannedTrial) -> _Place:
 
 
 def _loads_apart(trial: PlannedTrial) -> bool:
-    return trial.intent.configuration.get("provider") in _PLAN_KNOWS_NO_LOADS
+    return provider_of_machines(trial.intent.configuration) in _PLAN_KNOWS_NO_LOADS

@@ -33,6 +33,7 @@ from nephoscope.insights import (
     steal,
     storage,
     transfer,
+    unobserved,
     usable,
     versions,
 )
@@ -73,6 +74,7 @@ RULES: Mapping[str, Rule] = {
     steadiness.NAME: steadiness.unsteady,
     caps.NAME: caps.provider_caps,
     colocated.NAME: colocated.colocated,
+    unobserved.NAME: unobserved.unobserved,
 }
 """In the order in which a report shows them."""
 

@@ -19,6 +19,8 @@ recorded."""
 
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
+NOT_OBSERVED = "the database's machine was not observed"
+"""Stated condition: the server is a managed one, or the user's own elsewhere; facts and telemetry are the client's."""
 EMULATED = "emulated"
 """Stated condition: the machines are parts of one, so the numbers describe no real machine."""
 

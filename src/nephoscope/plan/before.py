@@ -95,6 +95,8 @@ class Before:
         self._providers.add(configuration.provider)
         if not fixture_bytes or configuration.provider == _EMULATED:
             return Setup(make_s)
+        if configuration.database.dsn is not None:  # its server keeps it
+            return self._on_a_server(configuration.database.dsn, fixture_bytes, make_s)
         bucket = configuration.database.fixtures
         kept = (bucket or cluster or "", fixture_bytes)
         loaded = kept in self._kept and kept[0] != ""
@@ -113,6 +115,13 @@ class Before:
             return Setup(make_s, restore_s=restore_s)
         load_s = fixture_bytes / LOAD_BYTES_PER_S
         return Setup(make_s, load_s, restore_s, load_s if self._was_loaded(configuration, fixture_bytes) else 0.0)
+
+    def _on_a_server(self, dsn: str, fixture_bytes: int, make_s: float) -> Setup:
+        """A data set on a server that outlives every cluster is loaded once."""
+        loaded = (dsn, fixture_bytes) in self._kept
+        self._kept.add((dsn, fixture_bytes))
+        load_s = 0.0 if loaded else fixture_bytes / LOAD_BYTES_PER_S
+        return Setup(make_s, load_s, fixture_bytes / RESTORE_BYTES_PER_S)
 
     def _was_loaded(self, configuration: Configuration, fixture_bytes: int) -> bool:
         """Whether an earlier trial in its region loaded the same data set, with a database that can back it up."""

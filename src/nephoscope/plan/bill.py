@@ -17,6 +17,7 @@ from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, t
 from nephoscope.prices.book import shipped
 from nephoscope.prices.quote import quote
 from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.managed import provider_of_machines, study_as_provided
 from nephoscope.study.model import Study
 
 FULL_BLOCKS = 3
@@ -125,15 +126,15 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bi
     rows = _priced(study, plan, benchmarks, shared)
     chapters, names = dict.fromkeys(row.chapter for row in rows), dict.fromkeys(row.benchmark for row in rows)
     used = {row.planned.intent.configuration_name for row in rows}
-    found = [one for one in study.configurations if one.name in used]
-    quotes = [quote(one, 1) for one in found]
+    quotes = [quote(one, 1) for one in study.configurations if one.name in used]
+    providers = {one.provider for one in study_as_provided(study).configurations if one.name in used}
     return Bill(
         chapters=[_row(name, [row for row in rows if row.chapter == name]) for name in chapters],
         benchmarks=[_row(name, [row for row in rows if row.benchmark == name]) for name in sorted(names)],
         total=_row(EVERYTHING, rows),
         loads=_loads(rows),
         decided=_decided(rows),
-        calendar=calendars(plan, shared) if {one.provider for one in found} <= CLOUDS else [],
+        calendar=calendars(plan, shared) if providers <= CLOUDS else [],
         basis=list(dict.fromkeys(one.basis for one in quotes if one.basis)),
         transfers=transfers_of([row.sending for row in rows], shipped()),
     )
@@ -142,7 +143,7 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bi
 def _priced(
     study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], shared: Mapping[str, str | None]
 ) -> list[_Priced]:
-    configurations = {one.name: one for one in study.configurations}
+    configurations = {one.name: one for one in study_as_provided(study).configurations}
     said: dict[str, tuple[str, int, float]] = {}
     before = Before()
     rows = []
@@ -191,7 +192,7 @@ def _loads(rows: Sequence[_Priced]) -> Loads | None:
         restoring=_sum((row.before.restore_s, row.usd_per_s) for row in with_data),
         saved=_sum((row.fixture_bytes / LOAD_BYTES_PER_S, row.usd_per_s) for row in with_data if not row.before.load_s),
         avoidable=_sum((row.before.reload_s, row.usd_per_s) for row in avoidable),
-        avoidable_at=sorted({str(row.planned.intent.configuration["provider"]) for row in avoidable}),
+        avoidable_at=sorted({provider_of_machines(row.planned.intent.configuration) for row in avoidable}),
     )
 
 

@@ -23,6 +23,7 @@ from nephoscope.plan.order import Cell, in_runs, shuffled
 from nephoscope.plan.placement import shared_by
 from nephoscope.prices.quote import Quote, quote
 from nephoscope.study.disturbance import disturbance_of
+from nephoscope.study.managed import is_managed, study_as_provided
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
 
@@ -90,12 +91,13 @@ def expand(
     """
     part = part or study
     entries = {entry.label: _resolve(_with_scale(entry, benchmarks, scale), benchmarks) for entry in study.benchmarks}
-    configurations = {configuration.name: configuration for configuration in study.configurations}
-    fitting, left_out = _fitting(configurations, entries)
+    configurations = {configuration.name: configuration for configuration in study_as_provided(study).configurations}
+    managed = {one.name for one in study.configurations if is_managed(one)}
+    fitting, left_out = _fitting(configurations, entries, managed)
     asked = _cells_of(part)
     chosen = _chosen(fitting, asked)
     quotes = {one.name: quote(one, 1) for one in part.configurations}
-    subjects = {name: _subject(study, configuration) for name, configuration in configurations.items()}
+    subjects = {one.name: _subject(study, one) for one in study.configurations}
     before = Before()
     trials: list[PlannedTrial] = []
     for block in range(1, study.replicates + 1):
@@ -157,9 +159,13 @@ _MAX_NAMED = 3
 
 
 def _fitting(
-    configurations: Mapping[str, Configuration], entries: Mapping[str, "_Resolved"]
+    configurations: Mapping[str, Configuration], entries: Mapping[str, "_Resolved"], managed: Collection[str]
 ) -> tuple[list[Cell], dict[Cell, str]]:
-    """Every configuration x benchmark with enough machines, and a sentence for each of the others."""
+    """Every configuration x benchmark with enough machines, and a sentence for each of the others.
+
+    Of a `managed` database only the load machine could be measured otherwise than through the database, so that only
+    benchmarks of databases fit.
+    """
     cells: list[Cell] = []
     left_out: dict[Cell, str] = {}
     for name, configuration in configurations.items():
@@ -168,13 +174,22 @@ def _fitting(
         for label, entry in entries.items():
             if entry.run_on and name not in entry.run_on:
                 continue
-            if entry.needs.machines <= there:
+            if name in managed and not entry.of_database:
+                left_out[name, label] = (
+                    f"{label} does not measure a database, and the machine of {name} is a service's: skipped there"
+                )
+            elif entry.needs.machines <= there:
                 cells.append((name, label))
             else:
                 left_out[name, label] = (
                     f"{label} needs {entry.needs.machines} machines, but {name} has {there}: skipped there"
                 )
     for label in sorted(entries.keys() - {label for _, label in cells}):
+        if not (set(entries[label].run_on) or set(configurations)) - set(managed):
+            raise InputError(
+                f"benchmark {label!r} does not measure a database, but every configuration is a managed database",
+                hint="remove the benchmark, or add a configuration whose machines nephoscope can reach",
+            )
         raise InputError(
             f"benchmark {label!r} needs {entries[label].needs.machines} machines, but no configuration has that many",
             hint="give a configuration a load_machine or a database_machine.count of 2 or more, or remove the "
@@ -262,6 +277,8 @@ class _Resolved:
     needs: Needs
     run_on: frozenset[str]
     """Names of configurations; empty: all with enough machines."""
+    of_database: bool
+    """It measures a database."""
     fixture_bytes: int
     """Size of its data set; 0: it has none."""
     filled_share: float
@@ -316,6 +333,7 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
         duration_s=benchmark.expected_duration_s(parameters),
         needs=needs,
         run_on=frozenset(entry.configurations),
+        of_database=benchmark.subject_of(parameters) is Subject.DATABASE,
         fixture_bytes=benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0,
         filled_share=float(plain.get(_SCALE, 1)) if needs.raw_device == VOLUME else 0.0,
     )

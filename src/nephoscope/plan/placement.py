@@ -8,6 +8,7 @@ from nephoscope.model.placement import Placement, shared_cluster
 from nephoscope.model.records import TrialIntent
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import needs_unformatted
+from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration, Study
 
 
@@ -45,7 +46,7 @@ def clusters_of(
             benchmark = benchmarks[use.uses]
             needs[use.name] = benchmark.needs(benchmark.parameters.model_validate(use.parameters))
         if name not in configurations:
-            configurations[name] = Configuration.model_validate(intent.configuration)
+            configurations[name] = read_as_provided(intent.configuration)
         found[intent.id] = shared_by(placement, configurations[name], intent.replicate, needs[use.name])
     return found
 

@@ -9,6 +9,7 @@ from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB
 from nephoscope.plan.expand import Plannable
 from nephoscope.study.disks import volumes_of
+from nephoscope.study.managed import MANAGED, read_as_provided
 from nephoscope.study.model import Configuration, Database, Machine
 
 
@@ -50,7 +51,9 @@ def check_space(plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Map
 
 def _problem(intent: TrialIntent, benchmark: Plannable, footprints: Mapping[str, Footprint]) -> str:
     """Empty if it fits, or if that is not known yet."""
-    configuration = Configuration.model_validate(intent.configuration)
+    if intent.configuration["provider"] == MANAGED:
+        return ""
+    configuration = read_as_provided(intent.configuration)
     there_gib = _disk_gib(configuration.database_machine)
     if there_gib is None:
         return ""

@@ -9,6 +9,7 @@ from nephoscope.prices.cost import Bill, MachineWithVolumes, Method, Volume, mon
 from nephoscope.prices.rows import Basis, Price
 from nephoscope.prices.sustained import sustained_use_percent
 from nephoscope.study.disks import GCP_LOCAL_SSD_GIB
+from nephoscope.study.managed import is_managed
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.model import Volume as Ordered
 
@@ -64,7 +65,9 @@ def offer_of(configuration: Configuration) -> Offer | None:
             load_region=load.region if load and load.region != said.region else None,
             **counts,
         )
-    if configuration.provider in MADE_HERE or configuration.region is None or database.type is None:
+    if is_managed(configuration) or configuration.provider in MADE_HERE:
+        return None
+    if configuration.region is None or database.type is None:
         return None
     return Offer(
         provider=configuration.provider,

@@ -10,6 +10,8 @@ from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.cost import METHODS, Bill, MachineWithVolumes, Volume, month
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import DISPUTED, Price
+from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.managed import as_provided, is_managed
 from nephoscope.study.model import Configuration
 
 _MONTH = METHODS["everything"]
@@ -66,7 +68,8 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     per_hour = configuration.price_usd_per_hour
     if per_hour is not None:
         basis = configuration.price_basis or "price_usd_per_hour of the study; basis not given"
-        return Quote(price_usd=per_hour * hours, basis=basis)
+        stated = Quote(price_usd=per_hour * hours, basis=basis)
+        return _with_load_machine(stated, configuration, hours, book, on) if is_managed(configuration) else stated
     what = "local machine" if configuration.provider == "local" else f"provider {configuration.provider}"
     offer, book = offer_of(configuration), book or shipped()
     if offer is None or offer.provider not in book.providers or _load_is_unknown(configuration):
@@ -97,6 +100,24 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
         price_usd=math.fsum(count * (bill.machine_usd or 0) for count, bill in bills) * hours / _MONTH.hours,
         basis="; ".join([f"on-demand, {where}, machines {storage} ({sources})", *map(str, elsewhere)]),
         elsewhere=tuple(elsewhere),
+    )
+
+
+def _with_load_machine(
+    service: Quote, configuration: Configuration, hours: float, book: PriceBook | None, on: date
+) -> Quote:
+    """A managed database with the machine that drives it; one that nobody sells costs nothing more."""
+    load = as_provided(configuration)
+    if load.provider not in CLOUDS:
+        return service
+    machine = quote(load, hours, book=book, on=on)
+    if service.price_usd is None or machine.price_usd is None:
+        return machine
+    return machine.model_copy(
+        update={
+            "price_usd": service.price_usd + machine.price_usd,
+            "basis": f"the database: {service.basis}; its load machine: {machine.basis}",
+        }
     )
 
 

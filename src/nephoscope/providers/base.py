@@ -58,6 +58,8 @@ class Cluster:
     """They are parts of one machine and share its CPUs."""
     shared: bool = False
     """It serves several trials, one after the other."""
+    managed: bool = False
+    """Its machines only drive the load: the database is a service's, on machines that nobody sees."""
 
     @property
     def co_located(self) -> bool:
@@ -69,6 +71,8 @@ class Cluster:
         """True when client and server may use the same CPU, and so wait for each other."""
         servers = {cpu for machine in self.database for cpu in machine.cpus}
         clients = {cpu for machine in self.load_machines for cpu in machine.cpus}
+        if self.managed:
+            return False
         return self.co_located or (self.one_machine and bool(servers & clients))
 
     @property

@@ -7,7 +7,7 @@ from nephoscope.model.errors import NephoscopeError
 from nephoscope.model.records import PlannedTrial
 from nephoscope.providers.base import FindsOnMachines, Provider
 from nephoscope.run.clock import Clock
-from nephoscope.study.model import Configuration
+from nephoscope.study.managed import read_as_provided
 
 TRIES = 5
 FIRST_WAIT_S = 1.0
@@ -44,7 +44,7 @@ async def give_back(provider: Provider, key: str, clock: Clock) -> None:
 async def find(providers: Iterable[Provider], study_key: str, planned: Iterable[PlannedTrial]) -> list[str]:
     """Lets providers without a list inspect the machines of a plan; returns those that did not answer, and why."""
     stored = {row.intent.configuration_name: row.intent.configuration for row in planned}
-    configurations = [Configuration.model_validate(one) for one in stored.values()]
+    configurations = [read_as_provided(one) for one in stored.values()]
     unreachable: list[str] = []
     for provider in providers:
         if isinstance(provider, FindsOnMachines):

@@ -1,9 +1,10 @@
 """Advances one trial by one attempt: lease, attempt, and the next step."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import VOLUME
 from nephoscope.checks.repeatable import Cause, Repair
@@ -27,6 +28,7 @@ from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import left_raw
+from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration
 
 LOOK_AT_LEDGER_S = 2.0
@@ -69,6 +71,8 @@ class Conductor:
         left = {trial_id for trial_id, (_, trial) in self._rows.items() if due(trial)}
         self._left = left - folder.not_needed().keys()
         self._kept: dict[str, _Kept] = {}
+        self._servers: dict[str | None, asyncio.Lock] = {}
+        """By host: servers of the user's."""
         self._going_on: dict[str, tuple[Attempt, Lease]] = {}
         self.refused: dict[str, str] = {}
         """Trials that could not start, or not finish, within the budget, and why."""
@@ -79,7 +83,7 @@ class Conductor:
         """Before anything starts: running trials of a dead controller keep what was reserved for them."""
         self._going_on = dict(going_on)
         for trial_id, (_, lease) in going_on.items():
-            quota, vcpus = quota_of(Configuration.model_validate(self._rows[trial_id][0].intent.configuration))
+            quota, vcpus = quota_of(read_as_provided(self._rows[trial_id][0].intent.configuration))
             await self._ledger.hold(Wanted(trial_id, quota, vcpus, reserve_usd(lease), goes_on=True))
 
     async def advance(self, trial_id: str) -> Step:
@@ -91,7 +95,7 @@ class Conductor:
         planned, trial = self._rows[trial_id]
         if not due(trial):
             return Step(ended=True)
-        configuration = Configuration.model_validate(planned.intent.configuration)
+        configuration = read_as_provided(planned.intent.configuration)
         async with self._alone(trial_id):
             log = _StateLog(trial, self._world.clock.unix_ms)
             found = await open_attempt(trial, self._world.providers[configuration.provider], self._study_key)
@@ -154,11 +158,16 @@ class Conductor:
         self._left.add(trial_id)
         self._world.listener.trial_repeated(planned, f"{', '.join(repair.checks)}: {repair.why}")
 
-    def _alone(self, trial_id: str) -> AbstractAsyncContextManager[object]:
-        """Trials that share a cluster do not run at the same time."""
-        if self._shared[trial_id] is None:
-            return nullcontext()
-        return self._kept.setdefault(self._cluster(trial_id), _Kept()).lock
+    @asynccontextmanager
+    async def _alone(self, trial_id: str) -> AsyncIterator[None]:
+        """Trials that share a cluster, or a server that is there before them, do not run at the same time."""
+        async with AsyncExitStack() as held:
+            if self._shared[trial_id] is not None:
+                await held.enter_async_context(self._kept.setdefault(self._cluster(trial_id), _Kept()).lock)
+            dsn = self._rows[trial_id][0].intent.configuration.get("database", {}).get("dsn")
+            if dsn is not None:
+                await held.enter_async_context(self._servers.setdefault(urlsplit(dsn).hostname, asyncio.Lock()))
+            yield
 
     def _cluster(self, trial_id: str) -> str:
         """Name of the cluster that serves a trial."""
@@ -212,7 +221,7 @@ class Conductor:
     async def _attempt(
         self, planned: PlannedTrial, trial: Trial, log: "_StateLog", attempt: Attempt, lease: Lease
     ) -> Step:
-        configuration = Configuration.model_validate(planned.intent.configuration)
+        configuration = read_as_provided(planned.intent.configuration)
         before, zones = _failures(trial), zones_of(configuration)
         self._kept.setdefault(self._cluster(planned.intent.id), _Kept()).since(lease.begun_unix_ms)
         self._world.listener.trial_started(planned)

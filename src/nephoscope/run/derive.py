@@ -31,6 +31,7 @@ from nephoscope.run.resources import resource_use
 from nephoscope.store.attempt import Attempt
 from nephoscope.study.burstable import is_burstable
 from nephoscope.study.disks import disks_of, left_raw
+from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration, Machine
 
 TELEMETRY_PREFIX = "telemetry-"
@@ -82,7 +83,7 @@ def _evidence(
 
 def _without_disk(expected: Expected, intent: TrialIntent) -> Expected:
     """Where no disk got a filesystem for the trial, the data folder is on the image's, of which nothing is expected."""
-    machine = left_raw(Configuration.model_validate(intent.configuration)).database_machine
+    machine = left_raw(read_as_provided(intent.configuration)).database_machine
     if disks_of(machine, raw=False):
         return expected
     return expected.model_copy(update=dict.fromkeys(("disk_bytes", "disk_kind", "filesystem", "mount_options")))
@@ -90,7 +91,7 @@ def _without_disk(expected: Expected, intent: TrialIntent) -> Expected:
 
 def evidence_of_machines(attempt: Attempt, intent: TrialIntent, raw: Mapping[str, bytes]) -> Evidence:
     """What was observed of an attempt's machines, whatever its benchmark; `raw` holds at least their telemetry."""
-    configuration = Configuration.model_validate(intent.configuration)
+    configuration = read_as_provided(intent.configuration)
     facts, started = attempt.facts(), attempt.started()
     machine = configuration.database_machine
     telemetry, problems = _telemetry(raw)

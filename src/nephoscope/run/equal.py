@@ -16,6 +16,7 @@ from nephoscope.model.records import Facts, PlannedTrial, TrialIntent
 from nephoscope.run.derive import evidence_of_machines
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
+from nephoscope.study.managed import plain_as_provided
 
 _JUDGE = EqualMachines()
 _PLACES = {check.name: place for place, check in enumerate(CHECKS)}
@@ -36,7 +37,7 @@ def judge_kinds(folder: ResultsFolder, placement: str, *, ties: bool) -> None:
     by_configuration: dict[str, list[tuple[TrialIntent, Attempt]]] = defaultdict(list)
     for planned, trial in folder.whole_plan():
         intent = planned.intent
-        if Circumstances.of(intent.configuration, placement).other_machine:
+        if Circumstances.of(plain_as_provided(intent.configuration), placement).other_machine:
             found = [(intent, attempt) for attempt in trial.finished_attempts()]
             by_configuration[intent.configuration_name] += found
     for attempts in by_configuration.values():

@@ -11,16 +11,15 @@ from nephoscope.machines.loudest import loudest_process
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import LOAD, Tool
 from nephoscope.model.errors import MORE_SPACE, ClockOff, NoSpaceOnMachine, ToolMissing, ToolTimedOut
-from nephoscope.model.records import CO_LOCATED, EMULATED, Disturbance, Facts, FactsRecord, StartedRecord
+from nephoscope.model.records import CO_LOCATED, EMULATED, NOT_OBSERVED, Disturbance, Facts, FactsRecord, StartedRecord
 from nephoscope.providers.base import Cluster
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
 
-NOT_OBSERVED = "the database's machine was not observed"
 DISK_NOT_OBSERVED = "the database's disk was not observed"
-"""Stated condition: the server is the user's own, elsewhere; facts and telemetry are the client's."""
+"""Stated condition: the server is the user's own, on this machine."""
 
 SETTLE_TRIES = 10
 """Times to observe a busy machine before the trial starts anyway; the checks then judge what was observed."""
@@ -112,11 +111,12 @@ async def _started(
     configuration: Configuration, cluster: Cluster, needs: Needs, conditions: Sequence[str], world: World
 ) -> StartedRecord:
     """What is actually started; a missing tool is found here, before anything is prepared."""
+    database = {} if cluster.managed else {"database": cluster.database[0].name}
     more = {f"load {number}": machine.name for number, machine in enumerate(cluster.more_load, start=2)}
     return StartedRecord(
         at_unix_ms=world.clock.unix_ms(),
         nephoscope_version=world.version,
-        machines={"database": cluster.database[0].name, "load": cluster.load.name, **more},
+        machines={**database, "load": cluster.load.name, **more},
         measured_cpus={handle.name: [f"cpu{cpu}" for cpu in handle.cpus] for handle in cluster.machines},
         tool_versions={"nephoscope": world.version, **await _versions(cluster, needs, world)},
         conditions=[*([EMULATED] if configuration.provider == _EMULATED else []), *conditions],
@@ -151,7 +151,8 @@ async def _version(tool: Tool, machine: MachineHandle, world: World) -> str:
 
 def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]:
     """What a reader must know about a database trial before reading its numbers."""
-    elsewhere = database.dsn is not None and urlsplit(database.dsn).hostname not in {None, *_LOOPBACK}
+    reached = database.dsn is not None and urlsplit(database.dsn).hostname not in {None, *_LOOPBACK}
+    elsewhere = cluster.managed or reached
     found = [NOT_OBSERVED if elsewhere else CO_LOCATED] if elsewhere or cluster.co_located else []
     found += [DISK_NOT_OBSERVED] if database.dsn is not None and not elsewhere else []
     off = [name for name in _DURABILITY if database.settings.get(name, "on").lower() in {"off", "false", "no", "0"}]

@@ -12,6 +12,7 @@ from nephoscope.run.study import study_key
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.managed import study_as_provided
 from nephoscope.study.model import Configuration, Study
 
 
@@ -24,7 +25,8 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
         answer, is too old, or denies a permission that a trial needs.
     """
     key = study_key(folder)
-    for configuration in study.configurations:
+    provided = study_as_provided(study).configurations
+    for configuration in provided:
         if configuration.provider not in world.providers:
             raise InputError(
                 f"configuration {configuration.name!r}: nephoscope cannot create machines of "
@@ -37,7 +39,7 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
     for row in left:
         _require_version(row, world)
     needing = {row.intent.configuration_name for row in left if _drives_a_database(row, world)}
-    for configuration in study.configurations:
+    for configuration in provided:
         if configuration.database.dsn is not None and configuration.name in needing:
             await _reach(folder, configuration, world)
 

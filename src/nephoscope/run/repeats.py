@@ -17,6 +17,7 @@ from nephoscope.model.records import PlannedTrial
 from nephoscope.run.equal import cell_of, equal_trials, judge_kinds
 from nephoscope.run.states import repeat_is_open, repeats_made
 from nephoscope.store.folder import ResultsFolder, Trial
+from nephoscope.study.managed import plain_as_provided
 
 TIMES_PLANNED = 1.9
 """With its repeats, a study may take twice as long as its plan; the last twentieth is for what no trial counts as its
@@ -54,7 +55,7 @@ def repair_for(planned: PlannedTrial, trial: Trial, placement: str, repaired: Co
     attempt = trial.decisive_attempt()
     if attempt is None or not attempt.finished():
         return None
-    where = Circumstances.of(planned.intent.configuration, placement)
+    where = Circumstances.of(plain_as_provided(planned.intent.configuration), placement)
     return repair_of(attempt.verdicts(), where, repaired)
 
 

@@ -30,6 +30,7 @@ from nephoscope.run.states import STOPS, Patience
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
+from nephoscope.study.managed import provider_of_machines
 
 Result = TypeVar("Result")
 
@@ -318,7 +319,7 @@ async def _beside(work: Coroutine[Any, Any, Result], companion: Coroutine[Any, A
 
 
 def _providers(left: Sequence[PlannedTrial], world: World) -> list[Provider]:
-    names = sorted({str(planned.intent.configuration["provider"]) for planned in left})
+    names = sorted({provider_of_machines(planned.intent.configuration) for planned in left})
     return [world.providers[name] for name in names if name in world.providers]
 
 
@@ -331,7 +332,7 @@ def _perhaps_on_machines(folder: ResultsFolder) -> list[PlannedTrial]:
     started: set[object] = set()
     unended: set[object] = set()
     for planned, trial in folder.whole_plan():
-        provider = planned.intent.configuration["provider"]
+        provider = provider_of_machines(planned.intent.configuration)
         if trial.attempts():
             started.add(provider)
         elif planned.intent.id in not_needed:
@@ -339,7 +340,7 @@ def _perhaps_on_machines(folder: ResultsFolder) -> list[PlannedTrial]:
         if due(trial) or any(record.state not in STOPS for record in trial.states()[-1:]):
             unended.add(provider)
     asked = started & unended
-    return [planned for planned in folder.plan().trials if planned.intent.configuration["provider"] in asked]
+    return [planned for planned in folder.plan().trials if provider_of_machines(planned.intent.configuration) in asked]
 
 
 def _refuse_too_few_clusters(left: Sequence[PlannedTrial], providers: Sequence[Provider], conduct: RunOptions) -> None:
@@ -363,7 +364,7 @@ async def _going_on(folder: ResultsFolder, key: str, world: World) -> dict[str, 
     """What a dead controller started and still runs on existing clusters, by trial."""
     found = {}
     for planned, trial in folder.whole_plan():
-        provider = world.providers.get(str(planned.intent.configuration["provider"]))
+        provider = world.providers.get(provider_of_machines(planned.intent.configuration))
         one = await open_attempt(trial, provider, key) if provider else None
         if one is not None:
             found[planned.intent.id] = one

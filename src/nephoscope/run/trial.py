@@ -36,6 +36,7 @@ from nephoscope.run.signals import to_its_end
 from nephoscope.run.states import State
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt, When
+from nephoscope.study.managed import MANAGED
 from nephoscope.study.model import Configuration
 
 
@@ -164,11 +165,14 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
     needs, driven = benchmark.needs(parameters), _database_of(benchmark, parameters, configuration, world)
     if driven is not None:
         needs = _as_kept(needs, driven, configuration)
+    managed = intent.configuration["provider"] == MANAGED
+    if managed:  # the data are not on our machines
+        needs = replace(needs, disk_bytes=0)
     provider = world.providers[configuration.provider]
     async with AsyncExitStack() as leave:
         task.enter(State.PROVISIONING)
         leave.push_async_callback(_leave, task, world)
-        cluster = replace(await provider.create(task.request), shared=task.keep_cluster)
+        cluster = replace(await provider.create(task.request), shared=task.keep_cluster, managed=managed)
         await leave.enter_async_context(_with_its_reason(provider, task.request))
         configuration = _at_this_size(configuration, cluster)
         site = _site(intent, configuration, cluster, attempt, world)

@@ -40,7 +40,7 @@ _NAMES: Mapping[str, str] = {
 """Key -> what a reader calls it; other settings go by the last part of their key."""
 _NO_QUESTION = frozenset(
     {"machine type", "series", "provider", "region", "zone", "database_machine.hosts", "load_machine.hosts"}
-    | {"load machine type", "database.dsn", "database.binary"}
+    | {"load machine type", "load_machine.provider", "database.dsn", "database.binary"}
 )
 """Keys that say which machine it is, not what about it: configurations are only compared where these are equal."""
 _NOT_COMPARED: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from nephoscope.model.records import Disturbance
 from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.managed import as_provided
 from nephoscope.study.model import Configuration, Study
 
 
@@ -9,4 +10,5 @@ def disturbance_of(study: Study, configuration: Configuration) -> Disturbance:
     """What is in force for the trials of a configuration: the study's own key, else the default by provider."""
     if study.disturbance is not None:
         return study.disturbance
-    return "record" if configuration.provider in CLOUDS or configuration.rented else "refuse"
+    provider = as_provided(configuration).provider
+    return "record" if provider in CLOUDS or configuration.rented else "refuse"

@@ -1,13 +1,15 @@
 """A study file as a person writes it -> the same study in plain configurations, before anything else reads it.
 
-`[defaults]` is merged below each configuration, each `[[matrix]]` becomes configurations or benchmarks, and `for` of a
-benchmark becomes the names it chooses. The place of each value in the file is kept, so that problems name its line.
+`[choices]` gives placeholders values, `[defaults]` is merged below each configuration, each `[[matrix]]` becomes
+configurations or benchmarks, and `for` of a benchmark becomes the names it chooses. The place of each value in the file
+is kept, so that problems name its line.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from nephoscope.study.choices import chosen_values
 from nephoscope.study.explain import Problem
 from nephoscope.study.groups import Facts, NotASelection, chosen, facts_of
 from nephoscope.study.locate import Path, line_of
@@ -16,7 +18,7 @@ from nephoscope.study.nodes import Node, merged, node, places, plain
 from nephoscope.study.placeholders import Unfilled, escaped, filled
 from nephoscope.study.suggest import shown
 
-SHORTHANDS = ("defaults", "matrix")
+SHORTHANDS = ("choices", "defaults", "matrix")
 FOR = "for"
 
 
@@ -64,18 +66,18 @@ def expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
     uses_for = any(isinstance(one, Mapping) and FOR in one for one in _list(raw_benchmarks))
     if not uses_for and not any(key in data for key in SHORTHANDS):
         return Expanded(data)
-    problems: list[Problem] = []
+    values, problems = chosen_values(data.get("choices", {}))
+    if problems:
+        return Expanded(data, problems=tuple(problems))
     entries: dict[Kind, list[_Entry]] = {
-        "configurations": list(_with_defaults(data, problems)),
-        "benchmarks": [
-            _Entry(node(one, ("benchmarks", place))) for place, one in enumerate(_list(data.get("benchmarks")))
-        ],
+        "configurations": list(_with_defaults(data, values, problems)),
+        "benchmarks": list(_benchmarks(data, values, problems)),
     }
     defaults = node(data.get("defaults", {}), ("defaults",))
     for place, raw in enumerate(_list(data.get("matrix"))):
         kind = kind_of(raw)
         below = defaults if kind == "configurations" else Node({}, ())
-        made, wrong = made_by(raw, ("matrix", place), below)
+        made, wrong = made_by(raw, ("matrix", place), below, values)
         problems += wrong
         entries[kind] += [_Entry(one.entry, one) for one in made]
     for kind, found in entries.items():
@@ -106,7 +108,18 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _with_defaults(data: Mapping[str, Any], problems: list[Problem]) -> Iterator[_Entry]:
+def _benchmarks(data: Mapping[str, Any], values: Mapping[str, Node], problems: list[Problem]) -> Iterator[_Entry]:
+    """The benchmarks written one by one. Only where there are choices do braces stand for a value."""
+    for place, raw in enumerate(_list(data.get("benchmarks"))):
+        held = node(raw, ("benchmarks", place))
+        try:
+            yield _Entry((filled(held, values) if values else None) or held)
+        except Unfilled as unfilled:
+            problems.append(unfilled.problem)
+            yield _Entry(held)
+
+
+def _with_defaults(data: Mapping[str, Any], values: Mapping[str, Node], problems: list[Problem]) -> Iterator[_Entry]:
     """The configurations written one by one. Placeholders in the defaults that they take over have no value here."""
     defaults = node(data.get("defaults", {}), ("defaults",))
     for place, raw in enumerate(_list(data.get("configurations"))):
@@ -115,7 +128,7 @@ def _with_defaults(data: Mapping[str, Any], problems: list[Problem]) -> Iterator
             yield _Entry(own)
             continue
         try:
-            held = filled(merged(defaults, escaped(own)), {})
+            held = filled(merged(defaults, escaped(own)), values)
         except Unfilled as unfilled:
             name = shown(raw.get("name"))
             text = f"{unfilled.problem.text}; configuration {name} has no matrix: write the key there, or use a matrix"

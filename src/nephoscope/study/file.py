@@ -5,11 +5,16 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.study.choices import Choice
 from nephoscope.study.matrix import Matrix
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
 _DEFAULTS = (
     "keys of [[configurations]] for all of them, merged by key below what each one says; placeholders as in [[matrix]]"
+)
+_CHOICES = (
+    "name of a choice -> which option `is` chosen, and the options: tables of placeholders and their values, for "
+    "[defaults], [[matrix]] and [[benchmarks]]"
 )
 _MATRIX = "many configurations (or benchmarks) at once; `plan --expanded` prints what it makes"
 
@@ -19,6 +24,7 @@ class Shorthands(Frozen):
 
     model_config = ConfigDict(extra="ignore")
 
+    choices: dict[str, Choice] = Field(default={}, description=_CHOICES)
     defaults: dict[str, Any] = Field(default={}, description=_DEFAULTS)
     matrix: list[Matrix] = Field(default=[], description=_MATRIX)
 
@@ -43,5 +49,6 @@ class StudyFile(Study):
     benchmarks: list[BenchmarkInFile] = Field(  # type: ignore[assignment]
         default=[], min_length=1, description="how to measure it"
     )
+    choices: dict[str, Choice] = Field(default={}, description=_CHOICES)
     defaults: dict[str, Any] = Field(default={}, description=_DEFAULTS)
     matrix: list[Matrix] = Field(default=[], description=_MATRIX)

@@ -21,6 +21,7 @@ from nephoscope.study.file import Shorthands, StudyFile
 from nephoscope.study.known import KnownBenchmark
 from nephoscope.study.limits import beyond_limits
 from nephoscope.study.locate import Path, line_of, locate, show
+from nephoscope.study.managed import as_provided
 from nephoscope.study.model import Configuration, Machine, Study
 from nephoscope.study.place_rules import with_regions
 from nephoscope.study.suggest import shown
@@ -241,10 +242,11 @@ def with_places(study: Study) -> Study:
         return machine.model_copy(update={"emulated": machine.emulated or types.get(machine.type or "")})
 
     def placed(configuration: Configuration) -> Configuration:
-        cloud = next((cloud for name, cloud in study.clouds.items() if name == configuration.provider), None)
+        provider = as_provided(configuration).provider
+        cloud = next((cloud for name, cloud in study.clouds.items() if name == provider), None)
         if configuration.cloud is None and cloud is not None:
             return configuration.model_copy(update={"cloud": cloud})
-        if configuration.provider not in {"emulated", "ssh"}:
+        if provider not in {"emulated", "ssh"}:
             return configuration
         load = configuration.load_machine
         machines = {"database_machine": of(configuration.database_machine), "load_machine": load and of(load)}

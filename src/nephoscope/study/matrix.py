@@ -105,7 +105,9 @@ def kind_of(raw: Mapping[str, Any]) -> Kind:
     return raw.get("makes") or ("benchmarks" if "uses" in raw else "configurations")
 
 
-def made_by(raw: Mapping[str, Any], at: Path, defaults: Node) -> tuple[list[Made], list[Problem]]:
+def made_by(
+    raw: Mapping[str, Any], at: Path, defaults: Node, chosen: Mapping[str, Node]
+) -> tuple[list[Made], list[Problem]]:
     """Everything that a valid matrix makes, and what is wrong with it; pure.
 
     The first axis changes slowest; what `include` adds comes last.
@@ -114,6 +116,7 @@ def made_by(raw: Mapping[str, Any], at: Path, defaults: Node) -> tuple[list[Made
         raw: the entry, which fits `Matrix`.
         at: its place in the file.
         defaults: a table merged below each entry made.
+        chosen: placeholders and their values, for those to which the matrix gives none.
     """
     problems = list(_wrong_axes(raw, at))
     if problems:
@@ -127,7 +130,7 @@ def made_by(raw: Mapping[str, Any], at: Path, defaults: Node) -> tuple[list[Made
         return [], problems
     made: list[Made] = []
     for combination in combinations:
-        values = _values(combination, givers)
+        values = {**chosen, **_values(combination, givers)}
         try:
             entry = filled(template, values)
         except Unfilled as unfilled:

@@ -46,8 +46,13 @@ class Volume(Frozen):
 class Machine(Frozen):
     """The machines of one role."""
 
+    provider: Literal["local", "emulated", "ssh", "aws", "azure", "gcp"] | None = Field(
+        default=None, description='only load_machine of provider "managed": where it comes from; default: local'
+    )
     type: str | None = Field(
-        default=None, description="the provider's machine type; for emulated, one of [[machine_types]]; not for local"
+        default=None,
+        description="the provider's machine type; for emulated, one of [[machine_types]]; for managed, what the "
+        "service calls it; not for local",
     )
     count: int = Field(
         default=1,
@@ -255,11 +260,12 @@ class Configuration(Frozen):
         description="what else to select and filter by, as { storage = 'fast' }: columns and filters of the report, "
         "words of `for`; nothing that is measured depends on them",
     )
-    provider: Literal["local", "emulated", "ssh", "fake", "aws", "azure", "gcp", "other"] = Field(
+    provider: Literal["local", "emulated", "ssh", "fake", "aws", "azure", "gcp", "managed", "other"] = Field(
         default="local",
         description="where machines come from; local: this machine; emulated: this machine split into several (needs "
         "root); ssh: your machines, listed in `hosts`; fake: no machines, for a rehearsal; clouds: see `cloud`; "
-        "other: only for plans and imports",
+        "managed: a service runs the database at `dsn`, and only `load_machine` is a machine; other: only for plans "
+        "and imports",
     )
     cloud: Cloud | None = Field(default=None, description="only clouds: how machines are created there")
     ssh: Ssh | None = Field(default=None, description="only ssh: how to connect to the hosts")
@@ -285,7 +291,9 @@ class Configuration(Frozen):
     )
     database: Database = Field(default=Database(), description="the system under test and its settings")
     price_usd_per_hour: float | None = Field(
-        default=None, gt=0, description="price of the whole cluster; without it, no cost"
+        default=None,
+        gt=0,
+        description="price of the whole cluster; for managed, of the database alone; without it, no cost",
     )
     price_basis: str | None = Field(default=None, description="for example 'on-demand list price, us-east-1'")
     priced_as: PricedAs | None = Field(

@@ -7,6 +7,7 @@ from typing import Any
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.explain import Problem
 from nephoscope.study.locate import Path
+from nephoscope.study.managed import provider_of_machines
 from nephoscope.study.suggest import nearest, shown
 
 _IN_ZONES = (*sorted(CLOUDS), "emulated", "ssh")
@@ -29,7 +30,7 @@ def with_regions(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_region(configuration: dict[str, Any]) -> dict[str, Any]:
-    pattern, zone = _REGION_IN_ZONE.get(str(configuration.get("provider"))), configuration.get("zone")
+    pattern, zone = _REGION_IN_ZONE.get(provider_of_machines(configuration)), configuration.get("zone")
     if pattern is None or not isinstance(zone, str) or "region" in configuration:
         return configuration
     found = pattern.fullmatch(zone)

@@ -56,6 +56,8 @@ def _tables(root: Schema, schema: Schema, place: str) -> Iterator[tuple[str, Sch
             for key, below in choice["properties"].items():
                 inside = place.strip("[]")
                 yield from _tables(root, below, f"[{inside}.{key}]" if inside else f"[{key}]")
+        elif isinstance(choice.get("additionalProperties"), Mapping):
+            yield from _tables(root, choice["additionalProperties"], f"[{place.strip('[]')}.NAME]")
 
 
 def _section(root: Schema, table: Schema, heading: str) -> str:

@@ -11,6 +11,7 @@ from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.explain import Problem
 from nephoscope.study.known import KnownBenchmark
 from nephoscope.study.locate import Path, line_of
+from nephoscope.study.managed import MANAGED, managed_problems, plain_as_provided
 from nephoscope.study.nicknames import meant_by
 from nephoscope.study.place_rules import place_problems, region_problems
 from nephoscope.study.suggest import nearest, shown
@@ -53,12 +54,14 @@ def across_keys(
     entries = [entry for _, entry in _tables(data, "benchmarks")]
     for index, configuration in _tables(data, "configurations"):
         yield from _database_problems(("configurations", index), configuration, entries, known)
-        if configuration.get("provider", "local") == "local":
-            yield from _local(("configurations", index), configuration)
-        yield from _placed(("configurations", index), configuration, _type_names(data))
-        yield from _rented(("configurations", index), configuration)
-        yield from _links(("configurations", index), configuration)
-        yield from place_problems(("configurations", index), configuration)
+        yield from managed_problems(("configurations", index), configuration, _tables(data, "benchmarks"))
+        provided = plain_as_provided(configuration)
+        if provided.get("provider", "local") == "local":
+            yield from _local(("configurations", index), provided)
+        yield from _placed(("configurations", index), provided, _type_names(data), managed=provided != configuration)
+        yield from _rented(("configurations", index), provided)
+        yield from _links(("configurations", index), provided)
+        yield from place_problems(("configurations", index), provided)
         yield from _mounted(("configurations", index), configuration)
         if configuration.get("provider") == "fake":
             yield from _fake(("configurations", index), configuration, needed=_drives_a_database(data, known))
@@ -85,7 +88,7 @@ def _equal_machines(data: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(("equal_machines",), text)
     for _, configuration in _tables(data, "configurations"):
         provider = str(configuration.get("provider", "local"))
-        if provider in _OWN:
+        if provider in _OWN or provider == MANAGED:
             yield Problem(
                 ("equal_machines",),
                 f"{shown(str(configuration.get('name')))} has no new machines for each replicate, as its provider is "
@@ -164,11 +167,11 @@ def _type_names(data: Mapping[str, Any]) -> set[str]:
     return {str(entry.get("name")) for _, entry in _tables(data, "machine_types")}
 
 
-def _placed(path: Path, configuration: Mapping[str, Any], types: set[str]) -> Iterator[Problem]:
+def _placed(path: Path, configuration: Mapping[str, Any], types: set[str], *, managed: bool) -> Iterator[Problem]:
     """Keys of emulated machines and of hosts: required there, meaningless elsewhere."""
     provider = str(configuration.get("provider", "local"))
     roles = dict(_machines(configuration))
-    if provider in {"emulated", "ssh"}:
+    if provider in {"emulated", "ssh"} and not managed:
         roles.setdefault("database_machine", {})
     for role, machine in roles.items():
         if provider == "emulated" and "emulated" not in machine and machine.get("type") not in types:

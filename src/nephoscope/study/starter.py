@@ -59,7 +59,8 @@ max_hours = 2
 [[configurations]]
 name = "one-cpu"                   # lower-case letters, digits, dots and dashes
 provider = "local"                 # local: this machine; emulated: this machine split into several (root); ssh: yours;
-                                   # fake: no machine at all, for a rehearsal
+                                   # fake: no machine at all, for a rehearsal; managed: a service runs the
+                                   # database, and only load_machine is a machine
 # labels = { storage = "fast" }    # columns and filters of the report, and words of `for` below
 # rented = true                    # only local and ssh: it is a cloud's machine, see `nephoscope doctor`
 # region, zone, other_zones: where a cloud creates machines; "local" has none.
@@ -108,6 +109,7 @@ cpus = 1                           # CPU affinity of everything measured: a numb
 # report says so. It has the same keys as database_machine.
 # [configurations.load_machine]
 # cpus = "all"
+# provider: only with "managed", where the load machine comes from; default: "local".
 
 [configurations.database]
 system = "postgres"
@@ -141,6 +143,15 @@ database = { connections = 8 }
 #     include = [{ cpus = 8, buffers = "4GB" }]
 #     database_machine.cpus = "{cpus}"
 #     database = { connections = "{connections}", settings = { shared_buffers = "{buffers}" } }
+
+#
+# A table [choices] changes a whole study by one word: sets of values of placeholders, of which `is` names one.
+# `nephoscope plan --choose load=high` takes another one.
+#
+#     [choices.load]
+#     is = "low"
+#     low = { connections = 8 }
+#     high = { connections = 64 }
 
 
 # ---- How to measure it: one [[benchmarks]] for each ----

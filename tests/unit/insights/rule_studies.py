@@ -8,7 +8,7 @@ from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.looks import looks_after
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.records import VerdictKind
+from nephoscope.model.records import NOT_OBSERVED, VerdictKind
 from nephoscope.model.subjects import Subject
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import (
@@ -29,6 +29,10 @@ from tests.unit.analysis.test_growth import configuration, grown
 def sharing(found: Rows) -> Rows:
     shares = {"client_cpu_share": 0.12, "conditions": ["co-located"]}
     return [row.model_copy(update=shares) for row in found[0]], found[1]
+
+
+def elsewhere(found: Rows) -> Rows:
+    return [row.model_copy(update={"conditions": [NOT_OBSERVED]}) for row in found[0]], found[1]
 
 
 def refused() -> Rows:
@@ -253,6 +257,7 @@ STUDIES: dict[str, AnalysedStudy] = {
     "on disks": on_disks(),
     "clouds": clouds("tpcc"),
     "clouds without a database": clouds(None),
+    "elsewhere": analyse(inputs(elsewhere(noisy({"managed": 1, "other": 1.2})))),
     "clear": analyse(inputs(with_latency(sharing(noisy({"local-4cpu": 2, "local-1cpu": 1}, cpus={"local-4cpu": 4}))))),
     "tie": analyse(inputs(noisy({"a": 1, "b": 1.0001}, 0.0005))),
     "open": analyse(inputs(noisy({"a": 1, "b": 1.02}, 0.03, cpus={"a": 2}))),

@@ -185,6 +185,8 @@ def test_split_machines_client_share_and_outliers() -> None:
     assert "differs from the machine of the other replicates in cpu model" in machines.text
     assert len(told("clear", "colocated")) == 2
     assert "a median of 12 %" in told("clear", "colocated")[0].text
+    (unobserved,) = told("elsewhere", "unobserved")
+    assert unobserved.text.startswith("managed and other: nobody observed the machine of the database in 12 trials.")
     (outlier,) = told("zeros", "outliers")
     assert outlier.trials == ["tpcc-b-6"]
 

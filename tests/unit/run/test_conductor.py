@@ -1,7 +1,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 
 import pytest
@@ -70,8 +70,10 @@ def fleet(
     replicates: int = 4,
     spread: float = 0.5,
     program: object = None,
+    database: str = 'system = "fake"',
 ) -> Rehearsal:
     text = STUDY.format(placement=placement, replicates=replicates, spread=spread)
+    text = text.replace('system = "fake"', database)
     return rehearsal(
         path,
         text=text,
@@ -235,6 +237,19 @@ def test_a_cluster_may_serve_all_trials_of_a_configuration(tmp_path: Path) -> No
     leases = [attempt.lease() for _, trial in study.folder.planned() for attempt in trial.attempts()]
     assert len({lease.cluster for lease in leases if lease}) == 2
     assert {lease.placement for lease in leases if lease} == {"per-configuration"}
+
+
+@pytest.mark.parametrize(("placement", "most"), [("fresh", 1), ("per-configuration", 2)])
+def test_trials_on_one_server_of_the_users_run_one_after_the_other(tmp_path: Path, placement: str, most: int) -> None:
+    database = 'system = "fake", dsn = "postgresql://me@db.example.com/x"'
+    study, provider = counting(fleet(tmp_path / "r", placement=placement, database=database))
+    assert conducted(study, CliOptions(max_clusters=3)).valid == TRIALS
+    assert provider.most == most
+    attempts = [attempt for _, trial in study.folder.planned() for attempt in trial.attempts()]
+    both = [(attempt.started(), attempt.status()) for attempt in attempts]
+    spans = sorted((began.at_unix_ms or 0, ended.at_unix_ms or 0) for began, ended in both if began and ended)
+    assert len(spans) == TRIALS
+    assert all(earlier[1] <= later[0] for earlier, later in pairwise(spans))
 
 
 def test_kept_clusters_need_room_for_all_configurations(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.prices.catalogue.index import architectures
 from nephoscope.prices.catalogue.tables import prices
+from nephoscope.study.choices import with_chosen
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Study
 from tests.unit.study.study_example import ROOT
@@ -50,14 +51,15 @@ def test_each_cloud_has_small_and_large_machines_of_every_vendor_and_purpose(stu
                     assert {found[cloud, purpose, vendor, vcpus, setup] for vcpus in (8, 32)} & {1, 2}
 
 
-def test_the_page_turns_it_into_a_study_of_cockroachdb() -> None:
-    """The sed command of the page, applied to the file."""
-    edits = re.findall(r"-e 's/(.+?)/(.+?)/'", PAGE.read_text(encoding="utf-8"))
-    changed = TEXT
-    for old, new in edits:
-        assert old in changed
-        changed = changed.replace(old, new)
-    planned = plan(load(changed, "cloud-report-2026.toml"))
-    asked = [row.intent for row in planned.trials if row.intent.benchmark.name == "tpcc"]
-    assert {one.benchmark.parameters["dialect"] for one in asked} == {"cockroachdb"}
+def test_one_option_turns_it_into_a_study_of_cockroachdb() -> None:
+    """As the page says it."""
+    (chosen,) = set(re.findall(r"--choose (\S+)", PAGE.read_text(encoding="utf-8")))
+    planned = plan(load(with_chosen(TEXT, [chosen]), "cloud-report-2026.toml"))
+    asked = [row.intent for row in planned.trials if row.intent.benchmark.name in {"tpcc", "most-cockroachdb"}]
+    assert {one.benchmark.name for one in asked} == {"tpcc", "most-cockroachdb"}
+    assert {one.configuration["database"]["system"] for one in asked} == {"cockroachdb"}
+    inner = [{**one.benchmark.parameters, **one.benchmark.parameters.get("parameters", {})} for one in asked]
+    assert {(one["dialect"], one["isolation"]) for one in inner} == {("cockroachdb", "serializable")}
+    valkey = [row.intent for row in planned.trials if row.intent.benchmark.name in {"kv", "most-valkey"}]
+    assert {one.configuration["database"]["system"] for one in valkey} == {"valkey"}
     assert planned.unpriced == []

@@ -72,6 +72,12 @@ BudgetUsd = Annotated[
     float | None,
     typer.Option("--budget", min=0.01, metavar="USD", help="only the part that answers the most questions for so much"),
 ]
+Choose = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--choose", metavar="NAME=OPTION", help="take another option of a choice in the study's [choices]; repeatable"
+    ),
+]
 Rows = Annotated[bool, typer.Option("--rows", help="print every trial, in a pager on a terminal")]
 Rehearse = Annotated[
     bool,
@@ -218,6 +224,7 @@ def plan(
     only: Only = None,
     types: Types = None,
     budget: BudgetUsd = None,
+    choose: Choose = None,
     like: Like = None,
     max_clusters: MaxClusters = None,
     rows: Rows = False,
@@ -234,11 +241,13 @@ def plan(
     from nephoscope.app.stages import planning
     from nephoscope.app.stages.advice import warnings_with_lines
     from nephoscope.app.stages.architecture import require_builds
+    from nephoscope.study.choices import with_chosen
 
+    text = with_chosen(read_text(study), choose or ())
     if expanded:
-        say(planning.expanded_study(study))
+        say(planning.expanded_study(text, str(study)))
         return
-    loaded, lines = planning.load_for_advice(read_text(study), str(study))
+    loaded, lines = planning.load_for_advice(text, str(study))
     part = planning.cut_out(loaded, _cut(only, types, budget))
     planned = planning.plan(loaded, scale=scale, part=part)
     if rows:
@@ -281,6 +290,7 @@ def run(
     only: Only = None,
     types: Types = None,
     budget: BudgetUsd = None,
+    choose: Choose = None,
     rehearse: Rehearse = False,
     replan: Replan = False,
     max_clusters: MaxClusters = None,
@@ -300,22 +310,23 @@ def run(
     part.
     """
     from nephoscope.app.stages.running import CliOptions
+    from nephoscope.study.choices import with_chosen
 
     options = CliOptions(max_clusters, max_usd, state, until, retry_refused, tuple(check or ()))
     cut = _cut(only, types, budget)
     if study.is_dir():
-        if out is not None or scale is not None or replan or cut or rehearse:
+        if out is not None or scale is not None or replan or cut or rehearse or choose:
             raise InputError(
                 f"{study} is a results folder, which has its own study and plan",
-                hint="drop --out, --scale, --only, --types, --budget, --rehearse and --replan, or name a study file "
-                "instead of the folder",
+                hint="drop --out, --scale, --only, --types, --budget, --choose, --rehearse and --replan, or name a "
+                "study file instead of the folder",
             )
         _resume(study, options)
     else:
         if rehearse:
             options = _rehearsed(options)
         wanted = _Wanted(cut, scale, rehearse=rehearse, replan=replan)
-        _run(read_text(study), str(study), out, options, wanted)
+        _run(with_chosen(read_text(study), choose or ()), str(study), out, options, wanted)
 
 
 def demo(out: Out = None, *, quick: Quick = False) -> None:

@@ -14,6 +14,7 @@ from nephoscope.model.errors import NephoscopeError
 from nephoscope.model.words import dollars, duration
 from nephoscope.run.clock import Clock
 from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.managed import study_as_provided
 
 MAX_LISTED = 25
 """Trials in a list, the latest ones."""
@@ -124,7 +125,7 @@ EVERY_S = 30.0
 
 def _served(key: int, folder: ResultsFolder, out: Path, every_s: float | None) -> Served:
     study = stored_study(folder)
-    here = any(one.provider in ON_THIS_MACHINE for one in study.configurations)
+    here = any(one.provider in ON_THIS_MACHINE for one in study_as_provided(study).configurations)
     return Served(
         key=key,
         index=StudyIndex(folder),

@@ -13,6 +13,7 @@ from nephoscope.providers.base import Provider
 from nephoscope.run.clock import Clock, FakeClock
 from nephoscope.run.world import Listener, World
 from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.managed import study_as_provided
 from nephoscope.study.model import Study
 
 Observe = Callable[[MachineHandle], Awaitable[tuple[Facts, dict[str, str]]]]
@@ -22,7 +23,7 @@ def rehearsed_world(listener: Listener, folder: ResultsFolder, study: Study, now
     """A world whose time continues after what an earlier controller of the folder stored, and passes at once."""
     clock = FakeClock(max(now_unix_ms, _last_unix_ms(folder) + 1))
     clusters = Clusters(folder.rehearsal_path)
-    configurations = study.configurations
+    configurations = study_as_provided(study).configurations
     providers: dict[str, Provider] = {
         name: SimulatedProvider(name, clusters, clock) for name in {one.provider for one in configurations}
     }

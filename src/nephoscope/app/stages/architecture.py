@@ -8,6 +8,7 @@ from nephoscope.machines.builds import build_for
 from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.prices.catalogue.index import architectures
 from nephoscope.providers.cloud.images import architecture_of_image
+from nephoscope.study.managed import study_as_provided
 from nephoscope.study.model import Configuration, Machine, Study
 
 _CALLED = {"amd64": "x86", "arm64": "Arm"}
@@ -53,7 +54,7 @@ def require_builds(study: Study, program: Path | None = None) -> None:
         EnvironmentProblem: one is missing.
     """
     program = program or Path(load_program())
-    for configuration in study.configurations:
+    for configuration in study_as_provided(study).configurations:
         for role, machine, architecture in _known(configuration):
             try:
                 build_for(program, _UNAME[architecture])

@@ -22,6 +22,7 @@ from nephoscope.model.records import Plan
 from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import OnThisMachine
 from nephoscope.providers.local import LocalProvider
+from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration, Database
 
 _MORE_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
@@ -106,7 +107,7 @@ def _cells(planned: Plan) -> Iterator[tuple[Configuration, Needs, Subject]]:
     for intent in (trial.intent for trial in planned.trials if trial.intent.replicate == 1):
         benchmark = BENCHMARKS[intent.benchmark.uses]
         parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
-        configuration = Configuration.model_validate(intent.configuration)
+        configuration = read_as_provided(intent.configuration)
         yield configuration, benchmark.needs(parameters), benchmark.subject_of(parameters)
 
 

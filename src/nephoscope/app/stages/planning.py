@@ -23,6 +23,7 @@ from nephoscope.plan.space import Footprint, check_space
 from nephoscope.providers.cloud.check import require_possible
 from nephoscope.study.load import expanded_text, load_study, load_with_lines
 from nephoscope.study.locate import Path as KeyPath
+from nephoscope.study.managed import study_as_provided
 from nephoscope.study.model import Study
 from nephoscope.study.scopes import OVERALL
 
@@ -45,9 +46,9 @@ def read_study(file: Path) -> Study:
     return load(read_text(file), str(file))
 
 
-def expanded_study(file: Path) -> str:
-    """A study file with plain configurations alone; see `expanded_text`."""
-    return expanded_text(read_text(file), str(file), BENCHMARKS).rstrip()
+def expanded_study(text: str, name: str) -> str:
+    """A study's text with plain configurations alone; see `expanded_text`."""
+    return expanded_text(text, name, BENCHMARKS).rstrip()
 
 
 def plan(study: Study, *, scale: float | None = None, part: Study | None = None, simulated: bool = False) -> Plan:
@@ -57,8 +58,9 @@ def plan(study: Study, *, scale: float | None = None, part: Study | None = None,
         InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, an image is for
             another architecture, data do not fit on a machine's disks, or a raw disk is needed that it does not have.
     """
-    require_images(part or study)
-    for configuration in (part or study).configurations:
+    provided = study_as_provided(part or study)
+    require_images(provided)
+    for configuration in provided.configurations:
         require_possible(configuration)
     planned = expand(study, BENCHMARKS, scale=scale, part=part, simulated=simulated)
     footprints = _footprints(part or study)
@@ -92,13 +94,13 @@ def bill(study: Study, planned: Plan) -> Bill:
 
 def clusters_by_default(study: Study) -> int:
     """How many clusters `run` uses at once unless `--max-clusters` says otherwise."""
-    return calendar.clusters_by_default(study)
+    return calendar.clusters_by_default(study_as_provided(study))
 
 
 def quotas(study: Study, planned: Plan, clusters: int) -> list[RegionNeeds]:
     """What it needs in each region of each cloud, with so many clusters at once."""
     shared = clusters_of(study.placement, (row.intent for row in planned.trials), BENCHMARKS)
-    return needs_of(study, planned, clusters, shared)
+    return needs_of(study_as_provided(study), planned, clusters, shared)
 
 
 _MAX_TRIES = 10

@@ -16,6 +16,7 @@ from nephoscope.run.states import ENDS, STOPS, State
 from nephoscope.run.study import study_key
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder, Trial
+from nephoscope.study.managed import provider_of_machines
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ async def clean_up(folder: ResultsFolder, world: World) -> CleanupResult:
         NephoscopeError: a provider cannot be asked.
     """
     rows, key = [planned for planned, _ in folder.planned()], study_key(folder)
-    names = sorted({str(planned.intent.configuration["provider"]) for planned in rows})
+    names = sorted({provider_of_machines(planned.intent.configuration) for planned in rows})
     providers = [world.providers[name] for name in names if name in world.providers]
     unreachable = await find(providers, key, rows)
     return replace(await clean(providers, key, world.clock), unreachable=unreachable)

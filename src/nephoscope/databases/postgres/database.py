@@ -306,6 +306,8 @@ class PostgresDatabase(
 
     async def _reach_users_server(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
         dsn = str(settings.dsn)
+        if not isinstance(cluster.load.remote, LocalRemote):
+            await self._programs(cluster)
         endpoint = Endpoint(dsn, environment_of(self._environment), "", "user")
         try:
             version = await self._sql(cluster, endpoint, "SHOW server_version")

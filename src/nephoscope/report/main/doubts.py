@@ -281,6 +281,7 @@ SAID: Mapping[str, Say] = {
     "gate": _gate,
     "noise": _noise,
     "colocated": _colocated,
+    "unobserved": _as_it_is,
     "price_age": _as_it_is,
     "outliers": _outliers,
     "caps": _caps,

@@ -1,0 +1,31 @@
+"""Databases on machines that nobody observed: a managed one, or a server of the user's elsewhere."""
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, say
+from nephoscope.model.records import NOT_OBSERVED
+from nephoscope.model.rows import Insight
+
+NAME = "unobserved"
+MAX_NAMED = 8
+"""With more configurations than this, the note counts them instead of naming them."""
+
+
+def unobserved(findings: Findings) -> list[Insight]:
+    """One note that says what is not known of these databases."""
+    rows = [row for row in findings.trials if row.counts and NOT_OBSERVED in row.conditions]
+    if not rows:
+        return []
+    names = sorted({row.configuration for row in rows})
+    few = len(names) <= MAX_NAMED
+    return [
+        say(
+            NAME,
+            "note",
+            ("{names}" if few else "{count:count} configurations")
+            + ": nobody observed the machine of the database in {trials:count} trials. Its CPU, memory, disk and load "
+            "are not known, nor what else ran there. Facts and telemetry are those of the load machine.",
+            numbers={"count": len(names), "trials": len(rows)},
+            trials=[row.trial for row in rows],
+            **({"names": enumeration(names)} if few else {}),
+        )
+    ]
