@@ -12,7 +12,6 @@ from nephoscope.plan.before import LOAD_BYTES_PER_S, Before, HasDataSet, Setup
 from nephoscope.plan.calendar import Calendar, calendars
 from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.expand import Plannable
-from nephoscope.plan.placement import clusters_of
 from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, transfers_of
 from nephoscope.prices.book import shipped
 from nephoscope.prices.quote import quote
@@ -120,9 +119,8 @@ class _Priced:
     usd_per_s: float | None
 
 
-def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable]) -> Bill:
-    """The bill of a study's plan, or of the plan of a part of it."""
-    shared = clusters_of(study.placement, (planned.intent for planned in plan.trials), benchmarks)
+def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], shared: Mapping[str, str | None]) -> Bill:
+    """The bill of a study's plan, or of the plan of a part of it; `shared` is what `clusters_of` finds for it."""
     rows = _priced(study, plan, benchmarks, shared)
     chapters, names = dict.fromkeys(row.chapter for row in rows), dict.fromkeys(row.benchmark for row in rows)
     used = {row.planned.intent.configuration_name for row in rows}

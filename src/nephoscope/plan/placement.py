@@ -8,7 +8,7 @@ from nephoscope.model.placement import Placement, shared_cluster
 from nephoscope.model.records import TrialIntent
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import needs_unformatted
-from nephoscope.study.managed import read_as_provided
+from nephoscope.study.managed import ProvidedOnce
 from nephoscope.study.model import Configuration, Study
 
 
@@ -37,17 +37,16 @@ def clusters_of(
     """Trial id -> name of the cluster that it shares, in the order of the trials; None: it has one of its own."""
     if placement == "fresh":
         return {intent.id: None for intent in intents}
-    configurations: dict[str, Configuration] = {}
+    configurations = ProvidedOnce()
     needs: dict[str, Needs] = {}
     found = {}
     for intent in intents:
-        use, name = intent.benchmark, intent.configuration_name
+        use = intent.benchmark
         if use.name not in needs:
             benchmark = benchmarks[use.uses]
             needs[use.name] = benchmark.needs(benchmark.parameters.model_validate(use.parameters))
-        if name not in configurations:
-            configurations[name] = read_as_provided(intent.configuration)
-        found[intent.id] = shared_by(placement, configurations[name], intent.replicate, needs[use.name])
+        configuration = configurations.of(intent.configuration)
+        found[intent.id] = shared_by(placement, configuration, intent.replicate, needs[use.name])
     return found
 
 

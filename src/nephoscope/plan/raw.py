@@ -10,7 +10,7 @@ from nephoscope.plan.expand import Plannable
 from nephoscope.plan.space import Footprint, data_bytes
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import disks_of, left_raw, local_ssd_gib, volumes_of
-from nephoscope.study.managed import read_as_provided
+from nephoscope.study.managed import ProvidedOnce
 from nephoscope.study.model import Configuration
 
 _ORDER = 'give a volume of `database_machine` `use = "raw"`, or its local SSDs `local_ssd_use = "raw"`'
@@ -31,13 +31,14 @@ def check_raw(
         InputError: a raw disk is used that is not there, that boot formats or whose size is unknown, or data would be
             on the image's disk.
     """
+    configurations = ProvidedOnce()
     seen: set[tuple[str, str]] = set()
     for intent in (trial.intent for trial in plan.trials):
         cell = (intent.configuration_name, intent.benchmark.name)
         if cell in seen:
             continue
         seen.add(cell)
-        configuration = read_as_provided(intent.configuration)
+        configuration = configurations.of(intent.configuration)
         if configuration.provider in CLOUDS:
             _require_fit(intent, configuration, benchmarks[intent.benchmark.uses], footprints, placement)
         elif _wanted(intent, configuration, benchmarks[intent.benchmark.uses])[0] == VOLUME and _is_real(configuration):

@@ -9,7 +9,7 @@ from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB
 from nephoscope.plan.expand import Plannable
 from nephoscope.study.disks import volumes_of
-from nephoscope.study.managed import MANAGED, read_as_provided
+from nephoscope.study.managed import MANAGED, ProvidedOnce
 from nephoscope.study.model import Configuration, Database, Machine
 
 
@@ -35,11 +35,12 @@ def check_space(plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Map
     Raises:
         InputError: a disk is too small, or settings of a database cannot be read.
     """
+    configurations = ProvidedOnce()
     problems: dict[tuple[str, str], str] = {}
     for intent in (trial.intent for trial in plan.trials):
         cell = (intent.configuration_name, intent.benchmark.name)
         if cell not in problems:
-            problems[cell] = _problem(intent, benchmarks[intent.benchmark.uses], footprints)
+            problems[cell] = _problem(intent, configurations, benchmarks[intent.benchmark.uses], footprints)
     told = [text for text in problems.values() if text]
     if told:
         raise InputError(
@@ -49,11 +50,13 @@ def check_space(plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Map
         )
 
 
-def _problem(intent: TrialIntent, benchmark: Plannable, footprints: Mapping[str, Footprint]) -> str:
+def _problem(
+    intent: TrialIntent, configurations: ProvidedOnce, benchmark: Plannable, footprints: Mapping[str, Footprint]
+) -> str:
     """Empty if it fits, or if that is not known yet."""
     if intent.configuration["provider"] == MANAGED:
         return ""
-    configuration = read_as_provided(intent.configuration)
+    configuration = configurations.of(intent.configuration)
     there_gib = _disk_gib(configuration.database_machine)
     if there_gib is None:
         return ""

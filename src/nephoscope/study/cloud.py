@@ -1,6 +1,7 @@
 """How a cloud creates the machines of a configuration. `Machine` describes each machine."""
 
 import ipaddress
+from functools import lru_cache
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -57,15 +58,19 @@ class Cloud(Frozen):
     @field_validator("ingress")
     @classmethod
     def _is_narrow(cls, ingress: str) -> str:
-        try:
-            network = ipaddress.IPv4Network(ingress)
-        except ValueError as error:
-            raise PydanticCustomError(
-                "ingress_no_network", "is not an IPv4 network; expected: '203.0.113.7/32'"
-            ) from error
-        if network.prefixlen < _WIDEST_PREFIX:
-            raise PydanticCustomError(
-                "ingress_too_wide",
-                "allows more than 65,536 addresses; give only those of your controller, as '203.0.113.7/32'",
-            )
-        return ingress
+        return _narrow(ingress)
+
+
+@lru_cache(maxsize=64)
+def _narrow(ingress: str) -> str:
+    """Cached: all configurations of a large study have the same one."""
+    try:
+        network = ipaddress.IPv4Network(ingress)
+    except ValueError as error:
+        raise PydanticCustomError("ingress_no_network", "is not an IPv4 network; expected: '203.0.113.7/32'") from error
+    if network.prefixlen < _WIDEST_PREFIX:
+        raise PydanticCustomError(
+            "ingress_too_wide",
+            "allows more than 65,536 addresses; give only those of your controller, as '203.0.113.7/32'",
+        )
+    return ingress

@@ -50,6 +50,20 @@ def read_as_provided(stored: Mapping[str, Any]) -> Configuration:
     return as_provided(Configuration.model_validate(stored))
 
 
+class ProvidedOnce:
+    """Configurations of the trials of one plan `as_provided`; each is read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, Configuration] = {}
+
+    def of(self, stored: Mapping[str, Any]) -> Configuration:
+        """Of one trial."""
+        name = str(stored["name"])
+        if name not in self._read:
+            self._read[name] = read_as_provided(stored)
+        return self._read[name]
+
+
 def study_as_provided(study: Study) -> Study:
     """The study with each configuration `as_provided`."""
     if not any(map(is_managed, study.configurations)):

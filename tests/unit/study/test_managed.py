@@ -144,12 +144,12 @@ def test_its_hour_costs_what_the_study_says_and_the_load_machine_what_the_book_s
 def test_its_plan_makes_one_load_machine_for_each_trial_and_loads_the_data_once() -> None:
     read = study(ON_AWS, '[[benchmarks]]\nuses = "tpcc"\nparameters = { warehouses = 100 }\n')
     plan = planning.plan(read)
-    bill = planning.bill(read, plan)
+    bill = planning.bill(read, plan, planning.clusters(read, plan))
     assert bill.loads is not None
     assert (bill.loads.trials, bill.loads.loads, bill.loads.avoidable_at) == (6, 1, [])
     assert bill.total.creating.time_s == 6 * 240
     assert [one.clusters for one in bill.calendar] == [1, 6]
-    (needs,) = planning.quotas(read, plan, 1)
+    (needs,) = planning.quotas(read, plan, 1, planning.clusters(read, plan))
     assert (needs.provider, needs.region, needs.machines, needs.vcpus) == ("aws", "us-east-1", 1, {"Standard": 8})
     assert not any("loads its data set again" in warning for warning in plan.warnings)
     assert {row.intent.disturbance for row in plan.trials} == {"record"}

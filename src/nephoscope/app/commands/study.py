@@ -254,7 +254,8 @@ def plan(
         print_rows(words.ROW_HEADERS, words.rows(planned))
         return
     clusters = max_clusters or planning.clusters_by_default(part or loaded)
-    bill, needs = planning.bill(loaded, planned), planning.quotas(loaded, planned, clusters)
+    shared = planning.clusters(loaded, planned)
+    bill, needs = planning.bill(loaded, planned, shared), planning.quotas(loaded, planned, clusters, shared)
     if as_json:
         print_json({**planned.model_dump(mode="json", by_alias=True), "bill": bill, "quotas": needs})
         return

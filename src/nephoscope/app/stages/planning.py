@@ -87,9 +87,14 @@ def cut_out(study: Study, cut: Cut) -> Study | None:
     return chosen
 
 
-def bill(study: Study, planned: Plan) -> Bill:
-    """What the hours and dollars of a plan go into."""
-    return bill_of(study, planned, BENCHMARKS)
+def clusters(study: Study, planned: Plan) -> Mapping[str, str | None]:
+    """Trial id -> name of the cluster that it shares; None: it has one of its own."""
+    return clusters_of(study.placement, (row.intent for row in planned.trials), BENCHMARKS)
+
+
+def bill(study: Study, planned: Plan, shared: Mapping[str, str | None]) -> Bill:
+    """What the hours and dollars of a plan go into; `shared` are its `clusters`."""
+    return bill_of(study, planned, BENCHMARKS, shared)
 
 
 def clusters_by_default(study: Study) -> int:
@@ -97,10 +102,9 @@ def clusters_by_default(study: Study) -> int:
     return calendar.clusters_by_default(study_as_provided(study))
 
 
-def quotas(study: Study, planned: Plan, clusters: int) -> list[RegionNeeds]:
-    """What it needs in each region of each cloud, with so many clusters at once."""
-    shared = clusters_of(study.placement, (row.intent for row in planned.trials), BENCHMARKS)
-    return needs_of(study_as_provided(study), planned, clusters, shared)
+def quotas(study: Study, planned: Plan, at_once: int, shared: Mapping[str, str | None]) -> list[RegionNeeds]:
+    """What it needs in each region of each cloud, with so many clusters at once; `shared` are its `clusters`."""
+    return needs_of(study_as_provided(study), planned, at_once, shared)
 
 
 _MAX_TRIES = 10
