@@ -68,7 +68,7 @@ def test_the_qualification_with_fewer_objects(tmp_path: Path) -> None:
     folder = measured((pages.ROOT / "studies/aerospike-qualification.toml").read_text(), FEWER, tmp_path)
     ((planned, trial),) = folder.planned()
     (attempt,) = trial.attempts()
-    parameters = HighestLoadParameters.model_validate(planned.intent.parameters)
+    parameters = HighestLoadParameters.model_validate(planned.intent.benchmark.parameters)
     search = read_search(attempt.raw(), parameters)
     assert len(search.points) >= 5
     asked = {one.what: one for one in HighestLoad().operations(attempt.raw(), parameters, None).requirements}

@@ -92,9 +92,9 @@ def clusters(study: Study, planned: Plan) -> Mapping[str, str | None]:
     return clusters_of(study.placement, (row.intent for row in planned.trials), BENCHMARKS)
 
 
-def bill(study: Study, planned: Plan, shared: Mapping[str, str | None]) -> Bill:
-    """What the hours and dollars of a plan go into; `shared` are its `clusters`."""
-    return bill_of(study, planned, BENCHMARKS, shared)
+def bill(study: Study, planned: Plan, shared: Mapping[str, str | None] | None = None) -> Bill:
+    """What the hours and dollars of a plan go into; `shared` are its `clusters`, for callers that have them."""
+    return bill_of(study, planned, BENCHMARKS, clusters(study, planned) if shared is None else shared)
 
 
 def clusters_by_default(study: Study) -> int:
@@ -102,8 +102,11 @@ def clusters_by_default(study: Study) -> int:
     return calendar.clusters_by_default(study_as_provided(study))
 
 
-def quotas(study: Study, planned: Plan, at_once: int, shared: Mapping[str, str | None]) -> list[RegionNeeds]:
-    """What it needs in each region of each cloud, with so many clusters at once; `shared` are its `clusters`."""
+def quotas(
+    study: Study, planned: Plan, at_once: int, shared: Mapping[str, str | None] | None = None
+) -> list[RegionNeeds]:
+    """What it needs in each region of each cloud, with so many clusters at once; `shared` as for `bill`."""
+    shared = clusters(study, planned) if shared is None else shared
     return needs_of(study_as_provided(study), planned, at_once, shared)
 
 
