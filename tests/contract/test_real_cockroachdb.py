@@ -1,6 +1,9 @@
 """A real CockroachDB, where `NEPHOSCOPE_COCKROACH` names its program: started, loaded, driven and backed up."""
 
 import asyncio
+import os
+import signal
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,7 +64,7 @@ def test_three_servers_with_certificates_know_their_zones_and_have_all_copies(tm
     requires_sound(raw)
     assert sum(row.rows for row in load_output.read(raw[f"{FIXTURE}.stdout"]).finished.tables) == ROWS
     assert told["security"] == "certificates"
-    assert [*before.values()] == ["live, 0 ranges under-replicated, 0 unavailable"] * 3
+    assert [*before.values()] == ["live", "live", "live", "all have 3 copies"]
     status = (tmp_path / "log" / "cockroachdb-replication-after.tsv").read_text()
     assert all(f"region=eu,zone=eu-{zone}" in status for zone in "abc")
     spec = load_output.read(raw[f"{RUN}.stdout"]).started.spec
@@ -131,7 +134,51 @@ def test_servers_start_at_other_addresses_on_stores_that_came_from_azures_storag
             cluster = replace(cluster, database=tuple(moved))
             raw, _, before = asyncio.run(driven(tmp_path / name, cluster, settings))
             requires_sound(raw)
-            assert [*before.values()] == ["live, 0 ranges under-replicated, 0 unavailable"] * 3
+            assert [*before.values()] == ["live", "live", "live", "all have 3 copies"]
             loads.append(f"{FIXTURE}.stdout" in raw)
     assert loads == [True, False]
+    assert processes_naming(str(tmp_path)) == []
+
+
+def process_on(data_dir: str) -> int:
+    """The id of the server whose store is there."""
+    return int(subprocess.check_output(["pgrep", "-f", f"path={data_dir}/cockroach/store"]))
+
+
+def test_a_server_that_stops_and_a_range_that_lost_a_copy_are_seen_at_once(tmp_path: Path) -> None:
+    settings = DatabaseSettings(system="cockroachdb", binary=binary(tmp_path), secure=False, start_flags=NO_CONSOLE)
+    cluster = cluster_in_zones(tmp_path / "here", "aaaa")
+
+    async def scenario() -> list[dict[str, str]]:
+        """What is told before anything happens, once a range has one copy, and once the last server is stopped."""
+        database = CockroachDatabase()
+        try:
+            await database.start(cluster, settings, tmp_path / "log" / "cockroachdb.log")
+            await database._until_whole(cluster)
+            told = [await database.replication(cluster)]
+            await database._sql(
+                cluster,
+                "CREATE TABLE one_copy (x INT PRIMARY KEY)",
+                "ALTER TABLE one_copy CONFIGURE ZONE USING num_replicas = 1",
+            )
+            for _ in range(60):
+                now = await database.replication(cluster)
+                if "all have" not in now["ranges"]:
+                    break
+                await asyncio.sleep(1)
+            told.append(now)
+            stopped = process_on(cluster.database[3].data_dir)
+            os.kill(stopped, signal.SIGSTOP)
+            try:
+                told.append(await database.replication(cluster))
+            finally:
+                os.kill(stopped, signal.SIGCONT)
+            return told
+        finally:
+            await database.stop(cluster)
+
+    whole, lost, silent = (list(told.values()) for told in asyncio.run(scenario()))
+    assert whole == ["live"] * 4 + ["all have 3 copies"]
+    assert lost == ["live"] * 4 + ["1 have fewer than 3 copies"]
+    assert silent[3] == "does not answer", "others may seem to have gone, too, while they elect leaders"
     assert processes_naming(str(tmp_path)) == []

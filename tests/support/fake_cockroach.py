@@ -37,7 +37,7 @@ class State:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(exist_ok=True)
-        for name in ("up", "databases", "backups", "settings"):
+        for name in ("up", "known", "databases", "backups", "settings"):
             (folder / name).mkdir(exist_ok=True)
 
     def note(self, argv: list[str]) -> None:
@@ -46,6 +46,25 @@ class State:
 
     def up(self) -> list[str]:
         return sorted(file.name for file in (self.folder / "up").iterdir())
+
+    def begin(self, address: str) -> None:
+        for folder in ("up", "known"):
+            (self.folder / folder / address).touch()
+
+    def known(self) -> list[str]:
+        """Servers that were ever up: a real one goes on telling of those that have gone."""
+        return sorted(file.name for file in (self.folder / "known").iterdir())
+
+    def not_live(self) -> str:
+        """A server that answers, but lost touch with the others; a test writes which."""
+        file = self.folder / "not-live"
+        return file.read_text() if file.exists() else ""
+
+    @property
+    def tag(self) -> str:
+        """Of the version that it pretends to be; a test may write another."""
+        file = self.folder / "tag"
+        return file.read_text() if file.exists() else TAG
 
     @property
     def initialised(self) -> Path:
@@ -60,11 +79,14 @@ class State:
 
     def missing_copies(self) -> int:
         """So many looks long a range lacks a copy; a test writes how many."""
-        file = self.folder / "under-replicated-looks"
-        left = int(file.read_text()) if file.exists() else 0
+        left = self.looks_left()
         if left:
-            file.write_text(str(left - 1))
+            (self.folder / "under-replicated-looks").write_text(str(left - 1))
         return left
+
+    def looks_left(self) -> int:
+        file = self.folder / "under-replicated-looks"
+        return int(file.read_text()) if file.exists() else 0
 
 
 def flags_of(argv: list[str]) -> dict[str, str]:
@@ -90,7 +112,7 @@ def start(state: State, argv: list[str]) -> None:
     address = flags["listen-addr"]
     if argv[0] == "start-single-node":
         state.initialised.touch()
-    (state.folder / "up" / address).touch()
+    state.begin(address)
     print("CockroachDB node starting", flush=True)
 
     def end(_signal: int, _frame: FrameType | None) -> None:
@@ -120,11 +142,11 @@ def reached(state: State, flags: dict[str, str]) -> None:
 def status(state: State, argv: list[str]) -> None:
     reached(state, flags_of(argv))
     print("\t".join(STATUS_COLUMNS))
-    counted = state.counted()
-    lacking = state.missing_copies() if counted else 0
-    for number, address in enumerate(state.up(), start=1):
-        print("\t".join((str(number), address, address, TAG, "t", "t", "", "true", "true", "17", "17",
-                         "52" if counted else "0", "0", str(lacking if number == 1 else 0))))  # fmt: skip
+    ranges, up = "52" if state.counted() else "0", set(state.up()) - {state.not_live()}
+    for number, address in enumerate(state.known(), start=1):
+        live = str(address in up).lower()
+        row = (number, address, address, state.tag, "t", "t", "", live, live, 17, 17, ranges, 0, 0)
+        print("\t".join(map(str, row)))
 
 
 def cert(_state: State, argv: list[str]) -> None:
@@ -147,12 +169,26 @@ def sql(state: State, argv: list[str]) -> None:
     reached(state, flags)
     if not state.initialised.exists():
         raise Refused("ERROR: server is not ready: the cluster was not initialised")
-    for statement in [word.removeprefix("--execute=") for word in argv if word.startswith("--execute=")]:
+    statements = [word.removeprefix("--execute=") for word in argv if word.startswith("--execute=")]
+    internals_are_open = version_of(state) < (26, 1) or OPEN_INTERNALS in statements
+    for statement in statements:
+        if re.search(r"FROM (crdb_internal|system)\.", statement) and not internals_are_open:
+            raise Refused("ERROR: Access to crdb_internal and system is restricted.")
         matches = ((re.fullmatch(pattern, statement), answer) for pattern, answer in ANSWERS)
         match, answer = next(((match, answer) for match, answer in matches if match), (None, None))
         if match is None or answer is None:
             raise Refused(f'ERROR: at or near "{statement[:30]}": syntax error')
         answer(state, *match.groups())
+
+
+def version_of(state: State) -> tuple[int, ...]:
+    return tuple(int(part) for part in state.tag.removeprefix("v").split("."))
+
+
+def open_internals(state: State) -> None:
+    if version_of(state) < (25, 4):
+        raise Refused('ERROR: unrecognized configuration parameter "allow_unsafe_internals"')
+    print("SET")
 
 
 def create(state: State, exists: str | None, name: str) -> None:
@@ -200,6 +236,7 @@ def made_settings(state: State) -> None:
         print(file.name)
 
 
+OPEN_INTERNALS = "SET allow_unsafe_internals = true"
 ANSWERS: tuple[tuple[str, Callable[..., object]], ...] = (
     ("SELECT 1", lambda _state: print("?column?\n1")),
     (r"CREATE DATABASE (IF NOT EXISTS )?(\w+)", create),
@@ -215,6 +252,15 @@ ANSWERS: tuple[tuple[str, Callable[..., object]], ...] = (
     (r"SET CLUSTER SETTING ([\w.]+) = ('[^']*'|true|false|[\d.]+)", set_setting),
     ("SHOW ALL CLUSTER SETTINGS", show_settings),
     (r"SELECT name FROM system\.settings", made_settings),
+    (OPEN_INTERNALS, open_internals),
+    (
+        r"SELECT range_id FROM crdb_internal\.ranges_no_leases WHERE array_length\(replicas, 1\) < [23] LIMIT 50",
+        lambda state: print("range_id\n11\n12" if state.looks_left() else "range_id"),
+    ),
+    (
+        r"SELECT count\(\*\) AS ranges FROM crdb_internal\.ranges_no_leases WHERE array_length\(replicas, 1\) < [1-3]",
+        lambda state: print(f"ranges\n{state.missing_copies()}"),
+    ),
 )
 COMMANDS: dict[str, Callable[[State, list[str]], None]] = {
     "start": start,
@@ -223,7 +269,7 @@ COMMANDS: dict[str, Callable[[State, list[str]], None]] = {
     "sql": sql,
     "node": status,
     "cert": cert,
-    "version": lambda _state, _argv: print(TAG),
+    "version": lambda state, _argv: print(state.tag),
 }
 
 

@@ -1,8 +1,7 @@
 """Before a trial starts: tools, versions, facts of every machine, a quiet moment, agreeing clocks, space."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import Needs
@@ -34,7 +33,6 @@ UNKNOWN_VERSION = "unknown"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DURABILITY = ("fsync", "synchronous_commit", "full_page_writes")
 _EMULATED = "emulated"
-_Seen = TypeVar("_Seen")
 
 
 async def gate(
@@ -60,7 +58,7 @@ async def gate(
     """
     started = await _started(configuration, cluster, needs, conditions, world)
     attempt.write_started(started.model_copy(update={"disturbance": disturbance}))
-    before = await _on_all(configuration, cluster, lambda machine: _settle(machine, world, quiet_within_s))
+    before = await _settled(configuration, cluster, world, quiet_within_s)
     for record in before:
         attempt.write_facts(record)
     by_name = {record.machine: record for record in before}
@@ -70,33 +68,48 @@ async def gate(
 
 
 async def observe(configuration: Configuration, cluster: Cluster, world: World) -> list[tuple[Facts, dict[str, str]]]:
-    """Facts of every machine, in their order, with verbatim answers."""
-    return await _on_all(configuration, cluster, world.observe)
+    """Facts of every machine, in their order, with verbatim answers.
 
-
-async def _on_all(
-    configuration: Configuration, cluster: Cluster, look: Callable[[MachineHandle], Awaitable[_Seen]]
-) -> list[_Seen]:
-    """All machines at once; parts of one machine one after the other, as each would see the others' load."""
+    Of all at once; of parts of one machine one after the other, as each would see the others' load.
+    """
     if configuration.provider == _EMULATED:
-        return [await look(machine) for machine in cluster.machines]
-    return list(await asyncio.gather(*(look(machine) for machine in cluster.machines)))
+        return [await world.observe(machine) for machine in cluster.machines]
+    return list(await asyncio.gather(*(world.observe(machine) for machine in cluster.machines)))
 
 
-async def _settle(machine: MachineHandle, world: World, within_s: float) -> FactsRecord:
+async def _settled(configuration: Configuration, cluster: Cluster, world: World, within_s: float) -> list[FactsRecord]:
+    """Facts of every machine once it is quiet, in their order.
+
+    Parts of one machine are observed one after the other. What keeps one of them busy to the end keeps the next one
+    busy, too, which is then observed once.
+    """
+    if configuration.provider != _EMULATED:
+        return list(
+            await asyncio.gather(*(_settle(machine, world, within_s, SETTLE_TRIES) for machine in cluster.machines))
+        )
+    found: list[FactsRecord] = []
+    busy = False
+    for machine in cluster.machines:
+        patience = (0.0, 1) if busy else (within_s, SETTLE_TRIES)
+        found.append(await _settle(machine, world, *patience))
+        busy = _busy_share(found[-1].before, machine) > BUSY_BEFORE.value
+    return found
+
+
+async def _settle(machine: MachineHandle, world: World, within_s: float, at_least: int) -> FactsRecord:
     """Facts of a machine once it is quiet, or after some tries: the previous trial may still be writing."""
     until_s, tries = world.clock.monotonic_s() + within_s, 0
     while True:
         facts, verbatim = await world.observe(machine)
         busy, tries = _busy_share(facts, machine), tries + 1
         left_s = until_s - world.clock.monotonic_s()
-        if busy <= BUSY_BEFORE.value or (tries >= SETTLE_TRIES and left_s <= 0):
+        if busy <= BUSY_BEFORE.value or (tries >= at_least and left_s <= 0):
             return FactsRecord(machine=machine.name, before=facts, verbatim=verbatim)
         at_most = f", for up to {left_s:.0f} s more" if left_s >= 1 else ""
         culprit = await loudest_process(machine)
         why = f"{culprit} on {machine.name}" if culprit else f"{machine.name} is {busy:.0%} busy"
         world.listener.value(f"waiting for quiet: {why}{at_most}")
-        if tries >= SETTLE_TRIES:
+        if tries >= at_least:
             await world.clock.sleep(min(LOOK_AGAIN_S, left_s))
 
 

@@ -332,6 +332,10 @@ _STANDBYS_ARE_MACHINES = (
     "nephoscope sets this to `ANY 1` of the standbys, one on each database machine after the first; remove it, and set "
     "`count` of `database_machine` and the setting `synchronous_commit`"
 )
+_TWO_SERVERS = (
+    "two CockroachDB servers keep one copy of the data, because two copies would need both servers, and then wait for "
+    "a third: use 1 machine, or 3 or more"
+)
 _READ_COMMITTED_SINCE = (23, 2)
 """The first version of CockroachDB with another isolation level than serializable."""
 
@@ -355,8 +359,7 @@ def _database_problems(
     if isinstance(machine, Mapping) and machine.get("disks") == "apart" and system != _COCKROACHDB:
         text = f'{shown(str(system))} has one data folder; remove this key, or use "striped"'
         yield Problem((*path, "database_machine", "disks"), text)
-    if system == "valkey":
-        yield from _replicas_of_valkey(path, machine, database.get("replicas"))
+    yield from _number_of_servers(path, str(system), machine, database.get("replicas"))
     if "dsn" in database and str(system) in _NO_DSN:
         yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])
     settings = database.get("settings")
@@ -404,12 +407,20 @@ def _isolation_of_cockroachdb(path: Path, label: str, isolation: Any, database: 
         yield Problem((*path, "database", "version"), text)
 
 
-def _replicas_of_valkey(path: Path, machine: Any, replicas: Any) -> Iterator[Problem]:
-    """Each machine has one server: the masters and an equal number of replicas for each must fill them."""
+def _number_of_servers(path: Path, system: str, machine: Any, replicas: Any) -> Iterator[Problem]:
+    """Each machine has one server: masters of Valkey with their replicas must fill them; CockroachDB cannot use two."""
     described = machine if isinstance(machine, Mapping) else {}
     hosts = described.get("hosts")
     count = len(hosts) if isinstance(hosts, list) else described.get("count", 1)
-    if isinstance(replicas, int) and isinstance(count, int) and replicas > 0 and count % (1 + replicas):
+    if system == _COCKROACHDB and count == 2:
+        yield Problem((*path, "database_machine", "count"), _TWO_SERVERS)
+    if (
+        system == "valkey"
+        and isinstance(replicas, int)
+        and isinstance(count, int)
+        and replicas > 0
+        and count % (1 + replicas)
+    ):
         text = (
             f"a master with its replicas takes {1 + replicas} machines, but there are {count}: use a multiple of "
             f"{1 + replicas} database machines"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from nephoscope.databases.base import Endpoint, HasFixtures, HasSettings, HasUpkeep, Upkeep
+from nephoscope.checks.operations import Replication
+from nephoscope.databases.base import Endpoint, HasFixtures, HasReplication, HasSettings, HasUpkeep, Upkeep
 from nephoscope.databases.cockroachdb import commands as cockroachdb_commands
 from nephoscope.databases.cockroachdb import database as cockroachdb
 from nephoscope.databases.cockroachdb.database import CockroachDatabase
@@ -19,6 +21,7 @@ from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support import fake_cockroach
 from tests.support.command_line import processes_naming
+from tests.support.evidence import evidence
 from tests.support.local_remote import cluster_on_loopback
 
 Scenario = Callable[[CockroachDatabase, Cluster, Endpoint], Awaitable[None]]
@@ -157,7 +160,7 @@ def test_an_edition_starts_and_sets_as_it_did_and_what_is_in_force_is_told(tmp_p
         assert found["admission.kv.enabled"] == "false"
         assert found["server.consistency_check.interval"] == "24h"  # the study's own wins
         assert (found["start --max-sql-memory"], found["security"]) == ("0.4", "insecure")
-        assert found[f"node 127.0.0.3:{PORT}"] == "live, 0 ranges under-replicated, 0 unavailable"
+        assert (found[f"node 127.0.0.3:{PORT}"], found["ranges"]) == ("live", "all have 3 copies")
         assert "kv.snapshot_rebalance.max_rate" not in found  # as it comes
         assert "cluster.secret" not in found
         every = (tmp_path / "log" / "cockroachdb-cluster-settings.tsv").read_text()
@@ -284,8 +287,118 @@ def test_ranges_that_lack_copies_for_too_long_fail_the_trial(tmp_path: Path, mon
         await database.seal_fixture(cluster, endpoint, "some")
         await database.clone_fixture(cluster, endpoint, "some")
 
-    with pytest.raises(DatabaseFailed, match=r"are still under-replicated after 0 s: .*ranges under-replicated"):
+    with pytest.raises(DatabaseFailed, match=r"still missing after 0 s: \d+ ranges have too few; .* is live, with"):
         with_servers(tmp_path, scenario, DatabaseSettings(secure=False))
+
+
+def gone(state: Path, number: int) -> None:
+    (state / "up" / f"127.0.0.{number}:{PORT}").unlink()
+
+
+def lacks_a_copy(state: Path) -> None:
+    (state / "under-replicated-looks").write_text("7")
+
+
+@pytest.mark.parametrize(
+    ("happens", "verdict", "said"),
+    [
+        (lambda _state: None, "valid", "ranges all have 3 copies"),
+        (lacks_a_copy, "invalid", "ranges: all have 3 copies before the trial, 7 have fewer than 3 copies after it"),
+        (lambda state: gone(state, 3), "invalid", f"127.0.0.3:{PORT}: live before the trial, does not answer after it"),
+        (lambda state: gone(state, 1), "invalid", f"127.0.0.1:{PORT}: live before the trial, does not answer after it"),
+        (lambda state: (state / "not-live").write_text(f"127.0.0.2:{PORT}"), "invalid", "trial, not live after it"),
+    ],
+)
+def test_what_became_of_the_copies_during_a_trial_is_judged_as_of_its_end(
+    tmp_path: Path, happens: Callable[[Path], None], verdict: str, said: str
+) -> None:
+    async def scenario(database: CockroachDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        assert isinstance(database, HasReplication)
+        before = await database.replication(cluster)
+        happens(tmp_path / "state")
+        after = await database.replication(cluster)
+        judged = Replication()(evidence(replication_before=before, replication_after=after))
+        assert judged is not None
+        assert (judged.verdict, said in judged.reason) == (verdict, True), judged.reason
+
+    with_servers(tmp_path, scenario, DatabaseSettings(secure=False))
+
+
+def test_copies_that_no_server_can_tell_of_are_not_judged(tmp_path: Path) -> None:
+    async def scenario(database: CockroachDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        for number in (1, 2, 3):
+            gone(tmp_path / "state", number)
+        with pytest.raises(DatabaseFailed, match="none of the servers answers"):
+            await database.replication(cluster)
+
+    with_servers(tmp_path, scenario, DatabaseSettings(secure=False))
+
+
+def reported(*ranges: int, live: bool = True, under_replicated: int = 0) -> list[cockroachdb_commands.Replication]:
+    rows = [
+        cockroachdb_commands.Replication("n", live=True, ranges=count, under_replicated=0, unavailable=0)
+        for count in ranges
+    ]
+    return [*rows[:-1], replace(rows[-1], live=live, under_replicated=under_replicated)]
+
+
+@pytest.mark.parametrize(
+    ("servers", "rows", "too_few", "whole"),
+    [
+        (3, reported(0, 0, 0), 0, True),  # three copies are counted by SQL, as of now
+        (3, reported(0, 0, 0), 1, False),
+        (3, reported(9, 9, 9, live=False), 0, False),
+        (3, reported(9, 9), 0, False),
+        (5, reported(9, 9, 9, 0, 0), 0, True),
+        (5, reported(9, 9, 0, 0, 0), 0, False),  # before they counted which ranges want five
+        (5, reported(9, 9, 9, 9, 9, under_replicated=1), 0, False),
+    ],
+)
+def test_when_a_cluster_is_whole(
+    servers: int, rows: list[cockroachdb_commands.Replication], too_few: int, whole: bool
+) -> None:
+    assert cockroachdb_commands.are_whole(servers, rows, too_few) == whole
+
+
+@pytest.mark.parametrize("tag", ["v25.3.9", "v25.4.0", "v26.1.2"])
+def test_tables_that_newer_versions_close_are_opened(tmp_path: Path, tag: str) -> None:
+    async def scenario(database: CockroachDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        assert isinstance(database, HasSettings)
+        found = await database.settings(cluster, endpoint)
+        assert (found["kv.range_merge.queue_enabled"], found["ranges"]) == ("false", "all have 3 copies")
+
+    (fake_cockroach.State(tmp_path / "state").folder / "tag").write_text(tag)
+    with_servers(tmp_path, scenario, DatabaseSettings(edition="cr2022"))
+
+
+def stand_in_for_curl(folder: Path, ends_with: int) -> None:
+    curl = folder / "bin" / "curl"
+    curl.parent.mkdir(exist_ok=True)
+    curl.write_text(f'#!/bin/sh\necho "$@" >>{folder}/asked\nexit {ends_with}\n')
+    curl.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("secure", "ends_with", "asked"),
+    [(False, 0, ["11", "12"]), (False, 7, ["11", "12"]), (True, 0, [])],
+)
+def test_ranges_that_lack_copies_are_asked_for_where_the_console_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secure: bool, ends_with: int, asked: list[str]
+) -> None:
+    stand_in_for_curl(tmp_path, ends_with)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+
+    async def scenario(database: CockroachDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        await database.create_fixture(cluster, endpoint, "some")
+        await database.seal_fixture(cluster, endpoint, "some")
+        (tmp_path / "state" / "under-replicated-looks").write_text("2")
+        await database.clone_fixture(cluster, endpoint, "some")
+
+    with_servers(tmp_path, scenario, DatabaseSettings(secure=secure))
+    file = tmp_path / "asked"
+    lines = file.read_text().splitlines() if file.exists() else []
+    assert [re.findall(r'"range_id": (\d+)', line)[0] for line in lines] == asked
+    assert all(line.endswith(" http://127.0.0.1:8357/_admin/v1/enqueue_range") for line in lines)
 
 
 def find(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[str, str]:

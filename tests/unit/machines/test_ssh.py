@@ -159,6 +159,9 @@ def test_files_travel_whole_and_a_program_is_carried_once(server: Server, tmp_pa
         await remote.upload(tmp_path / "here", str(tmp_path / "there.bin"))
         await remote.download(str(tmp_path / "there.bin"), tmp_path / "back")
         assert (tmp_path / "back").read_bytes() == content
+        (tmp_path / "newest").symlink_to("there.bin")
+        await remote.download(str(tmp_path / "newest"), tmp_path / "elsewhere" / "back")
+        assert (tmp_path / "elsewhere" / "back").read_bytes() == content
         assert not list(tmp_path.glob("*.part"))
         assert (await remote.execute(Command([str(program)], timeout_s=20))).stdout == b"tool 1\n"
         (there,) = (tmp_path / "there/programs").glob("*/tool")

@@ -124,3 +124,30 @@ def test_a_tool_is_looked_for_on_every_machine_that_needs_it(tmp_path: Path) -> 
         asyncio.run(gate._versions(cluster_of("k", there, 3), needs, world))
     first_alone = Needs(tools=(Tool("tool"),))
     assert asyncio.run(gate._versions(cluster_of("k", there, 3), first_alone, world)) == {"tool": "tool 1"}
+
+
+@pytest.mark.parametrize(
+    ("provider", "busy", "looks"),
+    [
+        ("emulated", "abc", {"a": gate.SETTLE_TRIES, "b": 1, "c": 1}),
+        ("emulated", "ac", {"a": gate.SETTLE_TRIES, "b": 1, "c": gate.SETTLE_TRIES}),
+        ("fake", "abc", dict.fromkeys("abc", gate.SETTLE_TRIES)),
+    ],
+)
+def test_what_keeps_one_part_of_a_machine_busy_is_not_waited_for_at_the_next(
+    tmp_path: Path, provider: str, busy: str, looks: dict[str, int]
+) -> None:
+    study, seen = rehearsal(tmp_path), dict.fromkeys("abc", 0)
+
+    async def observe(machine: MachineHandle) -> tuple[Facts, dict[str, str]]:
+        seen[machine.name] += 1
+        facts, verbatim = await observe_at_once(machine)
+        share = 0.5 if machine.name in busy else 0.0
+        return facts.model_copy(update={"busy_share": share, "busy_share_by_cpu": {}}), verbatim
+
+    here = cluster_of("k", [dataclasses.replace(this_machine(tmp_path), name=name) for name in "abc"], 3)
+    configuration = study.study.configurations[0].model_copy(update={"provider": provider})
+    world = dataclasses.replace(study.world, observe=observe)
+    found = asyncio.run(gate._settled(configuration, here, world, 0.0))
+    assert [record.machine for record in found] == [*"abc"]
+    assert seen == looks

@@ -457,6 +457,18 @@ def test_cockroachdb_is_driven_in_its_own_dialect() -> None:
         load_study(f'{spoken}dsn = "postgresql://me@db/x"\n', "s.toml", BENCHMARKS)
 
 
+def test_two_servers_of_cockroachdb_are_refused_because_they_would_wait_for_a_third() -> None:
+    text = with_configuration(
+        'name = "a"\nprovider = "emulated"\nload_machine = { type = "t" }\n'
+        'database_machine = { type = "t", count = 2 }\n[configurations.database]\nsystem = "cockroachdb"'
+    )
+    text = text.replace('uses = "tpcc"', 'uses = "tpcc", parameters = { dialect = "cockroachdb" }')
+    text = text.replace("[[configurations]]", '[[machine_types]]\nname = "t"\nvcpus = 1\n\n[[configurations]]', 1)
+    with pytest.raises(StudyError, match=r"database_machine\.count: two CockroachDB servers keep one copy"):
+        load_study(text, "s.toml", BENCHMARKS)
+    assert load_study(text.replace("count = 2", "count = 3"), "s.toml", BENCHMARKS).configurations
+
+
 def test_replicas_fill_the_machines_that_masters_leave() -> None:
     text = with_configuration('name = "a"\n[configurations.database]\nsystem = "valkey"\nreplicas = 1')
 

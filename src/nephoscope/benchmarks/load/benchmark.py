@@ -301,7 +301,11 @@ def _target(endpoint: Endpoint, parameters: Any) -> AnyTarget:
     if endpoint.dsn.startswith("aerospike://"):
         return AerospikeTarget.of(endpoint.dsn)
     return PostgresTarget(
-        dsn=endpoint.dsn, isolation=parameters.isolation, dialect=parameters.dialect, retry=parameters.retry
+        dsn=endpoint.dsn,
+        isolation=parameters.isolation,
+        dialect=parameters.dialect,
+        retry=parameters.retry,
+        prepared=parameters.prepared,
     )
 
 

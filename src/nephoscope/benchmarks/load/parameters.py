@@ -39,6 +39,11 @@ class RunParameters(Frozen):
         default="postgres", description="SQL dialect for schema, loading, statements and checks"
     )
     retry: Literal["restart", "savepoint"] = Field(default="restart", description="savepoint: CockroachDB's protocol")
+    prepared: Literal["auto", "named", "unnamed"] = Field(
+        default="auto",
+        exclude_if=lambda prepared: prepared == "auto",  # so that trials keep the ids that they had without it
+        description="SQL statements; auto: named, unless a connection pooler does not keep names apart",
+    )
 
 
 class PacedParameters(RunParameters):

@@ -6,7 +6,7 @@ edition does not set is CockroachDB's default.
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -21,6 +21,12 @@ OLDEST_VERSION = (22, 1)
 """RESTORE of one database by another name, and SQL as the load generator's dialect has it."""
 COPIES = 3
 """Copies of every range, if there are enough machines."""
+HURRIED_AT_ONCE = 50
+"""Ranges whose copies are asked for together."""
+_SYSTEM_COPIES = 5
+"""Copies of the ranges that CockroachDB itself needs most."""
+_INTERNALS_ON_REQUEST = (25, 4)
+"""The first version with a session variable that opens tables of `crdb_internal` and `system`, which 26.1 closes."""
 _NOT_STORED = ("secret", "license", "password", "credential", "key", "organization")
 """Parts of names of cluster settings that may be secret."""
 
@@ -158,13 +164,14 @@ def quoted(text: str) -> str:
 
 
 def rows(said: str) -> list[dict[str, str]]:
-    """Tab-separated values below a line of names; no rows if the text is empty.
+    """Tab-separated values below a line of names, after the answer of a SET; no rows if there is nothing else.
 
     Raises:
         OutputUnreadable: it is something else.
     """
     try:
-        return list(csv.DictReader(io.StringIO(said), delimiter="\t"))
+        return list(csv.DictReader(io.StringIO(said.removeprefix("SET
+")), delimiter="	"))
     except csv.Error as error:
         raise OutputUnreadable(f"cockroach sql: {error}") from error
 
@@ -180,7 +187,7 @@ def settings_in_force(said: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Replication:
-    """What one server reports about its replicas."""
+    """What one server reports about its replicas; numbers may be twenty seconds old."""
 
     node: str
     live: bool
@@ -188,23 +195,72 @@ class Replication:
     under_replicated: int
     unavailable: int
 
-    @property
-    def whole(self) -> bool:
-        """Live, and every range has all its copies, as far as this server leads it."""
-        return self.live and not self.under_replicated and not self.unavailable
-
     def __str__(self) -> str:
-        said = "live" if self.live else "not live"
-        return f"{said}, {self.under_replicated} ranges under-replicated, {self.unavailable} unavailable"
+        state = "live" if self.live else "not live"
+        ranges = f"{self.under_replicated} ranges under-replicated, {self.unavailable} unavailable"
+        return f"{self.node} is {state}, with {ranges}"
 
 
-def are_whole(rows: Sequence[Replication]) -> bool:
+def are_whole(servers: int, rows: Sequence[Replication], too_few: int) -> bool:
     """Whether every server is live and every range has all its copies.
 
-    In its first ten seconds a server reports no ranges at all, and none under-replicated.
+    Which ranges want five copies is known only to the servers, which count them every ten seconds. Until it has
+    counted, a server reports no ranges at all, and none under-replicated.
+
+    Args:
+        servers: how many there are.
+        rows: what each reports.
+        too_few: result of `ranges_with_too_few_copies` at this moment.
     """
-    counted = len(rows) == 1 or sum(row.ranges > 0 for row in rows) >= min(COPIES, len(rows))
-    return counted and all(row.whole for row in rows)
+    if len(rows) < servers or too_few or not all(row.live for row in rows):
+        return False
+    if servers < _SYSTEM_COPIES:
+        return True
+    counted = sum(row.ranges > 0 for row in rows) >= COPIES
+    return counted and not any(row.under_replicated or row.unavailable for row in rows)
+
+
+def ranges_with_too_few_copies(servers: int) -> str:
+    """SQL that counts the ranges which have fewer copies than so many servers keep, as of now."""
+    return f"SELECT count(*) AS ranges {_have_too_few(servers)}"
+
+
+def some_with_too_few_copies(servers: int) -> str:
+    """SQL for the numbers of the first of these ranges."""
+    return f"SELECT range_id {_have_too_few(servers)} LIMIT {HURRIED_AT_ONCE}"
+
+
+def _have_too_few(servers: int) -> str:
+    return f"FROM crdb_internal.ranges_no_leases WHERE array_length(replicas, 1) < {min(COPIES, servers)}"
+
+
+def states(
+    addresses: Sequence[str], answering: Collection[str], live: Collection[str], too_few: int | None
+) -> dict[str, str]:
+    """Each server's state, and that of the copies, in words.
+
+    Args:
+        addresses: of all servers.
+        answering: of those that run statements.
+        live: of those that are live according to the others, with their ports.
+        too_few: how many ranges have too few copies; None: they cannot be counted.
+    """
+
+    def state(address: str) -> str:
+        if address not in answering:
+            return "does not answer"
+        return "live" if endpoint(address) in live else "not live"
+
+    copies = min(COPIES, len(addresses))
+    known = {None: "cannot be counted", 0: f"all have {copies} copies"}
+    ranges = known.get(too_few, f"{too_few} have fewer than {copies} copies")
+    return {f"node {endpoint(address)}": state(address) for address in addresses} | {"ranges": ranges}
+
+
+def internal(build_tag: str, query: str) -> tuple[str, ...]:
+    """Statements that query a table of `crdb_internal` or `system`."""
+    opened = ("SET allow_unsafe_internals = true",) if version_of(build_tag) >= _INTERNALS_ON_REQUEST else ()
+    return (*opened, query)
 
 
 def replication(said: str) -> list[Replication]:
@@ -226,6 +282,19 @@ def replication(said: str) -> list[Replication]:
         ]
     except (KeyError, ValueError) as error:
         raise DatabaseFailed(f"unexpected format of `cockroach node status --ranges`: {error!r}") from error
+
+
+def count(said: str) -> int:
+    """The one number that a query results in.
+
+    Raises:
+        DatabaseFailed: unexpected format.
+    """
+    try:
+        ((number,),) = (row.values() for row in rows(said))
+        return int(number)
+    except ValueError as error:
+        raise DatabaseFailed(f"unexpected format of a count: {said[:100]!r}") from error
 
 
 def version_of(build_tag: str) -> tuple[int, int]:

@@ -38,6 +38,7 @@ from nephoscope.databases.cockroachdb.machines import (
     certify,
     claim_folders,
     client_certificates,
+    enqueue,
     found_again,
     installed,
     require_ours,
@@ -67,9 +68,11 @@ GC_TTL_S = 600
 DISK_SHARE = 0.35
 """In 2022 10,000 warehouses of TPC-C lay on three volumes of 1,000 GB: compressed, and the backup in a bucket."""
 _STATEMENT_TIMEOUT_S = 120.0
+_ANSWER_TIMEOUT_S = 30.0
+"""For a server that may have stopped, on a machine that may be busy."""
 _LOOK_EVERY_S = 0.5
 _COUNT_EVERY_S = 2.0
-"""Each look starts a program on a machine that is busy with its copies; servers count them every ten seconds."""
+"""Each look starts a program on a machine that is busy with its copies."""
 _QUIET = {"COCKROACH_SKIP_ENABLING_DIAGNOSTIC_REPORTING": "true"}
 _NO_BACKUP = ("not found", "no such file", "does not exist", "no backups")
 
@@ -81,6 +84,7 @@ class _Servers:
     """Servers that nephoscope started, the first machine's first."""
 
     layouts: tuple[Layout, ...]
+    build_tag: str
     manner: Manner
     fixtures: str
     log: Path
@@ -114,9 +118,10 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         if layouts[0].secure:
             await certify(cluster, layouts[0])
         manner = commands.manner_of(settings)
-        self._running[cluster.key] = _Servers(tuple(layouts), manner, _fixtures(settings), log)
+        self._running[cluster.key] = _Servers(tuple(layouts), tag, manner, _fixtures(settings), log)
         try:
             await self._come_up(cluster, await self._launch(cluster))
+            await self._hurry(cluster, cluster.database[0].address)
             if manner.settings:
                 await self._sql(cluster, *(commands.set_statement(*setting) for setting in manner.settings.items()))
         except (ToolFailed, ToolTimedOut) as error:
@@ -153,7 +158,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
             layouts, tag = await _layouts(cluster, settings, found_again)
             await require_ours(cluster, _identity(cluster, layouts, tag))
             manner = commands.manner_of(settings)
-            self._running[cluster.key] = _Servers(tuple(layouts), manner, _fixtures(settings), log)
+            self._running[cluster.key] = _Servers(tuple(layouts), tag, manner, _fixtures(settings), log)
             await self._launch(cluster)  # each starts only once in an attempt, so this finds the running ones
             for machine in cluster.database:
                 await _ask(cluster.database[0], layouts[0].sql(machine.address, "SELECT 1"))
@@ -263,7 +268,8 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
             _beside(servers.log, "cluster-settings", ".tsv"),
             "".join(f"{name}\t{value}\n" for name, value in sorted(in_force.items())),
         )
-        stored = commands.rows(await self._sql(cluster, "SELECT name FROM system.settings"))
+        changed = commands.internal(servers.build_tag, "SELECT name FROM system.settings")
+        stored = commands.rows(await self._sql(cluster, *changed))
         made = {row.get("name", "") for row in stored} | set(servers.manner.settings)
         found = {name: value for name, value in in_force.items() if name in made}
         found |= {f"start --{name}": value for name, value in servers.manner.flags.items()}
@@ -283,14 +289,59 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
 
     @override
     async def replication(self, cluster: Cluster) -> dict[str, str]:
-        """What each server reports about its replicas, by name and in words; empty if there is only one copy."""
-        if len(cluster.database) == 1:
-            return {}
-        return {f"node {row.node}": str(row) for row in await self._replication(cluster)}
+        """Whether each server answers and is live, and whether all ranges have their copies; empty for one copy.
 
-    async def _replication(self, cluster: Cluster) -> list[Replication]:
-        servers, machine = self._running[cluster.key], cluster.database[0]
-        return commands.replication(await _ask(machine, servers.layout.status(machine.address)))
+        As of now: a server takes ten seconds to notice that another has gone, and counts its ranges every ten.
+
+        Raises:
+            DatabaseFailed: no server answers.
+        """
+        addresses = _addresses(cluster)
+        if len(addresses) == 1:
+            return {}
+        answers = await asyncio.gather(*(self._answers(cluster, address) for address in addresses))
+        answering = [address for address, does in zip(addresses, answers, strict=True) if does]
+        if not answering:
+            raise DatabaseFailed("none of the servers answers")
+        live: set[str] = set()
+        too_few: int | None = None
+        with suppress(ToolFailed, ToolTimedOut):
+            live = {row.node for row in await self._reported(cluster, answering[0]) if row.live}
+            too_few = await self._too_few_copies(cluster, answering[0])
+        return commands.states(addresses, answering, live, too_few)
+
+    async def _answers(self, cluster: Cluster, address: str) -> bool:
+        """Whether a server runs a statement."""
+        layout = self._running[cluster.key].layout
+        try:
+            await _ask(cluster.database[0], layout.sql(address, "SELECT 1"), _ANSWER_TIMEOUT_S)
+        except (ToolFailed, ToolTimedOut):
+            return False
+        return True
+
+    async def _reported(self, cluster: Cluster, address: str) -> list[Replication]:
+        """What the server at an address knows of all servers."""
+        layout = self._running[cluster.key].layout
+        return commands.replication(await _ask(cluster.database[0], layout.status(address)))
+
+    async def _too_few_copies(self, cluster: Cluster, address: str) -> int:
+        """How many ranges have fewer copies than they should, according to the server at an address."""
+        servers = self._running[cluster.key]
+        query = commands.internal(servers.build_tag, commands.ranges_with_too_few_copies(len(cluster.database)))
+        return commands.count(await _ask(cluster.database[0], servers.layout.sql(address, *query)))
+
+    async def _hurry(self, cluster: Cluster, address: str) -> None:
+        """Asks for copies of ranges that have too few: by itself a server looks at one range a second.
+
+        The console takes such requests from everybody on an insecure cluster. If it takes none, copies only come later.
+        """
+        servers = self._running[cluster.key]
+        if servers.layout.secure or len(cluster.database) == 1:
+            return
+        query = commands.internal(servers.build_tag, commands.some_with_too_few_copies(len(cluster.database)))
+        with suppress(ToolFailed, ToolTimedOut):
+            found = commands.rows(await _ask(cluster.database[0], servers.layout.sql(address, *query)))
+            await enqueue(cluster.database[0], [row["range_id"] for row in found])
 
     async def _started_again(
         self, cluster: Cluster, between: Callable[[Cluster, str], Awaitable[None]], fixture: str
@@ -363,16 +414,19 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         Raises:
             DatabaseFailed: this does not happen in time.
         """
-        clock = asyncio.get_running_loop().time
+        clock, first = asyncio.get_running_loop().time, cluster.database[0].address
         started = clock()
         while True:
-            said = await self._replication(cluster)
-            if len(said) == len(cluster.database) and commands.are_whole(said):
+            said = await self._reported(cluster, first)
+            too_few = await self._too_few_copies(cluster, first)
+            if commands.are_whole(len(cluster.database), said, too_few):
                 return
+            if too_few:
+                await self._hurry(cluster, first)
             if clock() - started > REPLICATION_TIMEOUT_S:
                 raise DatabaseFailed(
-                    f"some ranges are still under-replicated after {REPLICATION_TIMEOUT_S:.0f} s: "
-                    + "; ".join(f"{row.node} {row}" for row in said),
+                    f"copies are still missing after {REPLICATION_TIMEOUT_S:.0f} s: {too_few} ranges have too few; "
+                    + "; ".join(map(str, said)),
                     hint="check the servers' logs for a full disk or a lost machine",
                 )
             await asyncio.sleep(_COUNT_EVERY_S)

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from nephoscope.databases.cockroachdb.commands import Layout, version_of
+from nephoscope.databases.cockroachdb.commands import CONSOLE_PORT, Layout, version_of
 from nephoscope.databases.programs import taken_along
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed
@@ -77,6 +77,17 @@ for address; do
 done
 : >"$folder/complete"
 """
+
+
+_ENQUEUE = """
+console=$1
+shift
+for range; do
+    curl -fsS -m 20 -o /dev/null -H 'Content-Type: application/json' \\
+        -d '{"queue": "replicate", "range_id": '"$range"', "node_id": 0}' "$console/_admin/v1/enqueue_range"
+done
+"""
+"""Node 0 stands for all, of which the one that leads the range acts."""
 
 
 async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple[str, str]:
@@ -152,6 +163,15 @@ async def claim_folders(cluster: Cluster, identity: str) -> None:
         await asyncio.gather(
             *(script(machine, _EMPTY, root, identity, *_folders_of(machine)) for machine, root in arguments)
         )
+
+
+async def enqueue(machine: MachineHandle, ranges: Sequence[str]) -> None:
+    """Has ranges copied to servers that lack them, by the console of an insecure server on this machine.
+
+    Raises:
+        ToolFailed: there is no curl, or the console cannot be reached.
+    """
+    await script(machine, _ENQUEUE, f"http://127.0.0.1:{CONSOLE_PORT}", *ranges)
 
 
 async def certify(cluster: Cluster, layout: Layout) -> str:

@@ -150,14 +150,15 @@ class SshRemote:
         raise MachineLost(f"{local.name} was not copied completely to {self.name} in three tries")
 
     async def download(self, remote: str, local: Path) -> None:
-        """See `Remote.download`.
+        """See `Remote.download`. Of a symbolic link, as servers keep to their newest log, its file is copied.
 
         Raises:
             MachineLost: it did not come in the time of a copy, over as many connections as it took.
         """
         local.parent.mkdir(exist_ok=True)
         until = time.monotonic() + _COPY_TIMEOUT_S
-        while not await copied(self._link, self.name, lambda client: client.get(remote, str(local)), local, remote):
+        whole = {"remotepaths": remote, "localpath": str(local), "follow_symlinks": True}
+        while not await copied(self._link, self.name, lambda client: client.get(**whole), local, remote):
             if time.monotonic() > until:
                 raise MachineLost(f"{remote} was not copied completely from {self.name}")
 

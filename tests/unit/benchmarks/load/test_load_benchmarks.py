@@ -67,6 +67,21 @@ def test_the_counters_of_a_server_are_expected_of_what_it_counts() -> None:
     assert not expected({"kind": "null"})
 
 
+@pytest.mark.parametrize("prepared", ["named", "unnamed"])
+def test_how_statements_are_prepared_is_passed_on_and_only_a_choice_changes_the_id(
+    tmp_path: Path, prepared: Any
+) -> None:
+    site, _ = site_here(tmp_path)
+    endpoint = Endpoint("postgresql://u@h/d", {}, "18.0", "user")
+    left = PointSelectParameters(rows=1000)
+    assert "prepared" not in left.model_dump()
+    assert "prepared" not in PointSelectParameters(rows=1000, prepared="auto").model_dump()
+    made = PointSelectParameters(rows=1000, prepared=prepared)
+    assert made.model_dump() == {**left.model_dump(), "prepared": prepared}
+    specs = [PointSelect().run_spec(site, endpoint, one).model_dump() for one in (left, made)]
+    assert [spec["target"].get("prepared") for spec in specs] == [None, prepared]
+
+
 def test_deferred_work_of_several_load_machines_is_of_all_that_was_queued() -> None:
     def with_lines(*lines: tuple[str, float, int]) -> dict[str, float]:
         def of(line: Line) -> None:
