@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.benchmarks.database.highest_load import HighestLoad, HighestLoadParameters, read_search
+from nephoscope.benchmarks.database.highest_load import CONDITIONING, HighestLoad, HighestLoadParameters, read_search
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.benchmark import FIXTURE, RUN
 from nephoscope.benchmarks.search.levels import Outcome
@@ -57,6 +57,7 @@ FEWER = (
     ("replicates = 3.*", ONCE),
     (r'\[\[configurations\]\]\nname = "small"\n.*\n\n', ""),
     (r"memory_gib = 0\.0048", "memory_gib = 0.0012"),
+    ("conditioning_operations_per_row = 3", "conditioning_operations_per_row = 12"),
     ("confirmation_s = 10", "confirmation_s = 5"),
     ("point_s = 8", "point_s = 4"),
 )
@@ -72,6 +73,8 @@ def test_the_qualification_with_fewer_objects(tmp_path: Path) -> None:
     search = read_search(attempt.raw(), parameters)
     assert len(search.points) >= 5
     asked = {one.what: one for one in HighestLoad().operations(attempt.raw(), parameters, None).requirements}
+    assert f"{CONDITIONING}-001.stdout" in attempt.raw()
+    assert asked["operations per row before the search"].limit == 12
     assert asked["operations per row before the search"].met
     found = search.ended.outcome is Outcome.FOUND
     assert found == (search.ended.level is not None)

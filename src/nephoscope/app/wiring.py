@@ -201,7 +201,7 @@ def real_databases() -> "Mapping[str, Database]":
 
 
 def object_storages(clock: "Clock") -> "Mapping[str, ObjectStorage]":
-    """By the provider whose it is, with the credentials of your environment; nothing is asked yet."""
+    """Object storage of each provider, with the credentials of your environment; nothing is asked yet."""
 
     def aws() -> "ObjectStorage":
         from nephoscope.providers.aws.objects import S3

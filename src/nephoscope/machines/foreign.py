@@ -25,7 +25,7 @@ _MICROSECONDS_PER_SECOND = 1_000_000
 
 
 Count = Annotated[int, Field(ge=0, lt=1 << 64)]
-"""Of the kernel, whose counters have 64 bits."""
+"""A counter of the kernel, of 64 bits."""
 
 
 class _Counters(Frozen):

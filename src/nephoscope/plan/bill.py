@@ -17,7 +17,7 @@ from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, t
 from nephoscope.prices.book import shipped
 from nephoscope.prices.quote import quote
 from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.managed import is_managed, provider_of_machines, study_as_provided
+from nephoscope.study.managed import provider_of_machines, study_as_provided
 from nephoscope.study.model import Configuration, Study
 
 FULL_BLOCKS = 3
@@ -171,9 +171,8 @@ def _priced(
 
 
 def _machines(configuration: Configuration) -> int:
-    """Those that a provider makes: a service keeps its own."""
-    load, servers = configuration.load_machine, configuration.database_machine.count
-    return (0 if is_managed(configuration) else servers) + (load.count if load is not None else 0)
+    load = configuration.load_machine
+    return configuration.database_machine.count + (load.count if load is not None else 0)
 
 
 def _row(name: str, rows: Sequence[_Priced]) -> BillRow:

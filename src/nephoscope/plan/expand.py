@@ -185,7 +185,8 @@ def _fitting(
                     f"{label} needs {entry.needs.machines} machines, but {name} has {there}: skipped there"
                 )
     for label in sorted(entries.keys() - {label for _, label in cells}):
-        if not (set(entries[label].run_on) or set(configurations)) - set(managed):
+        where = set(entries[label].run_on) or set(configurations)
+        if not entries[label].of_database and not where - set(managed):
             raise InputError(
                 f"benchmark {label!r} does not measure a database, but every configuration is a managed database",
                 hint="remove the benchmark, or add a configuration whose machines nephoscope can reach",

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import VOLUME
 from nephoscope.checks.repeatable import Cause, Repair
@@ -26,6 +25,7 @@ from nephoscope.run.trial import AttemptTask, Ended, run_attempt
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
+from nephoscope.study.address import server_host
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import left_raw
 from nephoscope.study.managed import read_as_provided
@@ -71,7 +71,7 @@ class Conductor:
         left = {trial_id for trial_id, (_, trial) in self._rows.items() if due(trial)}
         self._left = left - folder.not_needed().keys()
         self._kept: dict[str, _Kept] = {}
-        self._servers: dict[str | None, asyncio.Lock] = {}
+        self._servers: dict[str, asyncio.Lock] = {}
         """By host: servers of the user's."""
         self._going_on: dict[str, tuple[Attempt, Lease]] = {}
         self.refused: dict[str, str] = {}
@@ -166,7 +166,7 @@ class Conductor:
                 await held.enter_async_context(self._kept.setdefault(self._cluster(trial_id), _Kept()).lock)
             dsn = self._rows[trial_id][0].intent.configuration.get("database", {}).get("dsn")
             if dsn is not None:
-                await held.enter_async_context(self._servers.setdefault(urlsplit(dsn).hostname, asyncio.Lock()))
+                await held.enter_async_context(self._servers.setdefault(server_host(dsn), asyncio.Lock()))
             yield
 
     def _cluster(self, trial_id: str) -> str:

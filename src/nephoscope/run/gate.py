@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import Needs
 from nephoscope.checks.thresholds import BUSY_BEFORE, CLOCK_OFFSET
@@ -14,6 +13,7 @@ from nephoscope.model.records import CO_LOCATED, EMULATED, NOT_OBSERVED, Disturb
 from nephoscope.providers.base import Cluster
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
+from nephoscope.study.address import THIS_MACHINE, server_host
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
 
@@ -30,7 +30,6 @@ VERSION_TIMEOUT_S = 20.0
 UNKNOWN_VERSION = "unknown"
 """Of a tool whose version command fails, prints nothing, or does not end."""
 
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DURABILITY = ("fsync", "synchronous_commit", "full_page_writes")
 _EMULATED = "emulated"
 
@@ -84,19 +83,17 @@ async def _settled(configuration: Configuration, cluster: Cluster, world: World,
     busy, too, which is then observed once.
     """
     if configuration.provider != _EMULATED:
-        return list(
-            await asyncio.gather(*(_settle(machine, world, within_s, SETTLE_TRIES) for machine in cluster.machines))
-        )
+        return list(await asyncio.gather(*(_settle(machine, world, within_s) for machine in cluster.machines)))
     found: list[FactsRecord] = []
     busy = False
     for machine in cluster.machines:
-        patience = (0.0, 1) if busy else (within_s, SETTLE_TRIES)
-        found.append(await _settle(machine, world, *patience))
+        settled = _settle(machine, world, within_s=0.0, at_least=1) if busy else _settle(machine, world, within_s)
+        found.append(await settled)
         busy = _busy_share(found[-1].before, machine) > BUSY_BEFORE.value
     return found
 
 
-async def _settle(machine: MachineHandle, world: World, within_s: float, at_least: int) -> FactsRecord:
+async def _settle(machine: MachineHandle, world: World, within_s: float, at_least: int = SETTLE_TRIES) -> FactsRecord:
     """Facts of a machine once it is quiet, or after some tries: the previous trial may still be writing."""
     until_s, tries = world.clock.monotonic_s() + within_s, 0
     while True:
@@ -164,7 +161,7 @@ async def _version(tool: Tool, machine: MachineHandle, world: World) -> str:
 
 def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]:
     """What a reader must know about a database trial before reading its numbers."""
-    reached = database.dsn is not None and urlsplit(database.dsn).hostname not in {None, *_LOOPBACK}
+    reached = database.dsn is not None and server_host(database.dsn) != THIS_MACHINE
     elsewhere = cluster.managed or reached
     found = [NOT_OBSERVED if elsewhere else CO_LOCATED] if elsewhere or cluster.co_located else []
     found += [DISK_NOT_OBSERVED] if database.dsn is not None and not elsewhere else []

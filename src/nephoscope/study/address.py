@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
+THIS_MACHINE = "localhost"
+_LOOPBACK = frozenset({THIS_MACHINE, "127.0.0.1", "::1"})
 _SCHEMES = frozenset({"postgresql", "postgres"})
 _EXPECTED = "is not the address of one server reached over TCP; expected: postgresql://user@host:port/database"
 _NAME = re.compile(r"[^\s/?#\x00-\x1f\x7f]{0,63}")
@@ -53,6 +55,12 @@ def problem_of(dsn: str) -> str | None:
             f"{', '.join(_PARAMETERS)}; settings of a server belong in `settings`"
         )
     return None
+
+
+def server_host(dsn: str) -> str:
+    """The host of an address; all ways to name this machine are `THIS_MACHINE`."""
+    host = urlsplit(dsn).hostname
+    return THIS_MACHINE if host is None or host in _LOOPBACK else host
 
 
 def without_password(dsn: str) -> str:

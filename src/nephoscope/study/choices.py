@@ -108,7 +108,7 @@ def _with_one(text: str, name: str, option: str) -> str:
     options = _options(choice)
     if option not in options:
         raise InputError(f"--choose {name}={option}: {_no_option(option, options)}", hint=_FORM)
-    lines = text.splitlines(keepends=True)
+    lines = text.split("\n")
     place = line_of(("choices", name, _IS), locate(text.removeprefix("\ufeff"))) - 1
     lines[place], changed = _IN_LINE.subn(rf'\g<1>"{option}"', lines[place], count=1)
     if not changed:
@@ -116,4 +116,4 @@ def _with_one(text: str, name: str, option: str) -> str:
             f"the study does not say on a line of its own which option of {shown(name)} is chosen",
             hint=f'write `is = "{option}"` below [choices.{name}]',
         )
-    return "".join(lines)
+    return "\n".join(lines)

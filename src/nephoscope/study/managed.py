@@ -15,7 +15,9 @@ _NEEDS_DSN = 'provider "managed" needs the address of the service: dsn = "postgr
 _ONLY_POSTGRES = 'provider "managed" supports only `system = "postgres"`; remove it'
 _NOT_SEEN = "nobody sees the machine of a managed database, so the study may only name its `type`; remove it"
 _CPUS_UNKNOWN = "the CPUs of a managed database are not known; set `connections` instead"
+_OF_TPCC = ("tpcc", "max-warehouses")
 _BY_CPUS = ("active_warehouses_per_cpu", "edition")
+"""Parameters of these benchmarks; others have editions, too, which say nothing about CPUs."""
 _INSTEAD = "give it a benchmark of its own with `active_warehouses`"
 _NOT_IN_THE_BOOK = "the price book has no managed databases; set price_usd_per_hour and price_basis"
 _NO_SOURCE = "add price_basis, the source and the date of this price: 'on-demand list price, us-east-1, 2026-11-20'"
@@ -127,7 +129,7 @@ def _server_problems(path: Path, configuration: Mapping[str, Any]) -> Iterator[P
 def _by_cpus(place: int, entry: Mapping[str, Any], configuration: Mapping[str, Any]) -> Iterator[Problem]:
     """Parameters by which a load grows with the CPUs of the database's machines."""
     named, name = entry.get("configurations"), configuration.get("name")
-    if isinstance(named, list) and named and name not in named:
+    if entry.get("uses") not in _OF_TPCC or (isinstance(named, list) and named and name not in named):
         return
     for key in _BY_CPUS:
         if _table(entry.get("parameters")).get(key) is not None:

@@ -16,7 +16,7 @@ from nephoscope.databases.cockroachdb import commands as cockroachdb_commands
 from nephoscope.databases.cockroachdb import database as cockroachdb
 from nephoscope.databases.cockroachdb.database import CockroachDatabase
 from nephoscope.databases.cockroachdb.machines import installed
-from nephoscope.model.errors import DatabaseFailed, InputError, OutputUnreadable
+from nephoscope.model.errors import DatabaseFailed, InputError
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support import fake_cockroach
@@ -453,5 +453,5 @@ def test_a_status_of_another_shape_is_refused() -> None:
 
 
 def test_what_is_no_table_is_told() -> None:
-    with pytest.raises(OutputUnreadable, match="cockroach sql: new-line character"):
+    with pytest.raises(DatabaseFailed, match="`cockroach sql`: new-line character"):
         cockroachdb_commands.rows("variable\tvalue\na\rb\t1\n")

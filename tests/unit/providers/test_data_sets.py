@@ -195,6 +195,50 @@ def test_the_command_reads_the_study_of_a_folder_and_deletes_what_is_named(
         assert sorted(google.names()) == sorted({*HELD} - {f"sets/{KV}/b c/ü"})
 
 
+def test_what_is_deleted_does_not_mix_with_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with gcp() as google:
+        monkeypatch.setattr("nephoscope.app.wiring.object_storages", lambda _clock: {"gcp": google.storage})
+        fixtures(google.address, delete=[KV], as_json=True)
+        said = capsys.readouterr()
+    assert [row["name"] for row in json.loads(said.out)] == [TPCC]
+    assert f"deleted {KV} in gcp kept/sets" in said.err
+
+
+class Refused:
+    """An answer of Cloud Storage that is a fault of its own."""
+
+    status_code, reason = 503, "Service Unavailable"
+
+    def json(self) -> dict[str, Any]:
+        return {"error": {"message": "try again", "errors": [{"reason": "backendError"}]}}
+
+
+class Empty:
+    """An answer of Cloud Storage: a bucket without objects."""
+
+    status_code = 200
+
+    def json(self) -> dict[str, Any]:
+        return {}
+
+
+def test_a_fault_of_the_cloud_is_asked_again() -> None:
+    class Session:
+        """Answers at the third request."""
+
+        asked = 0
+
+        def get(self, *_args: Any, **_named: Any) -> Any:
+            self.asked += 1
+            return Refused() if self.asked < 3 else Empty()
+
+    session = Session()
+    assert asyncio.run(CloudStorage(FakeClock(), lambda: session).objects(Bucket("gcp", "kept", ""))) == []
+    assert session.asked == 3
+
+
 def test_a_study_without_a_bucket_and_a_wrong_address_are_explained(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     study.write_text(STUDY.format(database='"cockroachdb"'))

@@ -31,6 +31,7 @@ from nephoscope.run.ledger import Limits
 from nephoscope.run.queue import Advance, OwnQueue
 from nephoscope.run.states import Patience, State
 from nephoscope.run.study import StudyOutcome, run_study
+from nephoscope.study.address import THIS_MACHINE, server_host
 from nephoscope.study.model import Study
 from tests.support.fake_world import Rehearsal, rehearsal
 
@@ -379,3 +380,12 @@ def test_wishes_and_the_studys_budget_meet_in_the_lower_limit(tmp_path: Path) ->
     assert run_options(study.folder, study.study, CliOptions()).rules == Rules("fresh", Patience())
     with pytest.raises(InputError, match="--until"):
         run_options(study.folder, study.study, CliOptions(until="margin=2%", state_url="postgresql://x/y"))
+    own = fleet(tmp_path / "own", database='system = "fake", dsn = "postgresql://me@db.example.com/x"')
+    with pytest.raises(InputError, match="would measure a server of yours at the same time"):
+        run_options(own.folder, own.study, CliOptions(state_url="postgresql://x/y"))
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]:5433"])
+def test_all_names_of_this_machine_are_one_server(host: str) -> None:
+    assert server_host(f"postgresql://me@{host}/x") == THIS_MACHINE
+    assert server_host("postgresql://me@db.example.com:5433/x") == "db.example.com"

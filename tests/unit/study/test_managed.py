@@ -114,6 +114,11 @@ def test_a_load_that_grows_with_cpus_that_nobody_knows_is_rejected_at_its_key() 
         study(HERE, f"{tpcc.format('local or managed')}\n{other}")
 
 
+def test_an_edition_of_a_benchmark_of_machines_stands_beside_a_managed_database() -> None:
+    fio = '[[benchmarks]]\nuses = "multi-stream"\nparameters = { edition = "cr2021" }\n'
+    assert study(HERE, f'{POINT}{fio}[[configurations]]\nname = "here"\n').benchmarks
+
+
 def test_the_study_of_2026_takes_a_managed_database_beside_its_machines() -> None:
     text = (ROOT / "studies" / "cloud-report-2026.toml").read_text(encoding="utf-8")
     page = (ROOT / "docs" / "studies" / "cloud-report-2026.md").read_text(encoding="utf-8")

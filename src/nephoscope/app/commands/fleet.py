@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nephoscope.app.commands.options import MEASURE, AsJson, Folder, add_command
-from nephoscope.app.console import print_json, print_rows, print_table, say, talk
+from nephoscope.app.console import print_json, print_rows, print_table, say, talk, tell
 from nephoscope.model.errors import CleanupFailed, InputError
 from nephoscope.model.words import counted, dollars
 
@@ -211,7 +211,8 @@ def fixtures(
     """List the data sets that clouds keep between studies, with size, age and price; delete those that you name.
 
     They are in object storage, where `database.fixtures` of a study puts them, under names that end with a digest of
-    benchmark, size and seed. Your own credentials for the cloud are used. Nothing else in a bucket is read or deleted.
+    benchmark, size and seed. Your own credentials for the cloud are used. Everything in their folder is listed, but
+    nothing else is read or deleted. --delete does not ask again.
     Exit code 3 if a bucket could not be read, or something is left of a deleted data set.
     """
     import asyncio
@@ -227,7 +228,8 @@ def fixtures(
         ended = data_sets.chosen(found, delete)
         left = asyncio.run(data_sets.delete(ended, storages))
         for one in ended:
-            say(f"deleted {one.name} in {one.bucket}")
+            if one not in left:
+                (tell if as_json else say)(f"deleted {one.name} in {one.bucket}")
         if left:
             raise CleanupFailed(
                 f"still there: {', '.join(f'{one.name} in {one.bucket}' for one in left)}",

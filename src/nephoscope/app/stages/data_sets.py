@@ -95,8 +95,9 @@ def chosen(found: Kept, names: Sequence[str]) -> list[DataSet]:
     """
     missing = sorted({*names} - {one.name for one in found.sets})
     if missing:
+        unread = "".join(f"; {bucket} could not be read: {why}" for bucket, why in found.unread.items())
         raise InputError(
-            f"there is no data set {', '.join(missing)}; nothing was deleted",
+            f"there is no data set {', '.join(missing)}; nothing was deleted{unread}",
             hint="without --delete, `nephoscope fixtures` lists the names",
         )
     return [one for one in found.sets if one.name in names]

@@ -62,6 +62,11 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
             "--state gives each trial to one of several controllers, but the trials of a replicate share a cluster",
             hint='drop --state, and use --max-clusters for several clusters at once; or use placement = "fresh"',
         )
+    if options.state_url is not None and any(one.database.dsn for one in study.configurations):
+        raise InputError(
+            "--state gives trials to several controllers, which would measure a server of yours at the same time",
+            hint="drop --state: trials on one server run one after another anyway",
+        )
     return RunOptions(
         limits=Limits(
             max_usd=min(limits, default=None), max_clusters=options.max_clusters or clusters_by_default(study)

@@ -49,6 +49,8 @@ CONDITIONING = "search-conditioning"
 _UNIT = "/s"
 _OWN = ("pace", "rate_per_s", "ramp_s", "duration_s")
 """Parameters of the workload that the search gives."""
+_MAX_CONDITIONING_S = 600.0
+"""Of one closed loop before the search: a slow probe says little about how long all of them take."""
 _USUAL_SHORT, _USUAL_LONG = 13, 7
 """Points of a search on a server with a sharp limit."""
 _START_S = 0.5
@@ -81,7 +83,7 @@ class HighestLoadParameters(Frozen):
         exclude_if=lambda asked: asked is None,  # so that trials without it keep the ids that they always had
         description="operations per loaded row that a closed loop runs before the search. A server is faster before "
         "its defragmentation, vacuum or compaction begins: Aerospike's after about 1.4, half of them writes. "
-        "Default: only the probe",
+        "Default: only the probe. `plan` assumes 50,000 operations per second",
     )
     rule: str = Field(default=DEFAULT, description="the conditions that a level must meet")
     pace: Literal["poisson", "constant"] = Field(default="poisson", description="how operations arrive")
@@ -316,7 +318,7 @@ async def _conditioned(
     done, workload, last, number = _operations(probe), parameters.workload, probe, 0
     while done < parameters.conditioning_operations:
         missing, number = parameters.conditioning_operations - done, number + 1
-        duration_s = max(parameters.point_s, ceil(missing / _per_s(last)))
+        duration_s = min(max(parameters.point_s, ceil(missing / _per_s(last))), _MAX_CONDITIONING_S)
         site.progress(f"conditioning in the closed loop, {duration_s:,.0f} s")
         name, closed = f"{CONDITIONING}-{number:03d}", parameters.closed(duration_s)
         spec = workload.run_spec(site, endpoint, closed)

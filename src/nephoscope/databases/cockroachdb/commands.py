@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from nephoscope.model.errors import DatabaseFailed, OutputUnreadable
+from nephoscope.model.errors import DatabaseFailed
 from nephoscope.study.model import Database as DatabaseSettings
 
 PORT = 26357
@@ -167,13 +167,12 @@ def rows(said: str) -> list[dict[str, str]]:
     """Tab-separated values below a line of names, after the answer of a SET; no rows if there is nothing else.
 
     Raises:
-        OutputUnreadable: it is something else.
+        DatabaseFailed: it is something else.
     """
     try:
-        return list(csv.DictReader(io.StringIO(said.removeprefix("SET
-")), delimiter="	"))
+        return list(csv.DictReader(io.StringIO(said.removeprefix("SET\n")), delimiter="\t"))
     except csv.Error as error:
-        raise OutputUnreadable(f"cockroach sql: {error}") from error
+        raise DatabaseFailed(f"unexpected format of the answer of `cockroach sql`: {error}") from error
 
 
 def settings_in_force(said: str) -> dict[str, str]:

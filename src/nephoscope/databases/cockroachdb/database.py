@@ -339,9 +339,9 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         if servers.layout.secure or len(cluster.database) == 1:
             return
         query = commands.internal(servers.build_tag, commands.some_with_too_few_copies(len(cluster.database)))
-        with suppress(ToolFailed, ToolTimedOut):
+        with suppress(ToolFailed, ToolTimedOut, DatabaseFailed):
             found = commands.rows(await _ask(cluster.database[0], servers.layout.sql(address, *query)))
-            await enqueue(cluster.database[0], [row["range_id"] for row in found])
+            await enqueue(cluster.database[0], [row["range_id"] for row in found if "range_id" in row])
 
     async def _started_again(
         self, cluster: Cluster, between: Callable[[Cluster, str], Awaitable[None]], fixture: str

@@ -5,7 +5,6 @@ from typing import Any
 
 from typing_extensions import override
 
-from nephoscope.model.errors import InfrastructureFailure
 from nephoscope.providers.aws.cloud import boto3_client, typed
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
 from nephoscope.providers.cloud.provider import Clock, patiently
@@ -39,11 +38,13 @@ class S3(ObjectStorage):
     @override
     async def delete(self, bucket: Bucket, names: Sequence[str]) -> None:
         def delete() -> None:
+            from botocore.exceptions import ClientError
+
             client = self._make_client()
             for begin in range(0, len(names), AT_ONCE):
                 keys = [{"Key": name} for name in names[begin : begin + AT_ONCE]]
                 answer = client.delete_objects(Bucket=bucket.name, Delete={"Objects": keys, "Quiet": True})
                 for failed in answer.get("Errors", ()):
-                    raise InfrastructureFailure(f"S3 did not delete {failed['Key']}: {failed.get('Message', '')}")
+                    raise ClientError({"Error": failed}, "DeleteObjects")
 
         await patiently(delete, typed, self._clock)

@@ -16,7 +16,7 @@ from nephoscope.study.buckets import Bucket
 
 _SCOPE = "https://storage.azure.com/.default"
 _VERSION = "2021-12-02"
-"""Of the API."""
+"""Version of the REST API."""
 _GONE = 404
 
 

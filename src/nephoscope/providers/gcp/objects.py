@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from typing_extensions import override
 
-from nephoscope.model.errors import EnvironmentProblem, ToolMissing
+from nephoscope.model.errors import EnvironmentProblem, NephoscopeError, ToolMissing
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
 from nephoscope.providers.cloud.provider import Clock, patiently
 from nephoscope.providers.gcp.cloud import INSTALL, LOGIN, typed
@@ -19,6 +19,14 @@ _SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
 _TIMEOUT_S = 60.0
 _GONE = 404
 _REFUSED = 400
+
+
+class _RefusedError(Exception):
+    """A request failed; `patiently` decides by its meaning whether to make it again."""
+
+    def __init__(self, meaning: NephoscopeError) -> None:
+        super().__init__(meaning.message)
+        self.meaning = meaning
 
 
 class CloudStorage(ObjectStorage):
@@ -36,7 +44,7 @@ class CloudStorage(ObjectStorage):
             session = self._make_session()
             return [_object_of(one) for page in self._pages(session, bucket) for one in page.get("items", ())]
 
-        return await patiently(read, typed, self._clock)
+        return await patiently(read, _typed, self._clock)
 
     def _pages(self, session: Any, bucket: Bucket) -> Iterator[Mapping[str, Any]]:
         query = {"prefix": f"{bucket.folder}/" if bucket.folder else ""}
@@ -55,10 +63,14 @@ class CloudStorage(ObjectStorage):
                 url = f"{self._objects_url(bucket)}/{quote(name, safe='')}"
                 _answer(session.delete(url, timeout=_TIMEOUT_S), fine=_GONE)
 
-        await patiently(delete, typed, self._clock)
+        await patiently(delete, _typed, self._clock)
 
     def _objects_url(self, bucket: Bucket) -> str:
         return f"{self._url}/storage/v1/b/{quote(bucket.name, safe='')}/o"
+
+
+def _typed(error: Exception) -> NephoscopeError | None:
+    return error.meaning if isinstance(error, _RefusedError) else typed(error)
 
 
 def google_session() -> Any:
@@ -90,7 +102,7 @@ def _answer(answer: Any, fine: int | None = None) -> Any:
     """The answer, unless the request failed.
 
     Raises:
-        NephoscopeError: what Google says.
+        _RefusedError: it did.
     """
     if answer.status_code >= _REFUSED and answer.status_code != fine:
         try:
@@ -98,5 +110,6 @@ def _answer(answer: Any, fine: int | None = None) -> Any:
         except (ValueError, KeyError, TypeError):
             said = {}
         reasons = said.get("errors") or [{}]
-        raise of_reason(reasons[0].get("reason", ""), answer.status_code, said.get("message") or answer.reason or "")
+        message = said.get("message") or answer.reason or ""
+        raise _RefusedError(of_reason(reasons[0].get("reason", ""), answer.status_code, message))
     return answer
