@@ -381,7 +381,7 @@ def test_wishes_and_the_studys_budget_meet_in_the_lower_limit(tmp_path: Path) ->
     with pytest.raises(InputError, match="--until"):
         run_options(study.folder, study.study, CliOptions(until="margin=2%", state_url="postgresql://x/y"))
     own = fleet(tmp_path / "own", database='system = "fake", dsn = "postgresql://me@db.example.com/x"')
-    with pytest.raises(InputError, match="would measure a server of yours at the same time"):
+    with pytest.raises(InputError, match="would measure your own server at the same time"):
         run_options(own.folder, own.study, CliOptions(state_url="postgresql://x/y"))
 
 

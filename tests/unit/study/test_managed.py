@@ -115,7 +115,7 @@ def test_a_load_that_grows_with_cpus_that_nobody_knows_is_rejected_at_its_key() 
 
 
 def test_an_edition_of_a_benchmark_of_machines_stands_beside_a_managed_database() -> None:
-    fio = '[[benchmarks]]\nuses = "multi-stream"\nparameters = { edition = "cr2021" }\n'
+    fio = '[[benchmarks]]\nuses = "multi-stream"\nparameters = { edition = "cr2022" }\n'
     assert study(HERE, f'{POINT}{fio}[[configurations]]\nname = "here"\n').benchmarks
 
 

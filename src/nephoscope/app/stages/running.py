@@ -64,7 +64,7 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
         )
     if options.state_url is not None and any(one.database.dsn for one in study.configurations):
         raise InputError(
-            "--state gives trials to several controllers, which would measure a server of yours at the same time",
+            "--state gives trials to several controllers, which would measure your own server at the same time",
             hint="drop --state: trials on one server run one after another anyway",
         )
     return RunOptions(
