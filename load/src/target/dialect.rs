@@ -1,7 +1,7 @@
 //! What differs between servers of the PostgreSQL wire. One text serves all of them wherever it can.
 //!
-//! The statements for CockroachDB were run on a server of version 22.1 and parsed with the public grammars of 22.2, 23.1
-//! and 23.2. Nothing was run against YugabyteDB.
+//! The statements for CockroachDB were run on a server of version 22.1, and the public parsers of 22.2, 23.1, 23.2 and
+//! 25.2 accept them. Nothing was run against YugabyteDB.
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
