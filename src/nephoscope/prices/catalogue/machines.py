@@ -42,6 +42,7 @@ def prices_of(provider: str, name: str) -> tuple[Price, ...]:
             item=name,
             unit=Unit.HOUR,
             basis=Basis(row["basis"]),
+            terms=row["terms"],
             usd=row["usd"],
             source=row["source"],
             licence=row["licence"],
