@@ -88,9 +88,7 @@ def _noted() -> list[PriceRow]:
         ]
 
 
-def _newest(
-    prices: Iterable[PriceRow], seconds: Iterable[PriceRow]
-) -> Iterator[tuple[PriceRow, list[PriceRow]]]:
+def _newest(prices: Iterable[PriceRow], seconds: Iterable[PriceRow]) -> Iterator[tuple[PriceRow, list[PriceRow]]]:
     """For each machine, region and basis the newest price, of the first source with it; and what others say."""
     second: dict[tuple[str, str, str, str], list[PriceRow]] = defaultdict(list)
     for row in seconds:

@@ -1,5 +1,8 @@
-"""AWS: types from the table that Karpenter's documentation generates; prices of its generated tables, of AWS's website
-as ec2.shop keeps it, and the savings that AWS's Spot Instance Advisor shows, as spotinfo keeps them."""
+"""AWS: types from the table that Karpenter's documentation generates, and prices of three sources.
+
+They are Karpenter's generated tables, AWS's website as ec2.shop keeps it, and the savings that AWS's Spot Instance
+Advisor shows, as spotinfo keeps them.
+"""
 
 import json
 import re

@@ -1,5 +1,7 @@
-"""Azure: types from the Kubernetes autoscaler's generated list, prices of Karpenter's generated table, and of
-five regions what azure-pricing-radar keeps of Microsoft's own list."""
+"""Azure: types from the Kubernetes autoscaler's generated list, and prices of two sources.
+
+They are Karpenter's generated table, and of five regions what azure-pricing-radar keeps of Microsoft's own list.
+"""
 
 import json
 import re

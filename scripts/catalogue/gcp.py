@@ -1,5 +1,7 @@
-"""GCP: types and regions from Cyclenerd's lists; prices of Karpenter's and of Cyclenerd's list, which also has those of
-commitments; a second price from the autoscaler."""
+"""GCP: types and regions from Cyclenerd's lists, and prices of three sources.
+
+They are Karpenter's list, Cyclenerd's, which also has those of commitments, and as a second price the autoscaler's.
+"""
 
 import csv
 import io

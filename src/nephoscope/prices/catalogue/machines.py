@@ -34,7 +34,7 @@ class CloudType(Frozen):
 def prices_of(provider: str, name: str) -> tuple[Price, ...]:
     """Every price of a type, in all regions, as rows of a price book; empty for what the catalogue does not have.
 
-    Not validated again: a type has up to 200 rows, of which a plan asks for one, and a test validates rows of each provider.
+    Not validated again: a type has up to 200 rows, and a plan asks for one. A test validates some of each provider.
     """
     return tuple(
         Price.model_construct(
@@ -56,4 +56,3 @@ def prices_of(provider: str, name: str) -> tuple[Price, ...]:
         )
         for row in prices_of_type(provider, name).iter_rows(named=True)
     )
-
