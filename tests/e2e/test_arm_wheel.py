@@ -68,7 +68,7 @@ def tree() -> Path:
     subprocess.run(
         [
             *(sys.executable, "-m", "pip", "--quiet", "install", "--no-deps", "--only-binary=:all:"),
-            *("--target", target, "--python-version", PYTHON, *tags, WHEELS[-1], *of_this_python),
+            *("--target", str(target), "--python-version", PYTHON, *tags, str(WHEELS[-1]), *of_this_python),
         ],
         check=True,
         timeout=900,
@@ -78,9 +78,9 @@ def tree() -> Path:
 
 def inside(tree: Path, *command: str) -> str:
     """What a command prints that runs in the tree, on an emulated CPU."""
-    enter = ("unshare", "--user", "--map-root-user", "--mount", "bash", "-euc", ENTER, "enter")
+    enter = ["unshare", "--user", "--map-root-user", "--mount", "bash", "-euc", ENTER, "enter"]
     done = subprocess.run(
-        [*enter, tree, FORMAT, PACKAGES, *command], capture_output=True, text=True, timeout=900, check=False
+        [*enter, str(tree), FORMAT, PACKAGES, *command], capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -8,7 +8,7 @@ import pytest
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.valkey.binaries import find_valkey
 from nephoscope.model.errors import DatabaseFailed
-from nephoscope.plan.bill import chapter_of
+from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.parameters import ParametersOnce
 from nephoscope.store.folder import ResultsFolder
 from tests.e2e.test_killed_on_emulated_hosts import finish
@@ -76,7 +76,7 @@ SCALED = (
 def scaled() -> str:
     text = (ROOT / "studies" / "cloud-report-2026.toml").read_text()
     for line, becomes in SCALED:
-        text, count = re.subn(line, lambda _, new=becomes: new, text)
+        text, count = re.subn(line, becomes.replace("\\", "\\\\"), text)
         assert count, f"the study has no {line}"
     return text.replace("\n[[matrix]]", f"{MACHINES}\n[[matrix]]", 1)
 
