@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from packaging.markers import Marker
 
 ROOT = Path(__file__).parents[2]
 WHEELS = sorted((ROOT / "dist").glob("*_aarch64.whl"))
@@ -60,14 +61,18 @@ def tree() -> Path:
         (TREE / "done").touch()
     target = TREE / PACKAGES.lstrip("/")
     shutil.rmtree(target, ignore_errors=True)
-    locked = re.findall(r"^([\w-]+)==(\S+)(?: ; (.*?))? \\", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    locked = re.findall(r"^([\w-]+==\S+)(?: ; (.*?))? \\", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    this = {"python_version": PYTHON, "python_full_version": f"{PYTHON}.0"}
     of_this_python = [
-        f"{name}=={version}" for name, version, marker in locked if name != NO_WHEEL and f"< '{PYTHON}" not in marker
+        pinned
+        for pinned, marker in locked
+        if not pinned.startswith(f"{NO_WHEEL}==") and (not marker or Marker(marker).evaluate(this))
     ]
     tags = [word for tag in TAGS for word in ("--platform", tag)]
     subprocess.run(
         [
             *(sys.executable, "-m", "pip", "--quiet", "install", "--no-deps", "--only-binary=:all:"),
+            "--ignore-requires-python",  # it would compare with the Python that runs here
             *("--target", str(target), "--python-version", PYTHON, *tags, str(WHEELS[-1]), *of_this_python),
         ],
         check=True,
