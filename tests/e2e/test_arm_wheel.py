@@ -33,7 +33,7 @@ mount -t binfmt_misc none /proc/sys/fs/binfmt_misc
 printf %s "$2" >/proc/sys/fs/binfmt_misc/register
 mount --rbind /proc "$1/proc"
 mount --rbind /dev "$1/dev"
-exec env --ignore-environment PATH=/usr/bin HOME=/ COLUMNS=200 PYTHONPATH="$3" chroot "$1" "${@:4}"
+exec env --ignore-environment PATH=/usr/sbin:/usr/bin HOME=/ COLUMNS=200 PYTHONPATH="$3" chroot "$1" "${@:4}"
 """
 pytestmark = [
     pytest.mark.slow,
