@@ -1,7 +1,4 @@
-"""What a release is made of: the workflow, the container and the tag of the wheels. None of them runs in CI.
-
-actionlint 1.7.12 and hadolint 2.15.1 found nothing more in the workflow and the container.
-"""
+"""What a release is made of: the workflow, the container and the tag of the wheels. None of them runs in CI."""
 
 import re
 import runpy
