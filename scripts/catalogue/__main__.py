@@ -3,7 +3,8 @@
 The lists are git directories of these projects, and one file:
 
     aws/karpenter-provider-aws, Azure/karpenter-provider-azure, cloudpilot-ai/karpenter-provider-gcp,
-    Cyclenerd/google-cloud-pricing-cost-calculator, kubernetes/autoscaler; pricing.json of apache-libcloud
+    Cyclenerd/google-cloud-pricing-cost-calculator, kubernetes/autoscaler, yeo/ec2.shop, alexei-led/spotinfo,
+    andy-diericks/azure-pricing-radar; pricing.json of apache-libcloud
 
 and `noted.csv`, prices that somebody looked up one by one. Nothing of the lists is kept but the facts.
 """
@@ -12,7 +13,8 @@ import argparse
 import csv
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -21,6 +23,17 @@ from scripts.catalogue.rows import PriceRow, Snapshot, TypeRow
 
 OUT = Path(__file__).resolve().parents[2] / "src/nephoscope/prices/catalogue"
 NOTED = Path(__file__).with_name("noted.csv")
+_PROJECTS = {
+    "karpenter-aws": "karpenter-provider-aws",
+    "karpenter-azure": "karpenter-provider-azure",
+    "karpenter-gcp": "karpenter-provider-gcp",
+    "cyclenerd": "Cyclenerd google-cloud-pricing-cost-calculator",
+    "autoscaler": "kubernetes autoscaler",
+    "ec2-shop": "yeo ec2.shop",
+    "spotinfo": "alexei-led spotinfo",
+    "azure-radar": "andy-diericks azure-pricing-radar",
+}
+"""Options, and what a source is called."""
 MAX_DIFFERENCE = 0.02
 """Two sources that differ by more than this share of the smaller price are disputed."""
 HOME = {
@@ -34,28 +47,34 @@ HOME = {
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("karpenter-aws", "karpenter-azure", "karpenter-gcp", "cyclenerd", "autoscaler", "libcloud"):
+    for name in (*_PROJECTS, "libcloud"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    given = parser.parse_args()
-    karpenter_aws = Snapshot("karpenter-provider-aws", given.karpenter_aws)
-    karpenter_azure = Snapshot("karpenter-provider-azure", given.karpenter_azure)
-    karpenter_gcp = Snapshot("karpenter-provider-gcp", given.karpenter_gcp)
-    cyclenerd = Snapshot("Cyclenerd google-cloud-pricing-cost-calculator", given.cyclenerd)
-    autoscaler = Snapshot("kubernetes autoscaler", given.autoscaler)
-    noted = _noted()
-    types = [*aws.types(karpenter_aws), *azure.types(autoscaler), *gcp.types(cyclenerd)]
-    prices = [*aws.prices(karpenter_aws), *azure.prices(karpenter_azure), *gcp.prices(karpenter_gcp)]
-    plain = {azure.plain(row.type): row.type for row in types if row.provider == "azure"}
-    seconds = [
-        *gcp.second(autoscaler),
-        *(
-            PriceRow("azure", row.region, plain[row.type], *(row.basis, row.usd, row.source, row.licence, row.date))
-            for row in azure.second(given.libcloud)
-            if row.type in plain
-        ),
-        *noted,
+    given = vars(parser.parse_args())
+    lists = {name: Snapshot(title, given[name.replace("-", "_")]) for name, title in _PROJECTS.items()}
+    types = [
+        *aws.types(lists["karpenter-aws"]),
+        *azure.types(lists["autoscaler"]),
+        *gcp.types(lists["cyclenerd"]),
     ]
-    _write(types, _new(prices, noted), seconds)
+    plain = {azure.plain(row.type): row.type for row in types if row.provider == "azure"}
+    website = [*aws.website(lists["ec2-shop"])]
+    _write(
+        types,
+        [
+            *aws.prices(lists["karpenter-aws"]),
+            *website,
+            *aws.spot(lists["spotinfo"], website),
+            *azure.prices(lists["karpenter-azure"]),
+            *azure.radar(lists["azure-radar"], set(plain.values())),
+            *gcp.prices(lists["karpenter-gcp"]),
+            *gcp.commitments(lists["cyclenerd"]),
+            *_noted(),
+        ],
+        [
+            *(replace(row, type=plain[row.type]) for row in azure.second(given["libcloud"]) if row.type in plain),
+            *gcp.second(lists["autoscaler"]),
+        ],
+    )
 
 
 def _noted() -> list[PriceRow]:
@@ -69,16 +88,24 @@ def _noted() -> list[PriceRow]:
         ]
 
 
-def _new(prices: Sequence[PriceRow], noted: Iterable[PriceRow]) -> list[PriceRow]:
-    """The prices, and of the noted ones those that no list has."""
-    known = {(row.provider, row.region, row.type, row.basis) for row in prices}
-    return [*prices, *(row for row in noted if (row.provider, row.region, row.type, row.basis) not in known)]
+def _newest(prices: Iterable[PriceRow], seconds: Iterable[PriceRow]) -> Iterator[tuple[PriceRow, list[PriceRow]]]:
+    """For each machine, region and basis the newest price, of the first source with it; and what others say."""
+    second: dict[tuple[str, str, str, str], list[PriceRow]] = defaultdict(list)
+    for row in seconds:
+        second[row.provider, row.region, row.type, row.basis].append(row)
+    of: dict[tuple[str, str, str, str], list[PriceRow]] = defaultdict(list)
+    for row in prices:
+        if row.usd > 0:
+            of[row.provider, row.region, row.type, row.basis].append(row)
+    for key, rows in of.items():
+        newest = max(rows, key=lambda row: row.date)
+        yield newest, [*(row for row in rows if row is not newest), *second[key]]
 
 
 def _write(types: Sequence[TypeRow], prices: Iterable[PriceRow], seconds: Iterable[PriceRow]) -> None:
     wanted = {(row.provider, row.type) for row in types}
-    other = {(row.provider, row.region, row.type, row.basis): row for row in seconds}
-    kept = [row for row in prices if (row.provider, row.type) in wanted and row.usd > 0]
+    others = {row: other for row, other in _newest(prices, seconds) if (row.provider, row.type) in wanted}
+    kept = list(others)
     regions: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in kept:
         if row.basis == "on-demand":
@@ -92,7 +119,7 @@ def _write(types: Sequence[TypeRow], prices: Iterable[PriceRow], seconds: Iterab
         [
             {
                 **vars(row),
-                "disputed": _dispute(row, other.get((row.provider, row.region, row.type, row.basis))),
+                "disputed": _dispute(row, others[row]),
                 "wrong": wrong.get(row, ""),
             }
             for row in kept
@@ -119,13 +146,14 @@ def _write(types: Sequence[TypeRow], prices: Iterable[PriceRow], seconds: Iterab
     sys.stdout.write(f"{disputed} disputed, {doubted} held wrong\n")
 
 
-def _dispute(row: PriceRow, other: PriceRow | None) -> str:
+def _dispute(row: PriceRow, others: Iterable[PriceRow]) -> str:
     """Spot prices change from day to day, so those of two days cannot contradict each other."""
-    if other is None or other.source == row.source or row.basis == "spot":
+    if row.basis == "spot":
         return ""
-    if abs(row.usd - other.usd) <= MAX_DIFFERENCE * min(row.usd, other.usd):
-        return ""
-    return f"${other.usd:g} in {other.source}, {other.date}"
+    for other in sorted(others, key=lambda one: one.date, reverse=True):
+        if abs(row.usd - other.usd) > MAX_DIFFERENCE * min(row.usd, other.usd):
+            return f"${other.usd:g} in {other.source}, {other.date}"
+    return ""
 
 
 if __name__ == "__main__":

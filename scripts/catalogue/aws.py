@@ -1,7 +1,13 @@
-"""AWS: types from the table that Karpenter's documentation generates, prices of its generated tables."""
+"""AWS: types from the table that Karpenter's documentation generates, and prices of three sources.
 
+They are Karpenter's generated tables, AWS's website as ec2.shop keeps it, and the savings that AWS's Spot Instance
+Advisor shows, as spotinfo keeps them.
+"""
+
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from scripts.catalogue.rows import PriceRow, Snapshot, TypeRow
 
@@ -10,6 +16,13 @@ _PRICES = (
     "pkg/providers/pricing/zz_generated.pricing_aws.go",
     "pkg/providers/pricing/zz_generated.pricing_aws_us_gov.go",
 )
+_WEBSITE = "data/ec2/"
+_ON_DEMAND = re.compile(r"data/ec2/([a-z]+(?:-gov)?-[a-z]+-\d)-ondemand\.json")
+"""Of a region: local zones have longer names."""
+_COMMITMENTS = {"reserved-1y": "reservedinstance-1y", "reserved-3y": "reservedinstance-3y"}
+_NO_UPFRONT = "no upfront, standard"
+_ADVISOR = "internal/spot/data/spot-advisor-data.json"
+_ADVISED = "mean of 30 days: on demand less the saving that AWS shows, in whole percent"
 _LABEL = re.compile(
     r"^ \|(?:karpenter\.k8s\.aws/|kubernetes\.io/|node\.kubernetes\.io/)([\w-]+)\|(.*)\|$", re.MULTILINE
 )
@@ -97,6 +110,44 @@ def prices(karpenter: Snapshot) -> Iterator[PriceRow]:
             for name, usd in re.findall(r'"([\w.-]+)": ([\d.]+)', table):
                 source = karpenter.cite(path.rsplit("/", 1)[-1])
                 yield PriceRow("aws", region, name, "on-demand", float(usd), source, "Apache-2.0", day.group(1))
+
+
+def website(shop: Snapshot) -> Iterator[PriceRow]:
+    """On demand, and reserved for one and three years without a payment at the start, in every region."""
+    for path in shop.files(_WEBSITE):
+        region = _ON_DEMAND.fullmatch(path)
+        if region is None:
+            continue
+        yield from _of_website(shop, region[1], "on-demand", path)
+        for basis, file in _COMMITMENTS.items():
+            yield from _of_website(shop, region[1], basis, f"{_WEBSITE}{region[1]}-{file}.json")
+
+
+def _of_website(shop: Snapshot, region: str, basis: str, path: str) -> Iterator[PriceRow]:
+    tables: dict[str, Any] = json.loads(shop.text(path))
+    day = tables["manifest"].get("hawkFilePublicationDate", shop.day(path))[:10]
+    source = shop.cite(path.rsplit("/", 1)[-1])
+    for row in (row for table in tables["regions"].values() for row in table.values()):
+        if row["Operating System"] != "Linux" or row["Pre Installed S/W"] != "NA":
+            raise ValueError(f"{path}: not plain Linux: {row}")
+        terms = ""
+        if basis != "on-demand":
+            if (row["PurchaseOption"], row["Tenancy"]) != ("No Upfront", "Shared"):
+                raise ValueError(f"{path}: other terms: {row}")
+            terms = _NO_UPFRONT
+        yield PriceRow("aws", region, row["Instance Type"], basis, float(row["price"]), source, "MIT", day, terms)
+
+
+def spot(spotinfo: Snapshot, on_demand: Iterable[PriceRow]) -> Iterator[PriceRow]:
+    """What spot machines cost in the mean of a month, from prices on demand of about the same time."""
+    advisor: dict[str, Any] = json.loads(spotinfo.text(_ADVISOR))["spot_advisor"]
+    source, day = spotinfo.cite("spot-advisor-data.json"), spotinfo.day(_ADVISOR)
+    for row in on_demand:
+        advice = advisor.get(row.region, {}).get("Linux", {}).get(row.type)
+        if row.basis == "on-demand" and advice is not None:
+            usd = round(row.usd * (100 - advice["s"]) / 100, 6)
+            said = f"{source}: {advice['s']} % below {row.source}"
+            yield PriceRow("aws", row.region, row.type, "spot", usd, said, "Apache-2.0 and MIT", day, _ADVISED)
 
 
 def _model(vendor: str, family: str, generation: int) -> str | None:

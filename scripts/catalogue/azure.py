@@ -1,15 +1,23 @@
-"""Azure: types from the Kubernetes autoscaler's generated list, prices of Karpenter's generated table."""
+"""Azure: types from the Kubernetes autoscaler's generated list, and prices of two sources.
+
+They are Karpenter's generated table, and of five regions what azure-pricing-radar keeps of Microsoft's own list.
+"""
 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from scripts.catalogue.rows import PriceRow, Snapshot, TypeRow
 
 _TYPES = "cluster-autoscaler/cloudprovider/azure/azure_instance_types.go"
 _PRICES = "pkg/providers/pricing/zz_generated.pricing.go"
+_RADAR = "data/latest/"
+_RADAR_LICENCE = "MIT"
+_PLAIN = re.compile(r"Virtual Machines \S+ [Ss]eries(?: Linux)?")
+"""Products without Windows; 'Cloud Services' use the same meters, with its price."""
 _ONE_TYPE = re.compile(
     r'InstanceType: "([^"]+)",\s+SkuFamily:\s+"[^"]*",\s+VCPU:\s+(\d+),\s+MemoryMb:\s+(\d+),\s+GPU:\s+(\d+),\s+'
     r'Architecture: "([^"]+)"'
@@ -84,6 +92,31 @@ def prices(karpenter: Snapshot) -> Iterator[PriceRow]:
             yield PriceRow("azure", region, name, "on-demand", float(usd), source, "Apache-2.0", day.group(1))
 
 
+def radar(radar: Snapshot, known: Collection[str]) -> Iterator[PriceRow]:
+    """On demand, spot and the savings plan of one year: Linux, of known types."""
+    for path in radar.files(_RADAR):
+        if not path.startswith(f"{_RADAR}vm-"):
+            continue
+        source, day = radar.cite(path.rsplit("/", 1)[-1]), radar.day(path)
+        meters: dict[str, dict[str, Any]] = json.loads(radar.text(path))
+        for meter in meters.values():
+            if not _PLAIN.fullmatch(meter["productName"]) or meter["meterName"].endswith(" Low Priority"):
+                continue
+            basis = "spot" if meter["meterName"].endswith(" Spot") else "on-demand"
+            for name in _names(meter["meterName"].removesuffix(" Spot")):
+                if name not in known:
+                    continue
+                facts = ("azure", meter["armRegionName"], name)
+                yield PriceRow(*facts, basis, meter["retailPrice"], source, _RADAR_LICENCE, day)
+                if meter.get("savingsPlanPrice"):
+                    yield PriceRow(*facts, "savings-plan-1y", meter["savingsPlanPrice"], source, _RADAR_LICENCE, day)
+
+
+def _names(meter: str) -> list[str]:
+    """'D2 v3/D2s v3' is Standard_D2_v3 and Standard_D2s_v3. A meter of low priority has no such name."""
+    return [f"Standard_{name.strip().replace(' ', '_')}" for name in meter.split("/")]
+
+
 def second(libcloud: Path) -> Iterator[PriceRow]:
     """What apache-libcloud's price list says of the same machines; it writes 'standardd8asv5'."""
     lists = json.loads(libcloud.read_text(encoding="utf-8"))
@@ -107,13 +140,15 @@ def windows_prices(types: Iterable[TypeRow], prices: Iterable[PriceRow]) -> dict
 
     Azure sells a series by the vCPU, and Windows for $0.046 more per vCPU in every region. So a size that costs this
     much more than the cheapest one of its series, in the same region, has the price of Windows. Not the M series, whose
-    sizes differ in memory, nor burstable types, which have their own steps.
+    sizes differ in memory, nor burstable types, which have their own steps. Microsoft's own list has no such rows.
     """
     facts = {row.type: row for row in types if row.provider == "azure"}
     series: dict[tuple[str, str], list[tuple[PriceRow, float]]] = defaultdict(list)
     for price in prices:
         one = facts.get(price.type)
-        if price.provider == "azure" and one is not None and not one.burstable and not one.family.startswith("M"):
+        if one is None or price.basis != "on-demand" or price.licence == _RADAR_LICENCE:
+            continue
+        if not one.burstable and not one.family.startswith("M"):
             series[one.family, price.region].append((price, price.usd / one.vcpus))
     found: dict[PriceRow, str] = {}
     for sizes in series.values():

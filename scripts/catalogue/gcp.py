@@ -1,10 +1,15 @@
-"""GCP: types and regions from Cyclenerd's lists, prices of Karpenter's list, a second price from the autoscaler."""
+"""GCP: types and regions from Cyclenerd's lists, and prices of three sources.
+
+They are Karpenter's list, Cyclenerd's, which also has those of commitments, and as a second price the autoscaler's.
+"""
 
 import csv
 import io
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
 
 import yaml
 from scripts.catalogue.rows import PriceRow, Snapshot, TypeRow
@@ -12,6 +17,12 @@ from scripts.catalogue.rows import PriceRow, Snapshot, TypeRow
 _TYPES = "tools/machinetypes.csv"
 _YAML = "build/gcp.yml"
 _PRICES = "pkg/providers/pricing/initial-prices.json"
+_CYCLENERD = "pricing.yml"
+_SNAPSHOT_LIMIT = 4 * 1024 * 1024
+_COMMITMENTS = {"reserved-1y": "month_1y", "reserved-3y": "month_3y"}
+_COMMITTED = "resource-based commitment"
+_HOURS_PER_MONTH = 730
+"""As Cyclenerd reckons."""
 _SECOND = "cluster-autoscaler/cloudprovider/gce/gce_price_info.go"
 SECOND_REGION = "us-central1"
 """Whose prices the autoscaler's list has."""
@@ -87,6 +98,29 @@ def prices(karpenter: Snapshot) -> Iterator[PriceRow]:
             for name, usd in tables.get(key, {}).items():
                 if usd:
                     yield PriceRow("gcp", region, name, basis, usd, source, "Apache-2.0", day)
+
+
+def commitments(cyclenerd: Snapshot) -> Iterator[PriceRow]:
+    """On demand, spot, and committed for one and three years, of all regions.
+
+    Of the newest list that a snapshot holds. Its machines with local SSDs are priced without them; those are skipped.
+    """
+    found = cyclenerd.last_with(_CYCLENERD, _SNAPSHOT_LIMIT)
+    lists: dict[str, Any] = yaml.load(found.text(_CYCLENERD), Loader=yaml.CSafeLoader)
+    day = datetime.fromtimestamp(lists["about"]["timestamp"], UTC).date().isoformat()
+    source = found.cite(_CYCLENERD)
+    for name, machine in lists["compute"]["instance"].items():
+        if "lssd" in name or name.startswith("z3"):
+            continue
+        for region, cost in machine.get("cost", {}).items():
+            facts = ("gcp", region, name)
+            for basis, key in (("on-demand", "hour"), ("spot", "hour_spot")):
+                if cost.get(key):
+                    yield PriceRow(*facts, basis, cost[key], source, "Apache-2.0", day)
+            for basis, key in _COMMITMENTS.items():
+                if cost.get(key):
+                    usd = round(cost[key] / _HOURS_PER_MONTH, 6)
+                    yield PriceRow(*facts, basis, usd, source, "Apache-2.0", day, _COMMITTED)
 
 
 def second(autoscaler: Snapshot) -> Iterator[PriceRow]:

@@ -126,6 +126,12 @@ def catalogue() -> str:
     regions = priced.select("provider", "region").unique().height
     said = f"{known.height:,} machine types, {priced.height:,} prices in {regions} regions; {disputed} prices are "
     said += f"disputed, {wrong} are known to be wrong."
+    lines += ["", "| provider | prices | types | regions | dates |", "|---|---|--:|--:|---|"]
+    by_contract = priced.sort("provider", "basis").group_by(("provider", "basis"), maintain_order=True)
+    for (provider, basis), table in by_contract:
+        dates = " to ".join(sorted({str(table["date"].min()), str(table["date"].max())}))
+        counts = (table["type"].n_unique(), table["region"].n_unique())
+        lines.append(f"| {provider} | {basis} | {counts[0]:,} | {counts[1]} | {dates} |")
     return f"{said}\n\n" + "\n".join(lines) + "\n"
 
 

@@ -68,7 +68,7 @@ def test_the_container_has_the_tools_and_runs_without_root() -> None:
     names = [name for name, _ in instructions]
     assert names[0] == "FROM"
     assert re.fullmatch(r"\S+:(?!latest$)\S+", instructions[0][1]), "an image without a version"
-    assert [rest for name, rest in instructions if name == "USER"] == ["nephoscope"]
+    assert [rest for name, rest in instructions if name == "USER"] == ["1000"], "a name means nothing on the host"
     assert names.index("USER") < names.index("ENTRYPOINT")
     for name, rest in instructions:
         if name == "RUN" and "apt-get install" in rest:

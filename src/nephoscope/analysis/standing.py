@@ -39,6 +39,9 @@ def standing_of(
         for one in statistics
         if one.metric == _METRIC and not one.per_cpu and one.benchmark in {row.benchmark for row in asked}
     }
+    if not medians:
+        why = f"no trial of {', '.join(sorted(row.benchmark for row in asked))} is valid"
+        return Standing(source=SOURCE, licence=LICENCE, why_not=why, is_asked=True)
     ran, public = _versions_of(trials, versions), read_public()
     offered = Counter(one.version for one in public)
     usable = Counter(version for key in medians for version in [ran.get(key)] if version in offered)

@@ -1,17 +1,38 @@
 """Prices that were old on the day of the study; they may no longer hold."""
 
+from collections.abc import Sequence
+
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
-from nephoscope.model.price_rows import OLD_PRICE_DAYS
+from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostRow
 from nephoscope.model.rows import Insight
 
 NAME = "price_age"
+_RANKED = frozenset({"on-demand", "stated", "not-stated"})
+"""Bases of the prices by which machines are ranked."""
 
 
 def price_age(findings: Findings) -> list[Insight]:
-    """One warning for all old prices, with the oldest."""
-    aged = [(row.age_days, row) for row in findings.costs if row.month_usd is not None and row.age_days is not None]
-    old = [(days, row) for days, row in aged if days > OLD_PRICE_DAYS]
+    """One warning for all old prices that rank machines, and one for those of other contracts; each with its oldest."""
+    priced = [row for row in findings.costs if row.month_usd is not None and row.age_days is not None]
+    return [
+        *_old(
+            findings,
+            [row for row in priced if row.basis in _RANKED],
+            "The prices of",
+            "Rankings by cost hold only for these prices: enter newer ones to see what changes.",
+        ),
+        *_old(
+            findings,
+            [row for row in priced if row.basis not in _RANKED],
+            "Prices by spot or under a commitment of",
+            "Rankings by on-demand prices do not use them.",
+        ),
+    ]
+
+
+def _old(findings: Findings, priced: Sequence[CostRow], what: str, so: str) -> list[Insight]:
+    old = [(row.age_days, row) for row in priced if row.age_days is not None and row.age_days > OLD_PRICE_DAYS]
     if not old:
         return []
     days, oldest = max(old, key=lambda pair: (pair[0], pair[1].configuration))
@@ -20,14 +41,14 @@ def price_age(findings: Findings) -> list[Insight]:
         say(
             NAME,
             "warning",
-            "The prices of {old:count} of {all:count} "
-            + plural(len({row.configuration for _, row in aged}), "configuration")
+            what
+            + " {old:count} of {all:count} "
+            + plural(len({row.configuration for row in priced}), "configuration")
             + " were more than {limit:limit} days old on the day of the study; the oldest, for {name}, is from {date} "
-            "({days:count} days). Rankings by cost hold only for these prices: enter newer ones to see what "
-            "changes.",
+            "({days:count} days). " + so,
             numbers={
                 "old": len(names),
-                "all": len({row.configuration for _, row in aged}),
+                "all": len({row.configuration for row in priced}),
                 "limit": OLD_PRICE_DAYS,
                 "days": days,
             },

@@ -148,11 +148,8 @@ def _priced_elsewhere(quotes: Collection[Quote]) -> list[str]:
         f"{listed(sorted(whats), _MAX_NAMED)} in {region} (those of {other})"
         for (region, other), whats in sorted(of_regions.items())
     ]
-    return (
-        [f"the price book lacks some prices, so the plan uses those of another region: {'; '.join(found)}"]
-        if found
-        else []
-    )
+    what = "the price book lacks some prices, so the plan uses those of another region; check that yours sells them"
+    return [f"{what}: {'; '.join(found)}"] if found else []
 
 
 _MAX_NAMED = 3

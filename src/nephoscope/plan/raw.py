@@ -1,12 +1,14 @@
 """Rejects a plan in which a benchmark or a database and the disks of its machines do not fit each other."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from nephoscope.benchmarks.base import VOLUME, Needs
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan, TrialIntent
 from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import Plannable
+from nephoscope.plan.parameters import ParametersOnce
 from nephoscope.plan.space import Footprint, data_bytes
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import disks_of, left_raw, local_ssd_gib, volumes_of
@@ -31,17 +33,18 @@ def check_raw(
         InputError: a raw disk is used that is not there, that boot formats or whose size is unknown, or data would be
             on the image's disk.
     """
-    configurations = ProvidedOnce()
+    configurations, parameters = ProvidedOnce(), ParametersOnce(benchmarks)
     seen: set[tuple[str, str]] = set()
     for intent in (trial.intent for trial in plan.trials):
         cell = (intent.configuration_name, intent.benchmark.name)
         if cell in seen:
             continue
         seen.add(cell)
-        configuration = configurations.of(intent.configuration)
+        configuration, benchmark = configurations.of(intent.configuration), benchmarks[intent.benchmark.uses]
+        asked = parameters.of(intent.benchmark)
         if configuration.provider in CLOUDS:
-            _require_fit(intent, configuration, benchmarks[intent.benchmark.uses], footprints, placement)
-        elif _wanted(intent, configuration, benchmarks[intent.benchmark.uses])[0] == VOLUME and _is_real(configuration):
+            _require_fit(intent, configuration, benchmark, asked, footprints, placement)
+        elif _wanted(asked, configuration, benchmark)[0] == VOLUME and _is_real(configuration):
             raise InputError(
                 f"{intent.benchmark.name} on {configuration.name}: only on clouds does nephoscope create a raw volume",
                 hint='name the device instead of "volume", and again in `destroys_data_on`',
@@ -52,12 +55,13 @@ def _require_fit(
     intent: TrialIntent,
     configuration: Configuration,
     benchmark: Plannable,
+    parameters: Any,
     footprints: Mapping[str, Footprint],
     placement: str,
 ) -> None:
     machine, where = configuration.database_machine, f"{intent.benchmark.name} on {configuration.name}"
     raw, formatted = disks_of(machine, raw=True), disks_of(machine, raw=False)
-    wanted, needs = _wanted(intent, configuration, benchmark)
+    wanted, needs = _wanted(parameters, configuration, benchmark)
     if wanted == VOLUME and not raw:
         if needs.raw_device is None or not formatted:
             raise InputError(f"{where} uses a raw volume, but its machines have none", hint=_ORDER)
@@ -78,7 +82,6 @@ def _require_fit(
             f"{'boot formats and mounts its disks' if formatted else 'its disks are raw'}",
             hint=f'write "volume" instead of {wanted}' + ("" if raw else f", and {_ORDER}"),
         )
-    parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
     if raw and not formatted and data_bytes(configuration, benchmark, parameters, footprints)[1]:
         raise InputError(
             f"{where} needs a filesystem for its data, but all disks of its machines are raw, so the data would be on "
@@ -92,9 +95,8 @@ def _has_volume(configuration: Configuration) -> bool:
     return any(volumes_of(left_raw(configuration).database_machine, raw=True))
 
 
-def _wanted(intent: TrialIntent, configuration: Configuration, benchmark: Plannable) -> tuple[str | None, Needs]:
+def _wanted(parameters: Any, configuration: Configuration, benchmark: Plannable) -> tuple[str | None, Needs]:
     """The raw device that the benchmark measures or its database uses."""
-    parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
     needs = benchmark.needs(parameters)
     own = configuration.database.aerospike
     driven = benchmark.subject_of(parameters) is Subject.DATABASE and configuration.database.system == "aerospike"

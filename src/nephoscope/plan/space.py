@@ -8,6 +8,7 @@ from nephoscope.model.records import Plan, TrialIntent
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB
 from nephoscope.plan.expand import Plannable
+from nephoscope.plan.parameters import ParametersOnce
 from nephoscope.study.disks import volumes_of
 from nephoscope.study.managed import MANAGED, ProvidedOnce
 from nephoscope.study.model import Configuration, Database, Machine
@@ -35,12 +36,13 @@ def check_space(plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Map
     Raises:
         InputError: a disk is too small, or settings of a database cannot be read.
     """
-    configurations = ProvidedOnce()
+    configurations, parameters = ProvidedOnce(), ParametersOnce(benchmarks)
     problems: dict[tuple[str, str], str] = {}
     for intent in (trial.intent for trial in plan.trials):
         cell = (intent.configuration_name, intent.benchmark.name)
         if cell not in problems:
-            problems[cell] = _problem(intent, configurations, benchmarks[intent.benchmark.uses], footprints)
+            asked = parameters.of(intent.benchmark)
+            problems[cell] = _problem(intent, configurations, benchmarks[intent.benchmark.uses], asked, footprints)
     told = [text for text in problems.values() if text]
     if told:
         raise InputError(
@@ -51,7 +53,11 @@ def check_space(plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Map
 
 
 def _problem(
-    intent: TrialIntent, configurations: ProvidedOnce, benchmark: Plannable, footprints: Mapping[str, Footprint]
+    intent: TrialIntent,
+    configurations: ProvidedOnce,
+    benchmark: Plannable,
+    parameters: Any,
+    footprints: Mapping[str, Footprint],
 ) -> str:
     """Empty if it fits, or if that is not known yet."""
     if intent.configuration["provider"] == MANAGED:
@@ -60,7 +66,6 @@ def _problem(
     there_gib = _disk_gib(configuration.database_machine)
     if there_gib is None:
         return ""
-    parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
     own_bytes, needed_bytes = data_bytes(configuration, benchmark, parameters, footprints)
     if needed_bytes <= there_gib * GIB:
         return ""

@@ -8,6 +8,7 @@ from scripts.public_cpu_results import results_of
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.analysis.standing import standing_of
 from nephoscope.benchmarks.cpu.stress_ng import StressNg, StressNgParameters
 from nephoscope.importers.imported import ImportedTrial, machine
 from nephoscope.importers.spare_cores.words import CORES, cores_measurements
@@ -77,6 +78,20 @@ def test_what_cannot_be_compared_is_not(versions: str, parameters: dict[str, Any
     assert study.standing is not None
     assert study.standing.rows == []
     assert why in study.standing.why_not
+
+
+def test_without_a_valid_trial_that_is_the_reason_and_not_the_version() -> None:
+    benchmark = BenchmarkRow(
+        benchmark="div16",
+        uses="stress-ng",
+        version=1,
+        title="CPU",
+        parameters=DIV16,
+        metrics=[METRIC],
+        subject=Subject.CPU,
+    )
+    found = standing_of([benchmark], [], [], {}, public_results)
+    assert (found.rows, found.why_not, found.is_asked) == ([], "no trial of div16 is valid", True)
 
 
 def test_a_machine_with_another_version_is_named() -> None:

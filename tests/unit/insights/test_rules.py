@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.insights import words
+from nephoscope.insights.price_age import price_age
 from nephoscope.insights.registry import RULES
 from nephoscope.model.rows import ComparisonVerdict, Insight
 from nephoscope.model.subjects import Subject
@@ -383,6 +385,16 @@ def test_old_prices_are_a_warning_and_new_ones_are_not() -> None:
     assert old
     assert all(one.kind == "warning" and one.numbers["days"] > 180 for one in old)
     assert told("clear", "price_age") == []
+
+
+def test_old_prices_of_other_contracts_are_told_apart_from_those_that_rank_machines() -> None:
+    study = next(one for one in STUDIES.values() if any(row.rule == "price_age" for row in one.insights))
+    old = next(row for row in study.costs if row.month_usd is not None and (row.age_days or 0) > 180)
+    new = old.model_copy(update={"basis": "on-demand", "age_days": 10})
+    reserved = old.model_copy(update={"basis": "reserved-1y"})
+    (told_of,) = price_age(SimpleNamespace(costs=[new, reserved], trials=[]))  # type: ignore[arg-type]
+    assert told_of.text.startswith("Prices by spot or under a commitment of 1 of 1 configuration were")
+    assert told_of.text.endswith("Rankings by on-demand prices do not use them.")
 
 
 @pytest.mark.parametrize("unit", ["MB{s}/s", "{", "}", "{0.__class__}", "a!r:{b}"])

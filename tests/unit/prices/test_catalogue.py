@@ -61,15 +61,62 @@ SECOND_SOURCE = (
     ("azure", "eastus", "Standard_E8as_v5", 0.452, VANTAGE),
 )
 """Prices of another source than the catalogue's, by hand: within 2 %, or the catalogue must call them disputed."""
+LIBCLOUD_AWS = "apache-libcloud 3.9.1 pricing.json ec2_linux, 2025-03-02"
+OTHER_REGIONS = (
+    ("aws", "us-west-2", "r7g.2xlarge", 0.4284, LIBCLOUD_AWS),
+    ("aws", "us-west-2", "c8g.2xlarge", 0.31904, LIBCLOUD_AWS),
+    ("aws", "us-west-2", "m7g.8xlarge", 1.3056, LIBCLOUD_AWS),
+    ("aws", "eu-west-1", "r7g.2xlarge", 0.4794, LIBCLOUD_AWS),
+    ("aws", "eu-west-1", "c8g.2xlarge", 0.34112, LIBCLOUD_AWS),
+    ("aws", "eu-west-1", "r7a.8xlarge", 2.72416, LIBCLOUD_AWS),
+    ("aws", "eu-central-1", "m7i.2xlarge", 0.483, LIBCLOUD_AWS),
+    ("aws", "eu-central-1", "i4i.2xlarge", 0.818, LIBCLOUD_AWS),
+    ("aws", "ap-northeast-1", "c7g.2xlarge", 0.3638, LIBCLOUD_AWS),
+    ("aws", "ap-northeast-1", "r7g.2xlarge", 0.5168, LIBCLOUD_AWS),
+)
+"""Of that list, those that are not of dedicated tenancy: one AWS price in six there is 6 or 10 % higher for that."""
+VANTAGE_1Y = "Vantage export inside PyPI boaviztapi 2.5.0, 2023-10-10"
+CALCULATOR = "Google's calculator, as noted in the tests of Cyclenerd's calculator, 2026-07-22"
+COMMITMENTS = (
+    ("aws", "us-east-1", "c5.9xlarge", "reserved-1y", 0.964, VANTAGE_1Y),
+    ("aws", "us-east-1", "m5ad.4xlarge", "reserved-1y", 0.519, VANTAGE_1Y),
+    ("aws", "us-east-1", "m6i.8xlarge", "reserved-1y", 1.0161, VANTAGE_1Y),
+    ("aws", "us-east-1", "r5b.8xlarge", "reserved-1y", 1.5019, VANTAGE_1Y),
+    ("aws", "us-east-1", "i3en.6xlarge", "reserved-1y", 1.847, VANTAGE_1Y),
+    ("gcp", "europe-west4", "m2-megamem-416", "reserved-1y", 23236.07 / 730, CALCULATOR),
+    ("gcp", "europe-west4", "m2-megamem-416", "reserved-3y", 13354.79 / 730, CALCULATOR),
+    ("gcp", "europe-west4", "m2-ultramem-416", "reserved-1y", 38915.02 / 730, CALCULATOR),
+    ("gcp", "europe-west4", "m2-ultramem-416", "reserved-3y", 22371.46 / 730, CALCULATOR),
+)
+TERMS = {"aws": "no upfront, standard", "gcp": "resource-based commitment"}
 
 
-@pytest.mark.parametrize(("provider", "region", "name", "usd", "source"), SECOND_SOURCE)
+@pytest.mark.parametrize(("provider", "region", "name", "usd", "source"), [*SECOND_SOURCE, *OTHER_REGIONS])
 def test_a_price_agrees_with_a_second_source_or_is_disputed(
     provider: str, region: str, name: str, usd: float, source: str
 ) -> None:
     (found,) = [row for row in prices_of(provider, name) if row.region == region and row.basis is Basis.ON_DEMAND]
     doubted = found.note.startswith(DISPUTED) or bool(found.disputed)
     assert (abs(found.usd - usd) > 0.02 * min(found.usd, usd)) == doubted, source
+
+
+@pytest.mark.parametrize(("provider", "region", "name", "basis", "usd", "source"), COMMITMENTS)
+def test_a_commitment_agrees_with_a_second_source_and_names_its_terms(
+    provider: str, region: str, name: str, basis: str, usd: float, source: str
+) -> None:
+    (found,) = [row for row in prices_of(provider, name) if row.region == region and row.basis == basis]
+    assert found.usd == pytest.approx(usd, rel=0.02), source
+    assert found.terms == TERMS[provider]
+
+
+def test_a_price_under_a_commitment_or_by_spot_is_lower_than_on_demand() -> None:
+    of = ("provider", "region", "type")
+    on_demand = prices().filter((pl.col("basis") == "on-demand") & (pl.col("wrong") == ""))
+    both = prices().join(on_demand.select(*of, base="usd"), on=of)
+    dearer = both.filter((pl.col("basis") != "on-demand") & (pl.col("usd") > 1.02 * pl.col("base")))
+    counts = dict(both.group_by("basis").len().iter_rows())
+    assert set(counts) == {"on-demand", "spot", "reserved-1y", "reserved-3y", "savings-plan-1y"}
+    assert dearer.height / both.height < 0.001, dearer.sort("usd")
 
 
 def test_the_table_for_people_agrees_with_the_ones_that_are_read() -> None:
@@ -100,9 +147,21 @@ def test_every_price_is_of_a_type_and_has_source_licence_and_date_once() -> None
     assert set(types()["architecture"]) == set(architectures().values()) == {"amd64", "arm64"}
 
 
-def test_types_of_azure_and_gcp_have_prices_in_three_regions_or_are_the_few_that_do_not() -> None:
+def test_its_rows_are_valid_ones_of_a_price_book() -> None:
+    for provider, name in (("aws", "m8g.2xlarge"), ("azure", "Standard_E8as_v5"), ("gcp", "c3-highmem-8")):
+        rows = prices_of(provider, name)
+        assert len(rows) > 30
+        assert [Price.model_validate(row.model_dump()) for row in rows] == list(rows)
+    assert prices_of("aws", "no such type") == ()
+
+
+def test_types_have_prices_in_three_regions_or_are_the_few_and_new_ones_that_do_not() -> None:
     few = types().filter(pl.col("regions").list.len() < 3)
-    assert Counter(few["provider"])["gcp"] + Counter(few["provider"])["azure"] <= 12
+    count = Counter(few["provider"])
+    assert count["gcp"] + count["azure"] <= 12
+    new = few.filter((pl.col("provider") == "aws") & (pl.col("generation") < 8))
+    assert new.is_empty(), "the list of all regions is older than the eighth generation of Intel and AMD"
+    assert count["aws"] < 0.35 * types().filter(pl.col("provider") == "aws").height
 
 
 @pytest.mark.parametrize(
@@ -119,6 +178,9 @@ def test_types_of_azure_and_gcp_have_prices_in_three_regions_or_are_the_few_that
         (Question(words=("gcp", "n4-standard-[24]")), []),
         (Question(words=("n4-standard-2",), region="europe-west4", basis="spot"), ["n4-standard-2"]),
         (Question(words=("n4-standard-2",), region="us-east-1"), []),
+        (Question(words=("m8g.2xlarge",), region="eu-central-1", basis="reserved-3y"), ["m8g.2xlarge"]),
+        (Question(words=("standard_d8ps_v6",), region="westeurope", basis="spot"), ["Standard_D8ps_v6"]),
+        (Question(words=("standard_d8ps_v6",), basis="savings-plan-1y"), ["Standard_D8ps_v6"]),
         (Question(words=("i8g.large",), category="storage", min_local_ssd_gb=400, max_vcpus=2), ["i8g.large"]),
     ],
 )
@@ -142,6 +204,8 @@ def test_the_command_prints_a_table_with_doubts_or_json() -> None:
     assert "disputed: c3-highmem-8 in us-central1 costs $0.529" in table.stderr
     spot = runner.invoke(app, ["types", "gcp n4-standard-2", "--basis", "spot"])
     assert "may take the machine back at any time" in spot.stderr
+    advised = runner.invoke(app, ["types", "aws m8g.2xlarge", "--basis", "spot"])
+    assert "terms of aws: mean of 30 days" in advised.stderr
     wrong = runner.invoke(app, ["types", "Standard_E8as_v5"])
     assert "Windows licence" in wrong.stderr
     (one,) = json.loads(runner.invoke(app, ["types", "c8g.2xlarge", "--json"]).stdout)
@@ -155,9 +219,10 @@ def test_a_study_takes_a_price_of_the_catalogue_for_a_type_that_the_book_does_no
     assert [new.price_usd] == [pytest.approx(row.usd) for row in rows if row.basis is Basis.ON_DEMAND]
     assert "initial-prices.json" in str(new.basis)
     assert "disputed: $0.56368" in str(quote(on("gcp", "us-central1", "c3-highmem-8"), 1).basis)
-    far = quote(on("aws", "eu-west-1", "m8g.2xlarge"), 1)
-    assert [one.what for one in far.elsewhere] == ["m8g.2xlarge"]
+    far = quote(on("aws", "eu-west-1", "m9g.2xlarge"), 1)
+    assert [one.what for one in far.elsewhere] == ["m9g.2xlarge"]
     assert far.price_usd is not None
+    assert quote(on("aws", "eu-west-1", "m8g.2xlarge"), 1).elsewhere == ()
     assert quote(on("aws", "us-east-1", "m99.large"), 1).price_usd is None
 
 

@@ -224,8 +224,8 @@ def test_the_shipped_book_holds_what_its_files_hold() -> None:
         ("azure", Kind.MACHINE): 93,
         ("gcp", Kind.MACHINE): 173,
         ("aws", Kind.STORAGE): 11,
-        ("azure", Kind.STORAGE): 17,
-        ("gcp", Kind.STORAGE): 35,
+        ("azure", Kind.STORAGE): 56,
+        ("gcp", Kind.STORAGE): 53,
         ("aws", Kind.TRANSFER): 9,
         ("azure", Kind.TRANSFER): 7,
         ("gcp", Kind.TRANSFER): 9,
@@ -268,6 +268,10 @@ def test_every_fact_was_carried_over() -> None:
     assert not wanted - found
 
 
+LISTED = ("westeurope", "northeurope", "swedencentral", "us-east1", "us-west1", "europe-west4")
+"""Regions whose disks come from the lists that azure-pricing-radar and Cyclenerd keep."""
+
+
 def test_every_fact_of_storage_and_transfer_was_carried_over() -> None:
     with shared("prices/storage_transfer_found.csv").open(encoding="utf-8") as file:
         facts = list(csv.DictReader(file))
@@ -279,7 +283,19 @@ def test_every_fact_of_storage_and_transfer_was_carried_over() -> None:
     assert found <= held
     of_2026 = {("hyperdisk-balanced", "us-east1"), ("Premium SSD v2", "eastus")}
     added = [row for row in rows if (row.item, row.region) in of_2026]
-    assert (held - found).total() == len(added) == 4
+    of_lists = [row for row in rows if row.region in LISTED and row.date >= "2026-07-15"]
+    assert (len(added), len(of_lists)) == (4, 57)
+    assert held - found == Counter(
+        (row.provider, row.region, row.kind, row.usd, row.date) for row in [*added, *of_lists]
+    )
+
+
+def test_the_disks_of_azure_have_prices_of_size_iops_and_throughput_in_three_regions() -> None:
+    for region in ("westeurope", "northeurope", "swedencentral"):
+        for item, included in (("Premium SSD v2", {3000, 125}), ("Ultra Disk", {0})):
+            rows = [row for row in shipped().of_item("azure", region, item) if row.date >= "2026-07-15"]
+            assert {Unit.GIB_HOUR, Unit.IOPS_HOUR, Unit.MB_PER_S_HOUR} <= {row.unit for row in rows}
+            assert {row.above for row in rows if row.unit in {Unit.IOPS_HOUR, Unit.MB_PER_S_HOUR}} == included
 
 
 def _machines() -> list[Price]:

@@ -78,7 +78,7 @@ def priced_inputs(replicates: int = 8, machines: Machines = MACHINES) -> StudyIn
 
 TYPES = {
     "m6i.2xlarge": (8, 1.0, "Ice Lake"),
-    "m6i.8xlarge": (32, 4.0, "Ice Lake"),
+    "m6i.8xlarge": (32, 3.2, "Ice Lake"),
     "c6i.2xlarge": (8, 1.1, "Ice Lake"),
     "r6i.2xlarge": (8, 1.05, "Ice Lake"),
     "m6id.2xlarge": (8, 1.02, "Ice Lake"),

@@ -33,6 +33,15 @@ def many_outliers(study: AnalysedStudy) -> AnalysedStudy:
     return study.model_copy(update={"insights": notes})
 
 
+def test_trials_that_were_not_needed_are_told_in_a_sentence() -> None:
+    note = Insight(rule="looks", kind="note", text="x" * 400, trials=[], numbers={"left_out": 290, "total": 744})
+    study = example.many(20).model_copy(update={"insights": [note]})
+    (found,) = doubts_of(study)
+    assert found.text == (
+        "290 of 744 trials were not measured, since the questions that needed them were decided before."
+    )
+
+
 def test_outliers_are_one_point_however_many_there_are() -> None:
     study = many_outliers(example.many(20))
     (found,) = doubts_of(study)

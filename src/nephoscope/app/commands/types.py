@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _HEADERS = ("provider", "type", "arch", "vCPUs", "GiB", "CPU", "region", "$/hour", "$/month", "SSD GB")
 _SHOWN_DOUBTS = 5
 
-Basis = Literal["on-demand", "spot"]
+Basis = Literal["on-demand", "spot", "reserved-1y", "reserved-3y", "savings-plan-1y"]
 Architecture = Literal["amd64", "arm64"]
 Category = Literal["general", "compute", "memory", "storage"]
 
@@ -93,6 +93,9 @@ def _tell_more(found: "list[MachinePrice]", basis: Basis) -> None:
             tell(f"disputed: {one.type} in {one.region} costs ${one.usd_hour:g} in {one.price_source}, {one.disputed}")
     if len(doubtful) > _SHOWN_DOUBTS:
         tell(f"{len(doubtful) - _SHOWN_DOUBTS} more prices are disputed or wrong: see --json")
+    for terms in sorted({one.terms for one in found if one.terms}):
+        names = sorted({one.provider for one in found if one.terms == terms})
+        tell(f"terms of {', '.join(names)}: {terms}")
     if found and basis == "spot":
         tell(
             "Spot prices change from day to day, and the provider may take the machine back at any time: a month at "

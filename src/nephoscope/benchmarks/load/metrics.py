@@ -1,5 +1,7 @@
 """Metrics of every workload of the load generator, and the rates of its operations."""
 
+from functools import cache
+
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.saturation import PACING_ERROR, THREAD_CPU
 from nephoscope.model.records import Direction, Measurement, Metric
@@ -39,6 +41,7 @@ def generator_metrics(*, paced: bool) -> tuple[Metric, ...]:
     return (CLIENT_CPU, CLIENT_CPU_PER_OPERATION, RETRIES, THREAD_CPU, *((PACING_ERROR, OFFERED) if paced else ()))
 
 
+@cache
 def latency_metrics(operation: str, *, paced: bool) -> tuple[Metric, ...]:
     """The metrics `load_output.operation_latencies` may yield for one operation."""
     words = operation.replace("_", " ")

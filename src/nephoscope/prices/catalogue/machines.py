@@ -1,10 +1,9 @@
 """One machine type of the catalogue: its facts, and its prices as rows of a price book."""
 
-import polars as pl
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
-from nephoscope.prices.catalogue.tables import prices
+from nephoscope.prices.catalogue.tables import prices_of_type
 from nephoscope.prices.rows import DISPUTED, Basis, Kind, Price, Unit
 
 
@@ -33,15 +32,21 @@ class CloudType(Frozen):
 
 
 def prices_of(provider: str, name: str) -> tuple[Price, ...]:
-    """Every price of a type, in all regions, as rows of a price book; empty for what the catalogue does not have."""
+    """Every price of a type, in all regions, as rows of a price book; empty for what the catalogue does not have.
+
+    Not validated again: a type has up to 200 rows, and a plan asks for one. A test validates some of each provider.
+    """
     return tuple(
-        Price(
+        Price.model_construct(
             provider=provider,
             region=row["region"],
             kind=Kind.MACHINE,
             item=name,
             unit=Unit.HOUR,
+            above=0.0,
+            up_to=None,
             basis=Basis(row["basis"]),
+            terms=row["terms"],
             usd=row["usd"],
             source=row["source"],
             licence=row["licence"],
@@ -49,9 +54,5 @@ def prices_of(provider: str, name: str) -> tuple[Price, ...]:
             disputed=row["wrong"],
             note=f"{DISPUTED}{row['disputed']}" if row["disputed"] else "",
         )
-        for row in prices().filter(_is(provider, name)).iter_rows(named=True)
+        for row in prices_of_type(provider, name).iter_rows(named=True)
     )
-
-
-def _is(provider: str, name: str) -> pl.Expr:
-    return (pl.col("provider") == provider) & (pl.col("type") == name)

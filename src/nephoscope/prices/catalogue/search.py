@@ -29,6 +29,7 @@ class MachinePrice(CloudType):
 
     region: str
     basis: str
+    terms: str = Field(description="of a commitment, and how a spot price was worked out")
     usd_hour: float
     usd_month: float = Field(description="730 hours, the machine alone")
     price_date: str

@@ -1,5 +1,6 @@
 """The two tables of the catalogue, each read once and only when it is needed."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
@@ -16,6 +17,20 @@ def types() -> pl.DataFrame:
 def prices() -> pl.DataFrame:
     """A row for each machine type, region and basis: US dollars per hour, with source, licence and date."""
     return _read("prices")
+
+
+def prices_of_type(provider: str, name: str) -> pl.DataFrame:
+    """The rows of one machine type, which stand together; none for a type that has no price."""
+    first, count = _places().get((provider, name), (0, 0))
+    return prices().slice(first, count)
+
+
+@cache
+def _places() -> Mapping[tuple[str, str], tuple[int, int]]:
+    """(provider, type) -> its first row and how many it has. Found once, as a filter for each type takes longer."""
+    runs = prices().group_by("provider", "type", maintain_order=True).len(name="count")
+    runs = runs.with_columns(first=pl.col("count").cum_sum() - pl.col("count"))
+    return {(provider, name): (first, count) for provider, name, count, first in runs.iter_rows()}
 
 
 def _read(name: str) -> pl.DataFrame:

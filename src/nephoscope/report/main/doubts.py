@@ -264,6 +264,17 @@ def _caps(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # on
     )
 
 
+def _looks(lookup: Lookup, rows: Sequence[Insight]) -> str:
+    numbers = rows[0].numbers
+    if "left_out" not in numbers:
+        return _as_it_is(lookup, rows)
+    text = (
+        f"{numbers['left_out']:,.0f} of {numbers['total']:,.0f} trials were not measured, since the questions that "
+        "needed them were decided before."
+    )
+    return text + ("" if len(rows) == 1 else " Some of these decisions would be others today.")
+
+
 TOLD_AS_ANSWERS = frozenset({"steal", "gate"})
 """Rules that state a doubt as an answer."""
 SAID: Mapping[str, Say] = {
@@ -276,7 +287,7 @@ SAID: Mapping[str, Say] = {
     "versions": _versions,
     "replicates": _replicates,
     "steal": _steal,
-    "looks": _as_it_is,
+    "looks": _looks,
     "steadiness": _steadiness,
     "gate": _gate,
     "noise": _noise,

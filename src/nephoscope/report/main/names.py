@@ -57,7 +57,7 @@ def compared(lookup: Lookup) -> str:
     day = people.moment(study.started_unix_ms)[:10] if study.started_unix_ms is not None else None
     others = "" if study.source is None else f" by others ({study.source.source})"
     if others or day:
-        parts.append(f"measured{others}{f' on {day}' if day else ''}")
+        parts.append(f"{'simulated' if study.plan.simulated else 'measured'}{others}{f' on {day}' if day else ''}")
     if study.price_date and any(row.month_usd is not None for row in study.costs):
         parts.append(f"prices known on {'that day' if study.price_date == day else study.price_date}")
     return f"{parts[0]} {', '.join(parts[1:])}." if len(parts) > 1 else parts[0]
