@@ -27,11 +27,11 @@ from nephoscope.model.errors import DamagedFile, InputError, StorageFailed
 from nephoscope.model.looks import Look, not_needed
 from nephoscope.model.records import Plan, PlannedTrial, SourceRecord, TrialIntent
 from nephoscope.model.words import listed
-from nephoscope.store import atomic, files, lock
+from nephoscope.store import atomic, files, lock, plain
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.place import Place
 
-_TRIAL_ID = re.compile(r"^[0-9a-f]{12}$")
+_TRIAL_ID = re.compile(r"[0-9a-f]{12}")
 _ATTEMPT = re.compile(r"[1-9][0-9]*")
 _OURS = re.compile(
     r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:verified|index)\.json|(?:queue|conductor)\.sqlite.*|lost\+found"
@@ -57,12 +57,19 @@ class Trial:
     def attempts(self) -> list[Attempt]:
         """In order, including killed ones."""
         path = self.folder / "attempts"
+        plain.require(self.folder)
+        plain.require(path)
         try:
-            numbers = sorted(int(found.name) for found in path.iterdir() if _ATTEMPT.fullmatch(found.name))
+            with os.scandir(path) as found:
+                entries = [entry for entry in found if _ATTEMPT.fullmatch(entry.name)]
         except FileNotFoundError:
             return []
         except OSError as error:
             raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=_MEND_FOLDER) from error
+        for entry in entries:
+            if entry.is_symlink():
+                plain.require(Path(entry))
+        numbers = sorted(int(entry.name) for entry in entries)
         return [Attempt(path / str(number), self._place, sync=self._sync) for number in numbers]
 
     def new_attempt(self, intent: TrialIntent) -> Attempt:
@@ -198,11 +205,13 @@ class ResultsFolder:
         return folder
 
     def require_folders(self) -> None:
-        """Everything that must be a folder is one, or is not there yet.
+        """Everything that must be a folder is one, or is not there yet, and nothing is a link to somewhere else.
 
         Raises:
             DamagedFile: something else is in its place.
         """
+        if self.path.exists():
+            plain.require_entries(self.path)
         for path in (self.path / "trials", self.path / "looks", self.report_dir):
             if path.exists() and not path.is_dir():
                 raise DamagedFile(f"{path} is a file, but must be a folder", hint=_MEND_FOLDER)
@@ -360,7 +369,7 @@ class ResultsFolder:
 
     def trial(self, trial_id: str, *, sync: bool = True) -> Trial:
         """The folder of one trial, which may not exist yet; `sync` as in `Attempt`."""
-        if not _TRIAL_ID.match(trial_id):
+        if not _TRIAL_ID.fullmatch(trial_id):
             raise InputError(f"{trial_id!r} is not a trial id (12 hexadecimal digits)")
         return Trial(self.path / "trials" / trial_id, self._place, sync=sync)
 
@@ -375,7 +384,7 @@ class ResultsFolder:
     def every_attempt(self) -> Iterator[Attempt]:
         """Every attempt that is stored, also at trials that are not planned any more."""
         for path in sorted((self.path / "trials").glob("*")):
-            if _TRIAL_ID.match(path.name):
+            if _TRIAL_ID.fullmatch(path.name):
                 yield from Trial(path).attempts()
 
     def looks(self) -> list[Look]:
