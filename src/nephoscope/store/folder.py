@@ -3,7 +3,7 @@
 study.toml  plan.json  source.json (only of an import)
 trials/<trial id>/trial.json  states.jsonl
 trials/<trial id>/attempts/<n>/...          see attempt.py
-*.parquet analysis.json  report/            rebuildable
+*.parquet analysis.json  report/            rebuildable; analysis.sha256 has the digests of the first two
 prices.csv  claims.toml                     written by the user, if there are any
 looks/<NN>.json                             what was known after a block, if the study stops when all is decided
 fleet-id                                    marks the machines that belong to this folder
@@ -18,7 +18,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from nephoscope.model.errors import DamagedFile, InputError, StorageFailed
 from nephoscope.model.looks import Look, not_needed
 from nephoscope.model.records import Plan, PlannedTrial, SourceRecord, TrialIntent
 from nephoscope.model.words import listed
-from nephoscope.store import atomic, files, lock, plain
+from nephoscope.store import atomic, digests, files, lock, plain, scratch
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.place import Place
 
@@ -43,6 +43,9 @@ _MEND_PLAN = (
     "gives the same plan, and finished trials are kept"
 )
 _MEND_FOLDER = "rename it or delete it, or restore the folder from a copy"
+_MEND_ANALYSIS = "delete it: `nephoscope analyze` writes it again"
+_ANALYSIS_DIGESTS = "analysis.sha256"
+_ANALYSIS_FILE = re.compile(r"analysis\.json|[a-z_]+\.parquet")
 _LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `nephoscope run` makes them again"
 
 
@@ -67,7 +70,7 @@ class Trial:
         except OSError as error:
             raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=_MEND_FOLDER) from error
         for entry in entries:
-            if entry.is_symlink():
+            if not entry.is_dir(follow_symlinks=False):
                 plain.require(Path(entry))
         numbers = sorted(int(entry.name) for entry in entries)
         return [Attempt(path / str(number), self._place, sync=self._sync) for number in numbers]
@@ -414,6 +417,11 @@ class ResultsFolder:
         plan = self.plan()
         return not_needed(plan.trials, self.looks()) if plan.stop == "decided" else {}
 
+    def claim_scratch(self) -> bool:
+        """See `scratch.claim`; call it before anything in `scratch/` is used."""
+        self._place.require()
+        return scratch.claim(self.scratch)
+
     def remove_scratch(self) -> None:
         """Deletes it to free space; no error if it does not exist."""
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -427,6 +435,25 @@ class ResultsFolder:
     def _write_bytes(self, path: Path, content: bytes) -> None:
         self._place.require()
         atomic.write_bytes(path, content)
+
+    def write_analysis_digests(self, found: Mapping[str, str]) -> None:
+        """Stores the SHA-256 of analysis.json and its tables, by name, in the format of `sha256sum`."""
+        lines = (f"{digest}  {name}\n" for name, digest in sorted(found.items()))
+        self._write_bytes(self.path / _ANALYSIS_DIGESTS, "".join(lines).encode())
+
+    def analysis_digests(self) -> dict[str, str]:
+        """What `write_analysis_digests` stored; empty: there is no analysis, or an earlier nephoscope made it."""
+        path = self.path / _ANALYSIS_DIGESTS
+        text = files.read_text(path, mend=_MEND_ANALYSIS) if path.exists() else ""
+        return {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
+
+    def altered_analysis(self) -> list[str]:
+        """Names of the files of a stored analysis that are not what was written; a missing table is none."""
+        if not self.analysis_path.exists():
+            return []
+        stored = self.analysis_digests()
+        there = [name for name in stored if _ANALYSIS_FILE.fullmatch(name) and (self.path / name).is_file()]
+        return [name for name in there if digests.sha256(self.path / name) != stored[name]]
 
     def forget_analysis(self) -> None:
         """Makes `report` analyse again, because stored data have changed or are about to."""
