@@ -46,7 +46,7 @@ class Difference:
 
 def sha256(path: Path) -> str:
     """Of the content of a plain file."""
-    with open(path, "rb", opener=plain.open_itself) as file:  # noqa: PTH123  # Path.open has no opener
+    with open(path, "rb", opener=plain.open_itself) as file:  # Path.open has no opener
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -96,9 +96,7 @@ def differences(
         with suppress(OSError):
             seen[INTENT] = (attempt / INTENT).lstat()
     listed = {f"{DERIVED}/{name}": digest for name, digest in derived.items()}
-    for name, digest in (stored or {}).items():
-        if last or name != INTENT:
-            listed[name] = digest
+    listed.update((name, digest) for name, digest in (stored or {}).items() if last or name != INTENT)
     if stored is not None:  # else nobody knows which files there were
         listed.update((name, "") for name in seen.keys() - listed.keys() if _of_the_trial(name))
     odd = {name for name, about in seen.items() if plain.oddity(about.st_mode)}
@@ -119,4 +117,3 @@ def _how(path: Path, digest: str) -> How | None:
 
 def _of_the_trial(name: str) -> bool:
     return name != STATUS and not name.startswith(f"{DERIVED}/")
-

@@ -38,7 +38,7 @@ def append_line(path: Path, value: BaseModel) -> None:
         StorageFailed: it cannot be stored; what was there before can still be read.
     """
     try:
-        with open(path, "a+b", opener=plain.open_itself) as file:  # noqa: PTH123  # Path.open has no opener
+        with open(path, "a+b", opener=plain.open_itself) as file:  # Path.open has no opener
             file.truncate(_whole_lines(file))
             file.write(dump_line(value).encode())
     except OSError as error:

@@ -69,7 +69,7 @@ def read(path: Path) -> bytes:
         OSError: it is not there, is a folder, or cannot be read.
     """
     try:
-        with open(path, "rb", buffering=0, opener=open_itself) as file:  # noqa: PTH123  # Path.open has no opener
+        with open(path, "rb", buffering=0, opener=open_itself) as file:  # Path.open has no opener
             found = os.fstat(file.fileno())
             if stat.S_ISREG(found.st_mode) and found.st_size <= MOST_BYTES:
                 return file.readall()

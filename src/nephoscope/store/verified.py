@@ -135,7 +135,7 @@ def _seen(attempt: Attempt) -> dict[str, os.stat_result]:
     folder = str(attempt.folder)
     seen = dict(walk(folder))
     with suppress(OSError):
-        seen[INTENT] = os.lstat(f"{folder}/{INTENT}")  # noqa: PTH116  # for 10,000 attempts a Path takes a second
+        seen[INTENT] = os.lstat(f"{folder}/{INTENT}")  # for 10,000 attempts a Path takes a second
     return seen
 
 

@@ -209,7 +209,9 @@ def test_status_of_a_large_study_is_a_summary_with_altered_trials_first_and_rows
     assert len(capsys.readouterr().out.splitlines()) == 5
 
 
-def test_an_analysis_that_was_altered_is_named_and_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_analysis_that_was_altered_is_named_and_made_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = made_results(tmp_path / "r", SPEEDS)
     before = evaluation.analyze(folder)
     document, table = folder.analysis_path, folder.path / "statistics.parquet"

@@ -19,7 +19,10 @@ from tests.support.made_results import made_results
 from tests.support.stored_anew import as_stored_without_digests
 
 SECRET = "correct horse battery staple"
-ATTEMPT = "trials/*/attempts/1"
+PLACES = (
+    *("study.toml", "plan.json", "claims.toml", "lock", "index.json", "trials", "looks", "report", "scratch"),
+    *("trials/*", "trials/*/attempts", "trials/*/attempts/1"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +72,7 @@ def a_fifo(path: Path, _: Path) -> None:
 @pytest.mark.parametrize("odd", [a_link, a_link_to_nothing, a_fifo])
 @pytest.mark.parametrize(
     "name",
-    ["study.toml", "plan.json", "claims.toml", "trials", "looks", "report", "scratch", "lock", "index.json"]
-    + ["trials/*", "trials/*/attempts", ATTEMPT],
+    PLACES,
 )
 def test_what_is_neither_a_file_nor_a_folder_is_told_and_not_opened(
     folder: Path,
