@@ -8,6 +8,8 @@ SHELL  := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
+# In the C locale, Python's venv writes no path with letters outside ASCII without it.
+export PYTHONUTF8 := 1
 
 # Where `make report` puts its results; results are resumed, not repeated: `make report RESULTS=results/again` measures anew.
 RESULTS ?= results/laptop
