@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 PATH = Path(__file__).with_name("systems.json")
 CONDITIONS: Mapping[str, str] = {
     "blanks": "a path with blanks and letters outside ASCII",
-    "c-locale": "`LANG=C` and no UTF-8 mode",
+    "c-locale": "`LANG=C`, where the environment turns Python's UTF-8 mode off",
     "noexec": "`TMPDIR` on a file system where nothing may be executed",
     "no-root": "a user without root, sudo and capabilities",
 }
@@ -66,7 +66,7 @@ class Clone:
         said = subprocess.run(
             [".venv/bin/nephoscope", "status", "--json", results], cwd=self.folder, check=True, capture_output=True
         )
-        states = [row["state"] for row in json.loads(said.stdout)["trials"]]
+        states = [row["state"] for row in json.loads(said.stdout)]
         if {*states} != {"finished"} or not (self.folder / results / "report" / "index.html").exists():
             raise RuntimeError(f"{self.folder / results}: {states}")
 
