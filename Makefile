@@ -8,9 +8,13 @@ SHELL  := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
+# In the C locale, Python's venv writes no path with letters outside ASCII without it.
+export PYTHONUTF8 := 1
 
 # Where `make report` puts its results; results are resumed, not repeated: `make report RESULTS=results/again` measures anew.
 RESULTS ?= results/laptop
+# More arguments of `nephoscope demo`: `make report DEMO=--quick` takes a minute or two, and decides nothing.
+DEMO ?=
 # More arguments of the benchmark: `make bench BENCH=--quick`.
 BENCH ?=
 # More arguments of the simulations: `make simulate SIMULATE="--studies 1000"`.
@@ -58,7 +62,7 @@ help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 report: tools setup ## measure this machine with the laptop study and write its report
-	@$(BIN)/nephoscope demo --out $(RESULTS)
+	@$(BIN)/nephoscope demo --out $(RESULTS) $(DEMO)
 
 setup: $(DONE)/wheel ## make .venv with nephoscope in it
 

@@ -47,9 +47,9 @@ class Soak:
                 log = (Path(folder) / "controllers.txt").read_text(errors="replace")[-4000:] if bad else ""
             self._add(name, seed, counts, log)
 
-    def damage(self) -> None:
+    def damage(self, kinds: Sequence[str]) -> None:
         """Rounds of damaged inputs, until the time is over."""
-        for kind in cycle(READERS):
+        for kind in cycle(kinds):
             if time.monotonic() >= self._ends_s:
                 return
             name = f"damaged {kind}"
@@ -89,6 +89,7 @@ def main() -> int:
     parser.add_argument("--hours", type=float, required=True, help="how long; the last round may take minutes more")
     parser.add_argument("--share", type=float, default=1.0, help="of one CPU, for damaged inputs; 0.5: half of it")
     parser.add_argument("--only", choices=["kills", "inputs"], help="kill controllers only, or damage inputs only")
+    parser.add_argument("--kinds", nargs="+", choices=list(READERS), default=list(READERS), help="of damaged inputs")
     asked = parser.parse_args()
     with stored.alone():
         soak = Soak(asked.hours, asked.share)
@@ -96,7 +97,7 @@ def main() -> int:
         for thread in killing:
             thread.start()
         if asked.only != "kills":
-            soak.damage()
+            soak.damage(asked.kinds)
         for thread in killing:
             thread.join()
     return 0 if soak.kills_ended == len(killing) and not soak.bad else 1

@@ -25,6 +25,7 @@ SIZES = {
     "price lists": 6000,
     "imports": 3000,
     "stored files": 250,
+    "files with digests": 150,
     "studies": 800,
 }
 """What is damaged -> inputs of a round; each takes about two seconds, most of which is reading."""

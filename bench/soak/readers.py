@@ -6,14 +6,16 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from nephoscope.app.stages import evaluation
+from nephoscope.app.stages import evaluation, verifying
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.importers.registry import IMPORTERS
 from nephoscope.machines.telemetry import parse_telemetry
 from nephoscope.prices.importers.base import Origin
 from nephoscope.prices.importers.registry import IMPORTERS as PRICE_LISTS
+from nephoscope.run.clock import SystemClock
 from nephoscope.store.folder import ResultsFolder
+from tests.support.made_results import made_results
 from tests.support.others_results import SAMPLES as OUTPUTS
 from tests.support.parser_samples import SAMPLES as RECORDINGS
 from tests.support.parser_samples import mutated, parse_any
@@ -132,6 +134,33 @@ def stored_files(path: Path) -> Reader:
     return read
 
 
+def files_with_digests(path: Path) -> Reader:
+    """A results folder of today, of which one file is damaged: verified, analysed, its raw output read again."""
+    folder = made_results(path / "made", {"slow": [100.0, 101.0], "fast": [200.0, "busy"]})
+    evaluation.analyze(folder)
+    files = sorted(file for file in folder.path.rglob("*") if file.is_file() and file.suffix != ".parquet")
+    contents = {file: file.read_bytes() for file in files}
+
+    def read(chance: random.Random) -> object:
+        file = chance.choice(files)
+        try:
+            file.write_bytes(_bytes(mutated(contents[file].decode("latin-1"), chance)))
+            return chance.choice(deeds)(ResultsFolder(folder.path))
+        finally:
+            for other in {*(one for one in folder.path.rglob("*") if one.is_file())} - {*files}:
+                other.unlink()
+            for one, content in contents.items():
+                one.write_bytes(content)
+
+    deeds: list[Callable[[ResultsFolder], object]] = [
+        evaluation.status,
+        verifying.verify,
+        evaluation.analysed_now,
+        lambda damaged: evaluation.parse(damaged, SystemClock()),
+    ]
+    return read
+
+
 def studies(_path: Path) -> Reader:
     """Every study that ships; small ones are planned, too."""
     texts = {file.name: file.read_text() for file in sorted((ROOT / "studies").glob("*.toml"))}
@@ -159,6 +188,7 @@ READERS: Mapping[str, Callable[[Path], Reader]] = {
     "price lists": price_lists,
     "imports": imports,
     "stored files": stored_files,
+    "files with digests": files_with_digests,
     "studies": studies,
 }
 """What is damaged -> its reader, which works in an empty folder."""

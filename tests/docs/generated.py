@@ -33,7 +33,7 @@ from tests.docs.counterparts import figures_table
 from tests.docs.disturbances import disturbance, throttled
 from tests.docs.pages import ROOT
 from tests.docs.placements import placements
-from tests.docs.reliability import reliability, soak
+from tests.docs.reliability import reliability, soak, systems
 from tests.docs.repeats import repeats
 from tests.docs.simulations import simulations
 
@@ -94,6 +94,7 @@ def parts() -> dict[str, str]:
         "leaderboard-simulations": leaderboard_simulations,
         "reliability": reliability,
         "soak": soak,
+        "systems": systems,
         **{f"figures-{report}": partial(figures_table, report) for report in ("2018", "2020", "2022")},
     }
     return {name: make() for name, make in makers.items()}

@@ -138,7 +138,7 @@ _WHOSE_MOVE = {
 def _tell_unexpected(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in STORAGE_ERRNOS:
         return tell_error(StorageFailed.of(Path(error.filename or "output"), error))
-    traceback.print_exc()
+    tell(traceback.format_exc().rstrip())
     tell("this is a defect in nephoscope: please report it with the lines above", style="red")
     return EXIT_DEFECT
 

@@ -7,8 +7,11 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
+
+from nephoscope.model.words import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """Prints a line of data, unchanged."""
-    sys.stdout.write(f"{text}\n")
+    """Prints a line of data: unchanged into a file or a pipe, and so that it cannot command a terminal."""
+    sys.stdout.write(f"{visible(text) if sys.stdout.isatty() else text}\n")
 
 
 def tell(text: "str | Text", style: str = "") -> None:
@@ -49,7 +52,7 @@ def print_rows(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     if sys.stdout.isatty():
         import pydoc
 
-        pydoc.pager(text)
+        pydoc.pager(visible(text))
     else:
         say(text)
 
@@ -88,22 +91,32 @@ def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
 
 def output() -> "Console":
     """Standard output, to draw on."""
-    from rich.console import Console
-
-    class Output(Console):
-        def on_broken_pipe(self) -> None:
-            """Rich would exit with code 1, which means a defect; `cli.main` knows better."""
-            raise BrokenPipeError
-
-    return Output(soft_wrap=True)
+    return _console()(soft_wrap=True)
 
 
 def talk() -> "Console":
     """Standard error."""
-    from rich.console import Console
-
     # A live line needs to know its width; a log must not be broken at the width of no terminal.
-    return Console(file=cast("IO[str]", _Unbreakable(sys.stderr)), soft_wrap=not sys.stderr.isatty())
+    return _console()(file=cast("IO[str]", _Unbreakable(sys.stderr)), soft_wrap=not sys.stderr.isatty())
+
+
+@cache
+def _console() -> "type[Console]":
+    """Rich's console, which neither ends the process nor passes on what a server or a file says to the terminal."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class Careful(Console):
+        def on_broken_pipe(self) -> None:
+            """Rich would exit with code 1, which means a defect; `cli.main` knows better."""
+            raise BrokenPipeError
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            """Rich's own control codes are marked as such; any other is somebody's text."""
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    return Careful
 
 
 class _Unbreakable:

@@ -21,6 +21,7 @@ from nephoscope.model.records import (
     Status,
     TrialIntent,
 )
+from nephoscope.model.words import visible
 from nephoscope.store.atomic import sync_all
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
@@ -111,12 +112,13 @@ def _configuration(machine: ImportedMachine) -> Configuration:
 
 
 def _keys(machine: ImportedMachine) -> dict[str, object]:
-    of_machine = {"type": machine.machine_type, "count": machine.count if machine.count > 1 else None}
+    kind = None if machine.machine_type is None else visible(machine.machine_type)
+    of_machine = {"type": kind, "count": machine.count if machine.count > 1 else None}
     keys: dict[str, object] = {"name": machine.name, "provider": machine.provider}
     if inner := {key: value for key, value in of_machine.items() if value is not None}:
         keys["database_machine"] = inner
-    if machine.priced_in and machine.machine_type:
-        sold_as = {"provider": machine.provider, "region": machine.priced_in, "type": machine.machine_type}
+    if machine.priced_in and kind:
+        sold_as = {"provider": machine.provider, "region": machine.priced_in, "type": kind}
         volumes = [volume.model_dump(exclude_defaults=True) for volume in machine.volumes]
         keys["priced_as"] = {**sold_as, **({"volumes": volumes} if volumes else {})}
     return keys
@@ -174,15 +176,18 @@ def _commit(attempt: Attempt, trial: ImportedTrial) -> None:
 
 
 def _study_toml(study: ImportedStudy) -> str:
-    """A study file as a person would write it; JSON's quoted text is also TOML's."""
+    """A study file as a person would write it; JSON's quoted text is also TOML's.
+
+    A study may hold no control characters, but a folder that somebody else named after a machine type may.
+    """
     machines = {one.machine.name: one.machine for one in study.trials}
     replicates = max(_counts(study.trials))
     unknown = f"Not known: {'; '.join(study.unknown)}."
     lines = [
         "# Written by `nephoscope import`: nobody ran this study in this form.",
         f"name = {quoted(study.name)}",
-        f"title = {quoted(study.title)}",
-        f"description = {quoted(chr(10).join((study.description, '', unknown)))}",
+        f"title = {quoted(visible(study.title))}",
+        f"description = {quoted(visible(chr(10).join((study.description, '', unknown))))}",
         f"seed = {SEED}",
         f"replicates = {min(1000, replicates)}",
     ]

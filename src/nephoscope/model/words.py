@@ -1,5 +1,6 @@
 """Numbers and names in sentences, where several packages say them."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
@@ -19,6 +20,15 @@ PROVIDERS: Mapping[str, str] = {
     "ssh": "own machines",
 }
 """Provider as a study file names it -> its name for a reader, the same everywhere in a report."""
+
+
+_COMMANDING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters with which a text could command a terminal, or show its parts in another order than they stand."""
+
+
+def visible(text: str) -> str:
+    r"""The text with `\x1b` and the like written out; newlines and tabs stay."""
+    return _COMMANDING.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def provider_name(provider: str) -> str:

@@ -19,7 +19,8 @@ def write_bytes(path: Path, content: bytes, *, sync: bool = True) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(exist_ok=True)
-        with temporary.open("wb") as file:
+        temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as file:  # never a file behind a link of that name
             file.write(content)
             if sync:
                 file.flush()

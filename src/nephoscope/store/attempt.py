@@ -24,7 +24,7 @@ from nephoscope.model.records import (
     Verdict,
     VerdictKind,
 )
-from nephoscope.store import atomic, digests, files
+from nephoscope.store import atomic, digests, files, plain
 from nephoscope.store.digests import DERIVED, STATUS, Difference
 from nephoscope.store.place import Place
 
@@ -32,7 +32,7 @@ When = Literal["before", "after"]
 MEASUREMENTS, VERDICTS, FACTS = "measurements.jsonl", "verdict.json", "facts"
 _VERDICTS = TypeAdapter(list[Verdict])
 _DERIVE = "run `nephoscope parse`, which derives it again"
-_SAFE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class Attempt:
@@ -271,7 +271,7 @@ class Attempt:
         """Paths of the files of facts below its folder."""
         if self._names is not None:
             return sorted(name for name in self._names if name.startswith(f"{FACTS}/") and name.endswith(".json"))
-        return sorted(path.relative_to(self.folder).as_posix() for path in (self.folder / FACTS).glob("*.json"))
+        return sorted(f"{FACTS}/{path.name}" for path in (self.folder / FACTS).glob("[!.]*.json"))
 
     def commands(self) -> list[CommandRecord]:
         """In the order they ended."""
@@ -336,21 +336,17 @@ class Attempt:
 
     def analysed_bytes(self) -> list[bytes]:
         """The verbatim input of an analysis: everything except raw output, plus the names of its files."""
-        found = (path for path in self.folder.rglob("[!.]*") if self.raw_dir not in path.parents and path.is_file())
-        return [part for path in sorted(found) for part in (path.name.encode(), path.read_bytes())]
+        names = (name for name in _plain_below(self.folder) if not name.startswith(digests.RAW))
+        return [part for name in names for part in (name.encode(), plain.read(self.folder / name))]
 
     def raw(self) -> dict[str, bytes]:
         """Every raw file by its name; logs are not among them."""
-        if not self.raw_dir.is_dir():
-            return {}
-        return {path.name: path.read_bytes() for path in sorted(self.raw_dir.iterdir()) if path.is_file()}
+        return {name: plain.read(self.raw_dir / name) for name in _plain_below(self.raw_dir) if "/" not in name}
 
     def raw_digests(self) -> list[tuple[str, int, str]]:
         """Every raw file and log: path below `raw`, bytes, SHA-256."""
-        found = sorted(path for path in self.raw_dir.rglob("*") if path.is_file())
-        return [
-            (path.relative_to(self.raw_dir).as_posix(), path.stat().st_size, digests.sha256(path)) for path in found
-        ]
+        found = [(name, self.raw_dir / name) for name in _plain_below(self.raw_dir)]
+        return [(name, path.stat().st_size, digests.sha256(path)) for name, path in found]
 
     def _write_pairs(self, name: str, pairs: dict[str, str]) -> None:
         text = "".join(f"{key}\t{_escaped(pairs[key])}\n" for key in sorted(pairs))
@@ -403,7 +399,15 @@ def _verdict_bytes(verdicts: Sequence[Verdict]) -> bytes:
 
 
 def _bytes_or_none(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+    return plain.read(path) if path.is_file() else None
+
+
+def _plain_below(folder: Path) -> list[str]:
+    """Paths of all plain files below a folder, which may not exist; hidden ones are temporary."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    found = (name for name, about in digests.walk(folder) if plain.oddity(about.st_mode) is None)
+    return sorted(found, key=lambda name: name.split("/"))
 
 
 def _escaped(value: str) -> str:
@@ -417,6 +421,6 @@ def _unescaped(field: str) -> str:
 
 def _safe(name: str) -> str:
     """A machine's name as a file name."""
-    if not _SAFE_NAME.match(name):
+    if not _SAFE_NAME.fullmatch(name):
         raise AssertionError(f"{name!r} cannot be a file name")
     return name

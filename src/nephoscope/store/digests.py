@@ -3,11 +3,13 @@
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from nephoscope.model.errors import StorageFailed
+from nephoscope.store import plain
 
 STATUS = "status.json"
 DERIVED = "derived"
@@ -17,8 +19,13 @@ RAW = "raw/"
 INTENT = "../../trial.json"
 """The definition of the trial, as seen from an attempt's folder: each attempt writes it before it begins."""
 
-How = Literal["changed", "missing", "added"]
-_WORDS: Mapping[How, str] = {"changed": "was changed", "missing": "is missing", "added": "was added"}
+How = Literal["changed", "missing", "added", "odd"]
+_WORDS: Mapping[How, str] = {
+    "changed": "was changed",
+    "missing": "is missing",
+    "added": "was added",
+    "odd": "is a link or another special file, and is not read",
+}
 
 
 @dataclass(frozen=True)
@@ -38,21 +45,24 @@ class Difference:
 
 
 def sha256(path: Path) -> str:
-    """Of the content of a file."""
-    with path.open("rb") as file:
+    """Of the content of a plain file."""
+    with open(path, "rb", opener=plain.open_itself) as file:  # Path.open has no opener
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def walk(folder: Path | str, below: str = "") -> Iterator[tuple[str, os.stat_result]]:
-    """Every plain file that is not hidden, by its path below `folder`; temporary files are hidden."""
+    """Everything but folders that is not hidden, by its path below `folder`; temporary files are hidden.
+
+    Links are not followed: what `plain.oddity` names must not be read.
+    """
     with os.scandir(folder) as found:
         for entry in found:
             if entry.name.startswith("."):
                 continue
-            if entry.is_dir():
+            if entry.is_dir(follow_symlinks=False):
                 yield from walk(entry.path, f"{below}{entry.name}/")
-            elif entry.is_file():
-                yield f"{below}{entry.name}", entry.stat()
+            else:
+                yield f"{below}{entry.name}", entry.stat(follow_symlinks=False)
 
 
 def digests_of(attempt: Path) -> dict[str, str]:
@@ -81,24 +91,29 @@ def differences(
         derived: digests of what was derived since, by the name of the file.
         last: no later attempt has written the trial's definition since.
     """
-    found = [_difference(attempt, f"{DERIVED}/{name}", digest) for name, digest in derived.items()]
-    if stored is not None:
-        found += [
-            _difference(attempt, name, digest, used=name not in derived)
-            for name, digest in stored.items()
-            if last or name != INTENT
-        ]
-        names = {name for name, _ in walk(attempt) if _of_the_trial(name)}
-        found += [Difference(name, "added", used=name not in derived) for name in names - stored.keys()]
-    return sorted((one for one in found if one is not None), key=lambda one: one.file)
+    seen = dict(walk(attempt))
+    if last:
+        with suppress(OSError):
+            seen[INTENT] = (attempt / INTENT).lstat()
+    listed = {f"{DERIVED}/{name}": digest for name, digest in derived.items()}
+    listed.update((name, digest) for name, digest in (stored or {}).items() if last or name != INTENT)
+    if stored is not None:  # else nobody knows which files there were
+        listed.update((name, "") for name in seen.keys() - listed.keys() if _of_the_trial(name))
+    odd = {name for name, about in seen.items() if plain.oddity(about.st_mode)}
+    found = [Difference(name, "odd") for name in odd]
+    for name in listed.keys() - odd:
+        how = _how(attempt / name, listed[name]) if name in seen else "missing"
+        if how is not None:
+            found.append(Difference(name, how, used=name not in derived))
+    return sorted(found, key=lambda one: one.file)
+
+
+def _how(path: Path, digest: str) -> How | None:
+    """How a plain file differs from its digest, which is empty if there was no such file; None: it does not."""
+    if not digest:
+        return "added"
+    return None if sha256(path) == digest else "changed"
 
 
 def _of_the_trial(name: str) -> bool:
     return name != STATUS and not name.startswith(f"{DERIVED}/")
-
-
-def _difference(attempt: Path, name: str, digest: str, *, used: bool = True) -> Difference | None:
-    path = attempt / name
-    if not path.is_file():
-        return Difference(name, "missing", used)
-    return None if sha256(path) == digest else Difference(name, "changed", used)

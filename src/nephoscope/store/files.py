@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from nephoscope.model.errors import DamagedFile, NewerSchema, StorageFailed
-from nephoscope.store import atomic
+from nephoscope.store import atomic, plain
 
 Value = TypeVar("Value", bound=BaseModel)
 
@@ -38,7 +38,7 @@ def append_line(path: Path, value: BaseModel) -> None:
         StorageFailed: it cannot be stored; what was there before can still be read.
     """
     try:
-        with path.open("a+b") as file:
+        with open(path, "a+b", opener=plain.open_itself) as file:  # Path.open has no opener
             file.truncate(_whole_lines(file))
             file.write(dump_line(value).encode())
     except OSError as error:
@@ -90,12 +90,11 @@ def read_bytes(path: Path, *, mend: str) -> bytes:
     """A stored file as it is; the keyword argument says what to do about a damaged one.
 
     Raises:
-        DamagedFile: it is a folder, or the disk cannot read it.
+        DamagedFile: it is no plain file, or the disk cannot read it.
         FileNotFoundError: it is not there.
     """
     try:
-        with path.open("rb", buffering=0) as file:
-            return file.readall()
+        return plain.read(path)
     except FileNotFoundError:
         raise
     except IsADirectoryError as error:

@@ -3,7 +3,7 @@
 study.toml  plan.json  source.json (only of an import)
 trials/<trial id>/trial.json  states.jsonl
 trials/<trial id>/attempts/<n>/...          see attempt.py
-*.parquet analysis.json  report/            rebuildable
+*.parquet analysis.json  report/            rebuildable; analysis.sha256 has the digests of the first two
 prices.csv  claims.toml                     written by the user, if there are any
 looks/<NN>.json                             what was known after a block, if the study stops when all is decided
 fleet-id                                    marks the machines that belong to this folder
@@ -18,7 +18,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,11 +27,11 @@ from nephoscope.model.errors import DamagedFile, InputError, StorageFailed
 from nephoscope.model.looks import Look, not_needed
 from nephoscope.model.records import Plan, PlannedTrial, SourceRecord, TrialIntent
 from nephoscope.model.words import listed
-from nephoscope.store import atomic, files, lock
+from nephoscope.store import atomic, digests, files, lock, plain, scratch
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.place import Place
 
-_TRIAL_ID = re.compile(r"^[0-9a-f]{12}$")
+_TRIAL_ID = re.compile(r"[0-9a-f]{12}")
 _ATTEMPT = re.compile(r"[1-9][0-9]*")
 _OURS = re.compile(
     r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:verified|index)\.json|(?:queue|conductor)\.sqlite.*|lost\+found"
@@ -43,6 +43,9 @@ _MEND_PLAN = (
     "gives the same plan, and finished trials are kept"
 )
 _MEND_FOLDER = "rename it or delete it, or restore the folder from a copy"
+_MEND_ANALYSIS = "delete it: `nephoscope analyze` writes it again"
+_ANALYSIS_DIGESTS = "analysis.sha256"
+_ANALYSIS_FILE = re.compile(r"analysis\.json|[a-z_]+\.parquet")
 _LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `nephoscope run` makes them again"
 
 
@@ -57,12 +60,19 @@ class Trial:
     def attempts(self) -> list[Attempt]:
         """In order, including killed ones."""
         path = self.folder / "attempts"
+        plain.require(self.folder)
+        plain.require(path)
         try:
-            numbers = sorted(int(found.name) for found in path.iterdir() if _ATTEMPT.fullmatch(found.name))
+            with os.scandir(path) as found:
+                entries = [entry for entry in found if _ATTEMPT.fullmatch(entry.name)]
         except FileNotFoundError:
             return []
         except OSError as error:
             raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=_MEND_FOLDER) from error
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                plain.require(Path(entry))
+        numbers = sorted(int(entry.name) for entry in entries)
         return [Attempt(path / str(number), self._place, sync=self._sync) for number in numbers]
 
     def new_attempt(self, intent: TrialIntent) -> Attempt:
@@ -198,11 +208,13 @@ class ResultsFolder:
         return folder
 
     def require_folders(self) -> None:
-        """Everything that must be a folder is one, or is not there yet.
+        """Everything that must be a folder is one, or is not there yet, and nothing is a link to somewhere else.
 
         Raises:
             DamagedFile: something else is in its place.
         """
+        if self.path.exists():
+            plain.require_entries(self.path)
         for path in (self.path / "trials", self.path / "looks", self.report_dir):
             if path.exists() and not path.is_dir():
                 raise DamagedFile(f"{path} is a file, but must be a folder", hint=_MEND_FOLDER)
@@ -360,7 +372,7 @@ class ResultsFolder:
 
     def trial(self, trial_id: str, *, sync: bool = True) -> Trial:
         """The folder of one trial, which may not exist yet; `sync` as in `Attempt`."""
-        if not _TRIAL_ID.match(trial_id):
+        if not _TRIAL_ID.fullmatch(trial_id):
             raise InputError(f"{trial_id!r} is not a trial id (12 hexadecimal digits)")
         return Trial(self.path / "trials" / trial_id, self._place, sync=sync)
 
@@ -375,7 +387,7 @@ class ResultsFolder:
     def every_attempt(self) -> Iterator[Attempt]:
         """Every attempt that is stored, also at trials that are not planned any more."""
         for path in sorted((self.path / "trials").glob("*")):
-            if _TRIAL_ID.match(path.name):
+            if _TRIAL_ID.fullmatch(path.name):
                 yield from Trial(path).attempts()
 
     def looks(self) -> list[Look]:
@@ -405,6 +417,11 @@ class ResultsFolder:
         plan = self.plan()
         return not_needed(plan.trials, self.looks()) if plan.stop == "decided" else {}
 
+    def claim_scratch(self) -> bool:
+        """See `scratch.claim`; call it before anything in `scratch/` is used."""
+        self._place.require()
+        return scratch.claim(self.scratch)
+
     def remove_scratch(self) -> None:
         """Deletes it to free space; no error if it does not exist."""
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -418,6 +435,25 @@ class ResultsFolder:
     def _write_bytes(self, path: Path, content: bytes) -> None:
         self._place.require()
         atomic.write_bytes(path, content)
+
+    def write_analysis_digests(self, found: Mapping[str, str]) -> None:
+        """Stores the SHA-256 of analysis.json and its tables, by name, in the format of `sha256sum`."""
+        lines = (f"{digest}  {name}\n" for name, digest in sorted(found.items()))
+        self._write_bytes(self.path / _ANALYSIS_DIGESTS, "".join(lines).encode())
+
+    def analysis_digests(self) -> dict[str, str]:
+        """What `write_analysis_digests` stored; empty: there is no analysis, or an earlier nephoscope made it."""
+        path = self.path / _ANALYSIS_DIGESTS
+        text = files.read_text(path, mend=_MEND_ANALYSIS) if path.exists() else ""
+        return {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
+
+    def altered_analysis(self) -> list[str]:
+        """Names of the files of a stored analysis that are not what was written; a missing table is none."""
+        if not self.analysis_path.exists():
+            return []
+        stored = self.analysis_digests()
+        there = [name for name in stored if _ANALYSIS_FILE.fullmatch(name) and (self.path / name).is_file()]
+        return [name for name in there if digests.sha256(self.path / name) != stored[name]]
 
     def forget_analysis(self) -> None:
         """Makes `report` analyse again, because stored data have changed or are about to."""

@@ -102,7 +102,7 @@ def _digest(seen: list[_Seen]) -> str:
 
 
 def _walk(folder: str, below: str, seen: list[_Seen]) -> None:
-    """Adds every file and folder that is not hidden; a folder that is not there has none."""
+    """Adds everything that is not hidden, and follows no link; a folder that is not there has nothing."""
     try:
         found = os.scandir(folder)
     except FileNotFoundError:
@@ -112,11 +112,11 @@ def _walk(folder: str, below: str, seen: list[_Seen]) -> None:
             name = entry.name
             if name[0] == "." or name == _STATES:
                 continue
-            if entry.is_dir():
+            if entry.is_dir(follow_symlinks=False):
                 seen.append((f"{below}{name}/",))
                 _walk(entry.path, f"{below}{name}/", seen)
-            elif entry.is_file():
-                of = entry.stat()
+            else:
+                of = entry.stat(follow_symlinks=False)
                 seen.append((below + name, of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino))
 
 

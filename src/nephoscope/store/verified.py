@@ -90,15 +90,16 @@ class Verifier:
         """
         try:
             seen = _seen(attempt)
+            if STATUS not in seen:
+                return None
+            stamp = _stamp(seen)
+            name = attempt.folder.relative_to(self._results).as_posix()
+            known = self._before.get(name)
+            if known is None or known.stamp != stamp:
+                known = _compared(attempt, stamp)
         except OSError as error:
-            raise DamagedFile(f"{attempt.folder} cannot be read: {error.strerror}", hint=MEND) from error
-        if STATUS not in seen:
-            return None
-        stamp = _stamp(seen)
-        name = attempt.folder.relative_to(self._results).as_posix()
-        known = self._before.get(name)
-        if known is None or known.stamp != stamp:
-            known = _compared(attempt, stamp)
+            path = error.filename or attempt.folder
+            raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=MEND) from error
         self._now[name] = known
         return known.checked(seen)
 
@@ -134,7 +135,7 @@ def _seen(attempt: Attempt) -> dict[str, os.stat_result]:
     folder = str(attempt.folder)
     seen = dict(walk(folder))
     with suppress(OSError):
-        seen[INTENT] = os.stat(f"{folder}/{INTENT}")  # noqa: PTH116  # for 10,000 attempts a Path takes a second
+        seen[INTENT] = os.lstat(f"{folder}/{INTENT}")  # for 10,000 attempts a Path takes a second
     return seen
 
 

@@ -207,3 +207,22 @@ def test_status_of_a_large_study_is_a_summary_with_altered_trials_first_and_rows
     assert last == "4 trials: 1 altered, 3 finished: 1 valid, 2 rejected"
     assert main(["status", str(folder.path), "--rows"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
+
+
+def test_an_analysis_that_was_altered_is_named_and_made_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = made_results(tmp_path / "r", SPEEDS)
+    before = evaluation.analyze(folder)
+    document, table = folder.analysis_path, folder.path / "statistics.parquet"
+    assert main(["verify", str(folder.path)]) == 0
+    for path, damaged in (
+        (document, document.read_bytes().replace(b"fast", b"slow")),
+        (table, (folder.path / "comparisons.parquet").read_bytes()),
+        (table, b""),
+    ):
+        path.write_bytes(damaged)
+        assert main(["verify", str(folder.path)]) == 8
+        assert f"{path.name} was changed since `analyze` wrote it" in capsys.readouterr().out
+        assert evaluation.analysed(folder) == before
+        assert main(["verify", str(folder.path)]) == 0

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.imports import import_cloud_report_2019, import_results
+from nephoscope.importers.folder import write
 from nephoscope.importers.imported import ImportedStudy
 from nephoscope.importers.registry import IMPORTERS
 from nephoscope.importers.tree import MAX_BYTES, content_of, files_below
 from nephoscope.model.errors import InputError
 from nephoscope.store.folder import ResultsFolder
-from tests.support.others_results import PHORONIX
+from tests.support.others_results import PHORONIX, SAMPLES
 
 DATA = Path(__file__).parents[2] / "data"
 SECRET = "hunter2-of-somebody-else"
@@ -120,3 +122,14 @@ def test_a_link_that_is_named_itself_is_followed(tmp_path: Path) -> None:
     assert content_of(file, tmp_path / "link") == b"content"
     (tmp_path / "other").symlink_to(tmp_path / "real/file")
     assert content_of(tmp_path / "other", tmp_path / "other") == b"content"
+
+
+def test_a_folder_whose_name_has_control_characters_is_imported_and_reported(tmp_path: Path) -> None:
+    folder = tmp_path / "fio" / "aws" / "m5.\x1b[31mlarge"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(SAMPLES["fio"])
+    results = ResultsFolder(tmp_path / "results")
+    write(IMPORTERS["fio"].read(tmp_path / "fio"), results, "0")
+    assert all(row.counts for row in evaluation.status(results))
+    (machine,) = {row.machine_type for row in evaluation.analyze(results).configurations}
+    assert machine == r"m5.\x1b[31mlarge"

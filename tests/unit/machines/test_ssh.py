@@ -14,7 +14,9 @@ import asyncssh
 import pytest
 
 from nephoscope.machines.remote import Command
+from nephoscope.machines.ssh import jobs
 from nephoscope.machines.ssh import remote as ssh
+from nephoscope.machines.ssh.files import LONGEST_LINE_BYTES, Lines
 from nephoscope.machines.ssh.link import Link, SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import (
@@ -471,3 +473,37 @@ async def _until(holds: Callable[[], object]) -> None:
             return
         await asyncio.sleep(0.02)
     pytest.fail("it did not come to that within 10 s")
+
+
+def test_a_host_that_prints_without_an_end_is_not_listened_to(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nephoscope.machines.ssh.link.MOST_BYTES", 1_000_000)
+
+    async def ask() -> None:
+        link = Link(server.address)
+        try:
+            with pytest.raises(OutputUnreadable, match="more than 1,000,000 bytes"):
+                await link.ask("yes", timeout_s=60)
+            assert await link.ask("echo fine", timeout_s=60) == (0, b"fine\n", b""), "the connection is"
+        finally:
+            await link.close()
+
+    asyncio.run(ask())
+
+
+def test_a_line_without_an_end_is_cut() -> None:
+    lines: list[str] = []
+    feed = Lines(lines.append)
+    for _ in range(40):
+        feed.feed(b"x" * 100_000)
+    feed.feed(b"y\nlast\n")
+    assert lines[-1] == "last"
+    assert max(map(len, lines)) <= LONGEST_LINE_BYTES + 100_000
+    assert sum(map(len, lines)) == 4_000_000 + len("y") + len("last")
+
+
+@pytest.mark.parametrize("said", ["ended 0 ² 0 1", f"ended 0 {'9' * 5000} 0 1", "ended 0 -1 0 1"])
+def test_a_host_that_answers_nonsense_about_a_job_is_quoted(said: str) -> None:
+    with pytest.raises(OutputUnreadable, match="at the end of a job"):
+        jobs.parse_end(f"nephoscope {said}\n".encode())

@@ -1,6 +1,5 @@
 """`nephoscope analyze`, `report`, `query`, `claims` and `parse`: what a results folder says."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -195,7 +194,7 @@ def query(
     if form == "json":
         print_json([dict(zip(columns, map(_plain, row), strict=True)) for row in rows])
     elif form == "csv":
-        sys.stdout.write(evaluation.csv_of(columns, rows))
+        say(evaluation.csv_of(columns, rows).removesuffix("\n"))
     else:
         print_answer(columns, (["" if cell is None else str(cell) for cell in row] for row in rows))
 

@@ -435,6 +435,8 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "
     aside = folder.set_old_queue_aside()
     if aside is not None:
         tell(f"the queue of an earlier nephoscope is not used any more; it is kept as {aside.name}, and can be deleted")
+    if folder.claim_scratch():
+        tell("the data in scratch/ was not made in this folder: it was deleted, and is made again where it is needed")
     with LiveProgress(talk(), SystemClock(), tracking.remaining(folder)) as progress:
         world = world_of(folder, study, progress)
         since_unix_ms = world.clock.unix_ms()

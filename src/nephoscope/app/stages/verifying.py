@@ -44,6 +44,7 @@ def verify(folder: ResultsFolder) -> Verification:
         if checked.has_digests:
             attempts += 1
             files += sum(1 for _ in walk(attempt.folder))
+    differences += [f"{name} was changed since `analyze` wrote it" for name in folder.altered_analysis()]
     verifier.save()
     index.forget(folder.path)  # a file may differ that looks as it did
     return Verification(

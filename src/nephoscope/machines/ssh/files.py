@@ -10,6 +10,7 @@ from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, StorageF
 
 _COPY_TIMEOUT_S = 3600.0
 _LOOK_TIMEOUT_S = 30.0
+LONGEST_LINE_BYTES = 1 << 20
 
 
 async def copied(link: Link, name: str, copy: Callable[..., object], local: Path, remote: str) -> bool:
@@ -43,7 +44,7 @@ async def _is_full(link: Link, remote: str) -> bool:
 
 
 class Lines:
-    """Cuts a stream into lines for a listener; each line once, no matter how it arrived."""
+    """Cuts a stream into lines for a listener; each line once, no matter how it arrived. A very long one is cut."""
 
     def __init__(self, on_line: Callable[[str], None] | None) -> None:
         self._on_line = on_line
@@ -56,6 +57,8 @@ class Lines:
         self.seen_bytes += len(chunk)
         if self._on_line is not None:
             *lines, self._partial = (self._partial + chunk).split(b"\n")
+            if len(self._partial) > LONGEST_LINE_BYTES:
+                lines, self._partial = [*lines, self._partial], b""
             for line in lines:
                 self._on_line(line.decode(errors="replace"))
 

@@ -7,6 +7,7 @@ held as long as the job lives. Waiting for a job means waiting for its lock, whi
 POSIX sh with `setsid`, `flock` (util-linux), `pkill` (procps) and GNU `head`, `tail`.
 """
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from nephoscope.model.errors import OutputUnreadable
 REQUIRED_TOOLS = ("setsid", "flock", "pkill", "taskset", "head", "tail", "sha256sum")
 
 _MARK = "nephoscope"
+_NUMBER = re.compile("[0-9]{1,15}")
 ENDED = f"{_MARK} ended".encode()
 """Start of the answer to `wait_command`."""
 _SAY = f"say() {{ printf '{_MARK} %s\\n' \"$*\"; exit 0; }}\n"
@@ -225,7 +227,7 @@ def parse_end(answer: bytes) -> JobEnd | None:
     """The host's answer to `wait_command`; None if it was cut off.
 
     Raises:
-        OutputUnreadable: the job was never started.
+        OutputUnreadable: the job was never started, or the host says something else.
     """
     words = _header(answer)
     if words == ["absent"]:
@@ -233,16 +235,18 @@ def parse_end(answer: bytes) -> JobEnd | None:
     if not words or words[0] != "ended" or len(words) < 4:
         return None
     body = answer.split(b"\n", 1)[1]
+    if not (_NUMBER.fullmatch(words[2]) and _NUMBER.fullmatch(words[3])):
+        raise OutputUnreadable(f"unexpected format: the host answered {' '.join(words)[:80]!r} at the end of a job")
     out_bytes, err_bytes = int(words[2]), int(words[3])
     if len(body) < out_bytes + err_bytes:
         return None
     free = words[4] if len(words) > 4 else ""
     return JobEnd(
-        exit_code=int(words[1]) if words[1].isdigit() else None,
+        exit_code=int(words[1]) if _NUMBER.fullmatch(words[1]) else None,
         late=words[1] == "late",
         stdout=body[:out_bytes],
         stderr=body[out_bytes : out_bytes + err_bytes],
-        free_bytes=int(free) * 1024 if free.isdigit() else None,
+        free_bytes=int(free) * 1024 if _NUMBER.fullmatch(free) else None,
     )
 
 
@@ -253,9 +257,9 @@ def parse_look(answer: bytes) -> HostLook:
         OutputUnreadable: unexpected answer: its login shell prints text, or is not a shell.
     """
     lines = answer.decode(errors="replace").splitlines()
-    if len(lines) != 6 or not lines[0].isdigit() or not lines[2].isdigit():
+    if len(lines) != 6 or not _NUMBER.fullmatch(lines[0]) or not _NUMBER.fullmatch(lines[2]):
         raise OutputUnreadable(
-            f"unexpected format: the host answered {lines[:3]!r} instead of the user's identity",
+            f"unexpected format: the host answered {repr(lines[:3])[:300]} instead of the user's identity",
             hint="give the user a POSIX login shell that prints nothing by itself",
         )
     return HostLook(int(lines[0]), lines[1], int(lines[2]), lines[3], lines[4], tuple(lines[5].split()))

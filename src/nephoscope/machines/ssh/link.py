@@ -18,6 +18,7 @@ from nephoscope.model.errors import (
     MachineLost,
     MachineUnreachable,
     NephoscopeError,
+    OutputUnreadable,
 )
 
 if TYPE_CHECKING:  # importing it takes a quarter of a second, which `status` and `local` need not wait for
@@ -32,6 +33,8 @@ PATIENCE_S = 60.0
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 5.0
 _CHUNK_BYTES = 1 << 16
+MOST_BYTES = 1 << 30
+"""Of an answer, which is kept in memory: a host may say what it likes, but not without an end."""
 CHANNELS = 8
 """Channels on one connection; sshd allows 10 by default, and counts an abandoned command until it ends there."""
 _CLOSED = "SSH connection closed"
@@ -89,6 +92,7 @@ class Link:
 
         Raises:
             MachineUnreachable, AccessDenied, HostKeyRefused, MachineLost: no connection is possible.
+            OutputUnreadable: it printed more than any tool does.
         """
 
         async def answer(connection: "asyncssh.SSHClientConnection") -> tuple[int, bytes, bytes]:
@@ -98,7 +102,7 @@ class Link:
                 with suppress(BrokenPipeError):
                     process.stdin.write(stdin)
                     process.stdin.write_eof()
-                out, err = await asyncio.gather(process.stdout.read(), process.stderr.read())
+                out, err = await asyncio.gather(_whole(process.stdout), _whole(process.stderr))
                 await process.wait_closed()
             finally:
                 process.close()  # and no waiting: sshd closes its side when the command ends
@@ -270,6 +274,16 @@ class Link:
         line.connection.abort()
         if line in self._lines:
             self._lines.remove(line)
+
+
+async def _whole(stream: "asyncssh.SSHReader[bytes]") -> bytes:
+    """Everything that comes until the stream ends."""
+    found = bytearray()
+    while chunk := await stream.read(_CHUNK_BYTES):
+        found += chunk
+        if len(found) > MOST_BYTES:
+            raise OutputUnreadable(f"the host sent more than {MOST_BYTES:,} bytes and was not listened to any longer")
+    return bytes(found)
 
 
 def _typed(address: SshAddress, error: Exception) -> NephoscopeError:

@@ -1,0 +1,80 @@
+"""A results folder holds plain files and folders only, because it may come from anybody.
+
+A link could lead to any file of this machine, a FIFO never ends, and a device may act when it is opened.
+"""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from nephoscope.model.errors import DamagedFile
+
+MOST_BYTES = 1 << 30
+"""Of a file that is read as a whole."""
+_ODD: Mapping[int, str] = {
+    stat.S_IFLNK: "a link",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_MEND = "replace it by a plain file or folder, or remove it: a link could lead to any file of this machine"
+
+
+def oddity(mode: int) -> str | None:
+    """'a link', 'a FIFO', of what `lstat` says; None: a plain file or a folder."""
+    return _ODD.get(stat.S_IFMT(mode))
+
+
+def require(path: Path) -> None:
+    """Rejects a path that is neither a plain file nor a folder; there may be nothing.
+
+    Raises:
+        DamagedFile: it is something else.
+    """
+    try:
+        odd = oddity(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if odd is not None:
+        raise DamagedFile(f"{path} is {odd}, but a results folder holds plain files and folders only", hint=_MEND)
+
+
+def require_entries(folder: Path) -> None:
+    """As `require`, of everything that is directly in a folder.
+
+    Raises:
+        DamagedFile: an entry is something else, or the folder cannot be read.
+    """
+    try:
+        with os.scandir(folder) as found:
+            paths = [Path(entry) for entry in found if entry.is_symlink() or not (entry.is_file() or entry.is_dir())]
+    except OSError as error:
+        raise DamagedFile(f"{folder} cannot be read: {error.strerror}", hint="make it readable") from error
+    for path in sorted(paths):
+        require(path)
+
+
+def open_itself(path: str, flags: int) -> int:
+    """For `open(..., opener=open_itself)`: opens no file behind a link, and waits for no writer of a FIFO."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+
+
+def read(path: Path) -> bytes:
+    """The content of a plain file.
+
+    Raises:
+        DamagedFile: it is something else, or larger than any file of nephoscope.
+        OSError: it is not there, is a folder, or cannot be read.
+    """
+    try:
+        with open(path, "rb", buffering=0, opener=open_itself) as file:  # Path.open has no opener
+            found = os.fstat(file.fileno())
+            if stat.S_ISREG(found.st_mode) and found.st_size <= MOST_BYTES:
+                return file.readall()
+    except OSError:
+        require(path)
+        raise
+    require(path)
+    raise DamagedFile(f"{path} is larger than {MOST_BYTES >> 30} GiB", hint="restore it from a copy, or remove it")

@@ -1,0 +1,62 @@
+"""Whether `scratch/` was made here: the data of a database can hold settings and functions that its server executes.
+
+A results folder may be copied and continued, so what a stranger laid into it must not be started. The mark is an empty
+file whose inode and time of last change are written in a file beside it. A copy has others, and nobody can choose them;
+a folder that is moved within its file system keeps them.
+"""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from nephoscope.model.errors import DamagedFile, StorageFailed
+from nephoscope.store import plain
+
+_MARK, _SEEN = ".made-here", ".made-here.seen"
+KEEP = "ssh"
+"""Folder with the key of cloud machines and their host keys, without which a study cannot reach machines that it has.
+Nothing in it is executed."""
+
+
+def claim(scratch: Path) -> bool:
+    """Deletes what was not made here, and marks the folder as made here.
+
+    Returns:
+        True if something was deleted.
+
+    Raises:
+        StorageFailed: it cannot be read, emptied or written to.
+    """
+    try:
+        scratch.mkdir(exist_ok=True)
+        if _made_here(scratch):
+            return False
+        strange = [path for path in scratch.iterdir() if path.name != KEEP or path.is_symlink()]
+        for path in strange:
+            _delete(path)
+        mark = scratch / _MARK
+        mark.touch()
+        (scratch / _SEEN).write_bytes(_looks(mark))
+    except OSError as error:
+        raise StorageFailed.of(scratch, error) from error
+    return bool(strange)
+
+
+def _made_here(scratch: Path) -> bool:
+    with suppress(OSError, DamagedFile):
+        owner = os.lstat(scratch / _MARK).st_uid
+        return owner == os.geteuid() and plain.read(scratch / _SEEN) == _looks(scratch / _MARK)
+    return False
+
+
+def _looks(mark: Path) -> bytes:
+    found = os.lstat(mark)
+    return b"%d %d\n" % (found.st_ino, found.st_ctime_ns)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
