@@ -98,6 +98,13 @@ def left(client: Any) -> list[str]:
     ]
 
 
+def snapshots(client: Any) -> list[dict[str, Any]]:
+    """All that a region has with nephoscope's tags."""
+    tagged = [{"Name": "tag-key", "Values": ["nephoscope-study"]}]
+    found: list[dict[str, Any]] = client.describe_snapshots(Filters=tagged, OwnerIds=["self"])["Snapshots"]
+    return found
+
+
 class FakeConnect:
     """Machines of moto have no sshd: this one answers for them, by what is installed (`programs`).
 

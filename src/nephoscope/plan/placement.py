@@ -6,10 +6,11 @@ from typing import Any, Protocol
 from nephoscope.benchmarks.base import VOLUME, Needs
 from nephoscope.model.placement import Placement, shared_cluster
 from nephoscope.model.records import TrialIntent
+from nephoscope.plan.before import HasDataSet
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import needs_unformatted
 from nephoscope.study.managed import ProvidedOnce
-from nephoscope.study.model import Configuration, Study
+from nephoscope.study.model import SNAPSHOTS, Configuration, Study
 
 
 class HasNeeds(Protocol):
@@ -48,6 +49,27 @@ def clusters_of(
         configuration = configurations.of(intent.configuration)
         found[intent.id] = shared_by(placement, configuration, intent.replicate, needs[use.name])
     return found
+
+
+def carried_by(
+    clusters: Mapping[str, str | None], intents: Iterable[TrialIntent], benchmarks: Mapping[str, object]
+) -> dict[str, str]:
+    """Name of a cluster, or id of a trial that has one of its own -> the data set that its volumes carry.
+
+    That is the largest that its trials need, for configurations that keep data sets as snapshots of volumes.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    for intent in intents:
+        use, benchmark = intent.benchmark, benchmarks[intent.benchmark.uses]
+        if intent.configuration.get("database", {}).get("fixtures") != SNAPSHOTS or not isinstance(
+            benchmark, HasDataSet
+        ):
+            continue
+        parameters = benchmark.parameters.model_validate(use.parameters)
+        cluster = clusters[intent.id] or intent.id
+        mine = benchmark.fixture_bytes(parameters), benchmark.fixture_name(parameters, intent.seed)
+        found[cluster] = max(mine, found.get(cluster, (0, "")))
+    return {cluster: name for cluster, (_, name) in found.items()}
 
 
 def one_machine_each(study: Study) -> list[str]:

@@ -13,7 +13,7 @@ from nephoscope.model.placement import NEW_MACHINES, Placement
 from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.before import GIVE_BACK_S
-from nephoscope.plan.placement import clusters_of
+from nephoscope.plan.placement import carried_by, clusters_of
 from nephoscope.providers.base import ClusterRequest, Detached, Provider
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
@@ -62,8 +62,9 @@ class Conductor:
         self._ledger = ledger
         self._rules = rules
         self._rows = {planned.intent.id: (planned, trial) for planned, trial in folder.planned()}
-        intents = (planned.intent for planned, _ in self._rows.values())
+        intents = [planned.intent for planned, _ in self._rows.values()]
         self._shared = clusters_of(rules.placement, intents, world.benchmarks)
+        self._carried = carried_by(self._shared, intents, world.benchmarks)
         self._members: dict[str, list[str]] = {}
         """Name of a cluster -> its trials, in the order of the plan."""
         for trial_id in self._rows:
@@ -276,6 +277,7 @@ class Conductor:
             trial=planned.intent.id if shared is None else "",
             attempt=attempt.number if shared is None else 0,
             shared=shared or "",
+            data_set=self._carried.get(self._cluster(planned.intent.id), ""),
         )
 
     def _needs_raw(self, planned: PlannedTrial) -> bool:
