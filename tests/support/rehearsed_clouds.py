@@ -95,17 +95,17 @@ def aws(folder: Path) -> Iterator[Rehearsed]:
         return codes[wanted[-1]] if last and wanted else None
 
     with moto_ec2.moto_server() as url:
-        client_of = moto_ec2.client_of(url, refuse)
+        client_of, looking = moto_ec2.client_of(url, refuse), moto_ec2.client_of(url)
 
         def controller() -> Provider:
             cloud = AwsCloud(FakeClock(), client_of, moto_ec2.REGIONS)
             return _provider(cloud, EbsSnapshots(cloud))
 
         def left() -> list[str]:
-            return [one for region in moto_ec2.REGIONS for one in moto_ec2.left(client_of(region))]
+            return [one for region in moto_ec2.REGIONS for one in moto_ec2.left(looking(region))]
 
         def snapshots() -> list[str]:
-            of_regions = (moto_ec2.snapshots(client_of(region)) for region in moto_ec2.REGIONS)
+            of_regions = (moto_ec2.snapshots(looking(region)) for region in moto_ec2.REGIONS)
             return [one["SnapshotId"] for found in of_regions for one in found]
 
         yield Rehearsed(

@@ -10,7 +10,7 @@ from nephoscope.plan.before import HasDataSet
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import needs_unformatted
 from nephoscope.study.managed import ProvidedOnce
-from nephoscope.study.model import SNAPSHOTS, Configuration, Study
+from nephoscope.study.model import Configuration, Study
 
 
 class HasNeeds(Protocol):
@@ -51,23 +51,32 @@ def clusters_of(
     return found
 
 
-def carried_by(
-    clusters: Mapping[str, str | None], intents: Iterable[TrialIntent], benchmarks: Mapping[str, object]
-) -> dict[str, str]:
-    """Name of a cluster, or id of a trial that has one of its own -> the data set that its volumes carry.
-
-    That is the largest that its trials need, for configurations that keep data sets as snapshots of volumes.
-    """
-    found: dict[str, tuple[int, str]] = {}
+def data_sets_of(intents: Iterable[TrialIntent], benchmarks: Mapping[str, object]) -> dict[str, tuple[int, str]]:
+    """Trial id -> size in bytes and name of its data set, of trials whose data sets outlive their clusters."""
+    known: dict[tuple[str, int], tuple[int, str]] = {}
+    found = {}
     for intent in intents:
         use, benchmark = intent.benchmark, benchmarks[intent.benchmark.uses]
-        if intent.configuration.get("database", {}).get("fixtures") != SNAPSHOTS or not isinstance(
-            benchmark, HasDataSet
-        ):
+        outlives = intent.configuration.get("database", {}).get("fixtures") is not None
+        if not outlives or not isinstance(benchmark, HasDataSet):
             continue
-        parameters = benchmark.parameters.model_validate(use.parameters)
-        cluster = clusters[intent.id] or intent.id
-        mine = benchmark.fixture_bytes(parameters), benchmark.fixture_name(parameters, intent.seed)
+        if (use.name, intent.seed) not in known:
+            parameters = benchmark.parameters.model_validate(use.parameters)
+            name = benchmark.fixture_name(parameters, intent.seed)
+            known[use.name, intent.seed] = benchmark.fixture_bytes(parameters), name
+        if known[use.name, intent.seed][0]:
+            found[intent.id] = known[use.name, intent.seed]
+    return found
+
+
+def carried_by(clusters: Mapping[str, str | None], data_sets: Mapping[str, tuple[int, str]]) -> dict[str, str]:
+    """Name of a cluster, or id of a trial that has one of its own -> the largest data set of its trials.
+
+    That is the one of which snapshots are made, where they are made of volumes.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    for trial_id, mine in data_sets.items():
+        cluster = clusters[trial_id] or trial_id
         found[cluster] = max(mine, found.get(cluster, (0, "")))
     return {cluster: name for cluster, (_, name) in found.items()}
 
