@@ -54,7 +54,7 @@ class OnItsMachines(FakeDatabase):
 
     @override
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
-        return all(_file(machine, fixture).exists() for machine in cluster.database)
+        return all(self._file(machine, fixture).exists() for machine in cluster.database)
 
     @override
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
@@ -69,13 +69,12 @@ class OnItsMachines(FakeDatabase):
         assert cluster.volumes.data_set == fixture
         await cluster.volumes.keep()
         for machine in cluster.database:
-            _file(machine, fixture).touch()
+            self._file(machine, fixture).touch()
 
     @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         assert await self.has_fixture(cluster, endpoint, fixture)
         return replace(endpoint, dsn=f"fake://trial-of-{fixture}")
 
-
-def _file(machine: MachineHandle, fixture: str) -> Path:
-    return Path(machine.data_dir) / fixture
+    def _file(self, machine: MachineHandle, fixture: str) -> Path:
+        return self.machines / Path(machine.data_dir).name / fixture

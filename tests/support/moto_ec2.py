@@ -108,7 +108,8 @@ def snapshots(client: Any) -> list[dict[str, Any]]:
 def carried_by(client: Any, machine: str) -> set[str]:
     """Names of the data sets that the volumes of a machine hold from their beginning."""
     attached = [{"Name": "attachment.instance-id", "Values": [machine]}]
-    sources = [one["SnapshotId"] for one in client.describe_volumes(Filters=attached)["Volumes"] if one["SnapshotId"]]
+    found = [one.get("SnapshotId") for one in client.describe_volumes(Filters=attached)["Volumes"]]
+    sources = list(filter(None, found))
     ours = {one["SnapshotId"]: one["Tags"] for one in snapshots(client)}
     tags = [tag for source in sources for tag in ours.get(source, ())]
     return {tag["Value"] for tag in tags if tag["Key"] == "nephoscope-data-set"}

@@ -63,7 +63,8 @@ class Volumes(Protocol):
     async def keep(self) -> None:
         """Makes a snapshot of each volume, of this moment; nothing may write to them until it returns.
 
-        Does nothing if another cluster has done so since this one was created.
+        They take the place of those that were there when this cluster was created, which did not serve it. Does nothing
+        if another cluster has made some since then.
 
         Raises:
             NephoscopeError: a snapshot cannot be made, or is not complete in time.

@@ -95,6 +95,8 @@ def test_a_data_set_is_kept_once_outlives_its_cluster_and_ends_by_its_name(cloud
 
     again = run(controller(cloud).create(request_to(cloud, "def")))
     assert again.volumes is not None
+    run(again.volumes.keep())
+    assert len(cloud.snapshots()) == machines, "what did not serve it is replaced"
     run(clean([controller(cloud)], "study-1", FakeClock()))
     [found] = listed(cloud)
     assert (found.name, found.whole, len(found.snapshots)) == (TPCC, True, machines)

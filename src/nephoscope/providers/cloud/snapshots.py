@@ -213,6 +213,8 @@ class ClusterVolumes(Volumes):
         for volume in volumes:
             await self.snapshots.make(volume, {**tags, PART: f"{volume.number}{_OF}{len(volumes)}"})
         await self._until_complete(place, layout)
+        older = [one for one in sets_of(there) if (one.data_set, one.layout) == (self.data_set, layout)]
+        await self.snapshots.delete([each for one in older if one.whole for each in one.snapshots])
 
     async def _until_complete(self, place: SnapshotPlace, layout: str) -> None:
         """Until the data set can be used: a snapshot that is still copied slows its volume down.
