@@ -1,6 +1,7 @@
 """What a trial leaves on machines that it shares changes nothing for the next: the same benchmark first and last."""
 
 import math
+import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -86,7 +87,8 @@ def test_the_same_benchmark_first_and_last_in_a_replicate_agrees(tmp_path: Path)
     valid = [pair for pair in pairs if all(attempt.valid() for attempt in pair)]
     assert len(valid) >= LEAST_VALID, f"{len(valid)} of {len(pairs)} pairs are valid: run it on a quieter machine"
     found = {TPM: changes(valid, TPM), PER_CPU_S: changes(pairs, PER_CPU_S)}
-    print({what: [f"{100 * change:+.1f} %" for change in many] for what, many in found.items()})
+    for what, many in found.items():
+        sys.stdout.write(f"{what}: {', '.join(f'{100 * change:+.1f} %' for change in many)}\n")
     assert len(found[PER_CPU_S]) >= LEAST_PAIRS
     for what, many in found.items():
         if len(many) >= LEAST_PAIRS:

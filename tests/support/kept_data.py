@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.base import Site
 from nephoscope.benchmarks.fake import Fake
-from nephoscope.databases.base import Endpoint, HasFixtures
+from nephoscope.databases.base import Endpoint
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster
@@ -36,7 +36,7 @@ class LoadsData(Fake):
     @override
     async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:
         database, endpoint = site.database, site.endpoint
-        assert isinstance(database, HasFixtures)
+        assert isinstance(database, OnItsMachines)
         assert endpoint is not None
         if not await database.has_fixture(site.cluster, endpoint, NAME):
             await database.create_fixture(site.cluster, endpoint, NAME)

@@ -81,12 +81,6 @@ def layout_of(configuration: Configuration) -> str:
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def parts_of(configuration: Configuration) -> int:
-    """How many snapshots one data set takes."""
-    machine = configuration.database_machine
-    return machine.count * len(list(volumes_of(machine, raw=False)))
-
-
 def stored_bytes(configuration: Configuration, data_bytes: int) -> float:
     """What a data set takes on each database machine: compressed, with all copies that are there."""
     return STORED_SHARE * data_bytes * min(1.0, _COPIES / configuration.database_machine.count)

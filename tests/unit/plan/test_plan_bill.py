@@ -254,6 +254,7 @@ def test_data_sets_that_stay_are_priced_once_for_each_bucket(found: Bill) -> Non
         ("aws bucket/sets", 1, size_bytes),
         ("gcp bucket/sets", 1, size_bytes),
     ]
+    assert found.kept[0].usd_per_month is not None
     assert isclose(found.kept[0].usd_per_month, 0.023 * size_bytes / 2**30)
     text = " ".join(line.strip() for line in bill_lines(found))
     assert "until `nephoscope fixtures` deletes them" in text

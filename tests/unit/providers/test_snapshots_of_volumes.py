@@ -12,9 +12,9 @@ from nephoscope.app.stages import data_sets
 from nephoscope.app.stages.data_sets import KeptSet, Stores
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.cloud.order import CLUSTER
 from nephoscope.providers.cloud.provider import CloudProvider
 from nephoscope.providers.cloud.snapshots import (
-    CLUSTER,
     DATA_SET,
     LAYOUT,
     PART,
