@@ -84,6 +84,9 @@ class FakeArm:
         if kind != "resourcegroups" and group not in self.resources:
             return _error(Refusal("ResourceGroupNotFound", 404))
         for named in _ID.findall(json.dumps(body.get("properties", {}))):
+            source = self.resources.get(named.lower()) if "/snapshots/" in named else None
+            if source is not None and source["properties"]["completionPercent"] < 100:
+                return _error(Refusal("Conflict", 409, f"{named} is not complete"))
             if re.sub(r"/subnets/[^/]+$", "", named).lower() not in self.resources:
                 return _error(Refusal("InvalidResourceReference", 400, f"{named} is not there"))
         made = {**body, "id": path, "name": name, "properties": dict(body.get("properties", {}))}
@@ -105,6 +108,10 @@ class FakeArm:
             properties["vmId"] = f"vm-{number}"
         if kind == "publicipaddresses":
             properties["ipAddress"] = f"192.0.2.{number % 250 + 1}"
+        if kind == "snapshots":
+            source = self.resources[properties["creationData"]["sourceResourceId"].lower()]
+            told = {"timeCreated": "2026-11-22T01:40:00.1234567+00:00", "completionPercent": 50.0}
+            properties |= {**told, "diskSizeGB": source["properties"]["diskSizeGB"]}
         if kind == "networkinterfaces":
             for address in properties["ipConfigurations"]:
                 address["properties"]["privateIPAddress"] = f"10.0.0.{number % 250 + 1}"
@@ -127,8 +134,17 @@ class FakeArm:
             return _error(Refusal("ResourceGroupNotFound", 404))
         if len(where.split("/")) % 2 == 0:  # it ends with a kind: a list
             found = [one for at, one in self.resources.items() if at.rpartition("/")[0] == where]
+            if where.endswith("/snapshots"):
+                return Answer(200, {"value": self._looked_at(found)})
             return Answer(200, {"value": [one for one in found if _matches(one, query.get("$filter", ""))]})
         return _error(Refusal("ResourceGroupNotFound" if _group(path) == where else "ResourceNotFound", 404))
+
+    def _looked_at(self, snapshots: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """As they are now; when they are looked at for the next time, Azure has copied all of their data."""
+        now = [{**one, "properties": dict(one["properties"])} for one in snapshots]
+        for one in snapshots:
+            one["properties"]["completionPercent"] = 100.0
+        return now
 
     def _operation(self, end: dict[str, Any]) -> str:
         path = f"{_OPERATION}{next(self._numbers)}"

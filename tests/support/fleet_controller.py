@@ -3,6 +3,7 @@
 import os
 import random
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,6 +21,7 @@ from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import CapacityLacking, NephoscopeError, Stopped
 from nephoscope.model.records import Facts
 from nephoscope.providers.aws.cloud import AwsCloud
+from nephoscope.providers.aws.snapshots import EbsSnapshots
 from nephoscope.providers.azure.cloud import AzureCloud
 from nephoscope.providers.base import ClusterRequest, Provider
 from nephoscope.providers.cloud.order import CLUSTER, ROLE
@@ -36,9 +38,12 @@ from nephoscope.store.folder import ResultsFolder
 from tests.support import fake_arm, gcplocal_compute
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_world import observe_at_once
+from tests.support.kept_data import LoadsData, OnItsMachines
 from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, tag_in
 
 CAPACITY_ERRORS = 0.15
+SNAPSHOT_S = 0.4
+"""Between two snapshots of a data set, so that kills meet what is not whole."""
 DISTURBED = "FLEET_DISTURBED"
 """Environment variable: share of clusters that are busy before the trial."""
 IMPATIENT = Patience(first_wait_s=0.05, longest_wait_s=0.2)
@@ -58,6 +63,8 @@ def aws_on_moto(url: str) -> AwsCloud:
     tries: Counter[tuple[object, ...]] = Counter()
 
     def refuse(operation: str, arguments: dict[str, Any]) -> str | None:
+        if operation == "CreateSnapshot":
+            time.sleep(SNAPSHOT_S)
         if operation != "RunInstances":
             return None
         asked: tuple[object, ...] = tag_in(arguments, CLUSTER).partition("/")[2], tag_in(arguments, ROLE)
@@ -98,8 +105,10 @@ def provider_of(where: str) -> Provider:
     if name not in STAND_INS:
         return cloud(Path(where))
     url, _, folder = rest.partition(" ")
-    connect = FakeConnect(Path(folder), {PROGRAM: fake_program})
-    return CloudProvider(STAND_INS[name](url), connect, SystemClock(), "rehearsal")
+    own = STAND_INS[name](url)
+    on_aws = name == "aws"
+    connect = FakeConnect(Path(folder), {PROGRAM: fake_program}, client_of(url) if on_aws else None)
+    return CloudProvider(own, connect, SystemClock(), "rehearsal", EbsSnapshots(own) if on_aws else None)
 
 
 def main(study_file: str, out: str, where: str, clusters: str, max_usd: str, state_url: str) -> int:
@@ -113,6 +122,9 @@ def main(study_file: str, out: str, where: str, clusters: str, max_usd: str, sta
             world = real_world(progress)
             provider = provider_of(where)
             world = replace(world, providers={provider.name: provider}, observe=observe_disturbed)
+            if any(one.database.fixtures for one in study.configurations):
+                kept = OnItsMachines(machines=Path(where.rpartition(" ")[2]))
+                world = replace(world, benchmarks={"fake": LoadsData()}, databases={"cockroachdb": kept})
             conduct = RunOptions(
                 limits=Limits(max_clusters=int(clusters), max_usd=float(max_usd) or None),
                 rules=Rules(study.placement, IMPATIENT),

@@ -1,7 +1,8 @@
 """Compute Engine by gcplocal: real HTTP and the real SDK, no account. What it lacks is added or injected here.
 
-gcplocal gives operations ids that are no numbers, knows no lists of all zones, no filters, no placement policies and no
-disks that are made with a machine, forgets most of what a machine was asked to be, and never refuses anything.
+gcplocal gives operations ids that are no numbers, knows no lists of all zones, no filters, no placement policies, no
+snapshots and no disks that are made with a machine, forgets most of what a machine was asked to be, and never refuses
+anything.
 """
 
 import json
@@ -57,6 +58,11 @@ class Rehearsal:
             one["name"] for kind in ("instances", "disks", "resourcePolicies", "firewalls") for one in self.of(kind)
         ]
 
+    @property
+    def snapshots(self) -> list[str]:
+        """Names of all snapshots."""
+        return [one["name"] for one in self.of("snapshots")]
+
     def stop(self, name: str, status: str = "TERMINATED") -> None:
         """A machine comes into another state, and stays there."""
         for key, one in self.state._resources.items():
@@ -81,6 +87,7 @@ def gcplocal() -> Iterator[Rehearsal]:
     _lists(app, rehearsal)
     _policies(app, rehearsal)
     _machines(app, rehearsal)
+    _snapshots(app, rehearsal)
     app.after_request(_operations)
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
     rehearsal.url = f"http://127.0.0.1:{server.server_port}"
@@ -184,6 +191,9 @@ def _machines(app: Any, rehearsal: Rehearsal) -> None:
         if state.exists(_SVC, project, f"instances/{zone}", body["name"]):
             said = {"reason": "alreadyExists", "message": f"{body['name']} already exists"}
             return jsonify({"error": {"code": 409, "message": said["message"], "errors": [said]}}), 409
+        refusals = [_source_missing(rehearsal, disk["initializeParams"]) for disk in _own_disks(body)]
+        if any(refusals):
+            return next(filter(None, refusals))
         answer = inserted(project, zone)
         made = {**body, **state.get(_SVC, project, f"instances/{zone}", body["name"])}
         number = len(rehearsal.asked) % 250 + 1
@@ -207,6 +217,59 @@ def _machines(app: Any, rehearsal: Rehearsal) -> None:
         return deleted(project, zone, name)
 
     views["compute.create_instance"], views["compute.delete_instance"] = insert, delete
+
+
+def _source_missing(rehearsal: Rehearsal, params: Mapping[str, Any]) -> Any:
+    """Of a disk that is to come from a snapshot: there must be one, complete, and nothing else that it comes from."""
+    from flask import jsonify
+
+    source = params.get("sourceSnapshot")
+    if source is None:
+        return None
+    found = [one for one in rehearsal.of("snapshots") if source == f"projects/{PROJECT}/global/snapshots/{one['name']}"]
+    if found and found[0]["status"] == "READY" and "sourceImage" not in params:
+        return None
+    said = {"reason": "notFound" if not found else "invalid", "message": f"no disk can be made from {source}"}
+    return jsonify({"error": {"code": 400, "message": said["message"], "errors": [said]}}), 400
+
+
+def _snapshots(app: Any, rehearsal: Rehearsal) -> None:
+    """Of a disk that is there; one is still copied when it is looked at for the first time."""
+    from flask import jsonify, request
+
+    state, where = rehearsal.state, f"{_PREFIX}/global/snapshots"
+
+    def error(code: int, reason: str) -> Any:
+        return jsonify({"error": {"code": code, "message": reason, "errors": [{"reason": reason}]}}), code
+
+    def make() -> Any:
+        body = request.get_json()
+        zone, _, disk = body["sourceDisk"].removeprefix(f"projects/{PROJECT}/zones/").partition("/disks/")
+        source = state.get(_SVC, PROJECT, f"disks/{zone}", disk)
+        if source is None:
+            return error(404, "notFound")
+        if state.exists(_SVC, PROJECT, "snapshots", body["name"]):
+            return error(409, "alreadyExists")
+        told = {"creationTimestamp": "2026-11-22T01:40:00.000-07:00", "diskSizeGb": source["diskSizeGb"]}
+        state.put(_SVC, PROJECT, "snapshots", body["name"], {**body, **told, "status": "UPLOADING"})
+        return jsonify(state.create_operation(_SVC, PROJECT))
+
+    def listed() -> Any:
+        found = [one for one in rehearsal.of("snapshots") if _matches(one, request.args.get("filter", ""))]
+        for one in found:
+            ready = {**one, "status": "READY", "storageBytes": "1073741824"}
+            state.put(_SVC, PROJECT, "snapshots", one["name"], ready)
+        return jsonify({"items": found})
+
+    def end(name: str) -> Any:
+        if not state.exists(_SVC, PROJECT, "snapshots", name):
+            return error(404, "notFound")
+        state.delete(_SVC, PROJECT, "snapshots", name)
+        return jsonify(state.create_operation(_SVC, PROJECT))
+
+    app.add_url_rule(where, "make_snapshot", make, methods=["POST"])
+    app.add_url_rule(where, "list_snapshots", listed, methods=["GET"])
+    app.add_url_rule(f"{where}/<name>", "end_snapshot", end, methods=["DELETE"])
 
 
 def _own_disks(machine: Mapping[str, Any]) -> list[dict[str, Any]]:

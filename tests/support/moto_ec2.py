@@ -98,15 +98,36 @@ def left(client: Any) -> list[str]:
     ]
 
 
+def snapshots(client: Any) -> list[dict[str, Any]]:
+    """All that a region has with nephoscope's tags."""
+    tagged = [{"Name": "tag-key", "Values": ["nephoscope-study"]}]
+    found: list[dict[str, Any]] = client.describe_snapshots(Filters=tagged, OwnerIds=["self"])["Snapshots"]
+    return found
+
+
+def carried_by(client: Any, machine: str) -> set[str]:
+    """Names of the data sets that the volumes of a machine hold from their beginning."""
+    attached = [{"Name": "attachment.instance-id", "Values": [machine]}]
+    found = [one.get("SnapshotId") for one in client.describe_volumes(Filters=attached)["Volumes"]]
+    sources = list(filter(None, found))
+    ours = {one["SnapshotId"]: one["Tags"] for one in snapshots(client)}
+    tags = [tag for source in sources for tag in ours.get(source, ())]
+    return {tag["Value"] for tag in tags if tag["Key"] == "nephoscope-data-set"}
+
+
 class FakeConnect:
     """Machines of moto have no sshd: this one answers for them, by what is installed (`programs`).
 
     Commands that are kept are begun once for each machine, and go on without their controller.
     """
 
-    def __init__(self, folder: Path, programs: dict[str, AnswerTo]) -> None:
+    def __init__(
+        self, folder: Path, programs: dict[str, AnswerTo], client: Callable[[str | None], Any] | None = None
+    ) -> None:
+        """`client` of a region asks which snapshots the volumes of a machine come from."""
         self._folder = folder
         self._programs = programs
+        self._client = client
 
     async def key(self, scratch: Path) -> str:
         return "ssh-ed25519 AAAA fake"
@@ -115,6 +136,9 @@ class FakeConnect:
         cpus = 8 if isinstance(asked.cpus, str) else asked.cpus
         home = self._folder / f"{quote(request.key, safe='')}.{machine.id}"
         (home / "jobs").mkdir(parents=True, exist_ok=True)
+        if self._client is not None and machine.role == "database":
+            for name in carried_by(self._client(request.configuration.region), machine.id):
+                (home / name).touch()
         return machine_of_answers(machine.name, home, self._programs, cpus)
 
     def begun(self, name: str) -> Counter[str]:

@@ -45,7 +45,7 @@ def _of_google(method: str, path: str) -> str:
     if "operations" in parts:
         scope = next((word for word in ("zone", "region") if f"{word}s" in parts), "global")
         return f"compute.{scope}Operations.get"
-    if "aggregated" in parts or (parts[-1] == "firewalls" and method == "GET"):
+    if "aggregated" in parts or (parts[-1] in {"firewalls", "snapshots"} and method == "GET"):
         return f"compute.{parts[-1]}.list"
     return f"compute.{parts[-1] if method == 'POST' else parts[-2]}.{verb}"
 

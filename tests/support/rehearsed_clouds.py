@@ -8,10 +8,14 @@ from typing import Any
 
 from nephoscope.model.errors import CapacityLacking, MachineUnsupported, NephoscopeError, QuotaReached, Throttled
 from nephoscope.providers.aws.cloud import AwsCloud
+from nephoscope.providers.aws.snapshots import EbsSnapshots
 from nephoscope.providers.azure.cloud import AzureCloud
+from nephoscope.providers.azure.snapshots import GROUP, ManagedDiskSnapshots
 from nephoscope.providers.base import ClusterRequest, Provider
 from nephoscope.providers.cloud.provider import CloudProvider
+from nephoscope.providers.cloud.snapshots import Snapshots
 from nephoscope.providers.gcp.cloud import GcpCloud
+from nephoscope.providers.gcp.snapshots import DiskSnapshots
 from nephoscope.run.clock import FakeClock
 from tests.support import fake_arm, gcplocal_compute, moto_ec2
 from tests.support.fake_cloud import FakeCloud
@@ -47,6 +51,8 @@ class Rehearsed:
     """From now on the load machine, which comes last, is refused so ('capacity'); None: it is not."""
     die_at: Callable[[int | None], None] = lambda _: None
     """The controller that makes so many more changes does not live to make the next one; None: it lives."""
+    snapshots: Callable[[], list[str]] = list
+    """Every snapshot that there is, complete or not."""
     needed: Callable[[], set[str]] = set
     """Permissions of all requests so far."""
     granted: Callable[[], set[str]] = set
@@ -89,15 +95,22 @@ def aws(folder: Path) -> Iterator[Rehearsed]:
         return codes[wanted[-1]] if last and wanted else None
 
     with moto_ec2.moto_server() as url:
-        client_of = moto_ec2.client_of(url, refuse)
+        client_of, looking = moto_ec2.client_of(url, refuse), moto_ec2.client_of(url)
 
         def controller() -> Provider:
-            return _provider(AwsCloud(FakeClock(), client_of, moto_ec2.REGIONS))
+            cloud = AwsCloud(FakeClock(), client_of, moto_ec2.REGIONS)
+            return _provider(cloud, EbsSnapshots(cloud))
 
         def left() -> list[str]:
-            return [one for region in moto_ec2.REGIONS for one in moto_ec2.left(client_of(region))]
+            return [one for region in moto_ec2.REGIONS for one in moto_ec2.left(looking(region))]
 
-        yield Rehearsed(controller, request_of, left, _switch(wanted), life.end_after, lambda: called, granted_on_aws)
+        def snapshots() -> list[str]:
+            of_regions = (moto_ec2.snapshots(looking(region)) for region in moto_ec2.REGIONS)
+            return [one["SnapshotId"] for found in of_regions for one in found]
+
+        yield Rehearsed(
+            controller, request_of, left, _switch(wanted), life.end_after, snapshots, lambda: called, granted_on_aws
+        )
 
 
 @contextmanager
@@ -122,12 +135,18 @@ def gcp(folder: Path) -> Iterator[Rehearsed]:
     with gcplocal_compute.gcplocal() as server:
         server.refuse = refuse
         api = gcplocal_compute.api_of(server)
+
+        def controller() -> Provider:
+            cloud = GcpCloud(FakeClock(), lambda: api)
+            return _provider(cloud, DiskSnapshots(cloud))
+
         yield Rehearsed(
-            lambda: _provider(GcpCloud(FakeClock(), lambda: api)),
+            controller,
             request_to_gcp,
             lambda: server.left,
             _switch(wanted),
             life.end_after,
+            lambda: server.snapshots,
             lambda: needed_on_google(server.asked),
             granted_on_google,
         )
@@ -154,12 +173,18 @@ def azure(folder: Path) -> Iterator[Rehearsed]:
 
     with fake_arm.fake_arm(refuse) as arm:
         api = fake_arm.api_of(arm)
+
+        def controller() -> Provider:
+            cloud = AzureCloud(FakeClock(), lambda: api)
+            return _provider(cloud, ManagedDiskSnapshots(cloud))
+
         yield Rehearsed(
-            lambda: _provider(AzureCloud(FakeClock(), lambda: api)),
+            controller,
             request_to_azure,
-            lambda: list(arm.resources),
+            lambda: [one for one in arm.resources if f"/resourcegroups/{GROUP}" not in one],
             _switch(wanted),
             life.end_after,
+            lambda: arm.names("snapshots"),
             lambda: needed_on_azure(arm.asked),
             granted_on_azure,
         )
@@ -185,8 +210,8 @@ class _Life:
         return self._left < 0
 
 
-def _provider(cloud: Any) -> CloudProvider:
-    return CloudProvider(cloud, AtOnce(), FakeClock(), "me@here")
+def _provider(cloud: Any, snapshots: Snapshots) -> CloudProvider:
+    return CloudProvider(cloud, AtOnce(), FakeClock(), "me@here", snapshots)
 
 
 def _switch(wanted: list[str]) -> Callable[[str | None], None]:

@@ -167,8 +167,8 @@ def _kept(kept: Sequence[KeptData]) -> Iterator[str]:
     if not kept:
         return
     yield from _wrapped(
-        "Data sets stay in object storage for the next study, until `nephoscope fixtures` deletes them. The dollars "
-        "leave this out, at most, by list prices of standard storage in the USA:"
+        "Data sets stay for the next study, until `nephoscope fixtures` deletes them. The dollars leave this out, at "
+        "most, by list prices:"
     )
     for one in kept:
         sets, size_gib = counted(one.data_sets, "data set"), one.size_bytes / GIB

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nephoscope.providers.base import Provider
     from nephoscope.providers.cloud.data_sets import ObjectStorage
     from nephoscope.providers.cloud.provider import Clock, Cloud
+    from nephoscope.providers.cloud.snapshots import Snapshots
     from nephoscope.run.world import Listener, World
     from nephoscope.store.folder import ResultsFolder
     from nephoscope.study.model import Study
@@ -52,34 +53,56 @@ class _OnDemand(Mapping[str, Part]):
         return len(self._makers)
 
 
-def _on_cloud(cloud: "Cloud") -> "Provider":
+def _on_cloud(cloud: "Cloud", snapshots: "Snapshots") -> "Provider":
     from nephoscope.providers.cloud.provider import CloudProvider
     from nephoscope.providers.cloud.ssh import SshConnect
     from nephoscope.run.clock import SystemClock
 
     clock = SystemClock()
-    return CloudProvider(cloud, SshConnect([load_program()], clock), clock, f"{_user()}@{socket.gethostname()}")
+    owner = f"{_user()}@{socket.gethostname()}"
+    return CloudProvider(cloud, SshConnect([load_program()], clock), clock, owner, snapshots)
 
 
 def _aws() -> "Provider":
-    from nephoscope.providers.aws.cloud import AwsCloud
-    from nephoscope.run.clock import SystemClock
-
-    return _on_cloud(AwsCloud(SystemClock()))
+    return _on_cloud(*_snapshots_on_aws(_clock()))
 
 
 def _azure() -> "Provider":
-    from nephoscope.providers.azure.cloud import AzureCloud
-    from nephoscope.run.clock import SystemClock
-
-    return _on_cloud(AzureCloud(SystemClock()))
+    return _on_cloud(*_snapshots_on_azure(_clock()))
 
 
 def _gcp() -> "Provider":
+    return _on_cloud(*_snapshots_on_gcp(_clock()))
+
+
+def _snapshots_on_aws(clock: "Clock") -> "tuple[Cloud, Snapshots]":
+    from nephoscope.providers.aws.cloud import AwsCloud
+    from nephoscope.providers.aws.snapshots import EbsSnapshots
+
+    cloud = AwsCloud(clock)
+    return cloud, EbsSnapshots(cloud)
+
+
+def _snapshots_on_azure(clock: "Clock") -> "tuple[Cloud, Snapshots]":
+    from nephoscope.providers.azure.cloud import AzureCloud
+    from nephoscope.providers.azure.snapshots import ManagedDiskSnapshots
+
+    cloud = AzureCloud(clock)
+    return cloud, ManagedDiskSnapshots(cloud)
+
+
+def _snapshots_on_gcp(clock: "Clock") -> "tuple[Cloud, Snapshots]":
     from nephoscope.providers.gcp.cloud import GcpCloud
+    from nephoscope.providers.gcp.snapshots import DiskSnapshots
+
+    cloud = GcpCloud(clock)
+    return cloud, DiskSnapshots(cloud)
+
+
+def _clock() -> "Clock":
     from nephoscope.run.clock import SystemClock
 
-    return _on_cloud(GcpCloud(SystemClock()))
+    return SystemClock()
 
 
 def _local() -> "Provider":
@@ -219,6 +242,17 @@ def object_storages(clock: "Clock") -> "Mapping[str, ObjectStorage]":
         return CloudStorage(clock)
 
     return _OnDemand({"aws": aws, "azure": azure, "gcp": gcp})
+
+
+def snapshots_of_volumes(clock: "Clock") -> "Mapping[str, Snapshots]":
+    """Snapshots of each provider, with the credentials of your environment; nothing is asked yet."""
+    return _OnDemand(
+        {
+            "aws": lambda: _snapshots_on_aws(clock)[1],
+            "azure": lambda: _snapshots_on_azure(clock)[1],
+            "gcp": lambda: _snapshots_on_gcp(clock)[1],
+        }
+    )
 
 
 def _user() -> str:

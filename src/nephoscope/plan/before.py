@@ -7,6 +7,14 @@ from nephoscope.model.units import GIB, MIB
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import left_raw, local_ssd_gib, local_ssds_of, volumes_of
 from nephoscope.study.model import Configuration
+from nephoscope.study.snapshots import (
+    FIRST_READ_BYTES_PER_S,
+    MAKE_BYTES_PER_S,
+    first_read_s,
+    layout_of,
+    place_of,
+    stored_bytes,
+)
 
 _EMULATED = "emulated"
 MAKE_S = 240.0
@@ -37,8 +45,17 @@ _NO_IDENTITY = "22."
 class HasDataSet(Protocol):
     """A benchmark that loads a data set."""
 
+    @property
+    def parameters(self) -> Any:
+        """Model of the parameters."""
+        ...
+
     def fixture_bytes(self, parameters: Any) -> int:
         """Disk space that it needs once loaded."""
+        ...
+
+    def fixture_name(self, parameters: Any, data_seed: int) -> str:
+        """A name that two data sets share only when they are equal."""
         ...
 
 
@@ -72,10 +89,18 @@ class Before:
         """Data sets that one backup in a store of their region could have kept."""
         self._on_disks: set[tuple[str, int]] = set()
         """Clusters and the data sets that are kept on their disks."""
+        self._first_reads = False
+        """Whether volumes are read that come from snapshots and are slow at first."""
         self._reloads: dict[str, list[str]] = {}
         """What could be done where every cluster does -> providers."""
 
-    def of(self, configuration: Configuration, fixture_bytes: int, cluster: str | None = None) -> Setup:
+    def of(
+        self,
+        configuration: Configuration,
+        fixture_bytes: int,
+        cluster: str | None = None,
+        carried_bytes: int | None = None,
+    ) -> Setup:
         """Estimate before the next trial; nothing if no machines are created.
 
         Backups in a bucket outlive a cluster and serve every configuration that names the bucket; a data set kept on a
@@ -85,6 +110,7 @@ class Before:
             configuration: of the trial.
             fixture_bytes: of its data set; 0: it has none.
             cluster: that it shares with other trials; None: it has one of its own.
+            carried_bytes: of the data set for which snapshots of the cluster's volumes are made; None: this one.
         """
         whole_s = _make_s(configuration)
         if not whole_s:
@@ -97,6 +123,16 @@ class Before:
             return Setup(make_s)
         if configuration.database.dsn is not None:  # its server keeps it
             return self._on_a_server(configuration.database.dsn, fixture_bytes, make_s)
+        place = place_of(configuration)
+        if place is not None:
+            carried = carried_bytes in {None, fixture_bytes}
+            return self._in_snapshots(configuration, fixture_bytes, cluster, make_s, str(place) if carried else "")
+        return self._loaded_or_restored(configuration, fixture_bytes, cluster, make_s)
+
+    def _loaded_or_restored(
+        self, configuration: Configuration, fixture_bytes: int, cluster: str | None, make_s: float
+    ) -> Setup:
+        """A data set that a bucket keeps, or else its cluster."""
         bucket = configuration.database.fixtures
         kept = (bucket or cluster or "", fixture_bytes)
         loaded = kept in self._kept and kept[0] != ""
@@ -115,6 +151,24 @@ class Before:
             return Setup(make_s, restore_s=restore_s)
         load_s = fixture_bytes / LOAD_BYTES_PER_S
         return Setup(make_s, load_s, restore_s, load_s if self._was_loaded(configuration, fixture_bytes) else 0.0)
+
+    def _in_snapshots(
+        self, configuration: Configuration, fixture_bytes: int, cluster: str | None, make_s: float, place: str
+    ) -> Setup:
+        """A data set on volumes of which snapshots are made; `place`: of the snapshots, empty if none are of it."""
+        if cluster is not None and (cluster, fixture_bytes) in self._on_disks:
+            return Setup(make_s, restore_s=RESET_S)
+        if cluster is not None:
+            self._on_disks.add((cluster, fixture_bytes))
+        kept = (f"{place} {layout_of(configuration)}", fixture_bytes)
+        if place and kept in self._kept:
+            self._first_reads |= configuration.provider in FIRST_READ_BYTES_PER_S
+            return Setup(make_s, restore_s=RESET_S + first_read_s(configuration, fixture_bytes))
+        load_s = fixture_bytes / LOAD_BYTES_PER_S
+        if not place:
+            return Setup(make_s, load_s, RESET_S)
+        self._kept.add(kept)
+        return Setup(make_s, load_s, RESET_S + stored_bytes(configuration, fixture_bytes) / MAKE_BYTES_PER_S)
 
     def _on_a_server(self, dsn: str, fixture_bytes: int, make_s: float) -> Setup:
         """A data set on a server that outlives every cluster is loaded once."""
@@ -141,6 +195,9 @@ class Before:
                 f"the hours include estimates: {MAKE_S:g} s to create a cluster, loading at {load}, restoring at "
                 f"{restore}"
             )
+        if self._first_reads:
+            rates = ", ".join(f"{rate / MIB:g} MiB/s on {name}" for name, rate in FIRST_READ_BYTES_PER_S.items())
+            found.append(f"the first read of a volume that comes from a snapshot: {rates}")
         if _EMULATED in self._providers:
             found.append(
                 f"the time includes an estimate: {EMULATED_HOST_S:g} s for each emulated machine of a database"

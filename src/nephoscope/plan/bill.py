@@ -109,7 +109,7 @@ class Bill:
     transfers: list[TransferSpend]
     """Between zones and regions, which the dollars above do not include."""
     kept: list[KeptData]
-    """Data sets that stay in object storage, which the dollars above do not include either."""
+    """Data sets that stay in object storage or snapshots, which the dollars above do not include either."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], share
         calendar=calendars(plan, shared) if providers <= CLOUDS else [],
         basis=list(dict.fromkeys(one.basis for one in quotes if one.basis)),
         transfers=transfers_of([row.sending for row in rows], shipped()),
-        kept=kept_data((row.sending.configuration, row.fixture_bytes) for row in rows),
+        kept=kept_data(((row.sending.configuration, row.fixture_bytes) for row in rows), shipped()),
     )
 
 
@@ -153,20 +153,24 @@ def _priced(
     said: dict[str, tuple[str, int, float]] = {}
     before = Before()
     rows = []
+    for use in {planned.intent.benchmark.name: planned.intent.benchmark for planned in plan.trials}.values():
+        benchmark = benchmarks[use.uses]
+        parameters = benchmark.parameters.model_validate(use.parameters)
+        size_bytes = benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0
+        said[use.name] = chapter_of(benchmark, parameters), size_bytes, most_bytes_per_s(benchmark, parameters)
+    largest: dict[str | None, int] = {}
+    for intent in (planned.intent for planned in plan.trials):
+        largest[shared[intent.id]] = max(largest.get(shared[intent.id], 0), said[intent.benchmark.name][1])
     for planned in plan.trials:
-        use = planned.intent.benchmark
-        if use.name not in said:
-            benchmark = benchmarks[use.uses]
-            parameters = benchmark.parameters.model_validate(use.parameters)
-            size_bytes = benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0
-            said[use.name] = chapter_of(benchmark, parameters), size_bytes, most_bytes_per_s(benchmark, parameters)
-        chapter, size_bytes, bytes_per_s = said[use.name]
+        cluster = shared[planned.intent.id]
+        chapter, size_bytes, bytes_per_s = said[planned.intent.benchmark.name]
         configuration = configurations[planned.intent.configuration_name]
-        setup = before.of(configuration, size_bytes, shared[planned.intent.id])
+        carried = size_bytes if cluster is None else largest[cluster]
+        setup = before.of(configuration, size_bytes, cluster, carried_bytes=carried)
         whole_s, usd = planned.expected_duration_s, planned.price_usd
         per_s = None if usd is None else usd / whole_s if whole_s else 0.0
         sending = Sending(configuration, bytes_per_s, whole_s - setup.make_s)
-        rows.append(_Priced(planned, use.name, chapter, size_bytes, setup, sending, per_s))
+        rows.append(_Priced(planned, planned.intent.benchmark.name, chapter, size_bytes, setup, sending, per_s))
     return rows
 
 

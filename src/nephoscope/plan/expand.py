@@ -24,7 +24,7 @@ from nephoscope.plan.placement import shared_by
 from nephoscope.prices.quote import Quote, quote
 from nephoscope.study.disturbance import disturbance_of
 from nephoscope.study.managed import is_managed, study_as_provided
-from nephoscope.study.model import BenchmarkEntry, Configuration, Study
+from nephoscope.study.model import SNAPSHOTS, BenchmarkEntry, Configuration, Study
 
 
 class Plannable(Protocol):
@@ -105,6 +105,9 @@ def expand(
             (name, label): shared_by(study.placement, configurations[name], block, entries[label].needs)
             for name, label in fitting
         }
+        largest: dict[str | None, int] = {}
+        for cell in chosen:
+            largest[shared[cell]] = max(largest.get(shared[cell], 0), entries[cell[1]].fixture_bytes)
         order = shuffled(fitting, seed=study.seed, block=block)
         if study.placement == "per-replicate":
             order = in_runs(order, shared)
@@ -113,7 +116,8 @@ def expand(
                 continue
             entry, place = entries[label], ((block - 1) * len(fitting) + position, position)
             intent = _intent(study, subjects[name], entry, block, place, simulated=simulated)
-            setup = before.of(configurations[name], entry.fixture_bytes, shared[name, label])
+            carried = largest[shared[name, label]] if shared[name, label] else entry.fixture_bytes
+            setup = before.of(configurations[name], entry.fixture_bytes, shared[name, label], carried_bytes=carried)
             duration_s = entry.duration_s + setup.total_s
             duration_s += fill_s(configurations[name], entry.filled_share) if entry.filled_share else 0.0
             per_hour_usd = quotes[name].price_usd
@@ -232,7 +236,7 @@ _NOT_MEASURED: dict[str, Any] = {
 only the estimate of hours needs."""
 
 
-_FILES_ELSEWHERE = "azure-stores://"
+_FILES_ELSEWHERE = ("azure-stores://", SNAPSHOTS)
 """Where a data set is kept changes nothing measured. Addresses of buckets are part of ids, as they always were."""
 
 

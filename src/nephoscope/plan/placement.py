@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from nephoscope.benchmarks.base import VOLUME, Needs
 from nephoscope.model.placement import Placement, shared_cluster
 from nephoscope.model.records import TrialIntent
+from nephoscope.plan.before import HasDataSet
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import needs_unformatted
 from nephoscope.study.managed import ProvidedOnce
@@ -48,6 +49,36 @@ def clusters_of(
         configuration = configurations.of(intent.configuration)
         found[intent.id] = shared_by(placement, configuration, intent.replicate, needs[use.name])
     return found
+
+
+def data_sets_of(intents: Iterable[TrialIntent], benchmarks: Mapping[str, object]) -> dict[str, tuple[int, str]]:
+    """Trial id -> size in bytes and name of its data set, of trials whose data sets outlive their clusters."""
+    known: dict[tuple[str, int], tuple[int, str]] = {}
+    found = {}
+    for intent in intents:
+        use, benchmark = intent.benchmark, benchmarks[intent.benchmark.uses]
+        outlives = intent.configuration.get("database", {}).get("fixtures") is not None
+        if not outlives or not isinstance(benchmark, HasDataSet):
+            continue
+        if (use.name, intent.seed) not in known:
+            parameters = benchmark.parameters.model_validate(use.parameters)
+            name = benchmark.fixture_name(parameters, intent.seed)
+            known[use.name, intent.seed] = benchmark.fixture_bytes(parameters), name
+        if known[use.name, intent.seed][0]:
+            found[intent.id] = known[use.name, intent.seed]
+    return found
+
+
+def carried_by(clusters: Mapping[str, str | None], data_sets: Mapping[str, tuple[int, str]]) -> dict[str, str]:
+    """Name of a cluster, or id of a trial that has one of its own -> the largest data set of its trials.
+
+    That is the one of which snapshots are made, where they are made of volumes.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    for trial_id, mine in data_sets.items():
+        cluster = clusters[trial_id] or trial_id
+        found[cluster] = max(mine, found.get(cluster, (0, "")))
+    return {cluster: name for cluster, (_, name) in found.items()}
 
 
 def one_machine_each(study: Study) -> list[str]:

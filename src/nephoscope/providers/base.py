@@ -36,6 +36,8 @@ class ClusterRequest:
 
     log_dir: Path | None = None
     """Folder for logs of creating machines; None: no logs."""
+    data_set: str = ""
+    """Name of the data set that its trials need and that is kept as snapshots of volumes; empty: there is none."""
 
     @property
     def key(self) -> str:
@@ -43,6 +45,31 @@ class ClusterRequest:
         if not self.trial:
             return f"{self.study}/{self.shared or self.configuration.name}"
         return f"{self.study}/{self.configuration.name}/{self.trial}-{self.attempt}"
+
+
+class Volumes(Protocol):
+    """The data volumes of a cluster's database machines, whose cloud keeps snapshots of them."""
+
+    @property
+    def data_set(self) -> str:
+        """Name of the data set that the snapshots are for."""
+        ...
+
+    @property
+    def slow_at_first(self) -> bool:
+        """Whether the first read of a volume that was created from a snapshot takes longer than the next."""
+        ...
+
+    async def keep(self) -> None:
+        """Makes a snapshot of each volume, of this moment; nothing may write to them until it returns.
+
+        They take the place of those that were there when this cluster was created, which did not serve it. Does nothing
+        if another cluster has made some since then.
+
+        Raises:
+            NephoscopeError: a snapshot cannot be made, or is not complete in time.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -60,6 +87,8 @@ class Cluster:
     """It serves several trials, one after the other."""
     managed: bool = False
     """Its machines only drive the load: the database is a service's, on machines that nobody sees."""
+    volumes: Volumes | None = None
+    """None: no snapshots are kept of them."""
 
     @property
     def co_located(self) -> bool:

@@ -13,10 +13,11 @@ from nephoscope.model.placement import NEW_MACHINES, Placement
 from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.before import GIVE_BACK_S
-from nephoscope.plan.placement import clusters_of
+from nephoscope.plan.placement import carried_by, clusters_of, data_sets_of
 from nephoscope.providers.base import ClusterRequest, Detached, Provider
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
+from nephoscope.run.loaded_once import LoadedOnce
 from nephoscope.run.queue import Step
 from nephoscope.run.repeats import due, quiet_within_s, repair_for
 from nephoscope.run.spending import cost_until, cost_usd, reserve_usd
@@ -30,6 +31,7 @@ from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.disks import left_raw
 from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration
+from nephoscope.study.snapshots import layout_of, place_of
 
 LOOK_AT_LEDGER_S = 2.0
 """Wait between two tries to hold what others hold now."""
@@ -62,8 +64,11 @@ class Conductor:
         self._ledger = ledger
         self._rules = rules
         self._rows = {planned.intent.id: (planned, trial) for planned, trial in folder.planned()}
-        intents = (planned.intent for planned, _ in self._rows.values())
+        intents = [planned.intent for planned, _ in self._rows.values()]
         self._shared = clusters_of(rules.placement, intents, world.benchmarks)
+        self._data_sets = data_sets_of(intents, world.benchmarks)
+        self._carried = carried_by(self._shared, self._data_sets)
+        self._loads = LoadedOnce()
         self._members: dict[str, list[str]] = {}
         """Name of a cluster -> its trials, in the order of the plan."""
         for trial_id in self._rows:
@@ -101,8 +106,11 @@ class Conductor:
             found = await open_attempt(trial, self._world.providers[configuration.provider], self._study_key)
             if found is None:
                 await self._settle_what_went(trial_id)
+                if self._makes_cluster(trial_id) and (data_set := self._kept_as(trial_id)):
+                    await self._loads.turn(data_set, self._cluster(trial_id))
             granted = await self._hold(self._wanted(planned, configuration))
             if isinstance(granted, Refusal):
+                self._has_loaded(trial_id, loaded=False)
                 step = self._out_of_budget(trial_id, log, granted.reason)
             else:
                 attempt, lease = found or self._begin(planned, trial, configuration, log, granted)
@@ -111,16 +119,37 @@ class Conductor:
                 self._left.discard(trial_id)
             return step
 
+    def _makes_cluster(self, trial_id: str) -> bool:
+        """Whether its next attempt creates a cluster, and does not find the one that others left for it."""
+        kept = self._kept.get(self._cluster(trial_id))
+        return self._shared[trial_id] is None or kept is None or not kept.since_unix_ms
+
+    def _has_loaded(self, trial_id: str, *, loaded: bool) -> None:
+        """Another cluster may be created on what a cluster has loaded, or must load it itself."""
+        data_set = self._kept_as(trial_id)
+        if data_set:
+            self._loads.end(data_set, self._cluster(trial_id), loaded=loaded)
+
+    def _kept_as(self, trial_id: str) -> str:
+        """The data set of its cluster that outlives it, with the place where it is kept; empty: none does."""
+        name = self._carried.get(self._cluster(trial_id), "")
+        configuration = read_as_provided(self._rows[trial_id][0].intent.configuration)
+        place = place_of(configuration)
+        where = f"{place} {layout_of(configuration)}" if place is not None else configuration.database.fixtures
+        return f"{name} in {where}" if name else ""
+
     async def leave_out(self, trials: Collection[str]) -> None:
         """These trials will not run. A cluster that was kept for nothing else is deleted now."""
         self._left -= set(trials)
 
         used = {self._cluster(trial_id) for trial_id in self._left}
         for name in sorted(self._kept.keys() - used):
+            self._has_loaded(self._members[name][0], loaded=False)
             await self._end_waiting(self._kept[name])
 
     async def end_group(self, trial_id: str) -> None:
         """Deletes the cluster that is kept for a trial and the others of its group."""
+        self._has_loaded(trial_id, loaded=False)
         if (kept := self._kept.get(self.group(trial_id))) is not None:
             await self._end_waiting(kept)
 
@@ -276,6 +305,7 @@ class Conductor:
             trial=planned.intent.id if shared is None else "",
             attempt=attempt.number if shared is None else 0,
             shared=shared or "",
+            data_set=self._carried.get(self._cluster(planned.intent.id), "") if place_of(configuration) else "",
         )
 
     def _needs_raw(self, planned: PlannedTrial) -> bool:
@@ -322,6 +352,9 @@ class Conductor:
         """
         wanted = self._wanted(planned, configuration)
         kept = self._kept[self._cluster(planned.intent.id)]
+        finished, needs = ended.status.state == "finished", planned.intent.id in self._data_sets
+        if needs or not finished or self._is_over(planned):
+            self._has_loaded(planned.intent.id, loaded=finished and needs)
         if not task.keep_cluster:
             usd = cost_usd(task.attempt, lease, lease.begun_unix_ms)
             if not ended.given_back:  # it lives on until it is found at the study's end or ends itself

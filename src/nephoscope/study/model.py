@@ -15,6 +15,9 @@ from nephoscope.study.names import LabelName, Name
 from nephoscope.study.places import Link, MachineType, Region, Ssh
 from nephoscope.study.secrets import holds_cloud_secret, holds_password
 
+SNAPSHOTS = "snapshots"
+"""What `database.fixtures` says for data sets that are kept as snapshots of volumes."""
+
 
 class Volume(Frozen):
     """A volume of each machine of a role, as ordered."""
@@ -205,9 +208,10 @@ class Database(Frozen):
     )
     fixtures: str | None = Field(
         default=None,
-        pattern=r"^[a-z0-9-]+://[^\s]+$",
-        description="for cockroachdb: where to keep backups of data sets beyond a cluster's life, as "
-        "`s3://bucket/folder?AUTH=implicit`; on azure with versions before 23, which cannot log in to its storage, "
+        pattern=rf"^({SNAPSHOTS}|[a-z0-9-]+://[^\s]+)$",
+        description="for cockroachdb: where to keep data sets beyond a cluster's life; `snapshots`: as snapshots of "
+        "the data volumes, from which later clusters get theirs; `s3://bucket/folder?AUTH=implicit`: as backups; on "
+        "azure with versions before 23, which cannot log in to its storage, "
         "`azure-stores://account/container/folder?AUTH=implicit`: the files of all stores",
     )
     aerospike: Aerospike | None = Field(default=None, description="for aerospike: its namespace and its storage")

@@ -14,6 +14,7 @@ from nephoscope.study.locate import Path, line_of
 from nephoscope.study.managed import MANAGED, managed_problems, plain_as_provided
 from nephoscope.study.nicknames import meant_by
 from nephoscope.study.place_rules import place_problems, region_problems
+from nephoscope.study.snapshot_rules import snapshot_problems
 from nephoscope.study.suggest import nearest, shown
 from nephoscope.study.text_rules import text_problems
 
@@ -359,6 +360,7 @@ def _database_problems(
     if isinstance(machine, Mapping) and machine.get("disks") == "apart" and system != _COCKROACHDB:
         text = f'{shown(str(system))} has one data folder; remove this key, or use "striped"'
         yield Problem((*path, "database_machine", "disks"), text)
+    yield from snapshot_problems(path, configuration)
     yield from _number_of_servers(path, str(system), machine, database.get("replicas"))
     if "dsn" in database and str(system) in _NO_DSN:
         yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])

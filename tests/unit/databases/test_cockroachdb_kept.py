@@ -1,8 +1,9 @@
 """Data sets of CockroachDB as files: put back between trials on shared servers, and copied to Azure's storage."""
 
 import asyncio
+import shutil
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,72 @@ def test_another_cluster_finds_the_data_set_in_azures_storage(
     blobs.refuses = True
     with pytest.raises(DatabaseFailed, match=r"could not use the storage account: .*403"):
         ran(tmp_path / "c", PLACE, monkeypatch)
+
+
+@dataclass
+class Disks:
+    """Volumes of a cluster whose machines are folders: a snapshot is a copy of a folder."""
+
+    cluster: Cluster
+    snapshots: Path
+    slow_at_first: bool = True
+    data_set: str = "tpcc_1"
+    kept: int = 0
+
+    async def keep(self) -> None:
+        self.kept += 1
+        for machine in self.cluster.database:
+            shutil.copytree(machine.data_dir, self.snapshots / machine.name)
+
+
+def cluster_of(folder: Path, snapshots: Path, addresses_from: int = 1) -> Cluster:
+    """Two servers; with snapshots, on copies of them, and at other addresses."""
+    folder.mkdir()
+    bare = cluster_on_loopback(folder, 2)
+    machines = tuple(
+        replace(one, address=f"127.0.0.{addresses_from + place}") for place, one in enumerate(bare.database)
+    )
+    for one in machines if snapshots.exists() else ():
+        shutil.copytree(snapshots / one.name, one.data_dir, dirs_exist_ok=True)
+    found = replace(bare, key=f"study/{folder.name}", database=machines)
+    return replace(found, volumes=Disks(found, snapshots))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_another_cluster_starts_on_what_snapshots_of_volumes_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    """Whatever its addresses are; of another version it empties the folders, and loads."""
+    monkeypatch.setattr(cockroachdb, "_LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(cockroachdb, "_COUNT_EVERY_S", 0.02)
+
+    def ran(cluster: Cluster, tag: str = fake_cockroach.TAG) -> bool:
+        own = tmp_path / f"own-{cluster.key.rpartition('/')[2]}"
+        program = fake_cockroach.install(own / "state", own / "cockroach")
+        (own / "state").mkdir()
+        (own / "state" / "tag").write_text(tag)
+        settings = DatabaseSettings(binary=str(program), fixtures="snapshots", secure=False)
+        return asyncio.run(trial(cluster, settings, own / "log" / "c.log"))
+
+    snapshots = tmp_path / "snapshots"
+    first = replace(cluster_of(tmp_path / "a", snapshots), shared=shared)
+    assert ran(first) is True
+    for machine in first.database:
+        kept = snapshots / machine.name / "cockroach" / "kept" / "tpcc_1"
+        (kept / "1.sst").write_text("table")
+    assert isinstance(first.volumes, Disks)
+    assert first.volumes.kept == 1
+
+    second = replace(cluster_of(tmp_path / "b", snapshots, addresses_from=3), shared=shared)
+    assert ran(second) is False
+    assert isinstance(second.volumes, Disks)
+    assert second.volumes.kept == 0
+    for machine in second.database:
+        assert (Path(stores_of(machine)[0]) / "1.sst").read_text() == "table"
+
+    third = replace(cluster_of(tmp_path / "c", snapshots), shared=shared)
+    third = replace(third, volumes=Disks(third, tmp_path / "others"))
+    assert ran(third, "v22.1.7") is True
 
 
 def test_a_data_set_is_kept_only_as_a_whole(tmp_path: Path) -> None:

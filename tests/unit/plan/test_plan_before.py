@@ -6,6 +6,7 @@ import pytest
 
 from nephoscope.plan.before import EMULATED_HOST_S, LOAD_BYTES_PER_S, MAKE_S, RESET_S, RESTORE_BYTES_PER_S, Before
 from nephoscope.study.model import Configuration, Machine
+from nephoscope.study.snapshots import MAKE_BYTES_PER_S, STORED_SHARE
 
 SIZE = 600 * LOAD_BYTES_PER_S
 LOAD_S, RESTORE_S = 600.0, SIZE / RESTORE_BYTES_PER_S
@@ -93,3 +94,38 @@ def test_nothing_is_guessed_where_nobody_makes_machines(provider: str) -> None:
     before = Before()
     assert before.of(configuration(provider=provider), SIZE).total_s == 0
     assert before.notes() == []
+
+
+@pytest.mark.parametrize(("provider", "rate"), [("aws", 100), ("azure", 60), ("gcp", None)])
+def test_snapshots_serve_every_cluster_with_volumes_of_one_size(provider: str, rate: int | None) -> None:
+    """The first read is slow on two clouds; a volume with less throughput is read no faster than that."""
+    kept = {"system": "cockroachdb", "fixtures": "snapshots"}
+
+    def machines(size: int = 100, **volume: float) -> Configuration:
+        machine = Machine.model_validate({"count": 3, "volumes": [{"kind": "k", "size": size, **volume}]})
+        return configuration(provider=provider, **kept).model_copy(update={"database_machine": machine})
+
+    before = Before()
+    stored = STORED_SHARE * SIZE
+    first = before.of(machines(), SIZE, "a/replicate-1")
+    assert (first.load_s, first.restore_s) == (LOAD_S, RESET_S + stored / MAKE_BYTES_PER_S)
+    assert before.of(machines(), SIZE, "a/replicate-1").total_s == RESET_S
+    reads_s = stored / (rate * 2**20) if rate else 0.0
+    assert before.of(machines(), SIZE, "b/replicate-1").total_s == pytest.approx(MAKE_S + RESET_S + reads_s)
+    assert before.of(machines(), SIZE).total_s == pytest.approx(MAKE_S + RESET_S + reads_s), "a cluster of its own"
+    slower = before.of(machines(throughput=50), SIZE, "c/replicate-1").restore_s
+    assert slower == pytest.approx(RESET_S + (stored / (50 * 2**20) if rate else 0.0))
+    assert before.of(machines(200), SIZE, "d/replicate-1").load_s == LOAD_S, "volumes of another size"
+    assert any("first read" in note for note in before.notes()) == (rate is not None)
+
+
+def test_of_two_data_sets_on_a_cluster_only_the_larger_one_is_kept_in_snapshots() -> None:
+    kept = {"system": "cockroachdb", "fixtures": "snapshots"}
+    machine = Machine.model_validate({"count": 3, "volumes": [{"kind": "gp3", "size": 100}]})
+    one = configuration(**kept).model_copy(update={"database_machine": machine})
+    before = Before()
+    for cluster in ("a/replicate-1", "a/replicate-2"):
+        assert before.of(one, SIZE, cluster, carried_bytes=2 * SIZE).load_s == LOAD_S
+        assert before.of(one, 2 * SIZE, cluster, carried_bytes=2 * SIZE).load_s == (
+            2 * LOAD_S if cluster.endswith("1") else 0
+        )

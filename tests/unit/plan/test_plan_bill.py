@@ -12,6 +12,7 @@ from nephoscope.plan.before import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S
 from nephoscope.plan.bill import FULL_BLOCKS, Bill
 from nephoscope.plan.kept import kept_data
 from nephoscope.plan.quotas import RegionNeeds
+from nephoscope.prices.book import shipped
 from nephoscope.stats.sequential import FIRST_LOOK
 from nephoscope.study.model import Study
 
@@ -253,6 +254,7 @@ def test_data_sets_that_stay_are_priced_once_for_each_bucket(found: Bill) -> Non
         ("aws bucket/sets", 1, size_bytes),
         ("gcp bucket/sets", 1, size_bytes),
     ]
+    assert found.kept[0].usd_per_month is not None
     assert isclose(found.kept[0].usd_per_month, 0.023 * size_bytes / 2**30)
     text = " ".join(line.strip() for line in bill_lines(found))
     assert "until `nephoscope fixtures` deletes them" in text
@@ -267,7 +269,7 @@ def test_stores_hold_every_copy_and_fit_clusters_of_one_size() -> None:
     stores = one.database.model_copy(update={"fixtures": "azure-stores://me/sets?AUTH=implicit"})
     three = one.model_copy(update={"database": stores})
     nine = three.model_copy(update={"database_machine": three.database_machine.model_copy(update={"count": 9})})
-    [kept] = kept_data([(three, 10), (three, 10), (nine, 10), (nine, 0), (one, 10)])
+    [kept] = kept_data([(three, 10), (three, 10), (nine, 10), (nine, 0), (one, 10)], shipped())
     assert (kept.where, kept.data_sets, kept.size_bytes) == ("azure me/sets", 2, 60)
 
 

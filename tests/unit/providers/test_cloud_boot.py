@@ -239,3 +239,40 @@ def test_the_filesystem_is_made_and_mounted_as_asked_for(root: Path, filesystem:
     assert said == "ready"
     assert re.search(rf"^mkfs\.{filesystem} .* /dev/nvme1n1$", done, re.MULTILINE)
     assert f"mount -o noatime,discard,data=ordered /dev/nvme1n1 {root}/mnt/data" in done
+
+
+def test_volumes_from_snapshots_are_mounted_by_their_labels_and_get_no_filesystem(root: Path) -> None:
+    """Commands of the machine whose volume it was would pass for ours."""
+    made, raw = {"volumes": 2, "apart": True, "labelled": True}, {"raw_volumes_gib": (50,)}
+    (root / "disks").write_text("/dev/sdb disk PersistentDisk\n/dev/sdc disk PersistentDisk\n")
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, **made))  # type: ignore[arg-type]
+    assert said == "ready"
+    assert "-L data-set-1 /dev/sdb\n" in done
+    assert "-L data-set-2 /dev/sdc\n" in done
+
+    (root / "var/lib/nephoscope/boot").unlink()
+    (root / "done").unlink()
+    (root / "bin/blkid").write_text(
+        '#!/bin/sh\ncase "$*" in *LABEL=data-set-1) echo /dev/sdc;; *LABEL=data-set-2) echo /dev/sdb;; esac\n'
+        '[ "$*" != "-p -o value /dev/sdb" ] && [ "$*" != "-p -o value /dev/sdc" ] || echo ext4\n'
+    )
+    (root / "disks").write_text(
+        "/dev/sdb disk PersistentDisk\n/dev/sdc disk PersistentDisk\n/dev/sdd disk PersistentDisk\n"
+    )
+    (root / "size-sdd").write_text(f"{50 << 30}\n")
+    ours = root / "mnt/data/nephoscope/ours"
+    ours.mkdir(parents=True)
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, filled=True, **made, **raw))  # type: ignore[arg-type]
+    assert said == "ready"
+    assert "mkfs" not in done
+    assert f"mount -o noatime /dev/sdc {root}/mnt/data\n" in done
+    assert f"mount -o noatime /dev/sdb {root}/mnt/data-2\n" in done
+    assert not ours.exists()
+    assert (root / "var/lib/nephoscope/raw-1").readlink() == Path("/dev/sdd")
+
+
+def test_a_volume_without_the_filesystem_of_a_snapshot_is_an_error(root: Path) -> None:
+    (root / "disks").write_text("/dev/sdb disk PersistentDisk\n")
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, volumes=1, labelled=True, filled=True))
+    assert "no volume has the filesystem data-set-1 of a snapshot" in said
+    assert "mkfs" not in done

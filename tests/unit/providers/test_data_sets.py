@@ -12,6 +12,7 @@ import pytest
 
 from nephoscope.app.commands.fleet import fixtures
 from nephoscope.app.stages import data_sets
+from nephoscope.app.stages.data_sets import Stores
 from nephoscope.app.stages.planning import read_study
 from nephoscope.model.errors import InputError
 from nephoscope.prices.object_storage import month_usd
@@ -117,9 +118,9 @@ def cloud(request: pytest.FixtureRequest) -> Iterator[Cloud]:
 
 
 def test_data_sets_are_listed_with_size_and_age_and_deleted_by_name(cloud: Cloud) -> None:
-    storages = {cloud.bucket.provider: cloud.storage}
-    assert data_sets.buckets_of(cloud.address) == [cloud.bucket]
-    found = asyncio.run(data_sets.kept([cloud.bucket], storages))
+    stores = Stores({cloud.bucket.provider: cloud.storage}, {})
+    assert data_sets.places_of(cloud.address) == [cloud.bucket]
+    found = asyncio.run(data_sets.kept([cloud.bucket], stores))
     assert [(one.name, one.size_bytes, len(one.objects)) for one in found.sets] == [(TPCC, 1002, 2), (KV, 1, 1)]
     rows = data_sets.rows_of(found.sets, SystemClock().unix_ms())
     assert all(0 <= row.age_days < 400 for row in rows)
@@ -129,11 +130,11 @@ def test_data_sets_are_listed_with_size_and_age_and_deleted_by_name(cloud: Cloud
     with pytest.raises(InputError, match="there is no data set other; nothing was deleted"):
         data_sets.chosen(found, [TPCC, "other"])
     assert sorted(cloud.names()) == sorted(HELD)
-    assert asyncio.run(data_sets.delete(data_sets.chosen(found, [TPCC]), storages)) == []
+    assert asyncio.run(data_sets.delete(data_sets.chosen(found, [TPCC]), stores)) == []
     assert sorted(cloud.names()) == sorted({f"sets/{KV}/b c/ü", *OTHERS})
-    asyncio.run(data_sets.delete(found.sets, storages))  # the first one is gone already
+    asyncio.run(data_sets.delete(found.sets, stores))  # the first one is gone already
     assert sorted(cloud.names()) == sorted(OTHERS)
-    assert asyncio.run(data_sets.kept([cloud.bucket], storages)) == data_sets.Kept([], {})
+    assert asyncio.run(data_sets.kept([cloud.bucket], stores)) == data_sets.Kept([], {})
 
 
 def test_a_bucket_that_cannot_be_read_is_named_and_hides_no_other() -> None:
@@ -147,7 +148,7 @@ def test_a_bucket_that_cannot_be_read_is_named_and_hides_no_other() -> None:
             "azure": Blobs(FakeClock(), lambda _: PipelineClient(refusing.url, policies=[])),
         }
         denied, missing = Bucket("azure", "container", "", "mine"), Bucket("aws", "missing", "")
-        found = asyncio.run(data_sets.kept([denied, missing, google.bucket], storages))
+        found = asyncio.run(data_sets.kept([denied, missing, google.bucket], Stores(storages, {})))
     assert [one.name for one in found.sets] == [TPCC, KV]
     assert list(found.unread) == ["azure mine/container", "aws missing"]
     assert "403" in found.unread["azure mine/container"]
@@ -243,7 +244,9 @@ def test_a_study_without_a_bucket_and_a_wrong_address_are_explained(tmp_path: Pa
     study = tmp_path / "study.toml"
     study.write_text(STUDY.format(database='"cockroachdb"'))
     assert data_sets.reminder(read_study(study), "results/a") == ""
-    with pytest.raises(InputError, match="keeps data sets in object storage"):
-        data_sets.buckets_of(str(study))
+    with pytest.raises(InputError, match="keeps data sets in object storage or snapshots"):
+        data_sets.places_of(str(study))
     with pytest.raises(InputError, match="no address of object storage"):
-        data_sets.buckets_of("nodelocal://1/nephoscope")
+        data_sets.places_of("nodelocal://1/nephoscope")
+    with pytest.raises(InputError, match="no address"):
+        data_sets.places_of("snapshots://aws")

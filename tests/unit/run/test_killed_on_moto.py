@@ -1,5 +1,6 @@
 """AWS as moto plays it, and a controller killed with -9: all machines, volumes, networks gone, nothing overspent."""
 
+import asyncio
 import random
 import subprocess
 import sys
@@ -12,10 +13,16 @@ from typing import Any
 
 import pytest
 
-from nephoscope.app.stages import evaluation, tracking
+from nephoscope.app.stages import data_sets, evaluation, tracking
+from nephoscope.app.stages.data_sets import KeptSet
+from nephoscope.providers.aws.cloud import AwsCloud
+from nephoscope.providers.aws.snapshots import EbsSnapshots
+from nephoscope.run.clock import FakeClock
 from nephoscope.run.spending import cost_until
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.snapshots import SnapshotPlace
+from tests.support.kept_data import LOADS, NAME
 from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, left, moto_server
 
 STUDY = """
@@ -77,6 +84,8 @@ class Fleet:
     """At the study's beginning."""
     benchmarks: str = ""
     """At its end."""
+    database: tuple[str, ...] = ('system = "fake"',)
+    """Of both configurations."""
 
     @property
     def folder(self) -> ResultsFolder:
@@ -89,7 +98,10 @@ class Fleet:
     def start(self) -> subprocess.Popen[str]:
         self.machines.mkdir(exist_ok=True)
         file = self.path / "study.toml"
-        file.write_text(self.more + STUDY.replace("360.0", str(self.usd_per_hour)) + self.benchmarks)
+        text = STUDY.replace("360.0", str(self.usd_per_hour))
+        text = text.replace('{ system = "fake" }', f"{{ {', '.join(self.database)} }}")
+        text = text.replace('\nsystem = "fake"', "\n" + "\n".join(self.database))
+        file.write_text(self.more + text + self.benchmarks)
         argv = [sys.executable, "-m", "tests.support.fleet_controller", str(file), str(self.folder.path)]
         argv += [f"aws {self.url} {self.machines}", "2", str(self.max_usd), ""]
         return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -106,6 +118,11 @@ class Fleet:
         while not lock.held(self.folder.path / "lock"):
             assert process.poll() is None, process.communicate()
             time.sleep(0.01)
+
+    @property
+    def data_loads(self) -> list[str]:
+        """Clusters that began to load their data set."""
+        return [key.partition("/")[2] for key in (self.machines / LOADS).read_text().split()]
 
     def loads_by_trial(self) -> Counter[str]:
         counts: Counter[str] = Counter()
@@ -205,6 +222,42 @@ parameters = { duration_s = 2.0, database = true }
     spent_usd = tracking.progress(fleet.folder, 0).spent_usd
     assert spent_usd is not None
     assert 0 < spent_usd <= fleet.max_usd
+
+
+@pytest.mark.slow
+def test_four_kills_of_a_study_with_snapshots_leave_nothing_but_whole_data_sets(fleet: Fleet) -> None:
+    """Each size of volumes is kept once, and every later cluster starts on what it holds."""
+    fleet.more = 'placement = "per-replicate"\n'
+    fleet.database = ('system = "cockroachdb"', 'version = "22.1.6"', 'fixtures = "snapshots"')
+    fleet.benchmarks = """
+[[benchmarks]]
+uses = "fake"
+name = "second"
+parameters = { duration_s = 2.0, database = true }
+"""
+    draws, half_kept = random.Random(9), 0
+    for _ in range(4):
+        fleet.killed_after(draws.uniform(4.0, 12.0))
+        half_kept += any(not one.whole for one in kept(fleet.url))
+    said, talk = fleet.start().communicate(timeout=600)
+    assert said == "finished 16 valid 16 refused 0\n", talk
+    seen = account(fleet.url)
+    assert seen.created == seen.terminated >= 8 * 4
+    assert (seen.volumes, seen.left) == (0, [])
+    found = kept(fleet.url)
+    assert [(one.name, str(one.place), one.whole, len(one.snapshots)) for one in found] == [
+        (NAME, f"snapshots of aws {region}", True, 3) for region in REGIONS
+    ]
+    sys.stdout.write(f"{half_kept} of 4 kills left an unfinished data set; loads: {fleet.data_loads}\n")
+    assert {one.partition("/")[0] for one in fleet.data_loads} == {"small", "large"}
+    assert len(fleet.data_loads) <= 2 + 4, "a kill may lose one load, and each other loads once"
+
+
+def kept(url: str) -> list[KeptSet]:
+    """What `nephoscope fixtures` lists."""
+    snapshots = EbsSnapshots(AwsCloud(FakeClock(), client_of(url), REGIONS))
+    places = [SnapshotPlace("aws", region) for region in REGIONS]
+    return asyncio.run(data_sets.kept(places, data_sets.Stores({}, {"aws": snapshots}))).sets
 
 
 @pytest.mark.slow

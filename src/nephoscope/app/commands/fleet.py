@@ -204,38 +204,40 @@ def fixtures(
     ],
     delete: Annotated[
         list[str] | None,
-        typer.Option("--delete", metavar="NAME", help="delete this data set in every bucket; may be repeated"),
+        typer.Option("--delete", metavar="NAME", help="delete this data set in every place; may be repeated"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the data sets that clouds keep between studies, with size, age and price; delete those that you name.
 
-    They are in object storage, where `database.fixtures` of a study puts them, under names that end with a digest of
-    benchmark, size and seed. Your own credentials for the cloud are used. Everything in their folder is listed, but
-    nothing else is read or deleted. --delete does not ask again.
-    Exit code 3 if a bucket could not be read, or something is left of a deleted data set.
+    They are in object storage or in snapshots of volumes, where `database.fixtures` of a study puts them, under names
+    that end with a digest of benchmark, size and seed. The address of snapshots is as snapshots://aws/us-east-1. Your
+    own credentials for the cloud are used. Everything in their folder is listed, but nothing else is read or deleted.
+    --delete does not ask again.
+    Exit code 3 if a place could not be read, or something is left of a deleted data set.
     """
     import asyncio
 
     from nephoscope.app.stages import data_sets
-    from nephoscope.app.wiring import object_storages
+    from nephoscope.app.wiring import object_storages, snapshots_of_volumes
     from nephoscope.run.clock import SystemClock
 
     clock = SystemClock()
-    storages, buckets = object_storages(clock), data_sets.buckets_of(where)
-    found = asyncio.run(data_sets.kept(buckets, storages))
+    stores = data_sets.Stores(object_storages(clock), snapshots_of_volumes(clock))
+    places = data_sets.places_of(where)
+    found = asyncio.run(data_sets.kept(places, stores))
     if delete:
         ended = data_sets.chosen(found, delete)
-        left = asyncio.run(data_sets.delete(ended, storages))
+        left = asyncio.run(data_sets.delete(ended, stores))
         for one in ended:
             if one not in left:
-                (tell if as_json else say)(f"deleted {one.name} in {one.bucket}")
+                (tell if as_json else say)(f"deleted {one.name} in {one.where}")
         if left:
             raise CleanupFailed(
-                f"still there: {', '.join(f'{one.name} in {one.bucket}' for one in left)}",
+                f"still there: {', '.join(f'{one.name} in {one.where}' for one in left)}",
                 hint="run the same command again; they cost money",
             )
-        found = asyncio.run(data_sets.kept(buckets, storages))
+        found = asyncio.run(data_sets.kept(places, stores))
     rows = data_sets.rows_of(found.sets, clock.unix_ms())
     if as_json:
         print_json(rows)
@@ -246,6 +248,6 @@ def fixtures(
             say(data_sets.total(rows))
     if found.unread:
         raise CleanupFailed(
-            f"could not be read: {'; '.join(f'{bucket}: {why}' for bucket, why in found.unread.items())}",
-            hint="check the address, and that your credentials may list and delete objects there",
+            f"could not be read: {'; '.join(f'{place}: {why}' for place, why in found.unread.items())}",
+            hint="check the address, and that your credentials may list and delete what is there",
         )

@@ -226,6 +226,10 @@ class HighestLoad(Benchmark):
         """The data set of its workload."""
         return parameters.workload.fixture_bytes(parameters.closed())
 
+    def fixture_name(self, parameters: HighestLoadParameters, data_seed: int) -> str:
+        """That of its workload."""
+        return parameters.workload.fixture_name(parameters.closed(), data_seed)
+
     @override
     def expected_duration_s(self, parameters: HighestLoadParameters) -> float:
         """Assumes a server with a sharp limit."""

@@ -176,6 +176,10 @@ class MaxWarehouses(Benchmark):
         """All warehouses are loaded before the search."""
         return self._tpcc.fixture_bytes(parameters.most)
 
+    def fixture_name(self, parameters: MaxWarehousesParameters, data_seed: int) -> str:
+        """That of all warehouses."""
+        return self._tpcc.fixture_name(parameters.most, data_seed)
+
     @override
     def expected_duration_s(self, parameters: MaxWarehousesParameters) -> float:
         """Assumes a server with a sharp limit."""

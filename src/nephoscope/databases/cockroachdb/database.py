@@ -41,6 +41,7 @@ from nephoscope.databases.cockroachdb.machines import (
     enqueue,
     found_again,
     installed,
+    note_places,
     require_ours,
     root_of,
     stores_of,
@@ -50,7 +51,9 @@ from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, NephoscopeError, TargetLost, ToolFailed, ToolTimedOut
 from nephoscope.providers.base import Cluster
+from nephoscope.study.model import SNAPSHOTS
 from nephoscope.study.model import Database as DatabaseSettings
+from nephoscope.study.snapshots import STORED_SHARE
 
 TRIAL_DATABASE = "nephoscope_trial"
 START_TIMEOUT_S = 120.0
@@ -65,8 +68,6 @@ DEFAULT_FIXTURES = "nodelocal://1/nephoscope"
 """On the first machine's store: deleted with the cluster."""
 GC_TTL_S = 600
 """Time after which a dropped copy's space is free; the default takes hours, too long between trials."""
-DISK_SHARE = 0.35
-"""In 2022 10,000 warehouses of TPC-C lay on three volumes of 1,000 GB: compressed, and the backup in a bucket."""
 _STATEMENT_TIMEOUT_S = 120.0
 _ANSWER_TIMEOUT_S = 30.0
 """For a server that may have stopped, on a machine that may be busy."""
@@ -114,7 +115,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
             InputError: `binary` is no file.
         """
         layouts, tag = await _layouts(cluster, settings, installed)
-        await claim_folders(cluster, _identity(cluster, layouts, tag))
+        await claim_folders(cluster, _identity(cluster, layouts, tag), _places(cluster, layouts, tag))
         if layouts[0].secure:
             await certify(cluster, layouts[0])
         manner = commands.manner_of(settings)
@@ -186,7 +187,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
     @override
     def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:
         """Three copies, spread over all machines."""
-        return int(DISK_SHARE * data_bytes * min(1.0, commands.COPIES / machines))
+        return int(STORED_SHARE * data_bytes * min(1.0, commands.COPIES / machines))
 
     # HasFixtures
 
@@ -194,8 +195,10 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
         """An unfinished backup does not count."""
         place = self._running[cluster.key].fixtures
-        if (cluster.shared or stored.is_place(place)) and await checkpoint.is_kept(cluster, fixture):
+        if (cluster.shared or _keeps_files(place)) and await checkpoint.is_kept(cluster, fixture):
             return True
+        if place == SNAPSHOTS:
+            return False
         if stored.is_place(place):
             return await stored.is_stored(cluster, place, fixture, endpoint.version)
         try:
@@ -215,14 +218,14 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
     async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
         """Turns what was loaded into a backup and drops the database.
 
-        Where no backup is needed, the files of its stores are kept as they are.
+        Where no backup is needed, the files of its stores are kept as they are, and perhaps snapshots of their volumes.
         """
         fixtures = self._running[cluster.key].fixtures
-        if stored.is_place(fixtures) or (cluster.shared and fixtures == DEFAULT_FIXTURES):
+        if _keeps_files(fixtures) or (cluster.shared and fixtures == DEFAULT_FIXTURES):
             renamed = f"ALTER DATABASE {fixture} RENAME TO {TRIAL_DATABASE}"
             await self._sql(cluster, *_dropped(TRIAL_DATABASE), renamed)
             await self._until_whole(cluster)
-            await self._started_again(cluster, checkpoint.keep, fixture)
+            await self._started_again(cluster, self._keep, fixture)
             if stored.is_place(fixtures):
                 await stored.store(cluster, fixtures, fixture, endpoint.version)
             return
@@ -238,7 +241,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         with servers that have just started.
         """
         place = self._running[cluster.key].fixtures
-        if cluster.shared or stored.is_place(place):
+        if cluster.shared or _keeps_files(place):
             kept = await checkpoint.is_kept(cluster, fixture)
             if not kept and stored.is_place(place):
                 await stored.fetch(cluster, place, fixture, endpoint.version)
@@ -362,6 +365,14 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
                 f"CockroachDB did not start again: {error.message}", hint=f"its logs are next to {servers.log}"
             ) from error
         await self._until_whole(cluster)
+
+    async def _keep(self, cluster: Cluster, fixture: str) -> None:
+        """Keeps a data set beside the stores of servers that stand still, and in snapshots of volumes made for it."""
+        await checkpoint.keep(cluster, fixture)
+        if cluster.volumes is not None and cluster.volumes.data_set == fixture:
+            servers = self._running[cluster.key]
+            await note_places(cluster, _places(cluster, servers.layouts, servers.build_tag))
+            await cluster.volumes.keep()
 
     async def _launch(self, cluster: Cluster) -> _Servers:
         """Starts every server; they do not answer yet."""
@@ -500,9 +511,26 @@ def _fixtures(settings: DatabaseSettings) -> str:
     return (settings.fixtures or DEFAULT_FIXTURES).rstrip("/")
 
 
+def _keeps_files(fixtures: str) -> bool:
+    """Whether data sets outlive a cluster as the files of its stores, and not as backups."""
+    return fixtures == SNAPSHOTS or stored.is_place(fixtures)
+
+
 def _identity(cluster: Cluster, layouts: Sequence[Layout], tag: str) -> str:
     """Servers of a cluster whose data can still be used."""
-    inputs = [_addresses(cluster), layouts[0].secure, tag, [len(layout.stores) for layout in layouts]]
+    return _digest([_addresses(cluster), *_kind(layouts, tag)])
+
+
+def _places(cluster: Cluster, layouts: Sequence[Layout], tag: str) -> list[str]:
+    """Of each machine: where its data can be used in another cluster, whatever the addresses are there."""
+    return [_digest([place, *_kind(layouts, tag)]) for place in range(len(cluster.database))]
+
+
+def _kind(layouts: Sequence[Layout], tag: str) -> list[object]:
+    return [layouts[0].secure, tag, [len(layout.stores) for layout in layouts]]
+
+
+def _digest(inputs: list[object]) -> str:
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
 
 

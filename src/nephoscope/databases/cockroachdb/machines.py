@@ -15,6 +15,8 @@ from nephoscope.study.model import Database as DatabaseSettings
 _LOOK_TIMEOUT_S = 60.0
 _INSTALL_TIMEOUT_S = 1800.0
 _REMOVE_TIMEOUT_S = 600.0
+READ_TIMEOUT_S = 6 * 3600.0
+"""Limit for the first read of all data sets on a machine."""
 _CLIENT_FILES = ("ca.crt", "client.root.crt", "client.root.key")
 
 _LOOK = """
@@ -46,14 +48,37 @@ echo "$root/bin/cockroach"
 """If there is none, the machine downloads it."""
 
 _CLAIM = """
-root=$1 cluster=$2
-if [ "$(cat "$root/cluster" 2>/dev/null)" = "$cluster" ]; then echo ours; else echo other; fi
+root=$1 cluster=$2 place=$3
+if [ "$(cat "$root/cluster" 2>/dev/null)" = "$cluster" ]; then echo ours
+elif [ "$(cat "$root/place" 2>/dev/null)" = "$place" ]; then echo moved
+else echo other; fi
 """
+_NOTE_PLACE = """
+set -eu
+printf %s "$2" >"$1/place"
+sync -f "$1"
+"""
+_MOVE = """
+set -eu
+root=$1 cluster=$2 at_once=$3 kept=$4
+shift 4
+rm -rf "$@" "$root/certs" "$root/authority" "$root/cluster"
+if [ "$at_once" -gt 0 ]; then
+    find $kept -type f -print0 | xargs -0 -r -n 4 -P "$at_once" \\
+        sh -c 'for file; do dd if="$file" of=/dev/null bs=1M status=none; done' warm
+fi
+mkdir -p "$root/certs"
+chmod 700 "$root/certs"
+printf %s "$cluster" >"$root/cluster"
+"""
+"""A cluster's folders on volumes that come from snapshots: data sets that are kept beside the stores stay."""
+_READS_AT_ONCE = 16
+"""Of different files, when a volume is read for the first time."""
 _EMPTY = """
 set -eu
 root=$1 cluster=$2
 shift 2
-rm -rf "$@" "$root/certs" "$root/authority" "$root/cluster"
+rm -rf "$@" "$root/certs" "$root/authority" "$root/cluster" "$root/place"
 mkdir -p "$root/certs"
 chmod 700 "$root/certs"
 printf %s "$cluster" >"$root/cluster"
@@ -151,18 +176,46 @@ async def require_ours(cluster: Cluster, identity: str) -> None:
         DatabaseFailed: one is not.
     """
     for machine in cluster.database:
-        if (await script(machine, _CLAIM, root_of(machine), identity)).strip() != "ours":
+        if (await script(machine, _CLAIM, root_of(machine), identity, "")).strip() != "ours":
             raise DatabaseFailed(f"the data folder of {machine.name} belongs to another cluster")
 
 
-async def claim_folders(cluster: Cluster, identity: str) -> None:
-    """Makes all data folders belong to the cluster `identity`: kept if they all do, else emptied."""
-    arguments = [(machine, root_of(machine)) for machine in cluster.database]
-    said = await asyncio.gather(*(script(machine, _CLAIM, root, identity) for machine, root in arguments))
-    if not all(one.strip() == "ours" for one in said):
+async def claim_folders(cluster: Cluster, identity: str, places: Sequence[str]) -> None:
+    """Makes all data folders belong to the cluster `identity`.
+
+    They are kept if they all do. If each has come from a snapshot to the place that it was made for, its data sets are
+    kept, and read once where a first read is slow. Else all are emptied.
+
+    Args:
+        cluster: whose folders.
+        identity: of servers whose data can still be used.
+        places: of each machine, what `note_places` was given when the snapshots were made.
+    """
+    machines = list(zip(cluster.database, places, strict=True))
+    said = await asyncio.gather(
+        *(script(machine, _CLAIM, root_of(machine), identity, place) for machine, place in machines)
+    )
+    found = [one.strip() for one in said]
+    if "other" in found:
         await asyncio.gather(
-            *(script(machine, _EMPTY, root, identity, *_folders_of(machine)) for machine, root in arguments)
+            *(script(machine, _EMPTY, root_of(machine), identity, *_folders_of(machine)) for machine, _ in machines)
         )
+        return
+    at_once = _READS_AT_ONCE if cluster.volumes is not None and cluster.volumes.slow_at_first else 0
+    moved = [machine for (machine, _), one in zip(machines, found, strict=True) if one == "moved"]
+    await asyncio.gather(*(_move(machine, identity, at_once) for machine in moved))
+
+
+async def note_places(cluster: Cluster, places: Sequence[str]) -> None:
+    """Notes on each machine, before a snapshot is made of its volumes, for which machines of another cluster it is."""
+    machines = zip(cluster.database, places, strict=True)
+    await asyncio.gather(*(script(machine, _NOTE_PLACE, root_of(machine), place) for machine, place in machines))
+
+
+async def _move(machine: MachineHandle, identity: str, at_once: int) -> None:
+    stores = stores_of(machine)
+    kept = " ".join(map(kept_beside, stores))
+    await script(machine, _MOVE, root_of(machine), identity, str(at_once), kept, *stores, timeout_s=READ_TIMEOUT_S)
 
 
 async def enqueue(machine: MachineHandle, ranges: Sequence[str]) -> None:
@@ -231,14 +284,14 @@ def root_of(machine: MachineHandle) -> str:
     return f"{machine.data_dir}/cockroach"
 
 
-async def script(machine: MachineHandle, text: str, *arguments: str) -> str:
+async def script(machine: MachineHandle, text: str, *arguments: str, timeout_s: float = _REMOVE_TIMEOUT_S) -> str:
     """Output of a shell script on a machine.
 
     Raises:
         ToolFailed: it failed.
     """
     argv = ["sh", "-c", text, "prepare", *arguments]
-    completed = await machine.remote.execute(Command(argv, timeout_s=_REMOVE_TIMEOUT_S, pinned=False))
+    completed = await machine.remote.execute(Command(argv, timeout_s=timeout_s, pinned=False))
     return completed.require().stdout.decode(errors="replace")
 
 

@@ -65,18 +65,18 @@ class AwsCloud(Cloud):
     async def clusters(self, study: str) -> list[str]:
         async def of(region: str) -> set[str]:
             instances = {"instance-state-name": _ALIVE}
-            resources = [*await self._instances(region, STUDY, study, instances)]
+            resources = [*await self.instances(region, STUDY, study, instances)]
             resources += await self._volumes(region, STUDY, study)
             resources += await self._groups(region, STUDY, study)
             resources += await self._vpcs(region, STUDY, study)
             return keys_of(resources)
 
-        return sorted(set().union(*await self._everywhere(of)))
+        return sorted(set().union(*await self.everywhere(of)))
 
     @override
     async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
         self._seen_in[key] = tuple(regions)
-        return [machine_of(one) for region in regions for one in await self._instances(region, CLUSTER, key)]
+        return [machine_of(one) for region in regions for one in await self.instances(region, CLUSTER, key)]
 
     @override
     async def make(self, order: ClusterOrder) -> None:
@@ -89,7 +89,7 @@ class AwsCloud(Cloud):
         sites = {region: await self._site(order, region, own.get(region)) for region in order.regions}
         for role in order.roles:
             for call in machines_calls(order, role, sites[role.region], await self._cpus(role)):
-                await self._send(role.region, call)
+                await self.send(role.region, call)
 
     @override
     async def unmake(self, key: str) -> None:
@@ -97,7 +97,7 @@ class AwsCloud(Cloud):
         if regions is not None:
             await self._unmake_in(key, regions)
         else:
-            await self._everywhere(lambda region: self._unmake(key, region))
+            await self.everywhere(lambda region: self._unmake(key, region))
 
     async def _unmake_in(self, key: str, regions: Sequence[str]) -> None:
         await together(*(self._unmake(key, region) for region in regions))
@@ -105,7 +105,7 @@ class AwsCloud(Cloud):
     async def _site(self, order: ClusterOrder, region: str, own: "_Network | None") -> Site:
         """The groups of a region, made or found."""
         vpc = own.vpc if own is not None else await self._vpc_of_subnet(order)
-        made = await self._send(region, group_call(order, vpc), fine=THERE)
+        made = await self.send(region, group_call(order, vpc), fine=THERE)
         found = [made] if made else await self._groups(region, CLUSTER, order.key)
         if not found:
             raise InfrastructureFailure(
@@ -113,48 +113,48 @@ class AwsCloud(Cloud):
             )
         group = str(found[0]["GroupId"])
         others = [network.addresses(order, other) for other in order.regions if own is not None and other != region]
-        await self._send(region, ingress_call(order, group, others), fine=THERE)
+        await self.send(region, ingress_call(order, group, others), fine=THERE)
         placement = placement_call(order)
         if placement is not None:
-            await self._send(region, placement, fine=THERE)
+            await self.send(region, placement, fine=THERE)
         return Site(group, own.subnets if own is not None else {})
 
     async def _joined_networks(self, order: ClusterOrder) -> "dict[str, _Network]":
         """A network in each region, with routes to each other."""
         here, there = order.regions
         found = {region: await self._network(order, region) for region in order.regions}
-        asked = await self._send(here, network.peering_call(order, found[here].vpc, found[there].vpc, there))
+        asked = await self.send(here, network.peering_call(order, found[here].vpc, found[there].vpc, there))
         peering = str(asked["VpcPeeringConnection"]["VpcPeeringConnectionId"])
         await self._until_peering(there, peering, network.WAITS)
-        await self._send(there, network.accept_call(peering), fine=DONE)
+        await self.send(there, network.accept_call(peering), fine=DONE)
         for region, other in ((here, there), (there, here)):
             await self._until_peering(region, peering, network.JOINED)
             cidr = network.addresses(order, other)
-            await self._send(region, network.route_over_call(found[region].table, cidr, peering), fine=DONE)
+            await self.send(region, network.route_over_call(found[region].table, cidr, peering), fine=DONE)
         return found
 
     async def _network(self, order: ClusterOrder, region: str) -> "_Network":
-        vpc = str((await self._send(region, network.vpc_call(order, region)))["Vpc"]["VpcId"])
-        made = await self._send(region, network.gateway_call(order))
+        vpc = str((await self.send(region, network.vpc_call(order, region)))["Vpc"]["VpcId"])
+        made = await self.send(region, network.gateway_call(order))
         gateway = str(made["InternetGateway"]["InternetGatewayId"])
-        await self._send(region, network.attach_call(vpc, gateway), fine=DONE)
-        made = await self._send(region, network.table_call(order, vpc))
+        await self.send(region, network.attach_call(vpc, gateway), fine=DONE)
+        made = await self.send(region, network.table_call(order, vpc))
         table = str(made["RouteTable"]["RouteTableId"])
-        await self._send(region, network.route_out_call(table, gateway), fine=DONE)
+        await self.send(region, network.route_out_call(table, gateway), fine=DONE)
         subnets = {}
         for zone, call in network.subnet_calls(order, region, vpc).items():
             subnets[zone] = await self._subnet(order, region, call)
-            await self._send(region, network.associate_call(table, subnets[zone]), fine=DONE)
+            await self.send(region, network.associate_call(table, subnets[zone]), fine=DONE)
         return _Network(vpc, table, subnets)
 
     async def _subnet(self, order: ClusterOrder, region: str, call: Call) -> str:
         """The id of a subnet, made or found."""
-        made = await self._send(region, call, fine=SUBNET_THERE)
+        made = await self.send(region, call, fine=SUBNET_THERE)
         if made:
             return str(made["Subnet"]["SubnetId"])
         vpc, cidr = call.arguments["VpcId"], call.arguments["CidrBlock"]
         filters = {f"tag:{CLUSTER}": [order.key], "vpc-id": [vpc], "cidr-block": [cidr]}
-        found = await self._listed(region, "describe_subnets", "Subnets", filters)
+        found = await self.listed(region, "describe_subnets", "Subnets", filters)
         if not found:
             raise InfrastructureFailure(
                 f"AWS reports that a subnet of {order.key} with the addresses {cidr} exists, but does not find it"
@@ -169,7 +169,7 @@ class AwsCloud(Cloud):
         """
         until_s = self._clock.monotonic_s() + PEERING_TIMEOUT_S
         while True:
-            said = await self._send(region, network.look_call(peering), fine=GONE)
+            said = await self.send(region, network.look_call(peering), fine=GONE)
             state = next((one["Status"]["Code"] for one in said.get("VpcPeeringConnections", ())), "unknown")
             if state == wanted:
                 return
@@ -201,7 +201,7 @@ class AwsCloud(Cloud):
 
     async def _left(self, key: str, region: str) -> Left:
         return left_of(
-            await self._instances(region, CLUSTER, key),
+            await self.instances(region, CLUSTER, key),
             await self._volumes(region, CLUSTER, key),
             await self._groups(region, CLUSTER, key),
             await self._own_network(region, key),
@@ -216,56 +216,57 @@ class AwsCloud(Cloud):
         return network.network_of(
             key,
             vpcs,
-            await self._listed(region, "describe_subnets", "Subnets", of_key),
-            await self._listed(region, "describe_route_tables", "RouteTables", of_key),
-            await self._listed(region, "describe_internet_gateways", "InternetGateways", of_key),
-            await self._listed(region, "describe_vpc_peering_connections", "VpcPeeringConnections", of_key),
+            await self.listed(region, "describe_subnets", "Subnets", of_key),
+            await self.listed(region, "describe_route_tables", "RouteTables", of_key),
+            await self.listed(region, "describe_internet_gateways", "InternetGateways", of_key),
+            await self.listed(region, "describe_vpc_peering_connections", "VpcPeeringConnections", of_key),
         )
 
     async def _vpc_of_subnet(self, order: ClusterOrder) -> str | None:
         """Of the subnet that is named; None: the default one."""
         if order.cloud.subnet is None:
             return None
-        said = await self._send(order.regions[0], Call("describe_subnets", {"SubnetIds": [order.cloud.subnet]}))
+        said = await self.send(order.regions[0], Call("describe_subnets", {"SubnetIds": [order.cloud.subnet]}))
         return str(said["Subnets"][0]["VpcId"])
 
     async def _cpus(self, role: RoleOrder) -> Cpus | None:
         """Of the type; None: the study does not ask for others."""
         if role.machine.cores is None and role.machine.threads_per_core is None:
             return None
-        said = await self._send(role.region, Call("describe_instance_types", {"InstanceTypes": [role.type]}))
+        said = await self.send(role.region, Call("describe_instance_types", {"InstanceTypes": [role.type]}))
         found = said["InstanceTypes"][0]["VCpuInfo"]
         return Cpus(int(found["DefaultCores"]), int(found["DefaultThreadsPerCore"]))
 
-    async def _instances(
+    async def instances(
         self, region: str, tag: str, value: str, more: Mapping[str, list[str]] | None = None
     ) -> list[dict[str, Any]]:
+        """Machines with a tag, as the API describes them."""
         filters = {f"tag:{tag}": [value], **(more or {})}
-        reservations = await self._listed(region, "describe_instances", "Reservations", filters)
+        reservations = await self.listed(region, "describe_instances", "Reservations", filters)
         return [one for reservation in reservations for one in reservation["Instances"]]
 
     async def _volumes(self, region: str, tag: str, value: str) -> list[dict[str, Any]]:
-        return await self._listed(region, "describe_volumes", "Volumes", {f"tag:{tag}": [value]})
+        return await self.listed(region, "describe_volumes", "Volumes", {f"tag:{tag}": [value]})
 
     async def _groups(self, region: str, tag: str, value: str) -> list[dict[str, Any]]:
-        return await self._listed(region, "describe_security_groups", "SecurityGroups", {f"tag:{tag}": [value]})
+        return await self.listed(region, "describe_security_groups", "SecurityGroups", {f"tag:{tag}": [value]})
 
     async def _vpcs(self, region: str, tag: str, value: str) -> list[dict[str, Any]]:
-        return await self._listed(region, "describe_vpcs", "Vpcs", {f"tag:{tag}": [value]})
+        return await self.listed(region, "describe_vpcs", "Vpcs", {f"tag:{tag}": [value]})
 
-    async def _listed(
-        self, region: str, operation: str, what: str, filters: Mapping[str, Iterable[str]]
+    async def listed(
+        self, region: str, operation: str, what: str, filters: Mapping[str, Iterable[str]], **more: Any
     ) -> list[dict[str, Any]]:
-        """All that an operation lists, whose pages hold it under the name `what`."""
+        """All that an operation lists, whose pages hold it under the name `what`; `more` arguments as they are."""
         wanted = [{"Name": name, "Values": list(values)} for name, values in filters.items()]
 
         def read() -> list[dict[str, Any]]:
-            pages = self._client(region).get_paginator(operation).paginate(Filters=wanted)
+            pages = self._client(region).get_paginator(operation).paginate(Filters=wanted, **more)
             return [one for page in pages for one in page[what]]
 
         return await patiently(read, typed, self._clock)
 
-    async def _send(self, region: str | None, call: Call, *, fine: frozenset[str] = frozenset()) -> dict[str, Any]:
+    async def send(self, region: str | None, call: Call, *, fine: frozenset[str] = frozenset()) -> dict[str, Any]:
         """The answer; empty if the error code is acceptable."""
         answer, _ = await self._answer(region, call, fine)
         return answer
@@ -285,7 +286,7 @@ class AwsCloud(Cloud):
 
         return await patiently(send, typed, self._clock)
 
-    async def _everywhere(self, look: Callable[[str], Awaitable[Any]]) -> list[Any]:
+    async def everywhere(self, look: Callable[[str], Awaitable[Any]]) -> list[Any]:
         """What exists in each region. Regions that these credentials cannot access are skipped: we own nothing there.
 
         Raises:
@@ -293,7 +294,7 @@ class AwsCloud(Cloud):
         """
         regions = self._regions
         if regions is None:
-            said = await self._send(None, Call("describe_regions", {}))
+            said = await self.send(None, Call("describe_regions", {}))
             regions = tuple(one["RegionName"] for one in said["Regions"])
         found: list[Any] = []
         refused: list[NotAllowed] = []

@@ -35,6 +35,7 @@ GONE = frozenset(
         "InvalidVpcPeeringConnectionID.NotFound",
         "InvalidAssociationID.NotFound",
         "Gateway.NotAttached",
+        "InvalidSnapshot.NotFound",
     }
 )
 """For a deletion: already deleted. For a use: EC2 does not know yet what it has just created."""
@@ -75,6 +76,9 @@ _QUOTA = frozenset(
         "InternetGatewayLimitExceeded",
         "ActiveVpcPeeringConnectionPerVpcLimitExceeded",
         "OutstandingVpcPeeringConnectionLimitExceeded",
+        "ConcurrentSnapshotLimitExceeded",
+        "PendingSnapshotLimitExceeded",
+        "SnapshotLimitExceeded",
     }
 )
 _THROTTLE = frozenset(
@@ -84,6 +88,7 @@ _THROTTLE = frozenset(
         "RequestThrottled",
         "RequestThrottledException",
         "SlowDown",
+        "SnapshotCreationPerVolumeRateExceeded",
         "Throttling",
         "ThrottlingException",
         "TooManyRequestsException",

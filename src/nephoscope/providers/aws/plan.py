@@ -17,7 +17,6 @@ from nephoscope.providers.aws.errors import of_state_reason
 from nephoscope.providers.aws.network import EVERYWHERE, OwnNetwork, network_ending_calls
 from nephoscope.providers.cloud.order import CLUSTER, PREFIX, ROLE, ClusterOrder, RoleOrder, machine_name
 from nephoscope.providers.cloud.provider import CloudMachine, Life
-from nephoscope.study.model import Volume
 
 PLACEMENT_GROUP = f"{PREFIX}placement-group"
 """Tag of the security group: name of the cluster's placement group, where it has one."""
@@ -140,6 +139,9 @@ class Cpus:
 def machines_calls(order: ClusterOrder, role: RoleOrder, site: Site, of_type: Cpus | None) -> list[Call]:
     """All machines of a role with their volumes: one call for each of the zones that take turns.
 
+    Each machine whose volumes come from snapshots is created by a call of its own, as all machines of a call have the
+    same.
+
     Args:
         order: the cluster's.
         role: whose machines.
@@ -149,11 +151,17 @@ def machines_calls(order: ClusterOrder, role: RoleOrder, site: Site, of_type: Cp
     Raises:
         InputError: more volumes than there are device names.
     """
-    return [_machines_call(order, role, turn, site, of_type) for turn in range(len(role.zones))]
+    turns = role.machine.count if role.snapshots else len(role.zones)
+    return [_machines_call(order, role, (turn, turns), site, of_type) for turn in range(turns)]
 
 
-def _machines_call(order: ClusterOrder, role: RoleOrder, turn: int, site: Site, of_type: Cpus | None) -> Call:
-    turns, zone = len(role.zones), role.zones[turn]
+def _machines_call(
+    order: ClusterOrder, role: RoleOrder, which: tuple[int, int], site: Site, of_type: Cpus | None
+) -> Call:
+    """Creates every n-th machine of a role: `which` are the first one's place, and n."""
+    turn, turns = which
+    name = role.names[turn]
+    zone = role.zone_of(name)
     count = len(range(turn, role.machine.count, turns))
     placement: dict[str, Any] = {"AvailabilityZone": zone}
     if order.cloud.placement_group is not None:
@@ -177,7 +185,7 @@ def _machines_call(order: ClusterOrder, role: RoleOrder, turn: int, site: Site, 
         "MetadataOptions": {"HttpTokens": "required"},
         "TagSpecifications": [tagged("instance", tags), tagged("volume", tags)],
     }
-    if volumes := list(_volumes(role.machine.volumes or ())):
+    if volumes := list(_volumes(role, name)):
         arguments["BlockDeviceMappings"] = volumes
     subnet = site.subnets.get(zone, order.cloud.subnet)
     if subnet is None:
@@ -292,16 +300,25 @@ def name_of(order: ClusterOrder) -> str:
     return f"nephoscope-{order.id}"
 
 
-def _volumes(volumes: Sequence[Volume]) -> Iterator[dict[str, Any]]:
-    one_by_one = [volume for volume in volumes for _ in range(volume.count)]
+def data_volumes_of(instance: Mapping[str, Any], role: RoleOrder, name: str) -> list[str]:
+    """Ids of the volumes of a machine that are not raw, in the order of the study."""
+    attached = {one["DeviceName"]: one["Ebs"]["VolumeId"] for one in instance.get("BlockDeviceMappings", ())}
+    ordered = zip(_DEVICES, role.volumes_of(name), strict=False)
+    return [attached[device] for device, (volume, _) in ordered if volume.use != "raw" and device in attached]
+
+
+def _volumes(role: RoleOrder, name: str) -> Iterator[dict[str, Any]]:
+    one_by_one = role.volumes_of(name)
     if len(one_by_one) > len(_DEVICES):
         raise InputError(f"{len(one_by_one)} volumes on a machine, but AWS has device names for only {len(_DEVICES)}")
-    for device, volume in zip(_DEVICES, one_by_one, strict=False):
+    for device, (volume, snapshot) in zip(_DEVICES, one_by_one, strict=False):
         disk: dict[str, Any] = {
             "VolumeType": volume.kind,
             "VolumeSize": int(volume.size),
             "DeleteOnTermination": True,
         }
+        if snapshot is not None:
+            disk["SnapshotId"] = snapshot
         if volume.iops and volume.kind in _OF_IOPS:
             disk["Iops"] = int(volume.iops)
         if volume.throughput and volume.kind in _OF_THROUGHPUT:

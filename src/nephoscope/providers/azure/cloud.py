@@ -59,7 +59,7 @@ class AzureCloud(Cloud):
 
     @override
     async def clusters(self, study: str) -> list[str]:
-        groups = await self._list(
+        groups = await self.listed(
             Call("resource", "resource_groups", "list", ()), filter=f"tagName eq '{STUDY}' and tagValue eq '{study}'"
         )
         tags = [group.get("tags", {}) for group in groups]
@@ -69,15 +69,12 @@ class AzureCloud(Cloud):
     async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
         group = group_of(key)
         machines, interfaces, addresses = await together(
-            self._list(Call("compute", "virtual_machines", "list", (group,))),
-            self._list(Call("network", "network_interfaces", "list", (group,))),
-            self._list(Call("network", "public_ip_addresses", "list", (group,))),
+            self.listed(Call("compute", "virtual_machines", "list", (group,))),
+            self.listed(Call("network", "network_interfaces", "list", (group,))),
+            self.listed(Call("network", "public_ip_addresses", "list", (group,))),
         )
         views = await together(
-            *(
-                self._send(Call("compute", "virtual_machines", "instance_view", (group, one["name"])))
-                for one in machines
-            )
+            *(self.send(Call("compute", "virtual_machines", "instance_view", (group, one["name"]))) for one in machines)
         )
         return [
             machine_of(one, view, interfaces, addresses)
@@ -88,26 +85,24 @@ class AzureCloud(Cloud):
     @override
     async def make(self, order: ClusterOrder) -> None:
         """Deletes what is left of an earlier cluster of this key first, as it has the resource group."""
-        steps = making_steps(order, self._api().subscription)
+        steps = making_steps(order, self.subscription)
         await self.unmake(order.key)
         for step in ([group_call(order)], *steps):
-            await together(*(self._send(call, gone_is_fine=False) for call in step))
+            await together(*(self.send(call, gone_is_fine=False) for call in step))
 
     @override
     async def unmake(self, key: str) -> None:
         group = group_of(key)
         until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
-        while await self._send(Call("resource", "resource_groups", "get", (group,))) is not None:
+        while await self.send(Call("resource", "resource_groups", "get", (group,))) is not None:
             if self._clock.monotonic_s() > until_s:
                 raise InfrastructureFailure(
                     f"Azure has not deleted the group {group} of {key}", hint="run `nephoscope clean` to try again"
                 )
-            await self._send(
-                Call("resource", "resource_groups", "begin_delete", (group,)), force_deletion_types=_FORCED
-            )
+            await self.send(Call("resource", "resource_groups", "begin_delete", (group,)), force_deletion_types=_FORCED)
             await self._clock.sleep(_LOOK_EVERY_S)
 
-    async def _send(self, call: Call, *, gone_is_fine: bool = True, **options: str) -> dict[str, Any] | None:
+    async def send(self, call: Call, *, gone_is_fine: bool = True, **options: str) -> dict[str, Any] | None:
         """The answer, of a long operation its final one; None: no such resource."""
 
         def send() -> dict[str, Any] | None:
@@ -121,7 +116,7 @@ class AzureCloud(Cloud):
 
         return await patiently(send, typed, self._clock, self._threads)
 
-    async def _list(self, call: Call, **options: str) -> list[dict[str, Any]]:
+    async def listed(self, call: Call, **options: str) -> list[dict[str, Any]]:
         """All pages; none if the group does not exist."""
 
         def read() -> list[dict[str, Any]]:
@@ -137,6 +132,11 @@ class AzureCloud(Cloud):
     def _ask(self, call: Call, **options: str) -> Any:
         client = self._client(call.client)
         return getattr(getattr(client, call.operations), call.method)(*call.arguments, **options)
+
+    @property
+    def subscription(self) -> str:
+        """The account's."""
+        return self._api().subscription
 
     def _api(self) -> Api:
         return self._apis(self.name)

@@ -214,9 +214,10 @@ def _address(order: ClusterOrder, names: Names, role: RoleOrder, name: str) -> I
 
 
 def _disks(order: ClusterOrder, names: Names, role: RoleOrder, name: str) -> Iterator[Call]:
-    for disk, volume in data_disks(role, name):
+    for disk, volume, snapshot in data_disks(role, name):
         kind, tier = sku_of(volume.kind)
-        properties: dict[str, Any] = {"creationData": {"createOption": "Empty"}, "diskSizeGB": int(volume.size)}
+        source = {"createOption": "Copy", "sourceResourceId": snapshot} if snapshot else {"createOption": "Empty"}
+        properties: dict[str, Any] = {"creationData": source, "diskSizeGB": int(volume.size)}
         if tier is not None:
             properties["tier"] = tier
         if volume.iops and kind in _PROVISIONED:
@@ -237,11 +238,10 @@ _CACHING = {"none": "None", "read-only": "ReadOnly", "read-write": "ReadWrite"}
 _ALSO_OF_PRICE_BOOK = {"Ultra Disk": "UltraSSD_LRS", "Premium SSD v2": "PremiumV2_LRS"}
 
 
-def data_disks(role: RoleOrder, name: str) -> Iterator[tuple[str, Volume]]:
-    """Name and volume of each data disk of a machine."""
-    one_by_one = [volume for volume in role.machine.volumes or () for _ in range(volume.count)]
-    for index, volume in enumerate(one_by_one):
-        yield f"{name}-data-{index + 1}", volume
+def data_disks(role: RoleOrder, name: str) -> Iterator[tuple[str, Volume, str | None]]:
+    """Name and volume of each data disk of a machine, and the id of the snapshot that it is created from."""
+    for index, (volume, snapshot) in enumerate(role.volumes_of(name)):
+        yield f"{name}-data-{index + 1}", volume, snapshot
 
 
 def sku_of(kind: str) -> tuple[str, str | None]:
@@ -333,7 +333,7 @@ def _storage(names: Names, role: RoleOrder, name: str) -> dict[str, Any]:
                 "caching": _CACHING[volume.cache or "none"],
                 "managedDisk": {"id": names.id("Microsoft.Compute/disks", disk)},
             }
-            for lun, (disk, volume) in enumerate(data_disks(role, name))
+            for lun, (disk, volume, _) in enumerate(data_disks(role, name))
         ],
     }
 

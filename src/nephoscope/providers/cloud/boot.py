@@ -36,6 +36,10 @@ class BootPlan:
     filesystem: str = "ext4"
     mount_options: tuple[str, ...] = ()
     """Besides noatime."""
+    labelled: bool = False
+    """The filesystems of volumes are labelled, as snapshots are made of them."""
+    filled: bool = False
+    """The volumes come from such snapshots, with their filesystems."""
 
 
 def raw_devices(disks: int) -> tuple[str, ...]:
@@ -79,7 +83,7 @@ def _empty_disks(plan: BootPlan, wanted: int, kind: str) -> str:
     number, parts = 1, [_TEMPORARY if kind == "local" or plan.raw_local_ssds else "", _EMPTY]
     for of_kind, sizes in raw.items():
         if sizes:
-            there = len(sizes) + (wanted if of_kind == kind else 0)
+            there = len(sizes) + (wanted if of_kind == kind and not plan.filled else 0)
             link = _RAW.format(kind=of_kind, there=there, sizes=" ".join(map(str, sizes)), user=plan.user, first=number)
             parts.append(link)
             number += len(sizes)
@@ -88,7 +92,10 @@ def _empty_disks(plan: BootPlan, wanted: int, kind: str) -> str:
 
 def _disks(plan: BootPlan, wanted: int, kind: str) -> str:
     options = shlex.quote(",".join(["noatime", *plan.mount_options]))
-    make = _MAKE_FILESYSTEM[plan.filesystem]
+    if plan.filled:
+        return _FILLED.format(wanted=wanted, options=options)
+    label = f' -L "{_LABEL}-${{number:-1}}"' if plan.labelled else ""
+    make = f"{_MAKE_FILESYSTEM[plan.filesystem]}{label}"
     use = (_APART if plan.apart else _STRIPED).format(make=make, options=options)
     return _DISKS.format(wanted=wanted, kind=kind, use=use)
 
@@ -113,6 +120,9 @@ _MAKE_FILESYSTEM = {
     "ext4": "mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0",
     "xfs": "mkfs.xfs -q -f -K",
 }
+
+_LABEL = "data-set"
+"""Of filesystems in snapshots, followed by the number of the volume; XFS takes twelve characters."""
 
 _HEAD = f"""\
 #!/bin/sh
@@ -242,6 +252,29 @@ _APART = """\
         mount -o {options} "$device" "$folder"
         number=$((number + 1))
     done
+"""
+
+# Commands of the cluster whose volume it was are not ours.
+_FILLED = f"""\
+if ! mountpoint -q /mnt/data; then
+    number=1
+    while [ $number -le {{wanted}} ]; do
+        tries=0
+        device=
+        while [ -z "$device" ] && [ $tries -lt 120 ]; do
+            device=$(blkid -c /dev/null -l -o device -t LABEL={_LABEL}-$number || true)
+            [ -n "$device" ] || sleep 1
+            tries=$((tries + 1))
+        done
+        [ -n "$device" ] || {{{{ echo "no volume has the filesystem {_LABEL}-$number of a snapshot"; exit 1; }}}}
+        folder=/mnt/data
+        [ $number -eq 1 ] || folder=/mnt/data-$number
+        mkdir -p "$folder"
+        mount -o {{options}} "$device" "$folder"
+        rm -rf "$folder/nephoscope/ours"
+        number=$((number + 1))
+    done
+fi
 """
 
 # What images do by themselves once a day would be foreign load.

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 
@@ -12,7 +12,7 @@ from nephoscope.providers.cloud.boot import BootPlan, boot_script
 from nephoscope.study.cloud import Cloud
 from nephoscope.study.disks import local_ssds_of, volumes_of
 from nephoscope.study.machine_places import region_of, zones_in_turn
-from nephoscope.study.model import Machine
+from nephoscope.study.model import SNAPSHOTS, Machine, Volume
 
 PREFIX = "nephoscope-"
 STUDY, CLUSTER, ROLE = f"{PREFIX}study", f"{PREFIX}cluster", f"{PREFIX}role"
@@ -41,6 +41,8 @@ class RoleOrder:
     """Assigned to its machines in turn."""
     identity: str | None = None
     """Who its machines are for the cloud's other services; None: nobody."""
+    snapshots: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """Name of a machine -> ids of the snapshots that its data volumes are created from; empty: they are empty."""
 
     @property
     def type(self) -> str:
@@ -55,6 +57,12 @@ class RoleOrder:
     def zone_of(self, name: str) -> str:
         """Zone of one of its machines."""
         return self.zones[self.names.index(name) % len(self.zones)]
+
+    def volumes_of(self, name: str) -> list[tuple[Volume, str | None]]:
+        """The volumes of one of its machines, each with the id of the snapshot that it is created from."""
+        sources = iter(self.snapshots.get(name, ()))
+        volumes = [volume for volume in self.machine.volumes or () for _ in range(volume.count)]
+        return [(volume, None if volume.use == "raw" else next(sources, None)) for volume in volumes]
 
 
 @dataclass(frozen=True)
@@ -105,8 +113,16 @@ def machine_name(role: str, index: int, count: int) -> str:
     return role if role == "load" and count == 1 else f"{role}-{index + 1}"
 
 
-def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrder:
+def order_of(
+    request: ClusterRequest, owner: str, public_key: str, snapshots: Mapping[str, tuple[str, ...]] | None = None
+) -> ClusterOrder:
     """The order of a request.
+
+    Args:
+        request: of the cluster.
+        owner: who orders it.
+        public_key: of the study.
+        snapshots: name of a database machine -> ids of the snapshots that its data volumes are created from.
 
     Raises:
         InputError: the configuration does not say enough.
@@ -140,6 +156,7 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
                 hint=f"its {role} machine has none: set `zone`, or `zones` of {role}_machine",
             )
         _require_distinct(name, machine)
+        sources = snapshots or {} if role == "database" else {}
         plan = BootPlan(
             user=cloud.user,
             public_key=public_key,
@@ -152,10 +169,12 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
             apart=machine.disks == "apart",
             filesystem=machine.filesystem or "ext4",
             mount_options=tuple(machine.mount_options or ()),
+            labelled=role == "database" and configuration.database.fixtures == SNAPSHOTS,
+            filled=bool(sources),
         )
         identity = cloud.identity if role == "database" else None
         image = machine.image or cloud.image
-        roles.append(RoleOrder(role, machine, image, boot_script(plan), region, tuple(named), identity))
+        roles.append(RoleOrder(role, machine, image, boot_script(plan), region, tuple(named), identity, sources))
     found = ClusterOrder(
         key=request.key,
         cloud=cloud,

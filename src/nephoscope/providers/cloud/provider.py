@@ -6,10 +6,10 @@ successor of a dead controller finds everything by tags.
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -19,6 +19,7 @@ from typing_extensions import override
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import (
+    EnvironmentProblem,
     InfrastructureFailure,
     MachineLost,
     MachinePreempted,
@@ -28,7 +29,9 @@ from nephoscope.model.errors import (
 )
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
 from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of
+from nephoscope.providers.cloud.snapshots import ClusterVolumes, Snapshot, Snapshots, by_machine, newest, unfinished
 from nephoscope.study.model import Machine
+from nephoscope.study.snapshots import layout_of, place_of
 
 Result = TypeVar("Result")
 Name = TypeVar("Name")
@@ -153,9 +156,12 @@ class CloudProvider(Provider):
 
     detached = True
 
-    def __init__(self, cloud: Cloud, connect: Connect, clock: Clock, owner: str) -> None:
+    def __init__(
+        self, cloud: Cloud, connect: Connect, clock: Clock, owner: str, snapshots: Snapshots | None = None
+    ) -> None:
         self.name = cloud.name
         self._cloud = cloud
+        self._snapshots = snapshots
         self._connect = connect
         self._clock = clock
         self._owner = owner
@@ -174,11 +180,14 @@ class CloudProvider(Provider):
         there = await self._cloud.machines(order.key, order.regions)
         new = all(machine.life is Life.ENDED for machine in there)
         try:
+            kept = await self._kept(request)
             if new:
+                order = self._from_snapshots(order, request, kept)
                 await self._cloud.make(order)
             machines = await self._running(order, {machine.id for machine in there} if new else None)
             if request.key not in self._held:
-                self._held[request.key] = await self._connected(machines, request)
+                cluster = await self._connected(machines, request)
+                self._held[request.key] = replace(cluster, volumes=self._volumes(order, request, kept))
         except BaseException as error:
             why = await self._why_not_booted(request, error)  # asked now: a deleted machine no longer says it
             with suppress(NephoscopeError):  # the first error is reported; what is left is found by its tags
@@ -193,11 +202,12 @@ class CloudProvider(Provider):
 
     @override
     async def list(self, study: str) -> list[str]:
-        return sorted(await self._cloud.clusters(study))
+        """Also of clusters of which only snapshots are left that belong to no whole data set."""
+        return sorted({*await self._cloud.clusters(study), *await self._unfinished(study)})
 
     @override
     async def delete(self, key: str) -> None:
-        """Deletes what the cloud still has of the cluster.
+        """Deletes what the cloud still has of the cluster, but not the data sets that it has kept.
 
         Raises:
             InfrastructureFailure: something of it is still there.
@@ -205,6 +215,9 @@ class CloudProvider(Provider):
         held = self._held.pop(key, None)
         try:
             await self._cloud.unmake(key)
+            if self._snapshots is not None and (held is None or held.volumes is not None):
+                left = await self._unfinished(key.partition("/")[0])
+                await self._snapshots.delete(left.get(key, []))
         finally:
             for machine in held.machines if held else ():
                 if isinstance(machine.remote, SshRemote):
@@ -226,6 +239,32 @@ class CloudProvider(Provider):
                 f"{', '.join(unlisted)} of {order.key}: {self.name} took back preemptible machines", hint=NOT_PREEMPTED
             )
         return reason
+
+    async def _unfinished(self, study: str) -> Mapping[str, Sequence[Snapshot]]:
+        """Snapshots of a study's clusters that cannot be used; whoever may not list any has made none."""
+        if self._snapshots is not None:
+            with suppress(EnvironmentProblem):
+                return unfinished(await self._snapshots.of_study(study))
+        return {}
+
+    async def _kept(self, request: ClusterRequest) -> Sequence[Snapshot]:
+        """The snapshots in the region of a cluster that uses them."""
+        place = place_of(request.configuration) if request.data_set else None
+        return await self._snapshots.found(place.region) if self._snapshots is not None and place is not None else ()
+
+    def _from_snapshots(self, order: ClusterOrder, request: ClusterRequest, kept: Sequence[Snapshot]) -> ClusterOrder:
+        """The order of volumes that hold the data set already, if it has been kept."""
+        found = newest(kept, request.data_set, layout_of(request.configuration)) if kept else None
+        if found is None:
+            return order
+        names = next(role.names for role in order.roles if role.role == "database")
+        return order_of(request, self._owner, order.public_key, by_machine(found, names))
+
+    def _volumes(self, order: ClusterOrder, request: ClusterRequest, kept: Sequence[Snapshot]) -> ClusterVolumes | None:
+        if self._snapshots is None or not request.data_set:
+            return None
+        since = frozenset(one.id for one in kept)
+        return ClusterVolumes(request, order, self._snapshots, self._clock, since)
 
     async def _why_not_booted(self, request: ClusterRequest, error: BaseException) -> NephoscopeError | None:
         """Why a machine that ran cannot be entered, if its cloud knows."""

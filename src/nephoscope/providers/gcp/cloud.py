@@ -86,17 +86,17 @@ class GcpCloud(Cloud):
     async def make(self, order: ClusterOrder) -> None:
         """Deletes what is left of an earlier cluster of this key first, as it has the names."""
         await self.unmake(order.key)
-        project = self._api().project
-        await self._done(firewall_calls(order, project, await self._network(order, project)))
-        await self._done(placement_calls(order, project))
-        await self._done(machine_calls(order, project))
+        project = self.project
+        await self.done(firewall_calls(order, project, await self._network(order, project)))
+        await self.done(placement_calls(order, project))
+        await self.done(machine_calls(order, project))
 
     @override
     async def unmake(self, key: str) -> None:
         until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
         before: list[Call] = []
         while not (left := await self._left(key)).nothing:
-            calls = ending_calls(left, self._api().project)
+            calls = ending_calls(left, self.project)
             if self._clock.monotonic_s() > until_s:
                 raise InfrastructureFailure(
                     f"GCP has not deleted all of {key}: {', '.join(left.names)} still exist",
@@ -135,20 +135,20 @@ class GcpCloud(Cloud):
             )
         return found[0]
 
-    async def _done(self, calls: Iterable[Call]) -> None:
-        """Sends calls concurrently and waits until their operations have ended.
+    async def done(self, calls: Iterable[Call], *, fine: frozenset[str] = THERE) -> None:
+        """Sends calls concurrently and waits until their operations have ended; errors that are `fine` are none.
 
         Raises:
             NephoscopeError: one failed; the others have ended, too.
         """
 
         async def one(call: Call) -> None:
-            operation = await self._send(call, fine=THERE)
+            operation = await self._send(call, fine=fine)
             while operation and operation["status"] != "DONE":
                 await self._clock.sleep(_LOOK_EVERY_S)
                 operation = await self._send(operation_call(operation, call))
             failed = operation.get("error", {}).get("errors", [])
-            if failed and plain(failed[0]["code"]) not in THERE:
+            if failed and plain(failed[0]["code"]) not in fine:
                 status = operation.get("httpErrorStatusCode")
                 raise of_reason(failed[0]["code"], status and int(status), failed[0].get("message", ""))
 
@@ -156,13 +156,15 @@ class GcpCloud(Cloud):
 
     async def _everywhere(self, resources: str, items: str, matching: str) -> list[dict[str, Any]]:
         """What all zones or regions have."""
-        call = aggregated_list(resources, self._api().project, matching)
-        return await self._read(call, lambda pages: [one for _, scope in pages for one in getattr(scope, items)])
+        call = aggregated_list(resources, self.project, matching)
+        return await self.read(call, lambda pages: [one for _, scope in pages for one in getattr(scope, items)])
 
     async def _firewalls(self, key: str | None) -> list[dict[str, Any]]:
-        return await self._read(firewall_list(self._api().project, key), list)
+        return await self.read(firewall_list(self.project, key), list)
 
-    async def _read(self, call: Call, taken: Callable[[Any], list[Any]]) -> list[dict[str, Any]]:
+    async def read(self, call: Call, taken: Callable[[Any], list[Any]]) -> list[dict[str, Any]]:
+        """What a list contains; `taken` are its items."""
+
         def read() -> list[dict[str, Any]]:
             return [as_json(one) for one in taken(self._ask(call))]
 
@@ -186,6 +188,11 @@ class GcpCloud(Cloud):
 
         asked = getattr(compute_v1, call.request).from_json(json.dumps(dict(call.arguments)))
         return getattr(self._client(call.client), call.method)(request=asked, retry=None, timeout=_CALL_TIMEOUT_S)
+
+    @property
+    def project(self) -> str:
+        """The account's."""
+        return self._api().project
 
     def _api(self) -> Api:
         return self._apis(self.name)

@@ -235,14 +235,15 @@ def _disks(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> Ite
     full = f"{name_of(order.key)}-{name}"
     boot = {"diskName": full, "diskType": f"{types}/{boot_disk_of(role.type)}", "sourceImage": role.image, **about}
     yield {"boot": True, "autoDelete": True, "type": "PERSISTENT", "initializeParams": boot}
-    one_by_one = [volume for volume in role.machine.volumes or () for _ in range(volume.count)]
-    for index, volume in enumerate(one_by_one):
+    for index, (volume, snapshot) in enumerate(role.volumes_of(name)):
         data: dict[str, Any] = {
-            "diskName": f"{full}-data-{index + 1}",
+            "diskName": data_disk_name(order, name, index),
             "diskType": f"{types}/{volume.kind}",
             "diskSizeGb": str(int(volume.size)),
             **about,
         }
+        if snapshot is not None:
+            data["sourceSnapshot"] = f"projects/{project}/global/snapshots/{snapshot}"
         if volume.iops and _OF_IOPS.fullmatch(volume.kind):
             data["provisionedIops"] = str(int(volume.iops))
         if volume.throughput and _OF_THROUGHPUT.fullmatch(volume.kind):
@@ -262,6 +263,11 @@ def _disks(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> Ite
     for _ in range(role.machine.local_ssds or 0):
         scratch = {"diskType": f"{types}/local-ssd"}
         yield {"autoDelete": True, "type": "SCRATCH", "interface": interface, "initializeParams": scratch}
+
+
+def data_disk_name(order: ClusterOrder, machine: str, index: int) -> str:
+    """Of a volume of a machine."""
+    return f"{name_of(order.key)}-{machine}-data-{index + 1}"
 
 
 def boot_disk_of(machine_type: str) -> str:
@@ -294,19 +300,19 @@ def ending_calls(left: Left, project: str) -> list[Call]:
     """What can be ended now: machines first, then disks that outlived them, firewall rules when nothing needs them."""
     if left.instances:
         return [
-            _delete("Instances", "Instance", project, zone=_last(one["zone"]), instance=one["name"])
+            delete_call("Instances", "Instance", project, zone=_last(one["zone"]), instance=one["name"])
             for one in left.instances
             if one["status"] not in _ON_ITS_WAY
         ]
     if left.disks:
         return [
-            _delete("Disks", "Disk", project, zone=_last(one["zone"]), disk=one["name"])
+            delete_call("Disks", "Disk", project, zone=_last(one["zone"]), disk=one["name"])
             for one in left.disks
             if not one.get("users")
         ]
     if left.policies:
         return [
-            _delete(
+            delete_call(
                 "ResourcePolicies",
                 "ResourcePolicy",
                 project,
@@ -315,10 +321,11 @@ def ending_calls(left: Left, project: str) -> list[Call]:
             )
             for one in left.policies
         ]
-    return [_delete("Firewalls", "Firewall", project, firewall=one["name"]) for one in left.firewalls]
+    return [delete_call("Firewalls", "Firewall", project, firewall=one["name"]) for one in left.firewalls]
 
 
-def _delete(resources: str, one: str, project: str, **names: str) -> Call:
+def delete_call(resources: str, one: str, project: str, **names: str) -> Call:
+    """Deletes a resource: 'Disks', one 'Disk'."""
     return Call(f"{resources}Client", "delete_unary", f"Delete{one}Request", {"project": project, **names})
 
 
