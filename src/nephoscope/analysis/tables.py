@@ -40,12 +40,12 @@ from nephoscope.model.rows import (
 )
 
 Row = TypeVar("Row", bound=Frozen | MeasurementRow)
-Kind = type[Frozen] | type[MeasurementRow]
-"""Of rows."""
+Kind = type[Any]
+"""Of rows: a model, or `MeasurementRow`."""
 _MARK = "\x1f"
 """Unit separator of ASCII: in no name."""
 
-TABLES: Final[Mapping[str, type[Frozen]]] = {
+TABLES: Final[Mapping[str, Kind]] = {
     "trials": TrialRow,
     "measurements": MeasurementRow,
     "statistics": Statistic,
@@ -183,7 +183,8 @@ def from_frame(frame: pl.DataFrame, kind: type[Row]) -> list[Row]:
         raise _damaged(kind, ValueError(f"its columns are {', '.join(frame.columns) or 'none'}"))
     try:
         if issubclass(kind, MeasurementRow):
-            return list(map(kind._make, zip(*_checked(frame, kind), strict=True)))
+            rows: list[Any] = list(map(MeasurementRow._make, zip(*_checked(frame, kind), strict=True)))
+            return rows
         columns = [_values(column) for column in frame]
         return _rows(kind).validate_python([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
     except ValueError as error:
