@@ -43,7 +43,7 @@ class Stored:
 def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None, looks: Looks | None = None) -> list[Stored]:
     """Every planned trial, in the plan's order; with a verifier, each attempt is compared with its digests.
 
-    `looks` is told what the files look like.
+    What the files look like is added to `looks`.
     """
     in_use, not_needed = folder.in_use(), folder.not_needed()
     rows: list[Stored] = []
