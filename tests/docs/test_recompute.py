@@ -50,7 +50,7 @@ def test_any_number_of_values_agrees_to_the_last_digit(n: int, tmp_path: Path) -
             row = row.model_copy(update={"verdict": "invalid"})
         trials.append(row)
         found = measurement(row, float(value), METRIC)
-        measurements.append(found.model_copy(update={"valid": index < n}))
+        measurements.append(found._replace(valid=index < n))
     study = analyse(inputs((trials, measurements), metrics={"stress-ng-matrix": [METRIC]}))
     write_report(study, tmp_path / "report")
     hold(results(tmp_path / "report", tmp_path / "programs"))

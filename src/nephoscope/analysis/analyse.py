@@ -407,7 +407,13 @@ def checks_of(verdicts: Mapping[str, Sequence[Verdict]], texts: Mapping[str, str
 
 def _renamed(row: Named, names: Mapping[str, str]) -> Named:
     name = names.get(row.trial, row.configuration)
-    return row if name == row.configuration else row.model_copy(update={"configuration": name})
+    if name == row.configuration:
+        return row
+    return (
+        row._replace(configuration=name)
+        if isinstance(row, MeasurementRow)
+        else row.model_copy(update={"configuration": name})
+    )
 
 
 def _title(study: Study) -> str:

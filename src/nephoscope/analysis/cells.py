@@ -70,6 +70,7 @@ def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow],
         DamagedFile: a measurement of an unknown trial; two values of one metric in one trial; two units in one cell.
     """
     by_id = {row.trial: row for row in trials}
+    counting = {row.trial: row for row in trials if row.counts}
     planned = Counter((row.configuration, row.benchmark) for row in trials if row.state != "not needed")
     grouped: dict[tuple[str, str, str], dict[str, MeasurementRow]] = defaultdict(dict)
     for row in measurements:
@@ -77,8 +78,8 @@ def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow],
             continue
         if row.trial not in by_id:
             raise _damaged(f"a measurement of {row.metric} belongs to trial {row.trial}, which is not in the study")
-        trial = by_id[row.trial]
-        if not trial.counts:
+        trial = counting.get(row.trial)
+        if trial is None:
             continue
         group = grouped[trial.benchmark, row.metric, trial.configuration]
         if row.trial in group:

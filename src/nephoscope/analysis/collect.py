@@ -1,17 +1,16 @@
-"""Reads the inputs of the analysis from stored trials: the only module here that reads a results folder."""
+"""Reads the inputs of the analysis from stored trials."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-import nephoscope
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machine_keys import SeenMachine, Sighting, machine_keys
 from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.analysis.stored_trials import MADE_BY, Stored, add_to, begun_digest, verified_trials
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share
 from nephoscope.checks.base import Check
@@ -21,8 +20,10 @@ from nephoscope.checks.thresholds import STEAL
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import (
     BenchmarkUse,
+    CommandRecord,
     Disturbance,
     Metric,
+    OperationErrors,
     Plan,
     ResourceUse,
     SourceRecord,
@@ -39,41 +40,17 @@ from nephoscope.prices.rows import read_csv
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.digests import RAW
 from nephoscope.store.files import read_text
-from nephoscope.store.folder import ResultsFolder, decisive
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.store.made_from import Looks
 from nephoscope.store.read_once import ReadOnce
-from nephoscope.store.verified import Checked, Verifier
 from nephoscope.study.claims import Claims, load_claims
 from nephoscope.study.model import Study
 
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
 """Failures that mean that a benchmark could not even start on this machine."""
 
-TABLES_VERSION = 14
-"""Rises when an analysis of the same trials would hold other tables."""
-
 Metrics = Mapping[str, Mapping[str, Metric]]
 """Benchmark of the study -> metric by its name."""
-
-
-@dataclass(frozen=True)
-class Stored:
-    """A planned trial and the attempt that is used; None: it was never started."""
-
-    intent: TrialIntent
-    """What it was when it was run: a new plan may give a kept trial another place. As planned until it starts."""
-    attempt: Attempt | None
-    attempts: int
-    not_needed_after: int | None = None
-    """The block after which no open question needed it; None: it is needed."""
-    running: bool = False
-    """Its attempt has not ended, and a controller is working on the folder."""
-    checked: Checked | None = None
-    """How its files compare with their digests; None: not compared, or its attempt is not committed."""
-
-    @property
-    def readable(self) -> Attempt | None:
-        """The attempt, unless its files were changed after it was committed: then nothing in them is believed."""
-        return None if self.checked and self.checked.altered else self.attempt
 
 
 class JudgeAgain(Protocol):
@@ -87,42 +64,6 @@ class JudgeAgain(Protocol):
     def read(self, attempt: Attempt, intent: TrialIntent) -> Attempt:
         """The attempt with the new verdict."""
         ...
-
-
-def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None) -> list[Stored]:
-    """Every planned trial, in the plan's order; with a verifier, each attempt is compared with its digests."""
-    in_use, not_needed = folder.in_use(), folder.not_needed()
-    rows: list[Stored] = []
-    for planned, trial in folder.planned():
-        attempts = trial.attempts()
-        attempt = decisive(attempts)
-        checked = verifier.check(attempt) if verifier and attempt else None
-        altered = checked is not None and bool(checked.altered)
-        intent = trial.started_as(planned.intent) if attempt and not altered else planned.intent
-        running = in_use and attempt is not None and attempt.status() is None
-        rows.append(Stored(intent, attempt, len(attempts), not_needed.get(intent.id), running, checked))
-    newest = max((row.attempt.touched_ns for row in rows if row.running and row.attempt), default=None)
-    return [
-        replace(row, running=row.running and row.attempt is not None and row.attempt.touched_ns == newest)
-        for row in rows
-    ]
-
-
-def verified_trials(folder: ResultsFolder, *, remember: bool = True) -> list[Stored]:
-    """As `stored_trials`, each compared with its digests; files that have not changed since are not read again.
-
-    `remember`: what was compared is stored in the folder for the next time.
-    """
-    verifier = Verifier(folder.path)
-    rows = stored_trials(folder, verifier)
-    if remember:
-        verifier.save()
-    return [replace(row, attempt=_read_once(row)) for row in rows]
-
-
-def _read_once(row: Stored) -> Attempt | None:
-    """A committed attempt has the files that were compared, and no others."""
-    return ReadOnce(row.attempt, row.checked.bytes_of if row.checked else None) if row.attempt else None
 
 
 def collect(
@@ -144,61 +85,95 @@ def collect(
             be read with this one's parameters and metrics.
         DamagedFile, NewerSchema: a stored file cannot be read.
     """
-    plan = folder.plan()
-    rows = verified_trials(folder, remember=remember)
-    digest_before = _digest(folder, rows)
-    if again is not None:
-        rows = [replace(row, attempt=again.read(row.readable, row.intent)) if row.readable else row for row in rows]
-    source = folder.source()
+    plan, source, looks = folder.plan(), folder.source(), Looks(folder.path, MADE_BY)
     used = imported_rows(plan, source) if source else benchmark_rows(plan, benchmarks)
     metrics = {row.benchmark: {metric.name: metric for metric in row.metrics} for row in used}
     subjects = {row.benchmark: row.subject for row in used}
-    trials = {row.intent.id: trial_row(folder, row, subjects[row.intent.benchmark.name]) for row in rows}
-    begun = [(row.intent, row.readable) for row in rows if row.readable is not None]
-    keys = machine_keys([_sighting(intent, attempt) for intent, attempt in begun])
-    trials |= {trial: trials[trial].model_copy(update={"machine": key}) for trial, key in keys.items()}
+    inputs_digest, found = begun_digest(folder), []
+    for row in verified_trials(folder, looks, remember=remember):
+        add_to(inputs_digest, row)
+        judged = again.read(row.readable, row.intent) if again and row.readable else row.attempt
+        found.append(
+            _read(folder, replace(row, attempt=judged), subjects[row.intent.benchmark.name], metrics, benchmarks)
+        )
+        if isinstance(row.attempt, ReadOnce):
+            row.attempt.forget()
+    begun = [one for one in found if one.sighting is not None]
+    finished = {one.row.trial: one for one in begun if one.row.state == "finished"}
+    keys = machine_keys([one.sighting for one in begun if one.sighting is not None])
     return StudyInputs(
         study=_as_simulated(study) if plan.simulated else study,
         study_toml=folder.study_text(),
         plan=plan,
         nephoscope_version=version,
         benchmarks=used,
-        trials=list(trials.values()),
-        measurements=[
-            found
-            for intent, attempt in begun
-            if trials[intent.id].state == "finished"
-            for found in measurement_rows(intent, attempt, trials[intent.id], metrics, benchmarks)
+        trials=[
+            one.row.model_copy(update={"machine": keys[one.row.trial]}) if one.row.trial in keys else one.row
+            for one in found
         ],
-        machines=[seen for intent, attempt in begun for seen in _observed(intent, attempt)],
-        commands={intent.id: attempt.commands() for intent, attempt in begun},
-        network=[
-            found
-            for intent, attempt in begun
-            if trials[intent.id].state == "finished"
-            for found in _network_rows(intent, attempt, trials[intent.id])
-        ],
-        verdicts={intent.id: attempt.verdicts() for intent, attempt in begun if trials[intent.id].state == "finished"},
-        errors={intent.id: attempt.errors() for intent, attempt in begun if trials[intent.id].state == "finished"},
-        resources={
-            intent.id: attempt.resources() for intent, attempt in begun if trials[intent.id].state == "finished"
-        },
-        raw_files=[
-            RawFileRow(trial=row.intent.id, file=name, size_bytes=size_bytes, sha256=sha256)
-            for row in rows
-            for name, size_bytes, sha256 in _raw_digests(row)
-        ],
+        measurements=[row for one in finished.values() for row in one.measurements],
+        machines=[seen for one in begun for seen in one.machines],
+        commands={one.row.trial: one.commands for one in begun},
+        network=[row for one in finished.values() for row in one.network],
+        verdicts={trial: one.verdicts for trial, one in finished.items()},
+        errors={trial: one.errors for trial, one in finished.items()},
+        resources={trial: one.resources for trial, one in finished.items()},
+        raw_files=[row for one in begun for row in one.raw_files],
         check_texts=source.checks if source else {check.name: check.text for check in checks},
         source=source,
         database_settings=_settings(begun),
-        versions_of_trials={
-            intent.id: started.tool_versions for intent, attempt in begun if (started := attempt.started())
-        },
+        versions_of_trials={one.row.trial: one.tool_versions for one in begun if one.tool_versions is not None},
         book=_book(folder),
         claims=_claims(folder),
         looks=folder.looks(),
         judged_again=again.disturbance if again else None,
-        inputs_digest=digest_before,
+        inputs_digest=inputs_digest.hexdigest(),
+        stamp=looks.stamp,
+    )
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What an analysis reads of one trial, so that none of its files is read twice or kept."""
+
+    row: TrialRow
+    sighting: Sighting | None = None
+    """None: it was never started, or its files were altered; then there is nothing else, either."""
+    measurements: Sequence[MeasurementRow] = ()
+    machines: Sequence[ObservedMachine] = ()
+    commands: Sequence[CommandRecord] = ()
+    network: Sequence[NetworkRow] = ()
+    verdicts: Sequence[Verdict] = ()
+    errors: Sequence[OperationErrors] = ()
+    resources: Sequence[ResourceUse] = ()
+    raw_files: Sequence[RawFileRow] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    tool_versions: Mapping[str, str] | None = None
+
+
+def _read(
+    folder: ResultsFolder, stored: Stored, subject: Subject, metrics: Metrics, benchmarks: Mapping[str, Benchmark]
+) -> _Read:
+    row, intent, attempt = trial_row(folder, stored, subject), stored.intent, stored.readable
+    if attempt is None:
+        return _Read(row)
+    started, finished = attempt.started(), row.state == "finished"
+    return _Read(
+        row=row,
+        sighting=_sighting(intent, attempt),
+        measurements=measurement_rows(intent, attempt, row, metrics, benchmarks) if finished else (),
+        machines=_observed(intent, attempt),
+        commands=attempt.commands(),
+        network=_network_rows(intent, attempt, row) if finished else (),
+        verdicts=attempt.verdicts() if finished else (),
+        errors=attempt.errors() if finished else (),
+        resources=attempt.resources() if finished else (),
+        raw_files=[
+            RawFileRow(trial=intent.id, file=name, size_bytes=size_bytes, sha256=sha256)
+            for name, size_bytes, sha256 in _raw_digests(stored)
+        ],
+        settings=attempt.settings(),
+        tool_versions=started.tool_versions if started else None,
     )
 
 
@@ -217,42 +192,6 @@ def _as_simulated(study: Study) -> Study:
     """A rehearsal says in its title and first paragraph what it is."""
     title = f"{SIMULATED}: {study.title or study.name}"
     return study.model_copy(update={"title": title, "description": f"{NOBODY_MEASURED}\n\n{study.description}".strip()})
-
-
-def digest(folder: ResultsFolder, *, remember: bool = True) -> str:
-    """Of everything an analysis is made from: the study, its plan, and what is stored of each attempt that counts.
-
-    An analysis with another digest is of other trials: one was measured, parsed again or copied in since.
-    """
-    return _digest(folder, verified_trials(folder, remember=remember))
-
-
-def _digest(folder: ResultsFolder, rows: Sequence[Stored]) -> str:
-    found = hashlib.sha256()
-    source = folder.source()
-    paths = (path for path in (folder.prices_path, folder.claims_path) if path.exists())
-    own = [read_text(path, mend="correct the file, or remove it").encode() for path in paths]
-    versions = f"{nephoscope.__version__} {TABLES_VERSION}"
-    said = (folder.study_text(), source.model_dump_json() if source else "", versions)
-    for content in (folder.plan_path.read_bytes(), *own, *(text.encode() for text in said)):
-        found.update(hashlib.sha256(content).digest())
-    for look in folder.looks():
-        found.update(look.model_dump_json().encode())
-    for row in rows:
-        found.update(row.intent.model_dump_json().encode())
-        found.update(f"{row.attempt.number if row.attempt else 0} of {row.attempts}".encode())
-        for content in _analysed(row):
-            found.update(hashlib.sha256(content).digest())
-    return found.hexdigest()
-
-
-def _analysed(row: Stored) -> list[bytes]:
-    """What stands for the content of an attempt: its digests if they were compared, else its files."""
-    if row.attempt is None:
-        return []
-    if row.checked is None or not row.checked.has_digests:
-        return row.attempt.analysed_bytes()
-    return [*row.attempt.commit_marks(), "; ".join(map(str, row.checked.altered)).encode()]
 
 
 def _claims(folder: ResultsFolder) -> Claims | None:
@@ -465,15 +404,16 @@ def measurement_rows(
     unknown = sorted({found.metric for found in stored} - metrics[use.name].keys())
     if unknown and use.uses in benchmarks:
         raise _of_another_version(use, benchmarks[use.uses].version, f"trial {intent.id} holds {', '.join(unknown)}")
+    declared, configuration = metrics[use.name], intent.configuration_name
     return [
         MeasurementRow(
             trial=intent.id,
-            configuration=intent.configuration_name,
-            benchmark=intent.benchmark.name,
+            configuration=configuration,
+            benchmark=use.name,
             subject=trial.subject,
             metric=found.metric,
             unit=found.unit,
-            direction=metrics[intent.benchmark.name][found.metric].direction,
+            direction=declared[found.metric].direction,
             value=found.value,
             role=found.role,
             at_s=found.at_s,
@@ -483,7 +423,7 @@ def measurement_rows(
             valid=trial.counts,
         )
         for found in stored
-        if found.metric in metrics[intent.benchmark.name]
+        if found.metric in declared
     ]
 
 
@@ -540,10 +480,10 @@ def _sighting(intent: TrialIntent, attempt: Attempt) -> Sighting:
     )
 
 
-def _settings(begun: Sequence[tuple[TrialIntent, Attempt]]) -> dict[str, dict[str, str]]:
+def _settings(begun: Sequence[_Read]) -> dict[str, Mapping[str, str]]:
     """Settings in force of each configuration, as its first trial with a database saw them."""
-    found: dict[str, dict[str, str]] = {}
-    for intent, attempt in begun:
-        if intent.configuration_name not in found and (settings := attempt.settings()):
-            found[intent.configuration_name] = settings
+    found: dict[str, Mapping[str, str]] = {}
+    for one in begun:
+        if one.settings:
+            found.setdefault(one.row.configuration, one.settings)
     return found

@@ -19,8 +19,7 @@ def gate_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow], 
     headlines = {key for key, metric in declared(metrics).items() if metric.headline}
     groups: dict[tuple[str, str, str], list[MeasurementRow]] = defaultdict(list)
     for row in measurements:
-        measured = row.at_s is None and by_id[row.trial].state == "finished"
-        if measured and (row.benchmark, row.metric) in headlines:
+        if row.at_s is None and (row.benchmark, row.metric) in headlines and by_id[row.trial].state == "finished":
             groups[row.configuration, row.benchmark, row.metric].append(row)
     return [_row(many, by_id) for _, many in sorted(groups.items()) if not all(by_id[row.trial].counts for row in many)]
 

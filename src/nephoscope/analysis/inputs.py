@@ -64,7 +64,9 @@ class StudyInputs:
     judged_again: Disturbance | None = None
     """How stored steal was judged again; None: as when the trials ran."""
     inputs_digest: str | None = None
-    """See `collect.digest`."""
+    """See `collect.made_from`."""
+    stamp: str = ""
+    """What the files looked like before they were read, see `store.made_from`; empty: they come from no folder."""
 
     @property
     def tool_versions(self) -> dict[str, list[str]]:

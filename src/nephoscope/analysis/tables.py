@@ -11,11 +11,13 @@ import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from operator import attrgetter
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from functools import cache
+from itertools import groupby
+from operator import attrgetter, eq
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
-from pydantic.fields import FieldInfo
+from pydantic import TypeAdapter
 
 from nephoscope.model.cells import FORMULA, NUMBER
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
@@ -37,11 +39,13 @@ from nephoscope.model.rows import (
     TrialRow,
 )
 
-Row = TypeVar("Row", bound=Frozen)
+Row = TypeVar("Row", bound=Frozen | MeasurementRow)
+Kind = type[Any]
+"""Of rows: a model, or `MeasurementRow`."""
 _MARK = "\x1f"
 """Unit separator of ASCII: in no name."""
 
-TABLES: Final[Mapping[str, type[Frozen]]] = {
+TABLES: Final[Mapping[str, Kind]] = {
     "trials": TrialRow,
     "measurements": MeasurementRow,
     "statistics": Statistic,
@@ -64,12 +68,9 @@ TABLES: Final[Mapping[str, type[Frozen]]] = {
 }
 """Those of a study, by the name of their files and of their field in `AnalysedStudy`."""
 
-_ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
+_ORDER: Final[Mapping[Kind, Callable[[Any], Any]]] = {
     TrialRow: lambda row: (row.position, row.trial),
-    MeasurementRow: lambda row: (
-        *(row.configuration, row.benchmark, row.metric, row.position, row.trial),
-        *(row.at_s is not None, row.at_s or 0.0, row.role or "", row.value),
-    ),
+    MeasurementRow: lambda row: (row.at_s is not None, row.at_s or 0.0, row.role or "", row.value),
     RawFileRow: lambda row: (row.trial, row.file),
     Statistic: lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu),
     Comparison: lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right),
@@ -96,6 +97,11 @@ _ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
     ),
 }
 
+"""Those of `MeasurementRow` are equal in `_NAMED`."""
+
+_NAMED = attrgetter("configuration", "benchmark", "metric", "position", "trial")
+"""By what measurements are ordered first: mostly it leaves one, so that a longer key would cost time for nothing."""
+
 
 def _scope(scope: str) -> tuple[bool, list[str | int]]:
     """The overall scope first; sizes by number."""
@@ -109,32 +115,44 @@ def ordered(rows: Sequence[Row], kind: type[Row]) -> list[Row]:
     Raises:
         KeyError: there is no table of this kind.
     """
-    return sorted(rows, key=_ORDER[kind])
+    if not issubclass(kind, MeasurementRow):
+        return sorted(rows, key=_ORDER[kind])
+    found = sorted(rows, key=_NAMED)
+    names = list(map(_NAMED, found))
+    if not any(map(eq, names, names[1:])):
+        return found
+    return [row for _, many in groupby(found, key=_NAMED) for row in sorted(many, key=_ORDER[kind])]
 
 
-def schema_of(kind: type[Frozen]) -> dict[str, pl.DataType]:
+def fields_of(kind: Kind) -> dict[str, Any]:
+    """Field -> its type, in order."""
+    if issubclass(kind, MeasurementRow):
+        return get_type_hints(kind)
+    return {name: field.annotation for name, field in kind.model_fields.items()}
+
+
+def schema_of(kind: Kind) -> dict[str, pl.DataType]:
     """Column -> type, in the order of the fields; also of an empty table.
 
     Raises:
         TypeError: a field that no column can hold.
     """
-    return {name: _column(field.annotation) for name, field in kind.model_fields.items()}
+    return {name: _column(annotation) for name, annotation in fields_of(kind).items()}
 
 
 def _columns(rows: Sequence[Row], kind: type[Row]) -> dict[str, list[Any]]:
     """Column -> its values, in the order of the table. A dictionary for every row would take ten times as long."""
     found = ordered(rows, kind)
-    columns = {}
-    for name, field in kind.model_fields.items():
-        take = attrgetter(name)
-        values = [take(row) for row in found]
-        columns[name] = [None if value is None else str(value) for value in values] if _is_enum(field) else values
+    columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), found)) for name in fields_of(kind)}
+    for name, annotation in fields_of(kind).items():
+        if _enum(annotation):
+            columns[name] = [None if value is None else str(value) for value in columns[name]]
     return columns
 
 
-def _is_enum(field: FieldInfo) -> bool:
-    kinds = get_args(field.annotation) or (field.annotation,)
-    return any(isinstance(kind, type) and issubclass(kind, StrEnum) for kind in kinds)
+def _enum(annotation: Any) -> type[StrEnum] | None:
+    kinds = get_args(annotation) or (annotation,)
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, StrEnum)), None)
 
 
 def _frame(columns: Mapping[str, list[Any]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -160,12 +178,64 @@ def from_frame(frame: pl.DataFrame, kind: type[Row]) -> list[Row]:
     Raises:
         DamagedFile: a column is missing or holds what the rows cannot.
     """
-    if frame.columns != list(kind.model_fields):
+    names = list(fields_of(kind))
+    if frame.columns != names:
         raise _damaged(kind, ValueError(f"its columns are {', '.join(frame.columns) or 'none'}"))
     try:
-        return [kind.model_validate(row) for row in frame.iter_rows(named=True)]
+        if issubclass(kind, MeasurementRow):
+            rows: list[Any] = list(map(MeasurementRow._make, zip(*_checked(frame, kind), strict=True)))
+            return rows
+        columns = [_values(column) for column in frame]
+        return _rows(kind).validate_python([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
     except ValueError as error:
         raise _damaged(kind, error) from error
+
+
+@cache
+def _rows(kind: type[Row]) -> TypeAdapter[list[Row]]:
+    """Checks all rows of a table in one call."""
+    return TypeAdapter(list[kind])  # type: ignore[valid-type]  # the kind is known when it runs
+
+
+def _checked(frame: pl.DataFrame, kind: Kind) -> list[list[Any]]:
+    """The values of each column, checked column by column.
+
+    Raises:
+        ValueError: rows of this kind cannot hold them.
+    """
+    found = []
+    for name, annotation in fields_of(kind).items():
+        column = frame[name]
+        if column.dtype != _column(annotation):
+            raise ValueError(f"column {name} holds {column.dtype}")
+        if column.has_nulls() and types.NoneType not in get_args(annotation):
+            raise ValueError(f"column {name} has empty cells")
+        if column.dtype == pl.Float64 and not column.is_finite().all():
+            raise ValueError(f"column {name} has a value that is no number")
+        values = _values(column)
+        if enum := _enum(annotation):
+            member = {text: enum(text) for text in column.unique()}
+            values = [member[text] for text in values]
+        found.append(values)
+    return found
+
+
+def _values(column: pl.Series) -> list[Any]:
+    """Its values as Python has them. Equal texts are one object: most of a large table are names of the same trials."""
+    if column.dtype == pl.String:
+        known = column.drop_nulls().unique()
+        places = column.cast(pl.Enum(known)).to_physical().fill_null(len(known))
+        texts = [*known, None]
+        return [texts[place] for place in places.to_list()]
+    if column.dtype == pl.List(pl.String):
+        joined, lengths = column.list.join(_MARK), column.list.len()
+        if (joined.str.count_matches(_MARK, literal=True) + 1 == lengths).filter(lengths > 0).all():
+            parts = {text: text.split(_MARK) for text in joined.unique() if text is not None}
+            return [
+                parts[text] if length else None if length is None else []
+                for text, length in zip(joined, lengths, strict=True)
+            ]
+    return column.to_list()
 
 
 def to_parquet(rows: Sequence[Row], kind: type[Row]) -> bytes:
@@ -202,20 +272,25 @@ def to_csv(rows: Sequence[Row], kind: type[Row]) -> bytes:
 
 def _csv(frame: pl.DataFrame) -> bytes:
     lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
+    joined = frame.with_columns(_joined(frame[name]) for name in lists)
     text = pl.col(pl.String)
-    inert = (
-        pl.when(text.str.contains(FORMULA) & ~text.str.contains(NUMBER))
-        .then(text.str.replace("^", "'"))
-        .otherwise(text)
-    )
+    run = joined.select(text.str.contains(FORMULA) & ~text.str.contains(NUMBER))
+    inert = [
+        pl.when(run[name]).then(pl.col(name).str.replace("^", "'")).otherwise(pl.col(name)).alias(name)
+        for name in run.columns
+        if run[name].any()
+    ]
     buffer = io.BytesIO()
-    frame.with_columns(_joined(name) for name in lists).with_columns(inert).write_csv(buffer)
+    joined.with_columns(inert).write_csv(buffer)
     return buffer.getvalue()
 
 
-def _joined(name: str) -> pl.Expr:
+def _joined(column: pl.Series) -> pl.Expr:
     """A column of lists of text as text."""
-    element = pl.element()
+    element, name = pl.element(), column.name
+    texts = column.explode()
+    if not (texts.str.contains(r"[\\;]") | (texts == "")).any():
+        return pl.col(name).list.join(";")
     escaped = element.str.replace_all("\\", "\\\\", literal=True).str.replace_all(";", "\\;", literal=True)
     shown = pl.when(element == "").then(pl.lit("\\e")).otherwise(escaped)
     return pl.col(name).list.eval(shown).list.join(";")
@@ -226,7 +301,7 @@ def csv_of_parquet(content: bytes) -> bytes:
     return _csv(pl.read_parquet(io.BytesIO(content)))
 
 
-def _damaged(kind: type[Frozen], error: Exception) -> DamagedFile:
+def _damaged(kind: Kind, error: Exception) -> DamagedFile:
     return DamagedFile(
         f"this is not a table of {kind.__name__}: {error}", hint="rebuild it from the trials with `nephoscope analyze`"
     )

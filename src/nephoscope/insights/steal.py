@@ -89,17 +89,15 @@ def _again(findings: Findings) -> list[Insight]:
 
 def cautioned(insight: Insight, findings: Findings) -> Insight:
     """The insight about a benchmark, with the names of those of its configurations that steal rejected much of."""
-    of_trials = {row.trial: row.configuration for row in findings.trials}
-    told = {of_trials[trial] for trial in insight.trials if trial in of_trials}
-    names = sorted(
-        {
-            row.configuration
-            for row in findings.delivered
-            if row.benchmark == insight.benchmark
-            and row.rejected_share > NOTABLE_REJECTED_SHARE
-            and row.configuration in told
-        }
-    )
+    rejected = {
+        row.configuration
+        for row in findings.delivered
+        if row.benchmark == insight.benchmark and row.rejected_share > NOTABLE_REJECTED_SHARE
+    }
+    if not rejected:
+        return insight
+    told = set(insight.trials)
+    names = sorted({row.configuration for row in findings.trials if row.trial in told} & rejected)
     if not names:
         return insight
     caution = say(

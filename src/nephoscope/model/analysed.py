@@ -5,7 +5,7 @@ On disk: `analysis.json` and one Parquet file for each table, in the results fol
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, SkipValidation
 
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
@@ -76,7 +76,7 @@ class AnalysedStudy(Frozen):
     plan: Plan
     benchmarks: list[BenchmarkRow]
     trials: list[TrialRow]
-    measurements: list[MeasurementRow]
+    measurements: SkipValidation[list[MeasurementRow]]
     statistics: list[Statistic]
     comparisons: list[Comparison]
     insights: list[Insight]

@@ -1,5 +1,6 @@
 """How many replicates a required precision takes, estimated from existing replicates."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -9,6 +10,8 @@ from nephoscope.stats.samples import Floats, sample
 
 SUBSETS = 200
 """Random subsets per number of replicates, as in CONFIRM."""
+MOST_TRIED = 500
+"""Numbers of replicates that are tried at most: of more values every second number, or third, as each takes longer."""
 
 
 def replicates_for_precision(
@@ -54,7 +57,7 @@ def replicates_for_precision(
 def _expected_intervals(array: Floats, seed: int, confidence: float) -> Iterator[tuple[int, float, float]]:
     """Replicates and the mean ends of the intervals of that many, the most replicates first."""
     generator = np.random.default_rng(seed)
-    for n in range(array.size, least_n(confidence) - 1, -1):
+    for n in range(array.size, least_n(confidence) - 1, -math.ceil(array.size / MOST_TRIED)):
         drawn = np.argpartition(generator.random((SUBSETS, array.size)), n - 1, axis=1)[:, :n]
         rank = median_rank(n, confidence)
         subsets = np.partition(array[drawn], sorted({rank - 1, n - rank}), axis=1)

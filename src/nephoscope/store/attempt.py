@@ -225,7 +225,17 @@ class Attempt:
         return self._names is None or name in self._names
 
     def _read(self, name: str, model: type[files.Value]) -> files.Value | None:
-        return _or_none(self.folder / name, model) if self._has(name) else None
+        content = self._content(name)
+        return None if content is None else files.parsed(content, self.folder / name, model)
+
+    def _content(self, name: str) -> bytes | None:
+        """None: there is no such file."""
+        if not self._has(name):
+            return None
+        try:
+            return files.read_bytes(self.folder / name, mend=files.MEND)
+        except FileNotFoundError:
+            return None
 
     def _read_lines(self, name: str, model: type[files.Value]) -> list[files.Value]:
         used = self._used_name(name)
@@ -330,8 +340,7 @@ class Attempt:
 
     def commit_marks(self) -> list[bytes]:
         """The verbatim `status.json` of the trial and of what was derived since, which hold the digests of all else."""
-        names = (name for name in (STATUS, f"{DERIVED}/{STATUS}") if self._has(name))
-        found = (_bytes_or_none(self.folder / name) for name in names)
+        found = map(self._content, (STATUS, f"{DERIVED}/{STATUS}"))
         return [content for content in found if content is not None]
 
     def analysed_bytes(self) -> list[bytes]:
@@ -366,13 +375,6 @@ class Attempt:
         text = files.read_text(path, mend=files.MEND)
         rows = (line.partition("\t") for line in text.split("\n") if line)
         return {key: _unescaped(value) for key, _, value in rows}
-
-
-def _or_none(path: Path, model: type[files.Value]) -> files.Value | None:
-    try:
-        return files.read(path, model)
-    except FileNotFoundError:
-        return None
 
 
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}

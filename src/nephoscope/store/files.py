@@ -63,7 +63,11 @@ def read(path: Path, model: type[Value], *, mend: str = "") -> Value:
         NewerSchema: written by a newer nephoscope.
         FileNotFoundError: it is not there.
     """
-    text = read_bytes(path, mend=mend or MEND)
+    return parsed(read_bytes(path, mend=mend or MEND), path, model, mend=mend)
+
+
+def parsed(text: bytes, path: Path, model: type[Value], *, mend: str = "") -> Value:
+    """What `read` makes of the content of a file."""
     try:
         return model.model_validate_json(text)  # at once, as thousands of files are read
     except ValidationError:

@@ -10,6 +10,7 @@ fleet-id                                    marks the machines that belong to th
 rehearsal.log                               simulated clusters that a rehearsal created and deleted; only there
 verified.json                               what was compared with its digests; may be deleted
 index.json                                  what `status` says of trials that have not changed; may be deleted
+made-from.json                              what the analysis was made from, as it looked; may be deleted
 queue.sqlite                                the queue, if machines outlive the controller; may be deleted
 scratch/                                    data of databases and files under test; deleted when the study is done
 """
@@ -34,7 +35,7 @@ from nephoscope.store.place import Place
 _TRIAL_ID = re.compile(r"[0-9a-f]{12}")
 _ATTEMPT = re.compile(r"[1-9][0-9]*")
 _OURS = re.compile(
-    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:verified|index)\.json|(?:queue|conductor)\.sqlite.*|lost\+found"
+    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:verified|index|made-from)\.json|(?:queue|conductor)\.sqlite.*|lost\+found"
 )
 """What a folder without a plan may hold: what an interrupted `run` or the user wrote, and a new file system."""
 _MEND_STUDY = "restore it from a copy: it is the study file with which `nephoscope run` made this folder"

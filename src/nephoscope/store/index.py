@@ -52,9 +52,12 @@ class Remembered:
     """Every trial in the plan's order. None: it must be read again."""
 
 
-def about(results: Path, version: str) -> str:
-    """What all rows depend on, without reading the plan, which takes a second for a large study."""
-    seen: list[_Seen] = [one for name in _OF_STUDY if (one := _look(results / name))]
+def about(results: Path, version: str, also: Iterable[str] = ()) -> str:
+    """What all rows depend on, without reading the plan, which takes a second for a large study.
+
+    `also`: names of further files of the folder.
+    """
+    seen: list[_Seen] = [one for name in (*_OF_STUDY, *also) if (one := _look(results / name))]
     _walk(str(results / "looks"), "looks/", seen)
     return _digest([*seen, (version,)])
 

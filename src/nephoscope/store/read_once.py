@@ -1,6 +1,7 @@
 """An attempt whose files are read only once: an analysis asks for the same ones many times."""
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any, TypeVar
 
 from typing_extensions import override
@@ -18,6 +19,7 @@ from nephoscope.model.records import (
     Verdict,
 )
 from nephoscope.store.attempt import Attempt
+from nephoscope.store.digests import STATUS
 
 Read = TypeVar("Read")
 
@@ -46,8 +48,14 @@ class ReadOnce(Attempt):
         return self._once("committed", super().committed)
 
     @override
-    def commit_marks(self) -> list[bytes]:
-        return self._once("commit marks", super().commit_marks)
+    def _content(self, name: str) -> bytes | None:
+        """Only the commit marks are asked for more than once as they are."""
+        read = super()._content
+        return self._once(name, partial(read, name)) if name.endswith(STATUS) else read(name)
+
+    def forget(self) -> None:
+        """Forgets everything that was read: that of ten thousand attempts takes a gigabyte."""
+        self._known.clear()
 
     @override
     def lease(self) -> Lease | None:

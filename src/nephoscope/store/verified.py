@@ -20,6 +20,9 @@ from nephoscope.store.attempt import Attempt
 from nephoscope.store.digests import INTENT, RAW, STATUS, Difference, How, walk
 from nephoscope.store.files import MEND
 
+Seen = Mapping[str, os.stat_result]
+"""The files of an attempt and what they look like, by their paths below its folder."""
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -55,7 +58,7 @@ class _Known(Frozen):
     has_digests: bool
     differences: list[_Difference]
 
-    def checked(self, seen: Mapping[str, os.stat_result]) -> Checked:
+    def checked(self, seen: Seen) -> Checked:
         return Checked(
             self.has_digests,
             tuple(Difference(one.file, one.how, one.used) for one in self.differences),
@@ -82,24 +85,24 @@ class Verifier:
         self._before = {} if afresh else _remembered(self._path)
         self._now: dict[str, _Known] = {}
 
-    def check(self, attempt: Attempt) -> Checked | None:
-        """None: it is not committed.
+    def check(self, attempt: Attempt, seen: Seen | None = None) -> Checked | None:
+        """None: it is not committed. `seen`: its files, if somebody has looked at them already.
 
         Raises:
             DamagedFile: its folder or its `status.json` cannot be read.
         """
-        try:
-            seen = _seen(attempt)
-            if STATUS not in seen:
-                return None
-            stamp = _stamp(seen)
-            name = attempt.folder.relative_to(self._results).as_posix()
-            known = self._before.get(name)
-            if known is None or known.stamp != stamp:
+        seen = look(attempt) if seen is None else seen
+        if STATUS not in seen:
+            return None
+        stamp = stamp_of(seen)
+        name = attempt.folder.relative_to(self._results).as_posix()
+        known = self._before.get(name)
+        if known is None or known.stamp != stamp:
+            try:
                 known = _compared(attempt, stamp)
-        except OSError as error:
-            path = error.filename or attempt.folder
-            raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=MEND) from error
+            except OSError as error:
+                path = error.filename or attempt.folder
+                raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=MEND) from error
         self._now[name] = known
         return known.checked(seen)
 
@@ -130,16 +133,23 @@ def _compared(attempt: Attempt, stamp: str) -> _Known:
     )
 
 
-def _seen(attempt: Attempt) -> dict[str, os.stat_result]:
-    """Every file of the attempt, with the definition of its trial."""
+def look(attempt: Attempt) -> Seen:
+    """Every file of the attempt, with the definition of its trial.
+
+    Raises:
+        DamagedFile: its folder cannot be read.
+    """
     folder = str(attempt.folder)
-    seen = dict(walk(folder))
+    try:
+        seen = dict(walk(folder))
+    except OSError as error:
+        raise DamagedFile(f"{folder} cannot be read: {error.strerror}", hint=MEND) from error
     with suppress(OSError):
         seen[INTENT] = os.lstat(f"{folder}/{INTENT}")  # for 10,000 attempts a Path takes a second
     return seen
 
 
-def _stamp(seen: Mapping[str, os.stat_result]) -> str:
+def stamp_of(seen: Seen) -> str:
     """Differs if a file of the attempt does."""
     lines = sorted((name, of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino) for name, of in seen.items())
     return hashlib.blake2b(repr(lines).encode(), digest_size=16).hexdigest()

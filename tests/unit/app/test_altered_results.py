@@ -12,6 +12,7 @@ import pytest
 from nephoscope.app.cli import main
 from nephoscope.app.commands import fleet
 from nephoscope.app.stages import evaluation, verifying
+from nephoscope.prices.rows import COLUMNS
 from nephoscope.run.study import run_study
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
@@ -107,8 +108,32 @@ def test_an_untouched_folder_is_verified_and_nothing_of_it_is_read_twice(
         (folder.path / name).write_text("[" * 100_000)
     assert evaluation.status(folder) == rows, "what was remembered can be lost or damaged"
     assert evaluation.status_and_spent(folder, 0) == (rows, None), "the fake provider has no prices"
+    evaluation.analyze(folder)
     verifying.verify(folder)
-    assert not (folder.path / "index.json").exists(), "verify may find what looks unchanged"
+    for name in ("made-from.json", "index.json"):
+        assert not (folder.path / name).exists(), "verify may find what looks unchanged"
+
+
+def test_a_report_after_an_analysis_reads_no_trial_until_a_file_of_one_looks_different(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made_results(tmp_path / "r", SPEEDS)
+    evaluation.analyze(folder)
+    stored = evaluation.analysed(folder)
+    monkeypatch.setattr(Attempt, "committed", lambda attempt: pytest.fail(f"{attempt.folder} is read again"))
+    assert evaluation.analysed(folder) == stored
+    monkeypatch.undo()
+    made_from = folder.path / "made-from.json"
+    for damage in (Path.unlink, lambda path: path.write_text("[" * 100_000)):
+        damage(made_from)
+        assert evaluation.analysed(folder) == stored, "what was remembered can be lost or damaged"
+        assert made_from.stat().st_size < 1000, "and is remembered again"
+    seven_times(attempt_of(folder))
+    again = evaluation.analysed(folder)
+    assert again.inputs_digest != stored.inputs_digest
+    assert [row.state for row in again.trials].count("altered") == 1
+    (folder.path / "prices.csv").write_text(f"{','.join(COLUMNS)}\n")
+    assert evaluation.analysed(folder).inputs_digest != again.inputs_digest
 
 
 def test_verify_reads_every_file_again_even_if_its_times_were_set_back(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def everything() -> AnalysedStudy:
             refused = {"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"]}
             one[9] = one[9].model_copy(update=refused)
             trials += one
-            measurements += [row.model_copy(update={"valid": row.trial != one[9].trial}) for row in many]
+            measurements += [row._replace(valid=row.trial != one[9].trial) for row in many]
     ends = {"database-1": "database", "load-1": "load"}
     network = [
         traffic(

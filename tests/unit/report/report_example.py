@@ -228,7 +228,13 @@ def full_edition(count: int) -> AnalysedStudy:
         update={
             "benchmarks": [*study.benchmarks, *map(_again, study.benchmarks)],
             "trials": [*study.trials, *map(_again, study.trials)],
-            "measurements": [*study.measurements, *map(_again, study.measurements)],
+            "measurements": [
+                *study.measurements,
+                *(
+                    row._replace(benchmark=f"{row.benchmark}-again", trial=row.trial[::-1])
+                    for row in study.measurements
+                ),
+            ],
             "statistics": [*study.statistics, *map(_again, study.statistics)],
             "comparisons": [*compared, *map(_again, compared)],
         }

@@ -175,7 +175,7 @@ def test_a_time_axis_needs_ten_points_and_two_seconds(figures: list[Figure]) -> 
 
 def series(*values: tuple[float, float]) -> list[Any]:
     one = next(row for row in example.laptop().measurements if row.at_s is not None)
-    return [one.model_copy(update={"at_s": at_s, "value": value}) for at_s, value in values]
+    return [one._replace(at_s=at_s, value=value) for at_s, value in values]
 
 
 def test_an_unfinished_last_second_is_cut() -> None:

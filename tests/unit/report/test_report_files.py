@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from nephoscope.analysis.analyse import analyse
-from nephoscope.analysis.tables import schema_of
+from nephoscope.analysis.tables import Kind, schema_of
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
@@ -31,7 +31,7 @@ from tests.unit.analysis.study_builder import inputs, rows
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
-NAMES: dict[str, type[Frozen]] = {"measurements": MeasurementRow, "statistics": Statistic, "comparisons": Comparison}
+NAMES: dict[str, Kind] = {"measurements": MeasurementRow, "statistics": Statistic, "comparisons": Comparison}
 
 
 @pytest.mark.parametrize("make", [example.laptop, example.empty])
@@ -42,7 +42,7 @@ def test_csv_and_parquet_hold_the_same_rows(tmp_path: Path, make: object) -> Non
     for name, model in NAMES.items():
         parquet = pl.read_parquet(tmp_path / "report" / f"{name}.parquet")
         csv = pl.read_csv(tmp_path / "report" / f"{name}.csv", infer_schema_length=None)
-        assert parquet.columns == csv.columns == list(model.model_fields)
+        assert parquet.columns == csv.columns == list(schema_of(model))
         assert parquet.height == csv.height == len(getattr(study, name))
 
 
@@ -174,9 +174,7 @@ def test_a_stranger_recomputes_what_both_views_say_of_many_configurations(tmp_pa
         for row in found.trials
     ]
     slower = {row.trial for row in trials if row.configuration == "aws-m6i" and (row.stolen_share or 0) > 0}
-    measurements = [
-        row.model_copy(update={"value": row.value * 0.9}) if row.trial in slower else row for row in found.measurements
-    ]
+    measurements = [row._replace(value=row.value * 0.9) if row.trial in slower else row for row in found.measurements]
     study = analyse(replace(found, trials=trials, measurements=measurements))
     assert any(row.reason.startswith("as delivered") for row in study.best)
     assert any("no trial of gcp-n2 was quiet" in row.reason for row in study.best)

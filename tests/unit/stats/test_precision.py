@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from nephoscope.stats.precision import replicates_for_precision
+from nephoscope.stats.median import least_n
+from nephoscope.stats.precision import MOST_TRIED, replicates_for_precision
 
 
 def test_noisier_machines_need_more_replicates() -> None:
@@ -26,3 +27,10 @@ def test_several_precisions_are_what_each_of_them_is_alone() -> None:
     assert together == {share: replicates_for_precision(wild, [share], seed=1)[share] for share in shares}
     assert together[0.001] is None
     assert together[0.05] == 6
+
+
+def test_of_thousands_of_values_not_every_number_of_replicates_is_tried() -> None:
+    many = 100 + np.random.default_rng(3).normal(0, 2, 4 * MOST_TRIED)
+    least = replicates_for_precision(many, [0.05], seed=1)[0.05]
+    assert least is not None
+    assert least <= least_n() + 4

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nephoscope.analysis.collect import Stored, benchmark_rows, imported_rows, measurement_rows, subjects_of, trial_row
+from nephoscope.analysis.collect import benchmark_rows, imported_rows, measurement_rows, subjects_of, trial_row
+from nephoscope.analysis.stored_trials import Stored
 from nephoscope.app.stages.tracking import StudyProgress, TrialProgress, together, trial_progress
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.records import Plan, PlannedTrial

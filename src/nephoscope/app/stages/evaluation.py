@@ -11,16 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import nephoscope
-from nephoscope.analysis.collect import (
-    TABLES_VERSION,
-    Stored,
-    collect,
-    digest,
-    stored_trials,
-    subjects_of,
-    trial_row,
-    verified_trials,
-)
+from nephoscope.analysis.collect import collect, subjects_of, trial_row
+from nephoscope.analysis.stored_trials import MADE_BY, Stored, made_from, stored_trials, verified_trials
 from nephoscope.analysis.usable import usable_cells
 from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
@@ -42,6 +34,7 @@ from nephoscope.store.atomic import write_text
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.store.index import Known
+from nephoscope.store.made_from import remember
 from nephoscope.study.claims import load_claims
 from nephoscope.study.known import Stated
 from nephoscope.study.load import load_study
@@ -192,7 +185,7 @@ def _known(folder: ResultsFolder) -> tuple[bool, list[Known]]:
 
     A stamp is empty if the trial may change without a new file.
     """
-    about = index.about(folder.path, f"{nephoscope.__version__} {TABLES_VERSION}")
+    about = index.about(folder.path, MADE_BY)
     before = index.remembered(folder.path, about)
     trials = before.trials if before else {row.intent.id: None for row in folder.plan().trials}
     stamps = index.stamps(folder.path, trials)  # before anything is read: what changes meanwhile is read again
@@ -224,8 +217,11 @@ def analyze(folder: ResultsFolder, disturbance: Disturbance | None = None) -> An
     from nephoscope.analysis.analyse import analyse
 
     again = StealJudge(disturbance) if disturbance else None
-    analysed = analyse(collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__, again))
+    inputs = collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__, again)
+    analysed = analyse(inputs)
     stored.write(folder, analysed)
+    if inputs.inputs_digest is not None:
+        remember(folder.path, inputs.stamp, inputs.inputs_digest)
     return analysed
 
 
@@ -278,7 +274,9 @@ def _stored_analysis(folder: ResultsFolder, *, remember: bool = True) -> Analyse
         found = stored.read(folder) if folder.analysis_path.exists() else None
     except DamagedFile:
         return None
-    return found if found is not None and found.inputs_digest == digest(folder, remember=remember) else None
+    if found is None or found.inputs_digest is None:
+        return None
+    return found if made_from(folder, found.inputs_digest, found.plan, remember=remember) else None
 
 
 def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Editions:

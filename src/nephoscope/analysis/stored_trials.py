@@ -1,0 +1,137 @@
+"""Stored trials as an analysis finds them: which attempt counts, and whether its files are what they were."""
+
+import hashlib
+from dataclasses import dataclass, replace
+
+import nephoscope
+from nephoscope.model.records import Plan, TrialIntent
+from nephoscope.store.attempt import Attempt
+from nephoscope.store.files import read_text
+from nephoscope.store.folder import ResultsFolder, decisive
+from nephoscope.store.made_from import Looks, remembered, stamp_now
+from nephoscope.store.made_from import remember as remember_inputs
+from nephoscope.store.read_once import ReadOnce
+from nephoscope.store.verified import Checked, Verifier, look, stamp_of
+
+TABLES_VERSION = 14
+"""Rises when an analysis of the same trials would hold other tables."""
+MADE_BY = f"{nephoscope.__version__} {TABLES_VERSION}"
+"""What an analysis depends on besides its inputs."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A planned trial and the attempt that is used; None: it was never started."""
+
+    intent: TrialIntent
+    """What it was when it was run: a new plan may give a kept trial another place. As planned until it starts."""
+    attempt: Attempt | None
+    attempts: int
+    not_needed_after: int | None = None
+    """The block after which no open question needed it; None: it is needed."""
+    running: bool = False
+    """Its attempt has not ended, and a controller is working on the folder."""
+    checked: Checked | None = None
+    """How its files compare with their digests; None: not compared, or its attempt is not committed."""
+
+    @property
+    def readable(self) -> Attempt | None:
+        """The attempt, unless its files were changed after it was committed: then nothing in them is believed."""
+        return None if self.checked and self.checked.altered else self.attempt
+
+
+def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None, looks: Looks | None = None) -> list[Stored]:
+    """Every planned trial, in the plan's order; with a verifier, each attempt is compared with its digests.
+
+    What the files look like is added to `looks`.
+    """
+    in_use, not_needed = folder.in_use(), folder.not_needed()
+    rows: list[Stored] = []
+    for planned, trial in folder.planned():
+        attempts = trial.attempts()
+        seen = {one.number: look(one) for one in attempts} if verifier else {}
+        if looks is not None:
+            looks.add(map(stamp_of, seen.values()))
+        attempt = decisive(attempts)
+        checked = verifier.check(attempt, seen[attempt.number]) if verifier and attempt else None
+        altered = checked is not None and bool(checked.altered)
+        intent = trial.started_as(planned.intent) if attempt and not altered else planned.intent
+        running = in_use and attempt is not None and attempt.status() is None
+        rows.append(Stored(intent, attempt, len(attempts), not_needed.get(intent.id), running, checked))
+    newest = max((row.attempt.touched_ns for row in rows if row.running and row.attempt), default=None)
+    return [
+        replace(row, running=row.running and row.attempt is not None and row.attempt.touched_ns == newest)
+        for row in rows
+    ]
+
+
+def verified_trials(folder: ResultsFolder, looks: Looks | None = None, *, remember: bool = True) -> list[Stored]:
+    """As `stored_trials`, each compared with its digests; files that have not changed since are not read again.
+
+    `remember`: what was compared is stored in the folder for the next time.
+    """
+    verifier = Verifier(folder.path)
+    rows = stored_trials(folder, verifier, looks)
+    if remember:
+        verifier.save()
+    return [replace(row, attempt=_read_once(row)) for row in rows]
+
+
+def _read_once(row: Stored) -> Attempt | None:
+    """A committed attempt has the files that were compared, and no others."""
+    return ReadOnce(row.attempt, row.checked.bytes_of if row.checked else None) if row.attempt else None
+
+
+def made_from(folder: ResultsFolder, inputs_digest: str, plan: Plan, *, remember: bool = True) -> bool:
+    """Whether the folder is still what an analysis with this digest was made from.
+
+    If not, a trial was measured, parsed again or copied in since.
+
+    Args:
+        folder: results.
+        inputs_digest: of everything the analysis was made from: study, plan, and what is stored of each attempt that
+            counts.
+        plan: as the analysis knows it.
+        remember: files that were read are not read again the next time, unless they look otherwise.
+    """
+    trials = [planned.intent.id for planned in plan.trials if folder.concerns(planned.intent.id)]
+    if remembered(folder.path, stamp_now(folder, trials, MADE_BY)) == inputs_digest:
+        return True
+    looks = Looks(folder.path, MADE_BY)
+    now = begun_digest(folder)
+    for row in verified_trials(folder, looks, remember=remember):
+        add_to(now, row)
+    if remember:
+        remember_inputs(folder.path, looks.stamp, now.hexdigest())
+    return now.hexdigest() == inputs_digest
+
+
+def begun_digest(folder: ResultsFolder) -> "hashlib._Hash":
+    """Of everything but the trials."""
+    found = hashlib.sha256()
+    source = folder.source()
+    paths = (path for path in (folder.prices_path, folder.claims_path) if path.exists())
+    own = [read_text(path, mend="correct the file, or remove it").encode() for path in paths]
+    said = (folder.study_text(), source.model_dump_json() if source else "", MADE_BY)
+    for content in (folder.plan_path.read_bytes(), *own, *(text.encode() for text in said)):
+        found.update(hashlib.sha256(content).digest())
+    for seen in folder.looks():
+        found.update(seen.model_dump_json().encode())
+    return found
+
+
+def add_to(found: "hashlib._Hash", row: Stored) -> None:
+    """A trial, in the plan's order."""
+    found.update(row.intent.model_dump_json().encode())
+    found.update(f"{row.attempt.number if row.attempt else 0} of {row.attempts}".encode())
+    for content in _analysed(row):
+        found.update(hashlib.sha256(content).digest())
+
+
+def _analysed(row: Stored) -> list[bytes]:
+    """What stands for the content of an attempt: its digests if they were compared, else its files."""
+    if row.attempt is None:
+        return []
+    if row.checked is None or not row.checked.has_digests:
+        return row.attempt.analysed_bytes()
+    return [*row.attempt.commit_marks(), "; ".join(map(str, row.checked.altered)).encode()]
