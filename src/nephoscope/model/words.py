@@ -23,7 +23,7 @@ PROVIDERS: Mapping[str, str] = {
 
 
 _COMMANDING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters with which a text could command a terminal, or show its parts in another order than they stand."""
+"""Characters with which a text could command a terminal, or hide the order of its parts."""
 
 
 def visible(text: str) -> str:
