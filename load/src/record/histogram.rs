@@ -196,7 +196,7 @@ impl Histogram {
 
 /// Zigzag, then 7 bits a byte, the last of nine bytes 8.
 fn put_signed(value: i64, into: &mut Vec<u8>) {
-    let mut rest = ((value << 1) ^ (value >> 63)).cast_unsigned();
+    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
     for _ in 0..8 {
         if rest < 0x80 {
             break;

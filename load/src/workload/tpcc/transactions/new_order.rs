@@ -375,7 +375,7 @@ fn order_by_stock(lines: &[Line]) -> [u8; MAX_LINES] {
     const ITEM_BITS: u32 = 24;
     let mut keys: [u64; MAX_LINES] = std::array::from_fn(|place| u64::MAX << PLACE_BITS | place as u64);
     for (key, line) in keys.iter_mut().zip(lines) {
-        let [warehouse, item] = [line.supply_warehouse, line.item].map(|number| u64::from(number.cast_unsigned()));
+        let [warehouse, item] = [line.supply_warehouse, line.item].map(|number| u64::from(number.unsigned_abs()));
         let unused = u64::from(line.item == UNUSED_ITEM) << (u64::BITS - 2);
         *key = unused | warehouse << (PLACE_BITS + ITEM_BITS) | item << PLACE_BITS | *key & ((1 << PLACE_BITS) - 1);
     }
