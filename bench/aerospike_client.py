@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from bench.harness import aerospike, key_value, results
+from bench.harness import aerospike, bars, key_value, results
 from bench.harness.contenders import Done, Setting
 from bench.harness.measure import machine, run
 from bench.load_generator import ROOT, build, compare, say
@@ -53,7 +53,7 @@ def contenders(
     return found
 
 
-def bars(seen: results.Rounds) -> list[results.Bar]:
+def bars_of_gets(seen: results.Rounds) -> list[bars.Bar]:
     """Of gets with several connections; with one, most of the cost is the kernel's wake-up."""
     found = []
     for count in CONNECTIONS:
@@ -61,7 +61,7 @@ def bars(seen: results.Rounds) -> list[results.Bar]:
         for other, limit in ((NULL, OF_FLOOR), (OFFICIAL, 1.0)):
             if count > 1:
                 ratio = results.ratio(seen, get, name(other, count), "client")
-                found.append(results.at_most(f"client CPU per {get} / {other}", ratio, limit))
+                found.append(bars.at_most(f"client CPU per {get} / {other}", ratio, limit))
     return found
 
 
@@ -96,7 +96,7 @@ def main(words: Sequence[str] | None = None) -> None:
         "",
         ABOUT,
     ]
-    page = results.page(head, bars(seen), {"Side by side": results.table(seen)}, "a get on Aerospike")
+    page = results.page(head, bars_of_gets(seen), {"Side by side": results.table(seen)}, "a get on Aerospike")
     chosen.out.write_text(page, encoding="utf-8")
     say(f"wrote {chosen.out}")
 

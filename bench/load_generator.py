@@ -5,15 +5,14 @@
 
 import argparse
 import sys
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from shutil import which
 
+from bench.harness import bars, key_value, peers, results, solo, writers
 from bench.harness import contenders as who
-from bench.harness import key_value, results, solo, writers
 from bench.harness.contenders import TRIAL, Contender, Done, Setting
 from bench.harness.measure import checked, machine, run
 from bench.harness.server import SETTINGS, Server
@@ -22,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 PROFILES = ("chatty", "batched", "pipelined", "proc")
 FAKE_RATES_PER_S = (50_000, 100_000)
 TERMINAL_WAREHOUSES = 10_000
+_POINTS, _LITTLE = 100 * bars.EQUAL_STEAL, 100 * bars.LITTLE_STEAL
 ABOUT = f"""\
 Cells are medians (least..most) of the rounds; ratios are taken within a round. Client CPU is user + system of the
 client's whole process tree, its start and login included, over the transactions that it finished.
@@ -29,17 +29,20 @@ client's whole process tree, its start and login included, over the transactions
 The floor repeats round trips that were recorded from nephoscope-load on one connection: its whole mix, the first
 {who.FLOOR_TRANSACTIONS} transactions, dealt out to the connections. They are the same bytes, but that COMMIT is
 ROLLBACK, so that what is inserted can be inserted again; a transaction that is one statement commits again and again.
-The floor runs on a copy of the state before the recording, in one epoll loop, and looks only for ReadyForQuery.
+The floor runs on a copy of the state before the recording, in one epoll loop, and looks only for ReadyForQuery. Each
+profile has its own. Its first pass over its transactions, one connection after the other, is not counted.
+
+Steal is the share of the machine's CPU time that the hypervisor gave to others during a run, from /proc/stat. Two runs
+of a round are compared if their steal differs by at most {_POINTS:g} points. Where the rounds disagree about a bar,
+the median of those in which neither run lost more than {_LITTLE:g} % decides, if there are
+{bars.MIN_ROUNDS_WITHOUT_STEAL} of them; otherwise the bar is undecided. Pacing is judged by the seconds in which
+nothing was stolen.
 
 pgbench's scripts are in `bench/pgbench`. They send the statements of the profile `chatty`, ten lines an order, one a
 round trip or all in one pipeline. `pgbench -S` and its TPC-B run on its own tables, and so does our `tpcb`; sysbench
 runs on ours, which have the form of its own, with uniform rows. redis-benchmark has {key_value.ROWS:,} rows of
 {key_value.VALUE_BYTES:,} bytes, as ours, in another database of the same server; "16 under way" is a pipeline of 16 on
-each connection.
-
-The bar of 0.5 x pgbench's pipelined script is below the floor: a client that only writes the bytes of the profile
-`pipelined` and waits for ReadyForQuery already costs about 0.65 of pgbench's script, nearly all of it the kernel's
-send, receive and wake-up for one round trip. pgbench pays for the same round trip once, too."""
+each connection."""
 
 
 def say(text: str) -> None:
@@ -62,12 +65,21 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", default=[], metavar="TEXT", help="contenders with this in their name"
     )
-    parser.add_argument("--peer", action="append", default=[], metavar="FILE=PATH",
-                        help="a tool built elsewhere: its file in bench/peers, and where it is")  # fmt: skip
+    parser.add_argument("--peer", action="append", default=[], metavar="PATH", type=peer,
+                        help="a tool built elsewhere, known by its name, such as $HOME/go/bin/go-tpc; "
+                             "FILE=PATH: with another file than those in bench/peers")  # fmt: skip
     chosen = parser.parse_args(words)
     if chosen.quick:
         chosen.rounds, chosen.seconds, chosen.warehouses, chosen.rows = 1, 3.0, 1, 20_000
     return chosen
+
+
+def peer(given: str) -> peers.Peer:
+    """The tool that `--peer` names."""
+    try:
+        return peers.found(given)
+    except (ValueError, OSError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def build() -> tuple[Path, Path]:
@@ -89,6 +101,8 @@ def all_contenders() -> list[Contender]:
         script = ["-f", str(who.SCRIPTS / f"new_order_{profile}.sql")]
         found.append(who.ours(profile, "new-order"))
         found.append(who.pgbench(f"pgbench New-Order {profile}", "tpcc", script, trips))
+    new_orders = partial(who.tpcc_words, profile="pipelined", mix="new-order")
+    found.append(who.floor("pipelined, New-Order only", "tpcc", new_orders))
     found.append(who.our_point_select())
     found.append(who.floor("point-select", "points", who.point_select_words, reads_only=True))
     found.append(who.pgbench("pgbench -S", "accounts", ["-S"], 1, reads_only=True))
@@ -97,16 +111,6 @@ def all_contenders() -> list[Contender]:
         found += writers.of_sysbench()
     else:
         say("sysbench is not installed: left out")
-    return found
-
-
-def peers(given: Sequence[str]) -> list[tuple[Contender, Callable[[Server, Setting], None]]]:
-    """The tools that were built elsewhere."""
-    found = []
-    for words in given:
-        file, _, path = words.partition("=")
-        commands = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-        found.append(who.peer(commands["name"], path, commands))
     return found
 
 
@@ -130,62 +134,60 @@ def one_run(server: Server, setting: Setting, contender: Contender) -> Done:
     return contender.drive(server, setting, TRIAL)
 
 
-def compare(compared: Mapping[str, Callable[[], Done]], rounds: int) -> dict[str, list[Done]]:
-    """All of them in turn, again and again. One that fails is left out of that round, and said."""
-    seen: dict[str, list[Done]] = {name: [] for name in compared}
+def compare(compared: Mapping[str, Callable[[], Done]], rounds: int) -> dict[str, list[Done | None]]:
+    """All of them in turn, again and again. One that fails has nothing in that round, and that is said."""
+    seen: dict[str, list[Done | None]] = {name: [] for name in compared}
     for number in range(1, rounds + 1):
         for name, drive in compared.items():
             try:
                 done = drive()
             except (RuntimeError, ValueError) as error:
                 say(f"round {number}: {name}: {error}")
+                seen[name].append(None)
                 continue
             seen[name].append(done)
             cost = f"{results.client_us(done):,.1f} µs client, {results.server_us(done):,.0f} µs server"
-            say(f"round {number}: {name}: {results.rate(done):,.0f}/s, {cost} {done.remark}")
-    return {name: done for name, done in seen.items() if done}
+            stolen = "" if done.steal is None else f", {100 * done.steal:.1f} % stolen"
+            say(f"round {number}: {name}: {results.rate(done):,.0f}/s, {cost}{stolen} {done.remark}")
+    return {name: runs for name, runs in seen.items() if any(runs)}
 
 
-def bars_alone(server: Server, setting: Setting, rounds: int) -> tuple[list[results.Bar], list[str]]:
+def bars_alone(server: Server, setting: Setting, rounds: int) -> tuple[list[bars.Bar], list[str]]:
     """The bars that need no rival, and lines about them."""
     loads = [solo.loading(server, setting, "tpcc") for _ in range(rounds)]
-    ratio = results.spread([load.ours_s / load.copy_s for load in loads])
     lines = [
         f"- Loading: ours {load.ours_s:.1f} s, with VACUUM and ANALYZE; COPY of the same bytes from files and the "
         f"same keys and indexes, {solo.STREAMS} streams, {load.copy_s:.1f} s, then VACUUM (FREEZE, ANALYZE) "
         f"{load.vacuum_s:.1f} s."
         for load in loads
     ]
-    mib = 2**20
-    memory = results.spread([solo.peak_memory_bytes(server, setting) / mib])
-    bars = [
-        results.at_most(f"loading W = {setting.warehouses} / COPY from files + indexes", ratio, 1.5),
-        results.at_most("peak memory, 16 connections", memory, 20, "MiB", 1),
+    memory = bars.spread([solo.peak_memory_bytes(server, setting) / 2**20])
+    found = [
+        bars.at_most(f"loading W = {setting.warehouses} / COPY from files + indexes", solo.of_copy(loads), 1.5),
+        bars.of_spread("peak memory, 16 connections", memory, 20, "MiB", 1),
     ]
-    return [*bars, *bars_on_fake(setting, lines)], lines
+    return [*found, *bars_on_fake(setting, rounds, lines)], lines
 
 
-def bars_on_fake(setting: Setting, lines: list[str]) -> list[results.Bar]:
+def bars_on_fake(setting: Setting, rounds: int, lines: list[str]) -> list[bars.Bar]:
     """Pacing and waiting terminals; adds to `lines`."""
-    bars = []
+    reached = []
     for rate in FAKE_RATES_PER_S:
         what = f"pacing error p99 at {rate:,} arrivals/s against the fake target"
         found = None
         try:
-            found = solo.pacing(setting, rate, setting.seconds)
+            found = solo.pacing(setting, rate, setting.seconds, rounds)
             lines.append(f"- {rate:,} arrivals/s: {found.offered:,} were due, {found.not_sent:,} of them never sent.")
         except (RuntimeError, ValueError) as error:
             say(f"{what}: {error}")
-        bars.append(results.of_pacing(what, found, 100))
+        reached.append(results.of_pacing(what, found, 100))
     what = f"{10 * TERMINAL_WAREHOUSES:,} waiting terminals against the fake target"
     try:
-        terminals = results.spread(
-            [solo.waiting_terminals_bytes(setting, TERMINAL_WAREHOUSES, setting.seconds) / 2**20]
-        )
+        terminals = bars.spread([solo.waiting_terminals_bytes(setting, TERMINAL_WAREHOUSES, setting.seconds) / 2**20])
     except RuntimeError as error:
         say(f"{what}: {error}")
         terminals = None
-    return [*bars, results.at_most(what, terminals, 300, "MiB", 0)]
+    return [*reached, bars.of_spread(what, terminals, 300, "MiB", 0)]
 
 
 def head(words: Sequence[str], setting: Setting, rounds: int, version: str) -> list[str]:
@@ -218,17 +220,22 @@ def main(words: Sequence[str] | None = None) -> None:
             compared += key_value.contenders(stack.enter_context(key_value.store(load)))
         else:
             say("Redis and Valkey are not installed: left out")
-        for contender, load_it in peers(chosen.peer):
-            say(f"loading {contender.name}")
-            load_it(server, setting)
-            compared.append(contender)
+        for one in chosen.peer:
+            say(f"loading {one.name}")
+            one.load(server, setting)
+            compared.append(one.contender())
+            if one.beside == who.YCSB:
+                who.load_ycsb(server, setting)
+                compared.append(who.our_ycsb())
         if chosen.only:
             compared = [one for one in compared if any(text in one.name for text in chosen.only)]
         seen = compare({one.name: partial(one_run, server, setting, one) for one in compared}, chosen.rounds)
         alone, lines = ([], []) if chosen.only else bars_alone(server, setting, chosen.rounds)
         title = head(sys.argv[1:] if words is None else words, setting, chosen.rounds, server.version())
     tables = {"Side by side": results.table(seen)} | ({"Alone": lines} if lines else {})
-    chosen.out.write_text(results.page(title, [*results.bars_of_clients(seen), *alone], tables), encoding="utf-8")
+    beside = {one.name: one.beside for one in chosen.peer}
+    reached = [*results.bars_of_clients(seen), *results.bars_of_peers(seen, beside), *alone]
+    chosen.out.write_text(results.page(title, reached, tables), encoding="utf-8")
     say(f"wrote {chosen.out}")
 
 

@@ -4,14 +4,14 @@ import base64
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bench.harness import recording
 from bench.harness.measure import Ran, checked, run
-from bench.harness.server import USER, Server
+from bench.harness.server import Server
 
 TRIAL = "trial"
 """The database that a run has for itself."""
@@ -49,6 +49,8 @@ class Done:
     server_cpu_s: float
     round_trips: int | None = None
     remark: str = ""
+    steal: float | None = None
+    """Share of the machine's CPU time that the hypervisor gave to others meanwhile; None: the kernel does not tell."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,27 @@ def our_point_select() -> Contender:
         return read_ours(*costed(server, our_words(server.dsn(database), setting, point_select_words(setting))))
 
     return Contender("nephoscope-load point-select", "points", drive, reads_only=True)
+
+
+YCSB = "nephoscope-load YCSB C"
+"""Reads of one record; only where a tool that does the same is there."""
+
+
+def our_ycsb() -> Contender:
+    """nephoscope-load with YCSB's workload C."""
+
+    def drive(server: Server, setting: Setting, database: str) -> Done:
+        words = ["ycsb", "run", "--mix", "c", "--rows", str(setting.rows)]
+        return read_ours(*costed(server, our_words(server.dsn(database), setting, words)))
+
+    return Contender(YCSB, "ycsb", drive, reads_only=True)
+
+
+def load_ycsb(server: Server, setting: Setting) -> None:
+    """Its data set."""
+    server.psql("CREATE DATABASE ycsb")
+    words = ["ycsb", "load", "--rows", str(setting.rows), "--connections", "2", "--check", "none"]
+    checked(run([str(setting.load), *words, "--dsn", server.dsn("ycsb")]), "ycsb load")
 
 
 def tpcc_words(setting: Setting, profile: str, mix: str) -> list[str]:
@@ -122,6 +145,7 @@ def read_ours(ran: Ran, server_cpu_s: float) -> Done:
         server_cpu_s=server_cpu_s,
         round_trips=last["round_trips"],
         remark=f"{failed} failed" if failed else "",
+        steal=ran.steal,
     )
 
 
@@ -166,11 +190,12 @@ def read_floor(ran: Ran, server_cpu_s: float) -> Done:
     return Done(
         transactions=done["transactions"],
         elapsed_s=done["elapsed_s"],
-        cpu_s=ran.cpu_s,
+        cpu_s=ran.cpu_s - done["rehearsal_cpu_s"],
         peak_bytes=ran.peak_bytes,
         server_cpu_s=server_cpu_s,
         round_trips=done["round_trips"],
         remark="; ".join(said),
+        steal=ran.steal,
     )
 
 
@@ -199,7 +224,8 @@ def read_pgbench(ran: Ran, server_cpu_s: float, round_trips: int) -> Done:
         raise ValueError(f"pgbench printed no rate: {ran.stdout[-500:]}")
     done = int(count[1])
     remark = f"{failed[1]} failed" if failed else ""
-    return Done(done, done / float(rate[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, done * round_trips, remark)
+    trips = done * round_trips
+    return Done(done, done / float(rate[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, trips, remark, ran.steal)
 
 
 def read_sysbench(ran: Ran, server_cpu_s: float, round_trips: int) -> Done:
@@ -213,42 +239,5 @@ def read_sysbench(ran: Ran, server_cpu_s: float, round_trips: int) -> Done:
     if count is None or total is None:
         raise ValueError(f"sysbench printed no count: {ran.stdout[-500:]}")
     done = int(count[1])
-    return Done(done, float(total[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, done * round_trips)
-
-
-def peer(name: str, path: str, commands: Mapping[str, Any]) -> tuple[Contender, Callable[[Server, Setting], None]]:
-    """A tool built elsewhere, and how it loads its own data set. Its command lines are data: `bench/peers`."""
-
-    def words(argv: Sequence[str], server: Server, setting: Setting, database: str) -> list[str]:
-        values = {
-            "path": path, "folder": str(Path(path).parent), "host": "127.0.0.1", "port": server.port, "user": USER,
-            "database": database, "warehouses": setting.warehouses, "connections": setting.connections,
-            "seconds": max(1, round(setting.seconds)),
-        }  # fmt: skip
-        return [word.format(**values) for word in argv]
-
-    def load(server: Server, setting: Setting) -> None:
-        server.psql(f"CREATE DATABASE {template}")
-        for argv in commands["prepare"]:
-            checked(run(words(argv, server, setting, template)), f"{name} prepare")
-        # Not all of them leave statistics behind, as our own load does, and nobody else makes them here.
-        server.psql("VACUUM (FREEZE, ANALYZE)", template)
-
-    def drive(server: Server, setting: Setting, database: str) -> Done:
-        ran, server_cpu_s = costed(server, words(commands["run"], server, setting, database))
-        return read_peer(ran, server_cpu_s, str(commands["transactions"]), setting.seconds)
-
-    template = "peer_" + re.sub(r"\W", "_", name.lower())
-    return Contender(name, template, drive), load
-
-
-def read_peer(ran: Ran, server_cpu_s: float, pattern: str, seconds: float) -> Done:
-    """The sum of all numbers that the pattern finds.
-
-    Raises:
-        ValueError: it finds none.
-    """
-    counts = [int(count) for count in re.findall(pattern, ran.stdout + ran.stderr, re.MULTILINE)]
-    if not counts:
-        raise ValueError(f"no transactions in the output: {(ran.stdout + ran.stderr)[-500:]}")
-    return Done(sum(counts), seconds, ran.cpu_s, ran.peak_bytes, server_cpu_s)
+    trips = done * round_trips
+    return Done(done, float(total[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, trips, steal=ran.steal)

@@ -26,6 +26,32 @@ class Ran:
     """User and system, with all descendants that were waited for."""
     peak_bytes: int
     """Of all its processes together, as often as somebody looked."""
+    steal: float | None = None
+    """Share of the machine's CPU time that the hypervisor gave to others meanwhile; None: the kernel does not tell."""
+
+
+class Steal:
+    """What the hypervisor takes from now on."""
+
+    def __init__(self, stat: Path = Path("/proc/stat")) -> None:
+        self._stat = stat
+        self._before = self._ticks()
+
+    def share(self) -> float | None:
+        """Of the machine's CPU time since then; None: the kernel does not tell."""
+        now = self._ticks()
+        if self._before is None or now is None:
+            return None
+        stolen, all_ = (after - before for before, after in zip(self._before, now, strict=True))
+        return max(0, stolen) / all_ if all_ > 0 else None
+
+    def _ticks(self) -> tuple[int, int] | None:
+        try:
+            words = self._stat.read_text(encoding="ascii").split("\n", 1)[0].split()
+        except OSError:
+            return None
+        ticks = [int(word) for word in words[1:9]]  # user, nice, system, idle, iowait, irq, softirq, steal
+        return (ticks[7], sum(ticks)) if len(ticks) == 8 else None
 
 
 def run(argv: Sequence[str], *, stdin: str = "", environment: Mapping[str, str] | None = None) -> Ran:
@@ -33,7 +59,7 @@ def run(argv: Sequence[str], *, stdin: str = "", environment: Mapping[str, str] 
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err, tempfile.TemporaryFile("w+") as into:
         into.write(stdin)
         into.seek(0)
-        began = time.monotonic()
+        began, steal = time.monotonic(), Steal()
         environment = {**os.environ, **(environment or {})}
         process = subprocess.Popen(list(argv), stdin=into, stdout=out, stderr=err, text=True, env=environment)
         peak_bytes, ended = 0, 0
@@ -42,7 +68,7 @@ def run(argv: Sequence[str], *, stdin: str = "", environment: Mapping[str, str] 
             peak_bytes = max(peak_bytes, sum(_peak_bytes(one) for one in _family(process.pid)))
             time.sleep(_LOOK_EVERY_S)
             ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-        elapsed_s = time.monotonic() - began
+        elapsed_s, stolen = time.monotonic() - began, steal.share()
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
@@ -53,6 +79,7 @@ def run(argv: Sequence[str], *, stdin: str = "", environment: Mapping[str, str] 
             elapsed_s=elapsed_s,
             cpu_s=usage.ru_utime + usage.ru_stime,
             peak_bytes=peak_bytes,
+            steal=stolen,
         )
 
 

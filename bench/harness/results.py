@@ -1,34 +1,22 @@
 """Numbers and the page that shows them. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median
 
+from bench.harness.bars import HEAD as BARS_HEAD
+from bench.harness.bars import NOTHING, Bar, Ratios, Verdict, at_least, at_most, of_spread, ratios, spread
 from bench.harness.contenders import Done
 from bench.harness.key_value import OURS, PEER, PIPELINES, name
 from bench.harness.solo import Pacing
 
 _MIB = 2**20
+_MB = 1e6
 _US_PER_S = 1e6
-NOTHING = "–"
 
+OF_FLOOR = 1.3
+"""For each profile of TPC-C."""
 
-@dataclass(frozen=True)
-class Spread:
-    """The median of the rounds, and their extremes."""
-
-    median: float
-    least: float
-    most: float
-
-    def text(self, digits: int = 0) -> str:
-        """'156 (152..160)'."""
-        return f"{self.median:,.{digits}f} ({self.least:,.{digits}f}..{self.most:,.{digits}f})"
-
-
-def spread(values: Sequence[float]) -> Spread | None:
-    """Of the rounds; None of none."""
-    return Spread(median(values), min(values), max(values)) if values else None
+OF_PGBENCH_PIPELINED = 0.6
+KEY_VALUE_MB = 20
 
 
 def client_us(done: Done) -> float:
@@ -51,18 +39,19 @@ def round_trips(done: Done) -> float | None:
     return None if done.round_trips is None else done.round_trips / done.transactions
 
 
-Rounds = Mapping[str, Sequence[Done]]
-"""By contender."""
+Rounds = Mapping[str, Sequence[Done | None]]
+"""By contender; None: it failed in that round."""
 
 HEAD = (
-    "| what | round trips | transactions/s | client CPU, µs | server CPU, µs | peak MiB | remark |",
-    "|---|---|---|---|---|---|---|",
+    "| what | round trips | transactions/s | client CPU, µs | server CPU, µs | peak MiB | steal, % | remark |",
+    "|---|---|---|---|---|---|---|---|",
 )
 
 
 def table(rounds: Rounds) -> list[str]:
     """A line for each contender: medians with extremes."""
-    return [*HEAD, *(_row(name, done) for name, done in rounds.items())]
+    made = {name: [done for done in runs if done] for name, runs in rounds.items()}
+    return [*HEAD, *(_row(name, done) for name, done in made.items() if done)]
 
 
 def _row(name: str, rounds: Sequence[Done]) -> str:
@@ -77,109 +66,99 @@ def _row(name: str, rounds: Sequence[Done]) -> str:
         shown([client_us(done) for done in rounds], 1),
         shown([server_us(done) for done in rounds], 0),
         f"{max((done.peak_bytes for done in rounds), default=0) / _MIB:.0f}",
+        shown([None if done.steal is None else 100 * done.steal for done in rounds], 1),
         "; ".join(sorted({done.remark for done in rounds if done.remark})),
     ]
     return f"| {name} | {' | '.join(cells)} |"
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One line of what is to be reached."""
-
-    what: str
-    bar: str
-    seen: str
-    met: bool | None
-    """None: not measured."""
-
-    def row(self) -> str:
-        """Of the table."""
-        verdict = {True: "met", False: "**missed**", None: "not measured"}[self.met]
-        return f"| {self.what} | {self.bar} | {self.seen} | {verdict} |"
-
-
-def ratio(rounds: Rounds, one: str, other: str, measure: str) -> Spread | None:
+def ratio(rounds: Rounds, one: str, other: str, measure: str) -> Ratios:
     """One contender's measure over the other's, round by round: both of a round met the same machine."""
     of = {"client": client_us, "rate": rate}[measure]
     pairs = zip(rounds.get(one, ()), rounds.get(other, ()), strict=False)
-    return spread([of(mine) / of(theirs) for mine, theirs in pairs])
-
-
-def at_most(what: str, found: Spread | None, limit: float, unit: str = "×", digits: int = 2) -> Bar:
-    """A bar that the median must not exceed."""
-    bar = f"≤ {limit:g} {unit}"
-    if found is None:
-        return Bar(what, bar, NOTHING, met=None)
-    return Bar(what, bar, found.text(digits), met=found.median <= limit)
+    return ratios((of(mine) / of(theirs), mine.steal, theirs.steal) for mine, theirs in pairs if mine and theirs)
 
 
 def of_pacing(what: str, found: Pacing | None, limit_us: float) -> Bar:
     """A bar that the pacing error must not exceed, at a rate that is kept; None: it could not be measured."""
     bar = f"≤ {limit_us:g} µs"
     if found is None:
-        return Bar(what, bar, NOTHING, met=None)
+        return Bar(what, bar, NOTHING, Verdict.NOT_MEASURED)
     seen = NOTHING if found.p99_us is None else f"{found.p99_us:.1f}"
+    seen += f"; {found.seconds_without_steal} of {found.seconds} seconds without steal"
     if not found.is_kept:
-        return Bar(what, bar, f"{seen}, {found.not_sent:,} of {found.offered:,} never sent", met=False)
-    return Bar(what, bar, seen, met=found.p99_us is not None and found.p99_us <= limit_us)
-
-
-def at_least(what: str, found: Spread | None, limit: float) -> Bar:
-    """A bar that the median must reach."""
-    bar = f"≥ {limit:g} ×"
-    return Bar(what, bar, found.text(2) if found else NOTHING, met=found.median >= limit if found else None)
+        seen += f", {found.not_sent:,} of {found.offered:,} never sent"
+        return Bar(what, bar, seen, Verdict.MISSED if found.seconds_without_steal else Verdict.UNDECIDED)
+    if found.seconds_without_steal == 0:
+        return Bar(what, bar, seen, Verdict.UNDECIDED)
+    is_met = found.p99_us is not None and found.p99_us <= limit_us
+    return Bar(what, bar, seen, Verdict.MET if is_met else Verdict.MISSED)
 
 
 def bars_of_clients(rounds: Rounds) -> list[Bar]:
     """The bars that ratios of contenders decide."""
     own, only = "nephoscope-load {}", "nephoscope-load {}, New-Order only"
     points, select = own.format("point-select"), "client CPU per point select / {}"
+    script = "pgbench New-Order {}"
 
-    def client(one: str, other: str) -> Spread | None:
+    def client(one: str, other: str) -> Ratios:
         return ratio(rounds, one, other, "client")
 
-    def of_floor(profile: str) -> Spread | None:
-        return client(own.format(profile), f"floor {profile}")
+    def of_floor(profile: str) -> Bar:
+        found = client(own.format(profile), f"floor {profile}")
+        return at_most(f"client CPU per transaction, `{profile}` / its floor", found, OF_FLOOR)
 
-    def throughput(profile: str) -> Spread | None:
-        return ratio(rounds, only.format(profile), f"pgbench New-Order {profile}", "rate")
+    def throughput(profile: str) -> Bar:
+        found = ratio(rounds, only.format(profile), script.format(profile), "rate")
+        return at_least(f"New-Order-only throughput, `{profile}` / pgbench's script", found, 1.0)
 
-    pipelined = client(only.format("pipelined"), "pgbench New-Order pipelined")
+    pipelined = client(only.format("pipelined"), script.format("pipelined"))
+    what = "client CPU per New-Order, `pipelined` / pgbench's pipelined script"
     return [
-        at_most("client CPU per transaction, `batched` / its floor", of_floor("batched"), 1.3),
-        at_most("client CPU per transaction, `chatty` / its floor", of_floor("chatty"), 1.3),
-        at_most("client CPU per New-Order, `pipelined` / pgbench's pipelined script", pipelined, 0.5),
-        at_most("client CPU per transaction, `proc` / its floor", of_floor("proc"), 1.5),
+        *map(of_floor, ("chatty", "batched", "pipelined", "proc")),
+        at_most(what, pipelined, OF_PGBENCH_PIPELINED),
         at_most(select.format("its floor"), client(points, "floor point-select"), 1.15),
         at_most(select.format("pgbench -S"), client(points, "pgbench -S"), 1.0),
         at_most(select.format("sysbench"), client(points, "sysbench oltp_point_select"), 1.0),
         *_bars_of_writers(client),
-        at_least("New-Order-only throughput, `chatty` / pgbench's script", throughput("chatty"), 1.0),
-        at_least("New-Order-only throughput, `pipelined` / pgbench's script", throughput("pipelined"), 1.0),
+        *_bars_of_key_value(client, rounds),
+        *map(throughput, ("chatty", "pipelined")),
     ]
 
 
-def _bars_of_writers(client: Callable[[str, str], Spread | None]) -> list[Bar]:
-    """sysbench's inserts, transactions and pgbench's; GET and SET of a key-value store."""
+def _bars_of_writers(client: Callable[[str, str], Ratios]) -> list[Bar]:
+    """sysbench's inserts and transactions, and pgbench's."""
     what, own = "client CPU per {} / {}", "nephoscope-load {}"
-    bars = [
+    transaction = what.format("read_write transaction", "sysbench")
+    return [
         at_most(what.format("insert", "sysbench"), client(own.format("oltp-insert"), "sysbench oltp_insert"), 0.94),
-        at_most(
-            what.format("read_write transaction", "sysbench"),
-            client(own.format("oltp-read-write"), "sysbench oltp_read_write"),
-            0.79,
-        ),
+        at_most(transaction, client(own.format("oltp-read-write"), "sysbench oltp_read_write"), 0.79),
         at_most(what.format("TPC-B transaction", "pgbench"), client(own.format("tpcb"), "pgbench TPC-B"), 1.0),
     ]
+
+
+def _bars_of_key_value(client: Callable[[str, str], Ratios], rounds: Rounds) -> list[Bar]:
+    """GET and SET of a key-value store, and what they take."""
+    bars = []
     for command in ("get", "set"):
         for pipeline in PIPELINES:
             sides = [name(side, command, pipeline) for side in (OURS, PEER)]
-            operation = f"{command.upper()}, {pipeline} under way"
-            bars.append(at_most(what.format(operation, PEER), client(*sides), 1.0))
+            what = f"client CPU per {command.upper()}, {pipeline} under way / {PEER}"
+            bars.append(at_most(what, client(*sides), 1.0, every=(command, pipeline) == ("set", PIPELINES[-1])))
+    for command in ("get", "set"):
+        runs = rounds.get(name(OURS, command, PIPELINES[-1]), ())
+        most = [max(done.peak_bytes for done in runs if done) / _MB] if any(runs) else []
+        what = f"peak memory, {command.upper()}, {PIPELINES[-1]} under way"
+        bars.append(of_spread(what, spread(most), KEY_VALUE_MB, "MB", 1))
     return bars
 
 
-BARS_HEAD = ("| what | bar | seen | |", "|---|---|---|---|")
+def bars_of_peers(rounds: Rounds, beside: Mapping[str, str]) -> list[Bar]:
+    """Tools that were built elsewhere, each beside one of ours."""
+    return [
+        at_most(f"client CPU per transaction, {ours} / {peer}", ratio(rounds, ours, peer, "client"), 1.0)
+        for peer, ours in beside.items()
+    ]
 
 
 def page(

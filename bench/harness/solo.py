@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from bench.harness.bars import Ratios, ratios
 from bench.harness.contenders import Setting, our_words, tpcc_words
-from bench.harness.measure import checked, run
+from bench.harness.measure import Steal, checked, run
 from bench.harness.server import Server
 from nephoscope.benchmarks.histograms import merged
 
@@ -30,6 +31,14 @@ class Loading:
     """COPY of the same bytes from files, then the same keys and indexes; without VACUUM, which ours includes."""
     vacuum_s: float
     """VACUUM (FREEZE, ANALYZE) of what COPY made."""
+    steal: float | None
+    """Share of the machine's CPU time that was stolen from ours; None: the kernel does not tell."""
+    copy_steal: float | None
+
+
+def of_copy(loads: Sequence[Loading]) -> Ratios:
+    """Our loading over COPY."""
+    return ratios((load.ours_s / load.copy_s, load.steal, load.copy_steal) for load in loads)
 
 
 def load_tpcc(server: Server, setting: Setting, database: str) -> float:
@@ -53,21 +62,22 @@ def loading(server: Server, setting: Setting, loaded: str) -> Loading:
     for table, file in files.items():
         server.psql(f"COPY {table} TO '{file}' (FORMAT binary)", loaded)
     schema = {section: _dump(server, loaded, section) for section in ("pre-data", "post-data")}
-    ours_s = load_tpcc(server, setting, "copied")
+    steal = Steal()
+    ours_s, ours_steal = load_tpcc(server, setting, "copied"), steal.share()
     server.psql("DROP DATABASE copied")
     server.psql("CREATE DATABASE copied")
     server.psql("CHECKPOINT")
     server.psql(schema["pre-data"], "copied")
-    began = time.monotonic()
+    began, steal = time.monotonic(), Steal()
     _all(server, [f"COPY {table} FROM '{file}' (FORMAT binary)" for table, file in files.items()])
     _all(server, statements_of(schema["post-data"]))
-    copied_s = time.monotonic() - began
+    copied_s, copy_steal = time.monotonic() - began, steal.share()
     server.psql("VACUUM (FREEZE, ANALYZE)", "copied")
     vacuum_s = time.monotonic() - began - copied_s
     server.psql("DROP DATABASE copied")
     for file in files.values():
         file.unlink()
-    return Loading(ours_s, copied_s, vacuum_s)
+    return Loading(ours_s, copied_s, vacuum_s, ours_steal, copy_steal)
 
 
 def _dump(server: Server, database: str, section: str) -> str:
@@ -120,14 +130,18 @@ def spec(dsn: str, workload: dict[str, object], **more: object) -> str:
 
 @dataclass(frozen=True)
 class Pacing:
-    """How a rate was kept."""
+    """How a rate was kept, judged by the seconds without steal: who is not running cannot send."""
 
     p99_us: float | None
     """Of how late operations were taken that had to wait for nobody. None: all had to wait, so far behind it was."""
     offered: int
-    """Arrivals that were due in the measurement interval."""
+    """Arrivals that were due in the measurement intervals."""
     not_sent: int
     """Arrivals that were never sent."""
+    seconds: int
+    """Measured, of all runs together."""
+    seconds_without_steal: int
+    """In which the hypervisor gave no CPU time to others."""
 
     @property
     def is_kept(self) -> bool:
@@ -135,29 +149,35 @@ class Pacing:
         return self.not_sent <= (1 - _MIN_KEPT) * self.offered
 
 
-def pacing(setting: Setting, rate_per_s: int, seconds: float) -> Pacing:
+def pacing(setting: Setting, rate_per_s: int, seconds: float, runs: int) -> Pacing:
     """Of nephoscope-load, one thread on the fake target."""
-    with fake_target(setting) as dsn:
-        pace = {"kind": "constant", "rate_per_s": rate_per_s}
-        asked = spec(dsn, {"kind": "null"}, connections=64, pace=pace, threads=1, ramp_s=1, duration_s=seconds)
-        ran = run([str(setting.load), "exec"], stdin=asked)
-    lines = [json.loads(line) for line in ran.stdout.splitlines()]
-    return read_pacing(lines, ran.stderr)
+    outputs = []
+    for _ in range(runs):
+        with fake_target(setting) as dsn:
+            pace = {"kind": "constant", "rate_per_s": rate_per_s}
+            asked = spec(dsn, {"kind": "null"}, connections=64, pace=pace, threads=1, ramp_s=1, duration_s=seconds)
+            ran = run([str(setting.load), "exec"], stdin=asked)
+        outputs.append(([json.loads(line) for line in ran.stdout.splitlines()], ran.stderr))
+    return read_pacing(outputs)
 
 
-def read_pacing(lines: Sequence[dict[str, Any]], said: str) -> Pacing:
-    """From the output's lines.
+def read_pacing(outputs: Sequence[tuple[Sequence[dict[str, Any]], str]]) -> Pacing:
+    """From the lines of each run's output, and what it said to people.
 
     Raises:
-        ValueError: no rate was measured.
+        ValueError: a run measured no rate.
     """
-    last = lines[-1] if lines else {}
-    if last.get("offered") is None:
-        raise ValueError(f"no rate was measured: {said[-500:]}")
-    measured = [line for line in lines if line["event"] == "interval" and line["phase"] == "measure"]
-    encoded = [line["client"]["pacing_error"] for line in measured if line["client"].get("pacing_error")]
+    offered, not_sent, measured = 0, 0, []
+    for lines, said in outputs:
+        last = lines[-1] if lines else {}
+        if last.get("offered") is None:
+            raise ValueError(f"no rate was measured: {said[-500:]}")
+        offered, not_sent = offered + last["offered"], not_sent + last["not_sent"]
+        measured += [line for line in lines if line["event"] == "interval" and line["phase"] == "measure"]
+    quiet = [line for line in measured if not line["client"].get("steal_s")]
+    encoded = [line["client"]["pacing_error"] for line in quiet if line["client"].get("pacing_error")]
     p99_us = merged(encoded).get_value_at_percentile(99) / _NS_PER_US if encoded else None
-    return Pacing(p99_us, last["offered"], last["not_sent"])
+    return Pacing(p99_us, offered, not_sent, len(measured), len(quiet))
 
 
 def waiting_terminals_bytes(setting: Setting, warehouses: int, seconds: float) -> int:

@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -38,6 +39,8 @@ struct Done {
     errors: Vec<String>,
     /// Round trips, while measuring, after which a transaction was in error: deadlocks.
     failed: u64,
+    /// CPU time of the first pass, whose transactions are not counted.
+    rehearsal_cpu_s: f64,
 }
 
 /// The last message of an answer: tag, length 5, transaction status.
@@ -145,7 +148,8 @@ fn drive(connections: &mut [Connection], length: Duration) -> io::Result<Done> {
         epoll::add(&epoll, &connection.socket, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)?;
         connection.send()?;
     }
-    let mut done = Done { transactions: 0, round_trips: 0, elapsed_s: 0.0, errors: Vec::new(), failed: 0 };
+    let mut done =
+        Done { transactions: 0, round_trips: 0, elapsed_s: 0.0, errors: Vec::new(), failed: 0, rehearsal_cpu_s: 0.0 };
     let (mut events, began) = (Vec::with_capacity(64), Instant::now());
     let second = Timespec { tv_sec: 1, tv_nsec: 0 };
     while began.elapsed() < length {
@@ -167,15 +171,22 @@ fn drive(connections: &mut [Connection], length: Duration) -> io::Result<Done> {
     Ok(done)
 }
 
+/// User and system, of this process so far.
+fn cpu_s() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
 fn main() -> io::Result<()> {
     let work: Work = serde_json::from_reader(io::stdin().lock())?;
     let open = |transactions: &Vec<Vec<String>>| Connection::open(&work, transactions);
     let mut connections = work.connections.iter().map(open).collect::<io::Result<Vec<_>>>()?;
-    let mut errors = Vec::new();
+    let (mut errors, before_s) = (Vec::new(), cpu_s());
     for connection in &mut connections {
         errors.extend(connection.rehearse()?);
     }
+    let rehearsal_cpu_s = cpu_s() - before_s;
     let done = drive(&mut connections, Duration::from_secs_f64(work.duration_s))?;
-    serde_json::to_writer(io::stdout().lock(), &Done { errors, ..done })?;
+    serde_json::to_writer(io::stdout().lock(), &Done { errors, rehearsal_cpu_s, ..done })?;
     Ok(())
 }

@@ -10,6 +10,7 @@ use super::shared::Shared;
 use super::timeline::Timeline;
 use crate::clock::{Clock, at_unix_ms};
 use crate::exit::{ExitCode, Failure};
+use crate::output::Phase;
 use crate::record::{Lane, Lanes, Ledger};
 use crate::spec::Share;
 use crate::stop::Stop;
@@ -114,7 +115,7 @@ pub fn run<D: Dialer>(load: Load<D>, on_interval: OnInterval<'_>) -> Result<Driv
     let mut coordinator = Coordinator::new(shared.clock, &load.stop, ledger, offers, endings, numbers);
     coordinator.keep_books(load.timeline, &mut lanes, on_interval);
     let draws = coordinator.wait_for_threads();
-    coordinator.ledger.collect(&mut lanes);
+    coordinator.ledger.collect(&mut lanes, Phase::Measure, 0); // of no interval
     coordinator.ledger.close_tail();
     let begun: u64 = lanes.gauges().map(|gauges| gauges.begun.load(Ordering::Relaxed)).sum();
     let Coordinator { ledger, measured_s, measured_cpu_s, offers, .. } = coordinator;

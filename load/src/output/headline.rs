@@ -107,7 +107,7 @@ mod tests {
             lanes.lane(0).record(&mut None, || 1, sample);
         }
         let mut ledger = Ledger::new(&OPERATIONS, false);
-        ledger.collect(&mut lanes);
+        ledger.collect(&mut lanes, Phase::Measure, 0);
         ledger.close(Phase::Measure, 10);
         ledger
     }

@@ -129,35 +129,20 @@ impl Ledger {
         }
     }
 
-    /// Collects what the lanes hold.
-    pub fn collect(&mut self, lanes: &mut Lanes) {
+    /// Collects what the lanes hold. What ended before `end_ns`, where the interval ends that is open, is recorded at
+    /// once: the more often this is called, the less memory samples take.
+    pub fn collect(&mut self, lanes: &mut Lanes, phase: Phase, end_ns: u64) {
         lanes.drain(|log| {
             self.waiting.append(&mut log.samples);
             self.waiting_errors.append(&mut log.errors);
             self.waiting_attempts.append(&mut log.attempts);
         });
+        self.enter(phase, end_ns);
     }
 
     /// Closes the interval that ends at `end_ns`: everything collected that ended before belongs to it.
     pub fn close(&mut self, phase: Phase, end_ns: u64) -> Books {
-        self.close_attempts(end_ns);
-        let Self { waiting, durations, totals, attempts, pacing_error, late, .. } = self;
-        waiting.retain(|sample| {
-            if sample.ended_ns >= end_ns {
-                return true;
-            }
-            let key = (sample.operation, sample.outcome);
-            durations.entry(key).or_default().record(sample);
-            totals.entry(key).or_default().add(sample, phase == Phase::Measure);
-            if let Some(attempts) = attempts.get_mut(&sample.operation).filter(|_| !sample.retried) {
-                attempts.record(sample.service_ns);
-            }
-            if sample.unhindered {
-                pacing_error.iter_mut().for_each(|histogram| histogram.record(sample.queue_ns));
-                *late += u64::from(sample.queue_ns > LATE_NS);
-            }
-            false
-        });
+        self.enter(phase, end_ns);
         let (now, later) = self.waiting_errors.drain(..).partition(|event| event.at_ns < end_ns);
         self.waiting_errors = later;
         for event in now {
@@ -166,13 +151,52 @@ impl Ledger {
         self.report()
     }
 
-    /// Opens a histogram for each operation that had a retried attempt; those tried once are added to it.
-    fn close_attempts(&mut self, end_ns: u64) {
+    /// Records what was collected and ended before `end_ns`.
+    fn enter(&mut self, phase: Phase, end_ns: u64) {
+        self.enter_attempts(end_ns);
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.retain(|sample| {
+            if sample.ended_ns < end_ns {
+                self.enter_sample(sample, phase);
+            }
+            sample.ended_ns >= end_ns
+        });
+        self.waiting = waiting; // and its memory
+    }
+
+    fn enter_sample(&mut self, sample: &Sample, phase: Phase) {
+        let key = (sample.operation, sample.outcome);
+        if sample.retried {
+            self.attempts_of(sample.operation);
+        } else if let Some(attempts) = self.attempts.get_mut(&sample.operation) {
+            attempts.record(sample.service_ns);
+        }
+        self.durations.entry(key).or_default().record(sample);
+        self.totals.entry(key).or_default().add(sample, phase == Phase::Measure);
+        if sample.unhindered {
+            self.pacing_error.iter_mut().for_each(|histogram| histogram.record(sample.queue_ns));
+            self.late += u64::from(sample.queue_ns > LATE_NS);
+        }
+    }
+
+    fn enter_attempts(&mut self, end_ns: u64) {
         let (now, later): (Vec<_>, _) = self.waiting_attempts.drain(..).partition(|attempt| attempt.ended_ns < end_ns);
         self.waiting_attempts = later;
         for attempt in now {
-            self.attempts.entry(attempt.operation).or_default().record(attempt.service_ns);
+            self.attempts_of(attempt.operation).record(attempt.service_ns);
         }
+    }
+
+    /// The attempts of an operation that had a retried one in this interval. Each that was tried once is one: those that
+    /// were recorded before the first retried one, too.
+    fn attempts_of(&mut self, operation: OperationId) -> &mut Histogram {
+        let durations = &self.durations;
+        self.attempts.entry(operation).or_insert_with(|| {
+            let mut once = Histogram::default();
+            let recorded = durations.iter().filter(|((of, _), _)| *of == operation);
+            recorded.for_each(|(_, durations)| once.merge(&durations.service));
+            once
+        })
     }
 
     /// Counts what was left when the last interval was closed: it belongs to the action, to no interval.
@@ -207,7 +231,11 @@ impl Ledger {
                 .map(|((operation, outcome), durations)| durations.report(self.name(*operation), *outcome))
                 .collect(),
             errors: self.error_counts(&self.interval_errors),
-            attempts: self.attempts.iter().map(|(operation, attempts)| self.attempt(*operation, attempts)).collect(),
+            attempts: self
+                .attempts
+                .iter()
+                .filter_map(|(operation, attempts)| self.attempt(*operation, attempts))
+                .collect(),
             pacing_error: self.pacing_error.as_ref().filter(|errors| errors.count() > 0).map(Histogram::encode),
             late: std::mem::take(&mut self.late),
         };
@@ -218,9 +246,10 @@ impl Ledger {
         books
     }
 
-    fn attempt(&self, operation: OperationId, attempts: &Histogram) -> AttemptInterval {
-        let operation = self.name(operation);
-        AttemptInterval { operation, count: attempts.count() + attempts.out_of_range(), histogram: attempts.encode() }
+    /// `None` when all of them were in the interval before the one in which the operation ended.
+    fn attempt(&self, operation: OperationId, attempts: &Histogram) -> Option<AttemptInterval> {
+        let (operation, count) = (self.name(operation), attempts.count() + attempts.out_of_range());
+        (count > 0).then(|| AttemptInterval { operation, count, histogram: attempts.encode() })
     }
 
     /// Counts of the whole action.
@@ -334,7 +363,7 @@ mod tests {
         let mut lanes = Lanes::new(1);
         let mut ledger = Ledger::new(&["read", "write"], false);
         put(&lanes, 10, Outcome::Committed);
-        ledger.collect(&mut lanes);
+        ledger.collect(&mut lanes, Phase::Measure, 0);
         assert!(ledger.close(Phase::Measure, 100).attempts.is_empty(), "attempt = service");
         for ended_ns in [110, 120] {
             let attempt = |ended_ns| Attempt { ended_ns, service_ns: 5, operation: OperationId(1) };
@@ -342,10 +371,47 @@ mod tests {
         }
         put(&lanes, 130, Outcome::Committed); // not retried: an attempt of its own
         put(&lanes, 250, Outcome::Committed);
-        ledger.collect(&mut lanes);
+        ledger.collect(&mut lanes, Phase::Measure, 0);
         let attempts = ledger.close(Phase::Measure, 200).attempts;
         assert_eq!((attempts.len(), attempts[0].operation, attempts[0].count), (1, "write", 3));
         assert!(ledger.close(Phase::Measure, 300).attempts.is_empty());
+    }
+
+    #[test]
+    fn books_do_not_depend_on_how_often_lanes_are_emptied() {
+        let closed = |every: u64| {
+            let (mut lanes, mut ledger) = (Lanes::new(1), Ledger::new(&["read", "write"], true));
+            let mut books = Vec::new();
+            for ns in 0..3_000 {
+                let operation = OperationId((ns % 2) as u8);
+                // Writes are retried, some of them across the end of an interval.
+                let retried = ns % 2 == 1 && ns % 7 == 0;
+                if retried {
+                    let attempt = |ended_ns| Attempt { ended_ns, service_ns: ns / 2, operation };
+                    lanes.lane(0).attempt(|| ns - 1, attempt);
+                    lanes.lane(0).attempt(|| ns, attempt);
+                }
+                let sample = |ended_ns| Sample {
+                    service_ns: ns,
+                    operation,
+                    retried,
+                    unhindered: ns % 3 == 0,
+                    ..Sample::short(0, Outcome::Committed, ended_ns)
+                };
+                lanes.lane(0).record(&mut None, || ns, sample);
+                let end_ns = ns / 1_000 * 1_000 + 1_000;
+                if ns % every == every - 1 || ns + 1 == end_ns {
+                    ledger.collect(&mut lanes, Phase::Measure, end_ns);
+                }
+                if ns + 1 == end_ns {
+                    books.push(format!("{:?}", ledger.close(Phase::Measure, end_ns)));
+                }
+            }
+            (books, ledger.totals())
+        };
+        let seldom = closed(1_000);
+        assert!([1, 3, 50, 999].into_iter().all(|every| closed(every) == seldom));
+        assert!(seldom.0.iter().all(|books| books.contains("AttemptInterval { operation: \"write\"")));
     }
 
     #[test]
@@ -356,7 +422,7 @@ mod tests {
             let sample = |ended_ns| Sample { queue_ns, unhindered, ..Sample::short(0, Outcome::Committed, ended_ns) };
             lanes.lane(0).record(&mut None, || 1, sample);
         }
-        ledger.collect(&mut lanes);
+        ledger.collect(&mut lanes, Phase::Measure, 0);
         let books = ledger.close(Phase::Measure, 10);
         assert_eq!(books.late, 1);
         assert!(books.pacing_error.is_some());
@@ -372,7 +438,7 @@ mod tests {
             put(&lanes, ended_ns, Outcome::Committed);
         }
         put(&lanes, 1_500, Outcome::Failed);
-        ledger.collect(&mut lanes);
+        ledger.collect(&mut lanes, Phase::Measure, 0);
         let ramp = ledger.close(Phase::Ramp, 1_000);
         let first = ledger.close(Phase::Measure, 2_000);
         let second = ledger.close(Phase::Measure, 3_000);
@@ -402,7 +468,7 @@ mod tests {
         ] {
             lane.error(|| at_ns, OperationId(0), sqlstate.to_owned(), kind, in_doubt);
         }
-        ledger.collect(&mut lanes);
+        ledger.collect(&mut lanes, Phase::Measure, 0);
         let books = ledger.close(Phase::Measure, 5);
         let retried =
             ErrorCount { operation: "read", sqlstate: "40001".to_owned(), kind: ErrorKind::Retried, count: 2 };

@@ -197,7 +197,7 @@ mod tests {
         }
         lane.error(|| 1, OperationId(0), "lost".to_owned(), ErrorKind::Failed, true);
         lane.error(|| 1, OperationId(0), "lost".to_owned(), ErrorKind::Failed, false);
-        ledger.collect(&mut lanes);
+        ledger.collect(&mut lanes, Phase::Measure, 0);
         let _ = ledger.close(Phase::Measure, 10);
         for (after, agrees) in [(104, false), (105, true), (106, true), (107, false)] {
             let results = compare_counters(&counters, &[100], &[after], &ledger, true);

@@ -193,7 +193,7 @@ mod tests {
         for kind in [ErrorKind::Retried, ErrorKind::Failed] {
             lane.error(|| 1, CHANGE, "40001".to_owned(), kind, false);
         }
-        ledger.collect(&mut lanes);
+        ledger.collect(&mut lanes, crate::output::Phase::Measure, 0);
         ledger.close_tail();
         ledger
     }

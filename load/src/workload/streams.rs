@@ -41,8 +41,10 @@ pub fn below(random: &mut impl RngCore, bound: u32) -> u32 {
     assert!(bound > 0, "there is no number below 0");
     loop {
         let product = u64::from(random.next_u32()) * u64::from(bound);
-        // Of the 2^32 possible numbers, the 2^32 mod bound first ones would be one too many.
-        if product as u32 >= bound.wrapping_neg() % bound {
+        let low = product as u32;
+        // Of the 2^32 possible numbers, the 2^32 mod bound first ones would be one too many. The remainder is less than
+        // the bound: it takes a division, and is seldom needed.
+        if low >= bound || low >= bound.wrapping_neg() % bound {
             return (product >> 32) as u32;
         }
     }

@@ -1,11 +1,10 @@
 //! What is sent in one round trip.
 
 use super::prepared::Unnamed;
-use super::value::encode_body;
+use super::value::encode_field;
 use crate::target::{Request, StatementId, Value};
-use bytes::BytesMut;
+use bytes::{BufMut, BytesMut};
 use clap::ValueEnum;
-use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +45,9 @@ pub(super) const SAVEPOINT_NAME: &str = "savepoint";
 pub(super) const RELEASE_NAME: &str = "release";
 pub(super) const ROLLBACK_TO_NAME: &str = "rollback_to";
 
-const BINARY: i16 = 1;
+/// The end of a Bind message, which asks for binary results, and an Execute of its portal, which has no name, for all
+/// rows.
+const RESULTS_AND_EXECUTE: [u8; 14] = [0, 1, 0, 1, b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0];
 
 /// How to retry a transaction after a serialization failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
@@ -197,18 +198,25 @@ impl Batch {
         (&self.bytes, &self.commands)
     }
 
+    /// Appends the two messages, written here: `postgres_protocol` writes the same in five times as many instructions.
     fn bind_and_execute<'a>(&mut self, name: &str, values: impl IntoIterator<Item = Value<'a>>) {
-        let serialize = |value: Value<'a>, out: &mut BytesMut| {
-            // frontend::bind writes the length of each value itself.
-            if matches!(value, Value::Null) {
-                return Ok(IsNull::Yes);
-            }
-            encode_body(&value, out);
-            Ok(IsNull::No)
-        };
-        let bound = frontend::bind("", name, [BINARY], values, serialize, [BINARY], &mut self.bytes);
-        assert!(bound.is_ok(), "a Bind message must stay below 65,536 values and 2 GiB");
-        frontend::execute("", 0, &mut self.bytes).expect("the unnamed portal has no zero byte in its name");
+        let out = &mut self.bytes;
+        let start = out.len();
+        out.put_slice(&[b'B', 0, 0, 0, 0, 0]); // its length, and a portal without a name
+        out.put_slice(name.as_bytes());
+        out.put_slice(&[0, 0, 1, 0, 1, 0, 0]); // the name's end; one format for all values, binary; their number
+        let values_at = out.len();
+        let mut count = 0_usize;
+        for value in values {
+            encode_field(&value, out);
+            count += 1;
+        }
+        let count = u16::try_from(count).expect("a Bind message has at most 65,535 values");
+        out[values_at - 2..values_at].copy_from_slice(&count.to_be_bytes());
+        out.put_slice(&RESULTS_AND_EXECUTE);
+        // Without the tag, and without Execute.
+        let length = i32::try_from(out.len() - start - 11).expect("a Bind message is shorter than 2 GiB");
+        out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
     }
 }
 
@@ -273,6 +281,22 @@ mod tests {
         ] {
             assert_eq!(filled.commits(open), commits, "{filled:?}");
         }
+    }
+
+    #[test]
+    fn bind_and_execute_are_those_of_the_protocol() {
+        use postgres_protocol::IsNull;
+        let mut expected = BytesMut::new();
+        let fields: [&[u8]; 3] = [&[0, 0, 0, 7], b"text", &[]];
+        let write = |place: usize, out: &mut BytesMut| {
+            out.put_slice(fields[place]);
+            Ok(if place == 2 { IsNull::Yes } else { IsNull::No })
+        };
+        let bound = frontend::bind("", "s12", [1], 0..3, write, [1], &mut expected);
+        assert!(bound.is_ok() && frontend::execute("", 0, &mut expected).is_ok());
+        let mut batch = Batch::new();
+        batch.execute(StatementId(12), &[Value::I32(7), Value::Text("text"), Value::Null]);
+        assert_eq!(batch.bytes(), expected);
     }
 
     #[test]

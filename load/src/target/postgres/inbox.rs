@@ -5,7 +5,7 @@ use crate::target::inbox::Inbox;
 use crate::target::quoted::{quoted, state};
 use crate::target::socket::Socket;
 use fallible_iterator::FallibleIterator;
-use postgres_protocol::message::backend::{self, ErrorFields, Header, Message};
+use postgres_protocol::message::backend::{self, ErrorFields, Message};
 use std::ops::Range;
 
 const HEADER_BYTES: usize = 5;
@@ -33,19 +33,21 @@ impl Inbox {
     /// Cuts the next message off what has been read, if it is whole.
     pub(in crate::target::postgres) fn cut(&mut self) -> Result<Option<Frame>, TargetError> {
         let unread = self.unread();
-        let header = Header::parse(unread).map_err(|error| TargetError::Protocol(error.to_string()))?;
-        let Some(header) = header else { return Ok(None) };
-        let total = 1 + usize::try_from(header.len()).unwrap_or(usize::MAX - 1);
-        if total > MAX_MESSAGE_BYTES {
-            return Err(TargetError::Protocol(format!(
-                "a message of {total} bytes: client and server are out of sync"
-            )));
-        }
+        let Some(&[tag, ref length @ ..]) = unread.first_chunk::<HEADER_BYTES>() else { return Ok(None) };
+        // The length counts itself, but not the tag.
+        let length = i32::from_be_bytes(*length);
+        let total = match usize::try_from(length) {
+            Ok(length) if (HEADER_BYTES - 1..MAX_MESSAGE_BYTES).contains(&length) => length + 1,
+            _ => {
+                let message = format!("a message of {length} bytes: client and server are out of sync");
+                return Err(TargetError::Protocol(message));
+            }
+        };
         if unread.len() < total {
             return Ok(None);
         }
         let whole = self.take(total);
-        Ok(Some(Frame { tag: header.tag(), body: whole.start + HEADER_BYTES..whole.end }))
+        Ok(Some(Frame { tag, body: whole.start + HEADER_BYTES..whole.end }))
     }
 
     /// Parses a frame into an owned message: for rare messages only, it copies.

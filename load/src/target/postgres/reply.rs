@@ -83,9 +83,16 @@ impl Reply {
     /// The `row`-th row of the n-th `execute`; `None` past the end.
     #[must_use]
     pub fn row(&self, execute: usize, row: usize) -> Option<Row<'_>> {
-        let answer = self.answers.get(execute)?;
-        let body = self.rows[answer.rows.clone()].get(row)?;
-        Some(Row { body: self.inbox.get(body), types: &self.columns[usize::from(answer.statement.0)] })
+        self.rows(execute).nth(row)
+    }
+
+    /// The rows of the n-th `execute`.
+    pub fn rows(&self, execute: usize) -> impl Iterator<Item = Row<'_>> {
+        let answer = self.answers.get(execute);
+        let types = answer.map_or(&[][..], |answer| &self.columns[usize::from(answer.statement.0)]);
+        let bodies = answer.map_or(&[][..], |answer| &self.rows[answer.rows.clone()]);
+        // A body without a column count has no columns.
+        bodies.iter().map(move |body| Row { fields: self.inbox.get(body).get(2..).unwrap_or(&[]), types })
     }
 
     /// Sets the column types of the statement that follows those already known.
@@ -218,11 +225,22 @@ fn affected_rows(tag: &[u8]) -> u64 {
 /// One row, decoded on demand. Every getter answers `None` for SQL NULL and for a value of another type or length.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    body: &'a [u8],
+    /// Of each column a length, and so many bytes.
+    fields: &'a [u8],
     types: &'a [u32],
 }
 
 impl<'a> Row<'a> {
+    /// The columns behind this many: cheaper where several of them are read. Without any, if there are not so many.
+    #[must_use]
+    pub fn after(&self, columns: usize) -> Self {
+        let mut fields = self.fields;
+        for _ in 0..columns {
+            fields = skip_field(fields).unwrap_or(&[]);
+        }
+        Self { fields, types: self.types.get(columns..).unwrap_or(&[]) }
+    }
+
     /// An integer that fits: `int4`, `int2`, or `int8`, which CockroachDB makes of integer arithmetic.
     #[must_use]
     pub fn i32(&self, column: usize) -> Option<i32> {
@@ -239,6 +257,12 @@ impl<'a> Row<'a> {
     #[must_use]
     pub fn text(&self, column: usize) -> Option<&'a str> {
         std::str::from_utf8(self.field(column, &[TEXT_OID, VARCHAR_OID, BPCHAR_OID])?).ok()
+    }
+
+    /// Whether a column that [`Row::text`] reads is this text.
+    #[must_use]
+    pub fn is_text(&self, column: usize, text: &str) -> Option<bool> {
+        Some(self.field(column, &[TEXT_OID, VARCHAR_OID, BPCHAR_OID])? == text.as_bytes())
     }
 
     /// `bytea`.
@@ -268,20 +292,20 @@ impl<'a> Row<'a> {
         if !types.contains(self.types.get(column)?) {
             return None;
         }
-        let mut rest = self.body.get(2..)?; // behind the column count
-        for _ in 0..column {
-            let (length, tail) = take_length(rest)?;
-            rest = tail.get(length.unwrap_or(0)..)?;
-        }
-        let (length, tail) = take_length(rest)?;
-        tail.get(..length?)
+        first_field(self.after(column).fields)
     }
 }
 
-/// A field's length (`None`: NULL) and what follows it.
-fn take_length(bytes: &[u8]) -> Option<(Option<usize>, &[u8])> {
-    let (length, tail) = bytes.split_first_chunk::<4>()?;
-    Some((usize::try_from(i32::from_be_bytes(*length)).ok(), tail))
+/// What follows the first field. A length below 0 is that of NULL.
+fn skip_field(bytes: &[u8]) -> Option<&[u8]> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    rest.get(i32::from_be_bytes(*length).max(0) as usize..)
+}
+
+/// The first field; `None`: NULL.
+fn first_field(bytes: &[u8]) -> Option<&[u8]> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    rest.get(..usize::try_from(i32::from_be_bytes(*length)).ok()?)
 }
 
 #[cfg(test)]
@@ -301,17 +325,21 @@ mod tests {
 
     #[test]
     fn getters_answer_none_for_null_for_other_types_and_past_the_end() {
-        let mut body = vec![0, 3];
-        body.extend([0, 0, 0, 4, 0, 0, 0, 9]); // int4 9
-        body.extend([0xFF; 4]); // NULL
-        body.extend([0, 0, 0, 2, b'o', b'k']);
-        let row = Row { body: &body, types: &[INT4_OID, INT8_OID, BPCHAR_OID] };
+        let mut fields = vec![0, 0, 0, 4, 0, 0, 0, 9]; // int4 9
+        fields.extend([0xFF; 4]); // NULL
+        fields.extend([0, 0, 0, 2, b'o', b'k']);
+        let row = Row { fields: &fields, types: &[INT4_OID, INT8_OID, BPCHAR_OID] };
         assert_eq!((row.i32(0), row.i64(0), row.text(0), row.numeric(0, 0)), (Some(9), Some(9), None, None));
         assert_eq!((row.i64(1), row.i32(1)), (None, None));
         assert_eq!((row.text(2), row.i32(2)), (Some("ok"), None));
+        assert_eq!(
+            [(2, "ok"), (2, "o"), (1, "")].map(|(at, text)| row.is_text(at, text)),
+            [Some(true), Some(false), None]
+        );
         assert_eq!(row.i32(3), None);
-        let damaged = Row { body: &body[..8], types: &[INT4_OID] };
-        assert_eq!(damaged.i32(0), None);
+        assert_eq!((row.after(2).text(0), row.after(2).text(1), row.after(4).i32(0)), (Some("ok"), None, None));
+        let damaged = Row { fields: &fields[..6], types: &[INT4_OID, INT4_OID] };
+        assert_eq!((damaged.i32(0), damaged.i32(1)), (None, None));
     }
 
     /// What a server says to BEGIN, a SELECT of two rows and COMMIT, with a notice between.

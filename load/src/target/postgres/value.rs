@@ -16,52 +16,68 @@ pub(crate) const NUMERIC_OID: u32 = 1700;
 /// PostgreSQL counts timestamps from 2000-01-01.
 const EPOCH_OFFSET_MICROS: i64 = 946_684_800 * 1_000_000;
 
+const LENGTH_FITS: &str = "a value is shorter than 2 GiB";
+
 /// Appends length and bytes of one value (length -1 for NULL).
 ///
 /// # Panics
 /// When a text is longer than 2 GiB, which the protocol cannot carry.
 pub(crate) fn encode_field(value: &Value<'_>, out: &mut BytesMut) {
-    if matches!(value, Value::Null) {
-        out.put_i32(-1);
-        return;
-    }
-    with_length(out, |out| encode_body(value, out));
-}
-
-/// Appends the bytes of one value without its length; nothing for NULL.
-pub(crate) fn encode_body(value: &Value<'_>, out: &mut BytesMut) {
     match *value {
-        Value::Null => {}
-        Value::I32(number) => out.put_i32(number),
-        Value::I64(number) => out.put_i64(number),
-        Value::Text(text) => out.put_slice(text.as_bytes()),
-        Value::Bytes(bytes) => out.put_slice(bytes),
-        Value::Numeric { unscaled, scale } => numeric::encode(unscaled, scale, out),
-        Value::TimestampMicros(unix) => out.put_i64(unix - EPOCH_OFFSET_MICROS),
-        Value::I32Array(numbers) => {
-            encode_array(INT4_OID, numbers, out, |number, out| out.put_i32(*number));
-        }
-        Value::TextArray(texts) => {
-            encode_array(TEXT_OID, texts, out, |text, out| out.put_slice(text.as_bytes()));
-        }
-        Value::NumericArray { unscaled, scale } => {
-            encode_array(NUMERIC_OID, unscaled, out, |number, out| numeric::encode(*number, scale, out));
-        }
+        Value::Null => out.put_slice(&[0xFF; 4]),
+        Value::I32(number) => out.put_slice(&i32_field(number)),
+        Value::I64(number) => out.put_slice(&i64_field(number)),
+        Value::TimestampMicros(unix) => out.put_slice(&i64_field(unix - EPOCH_OFFSET_MICROS)),
+        Value::Text(text) => encode_bytes(text.as_bytes(), out),
+        Value::Bytes(bytes) => encode_bytes(bytes, out),
+        Value::Numeric { unscaled, scale } => with_length(out, |out| numeric::encode(unscaled, scale, out)),
+        Value::I32Array(numbers) => with_length(out, |out| {
+            encode_array(INT4_OID, numbers.len(), out);
+            let at = out.len();
+            out.resize(at + numbers.len() * I32_FIELD_BYTES, 0);
+            for (field, &number) in out[at..].chunks_exact_mut(I32_FIELD_BYTES).zip(numbers) {
+                field.copy_from_slice(&i32_field(number));
+            }
+        }),
+        Value::TextArray(texts) => with_length(out, |out| {
+            encode_array(TEXT_OID, texts.len(), out);
+            texts.iter().for_each(|text| encode_bytes(text.as_bytes(), out));
+        }),
+        Value::NumericArray { unscaled, scale } => with_length(out, |out| {
+            encode_array(NUMERIC_OID, unscaled.len(), out);
+            unscaled.iter().for_each(|&number| with_length(out, |out| numeric::encode(number, scale, out)));
+        }),
     }
 }
 
-/// One dimension, lower bound 1, no NULL; an empty array has no dimension.
-fn encode_array<T>(element_oid: u32, elements: &[T], out: &mut BytesMut, encode: impl Fn(&T, &mut BytesMut)) {
-    out.put_i32(i32::from(!elements.is_empty()));
+const I32_FIELD_BYTES: usize = 8;
+
+/// Length and value in one piece: to append one is cheaper than to append two.
+fn i32_field(number: i32) -> [u8; I32_FIELD_BYTES] {
+    let mut field = [0, 0, 0, 4, 0, 0, 0, 0];
+    field[4..].copy_from_slice(&number.to_be_bytes());
+    field
+}
+
+fn i64_field(number: i64) -> [u8; 12] {
+    let mut field = [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0];
+    field[4..].copy_from_slice(&number.to_be_bytes());
+    field
+}
+
+fn encode_bytes(bytes: &[u8], out: &mut BytesMut) {
+    out.put_i32(i32::try_from(bytes.len()).expect(LENGTH_FITS));
+    out.put_slice(bytes);
+}
+
+/// What precedes the elements of an array: one dimension, lower bound 1, no NULL; an empty array has no dimension.
+fn encode_array(element_oid: u32, length: usize, out: &mut BytesMut) {
+    out.put_i32(i32::from(length > 0));
     out.put_i32(0); // no NULL inside
     out.put_u32(element_oid);
-    if elements.is_empty() {
-        return;
-    }
-    out.put_i32(i32::try_from(elements.len()).expect("arrays have fewer than 2^31 elements"));
-    out.put_i32(1);
-    for element in elements {
-        with_length(out, |out| encode(element, out));
+    if length > 0 {
+        out.put_i32(i32::try_from(length).expect("arrays have fewer than 2^31 elements"));
+        out.put_i32(1);
     }
 }
 
@@ -69,7 +85,7 @@ fn with_length(out: &mut BytesMut, body: impl FnOnce(&mut BytesMut)) {
     let at = out.len();
     out.put_i32(0);
     body(out);
-    let length = i32::try_from(out.len() - at - 4).expect("a value is shorter than 2 GiB");
+    let length = i32::try_from(out.len() - at - 4).expect(LENGTH_FITS);
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 

@@ -274,7 +274,7 @@ fn items_that_exist(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
     use crate::target::Value;
-    use crate::target::postgres::value::encode_body;
+    use crate::target::postgres::value::encode_field;
     use postgres_protocol::IsNull;
     use postgres_protocol::message::frontend;
 
@@ -302,7 +302,9 @@ mod tests {
         let mut values = [Value::I32(0); 10];
         values[8] = Value::I32Array(&array);
         let write = |value: Value<'_>, out: &mut BytesMut| {
-            encode_body(&value, out);
+            let mut field = BytesMut::new();
+            encode_field(&value, &mut field);
+            out.extend_from_slice(&field[4..]);
             Ok(IsNull::No)
         };
         frontend::bind("", "s", [1], values, write, [1], out).map_err(|_| "bind").unwrap();

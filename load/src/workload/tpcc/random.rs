@@ -92,7 +92,15 @@ impl Stream {
     /// # Panics
     /// If there are more than 2^32 values.
     pub fn shuffle<T>(&mut self, values: &mut [T]) {
-        for last in (1..values.len()).rev() {
+        self.shuffle_from(0, values);
+    }
+
+    /// Puts those from `first` on where [`Stream::shuffle`] puts them. The others are only the right ones.
+    ///
+    /// # Panics
+    /// As [`Stream::shuffle`].
+    pub fn shuffle_from<T>(&mut self, first: usize, values: &mut [T]) {
+        for last in (first.max(1)..values.len()).rev() {
             let bound = u32::try_from(last + 1).expect("fewer than 2^32 values");
             values.swap(last, self.below(bound) as usize);
         }
@@ -288,6 +296,16 @@ mod tests {
         let mut sorted = permutation;
         sorted.sort_unstable();
         assert_eq!(sorted, (1..=3000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_shuffle_of_the_last_places_puts_there_what_a_whole_one_does() {
+        let whole = stream().permutation(23);
+        for first in 0..=23 {
+            let mut values: Vec<i32> = (1..=23).collect();
+            stream().shuffle_from(first, &mut values);
+            assert_eq!(values[first..], whole[first..]);
+        }
     }
 
     #[test]

@@ -141,9 +141,14 @@ impl Tallies {
 
     /// Adds one draw of `value`.
     pub fn add(&mut self, quantity: Quantity, value: f64) {
+        self.add_sum(quantity, value, 1);
+    }
+
+    /// Adds this many draws.
+    fn add_sum(&mut self, quantity: Quantity, sum: f64, draws: usize) {
         let tally = &mut self.quantities[quantity as usize];
-        tally.sum += value;
-        tally.draws += 1;
+        tally.sum += sum;
+        tally.draws += draws as u64;
     }
 
     fn share(&mut self, quantity: Quantity, hit: bool) {
@@ -197,16 +202,35 @@ impl Tallies {
         self.share(Quantity::ItemRedrawn, input.redrawn > 0);
         self.binned(DISTRICT_BINS, Quantity::District, input.district);
         self.add(Quantity::CustomerBits, f64::from(self.constants.customer().or_bits(input.customer)));
+        self.lines(input);
+    }
+
+    /// Counts the lines of an order, each quantity of all of them at once.
+    fn lines(&mut self, input: &NewOrderInput) {
+        let (_, least, most) = BINNED[QUANTITY_BINS];
         let items = self.constants.item();
+        let (mut remote, mut quantity, mut bits, mut in_domain, mut used) = (0, 0, 0, 0, 0);
         for line in &input.lines {
-            self.share(Quantity::RemoteLine, line.supply_warehouse != input.warehouse);
-            self.remote(input.warehouse, line.supply_warehouse);
-            self.binned(QUANTITY_BINS, Quantity::LineQuantity, line.quantity);
+            if line.supply_warehouse != input.warehouse {
+                remote += 1;
+                self.remote(input.warehouse, line.supply_warehouse);
+            }
+            quantity += i64::from(line.quantity);
+            if (least..=most).contains(&line.quantity) {
+                in_domain += 1;
+                self.bins[QUANTITY_BINS][(line.quantity - least) as usize] += 1;
+            }
             if line.item != UNUSED_ITEM {
-                self.share(Quantity::InDomain, (1..=ITEMS).contains(&line.item));
-                self.add(Quantity::ItemBits, f64::from(items.or_bits(line.item)));
+                used += 1;
+                in_domain += u32::from((1..=ITEMS).contains(&line.item));
+                bits += items.or_bits(line.item);
             }
         }
+        let lines = input.lines.len();
+        self.add_sum(Quantity::RemoteLine, f64::from(remote), lines);
+        self.add_sum(Quantity::LineQuantity, quantity as f64, lines);
+        self.add_sum(Quantity::InDomain, f64::from(in_domain), lines + used);
+        self.add_sum(Quantity::ItemBits, f64::from(bits), used);
     }
 
     fn payment(&mut self, input: &PaymentInput) {

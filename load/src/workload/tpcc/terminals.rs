@@ -135,21 +135,25 @@ pub fn gcd(a: u64, b: u64) -> u64 {
 
 /// The deck of 23 cards (5.2.4.2): 10 New-Orders, 10 Payments and one of each other. Every card is used before the deck
 /// is shuffled again, so that the mix of a terminal is exact after each deck.
-fn deck(stream: &mut Stream) -> [OperationId; CARDS as usize] {
+const DECK: [OperationId; CARDS as usize] = {
     let mut cards = [NEW_ORDER; CARDS as usize];
-    cards[10..20].fill(PAYMENT);
-    cards[20..].copy_from_slice(&[ORDER_STATUS, DELIVERY, STOCK_LEVEL]);
-    stream.shuffle(&mut cards);
+    let mut place = 10;
+    while place < 20 {
+        cards[place] = PAYMENT;
+        place += 1;
+    }
+    (cards[20], cards[21], cards[22]) = (ORDER_STATUS, DELIVERY, STOCK_LEVEL);
     cards
-}
+};
 
-/// Shuffles the terminal's deck as it lies now, and looks at the card whose turn it is: cheaper than keeping the decks
-/// of all terminals.
+/// Shuffles the terminal's deck as it lies now, as far as the card whose turn it is: cheaper than keeping the decks of
+/// all terminals.
 pub fn card(seed: u64, layout: Layout, client: u32, turn: u64) -> OperationId {
     let (number, terminal) = (turn / layout.terminals, turn % layout.terminals);
     let place = number / CARDS * layout.terminals + terminal;
-    let mut stream = Stream::new(seed, Purpose::Deck, client, place as u32);
-    deck(&mut stream)[(number % CARDS) as usize]
+    let (mut cards, turned) = (DECK, (number % CARDS) as usize);
+    Stream::new(seed, Purpose::Deck, client, place as u32).shuffle_from(turned, &mut cards);
+    cards[turned]
 }
 
 /// Draws what terminals do.

@@ -14,9 +14,9 @@ impl Population {
         for id in 1..=ITEMS {
             let stream = &mut Stream::new(self.options.seed, Purpose::Item, 0, id.unsigned_abs());
             let image = stream.uniform(1, 10_000);
-            let name = self.pools.text(stream, 14, 24);
+            let name = self.pools().text(stream, 14, 24);
             let price = i64::from(stream.uniform(100, 10_000));
-            self.pools.data(stream, tenth.next(&mut originals), &mut data);
+            self.pools().data(stream, tenth.next(&mut originals), &mut data);
             writer.row(&[
                 Value::I32(id),
                 Value::I32(image),
@@ -40,10 +40,10 @@ impl Population {
             row[1] = Value::I32(id);
             row[2] = Value::I32(quantity);
             for dist in &mut row[3..13] {
-                *dist = Value::Text(self.pools.letters(stream, 24));
+                *dist = Value::Text(self.pools().letters(stream, 24));
             }
             // 13..16: s_ytd, s_order_cnt and s_remote_cnt start at 0.
-            self.pools.data(stream, tenth.next(&mut originals), &mut data);
+            self.pools().data(stream, tenth.next(&mut originals), &mut data);
             row[16] = Value::Text(&data);
             writer.row(&row)?;
         }

@@ -16,6 +16,7 @@ use crate::target::RowWriter;
 use crate::workload::{Dataset, Piece};
 use pool::Pools;
 use std::io;
+use std::sync::OnceLock;
 
 /// Items in the catalogue, and stocks of each warehouse.
 pub const ITEMS: i32 = 100_000;
@@ -55,18 +56,20 @@ impl PopulationOptions {
 pub struct Population {
     options: PopulationOptions,
     constants: StoredConstants,
-    pools: Pools,
+    /// Made when the first row is written, since that takes 20 milliseconds: a run writes none.
+    pools: OnceLock<Pools>,
 }
 
 impl Population {
-    /// The population of `options`; takes a few milliseconds for the string pools.
+    /// The population of `options`.
     #[must_use]
     pub fn new(options: PopulationOptions) -> Self {
-        Self {
-            options,
-            constants: StoredConstants::new(options.warehouses, options.seed),
-            pools: Pools::new(options.seed),
-        }
+        let constants = StoredConstants::new(options.warehouses, options.seed);
+        Self { options, constants, pools: OnceLock::new() }
+    }
+
+    fn pools(&self) -> &Pools {
+        self.pools.get_or_init(|| Pools::new(self.options.seed))
     }
 
     /// What will be stored beside the rows.

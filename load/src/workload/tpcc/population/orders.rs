@@ -66,7 +66,7 @@ impl Population {
                 if delivered { Value::TimestampMicros(self.options.loaded_at_micros) } else { Value::Null },
                 Value::I32(5),
                 Value::Numeric { unscaled: i64::from(cents), scale: 2 },
-                Value::Text(self.pools.letters(stream, 24)),
+                Value::Text(self.pools().letters(stream, 24)),
             ])?;
         }
         Ok(())

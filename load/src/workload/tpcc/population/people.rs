@@ -18,16 +18,16 @@ fn share(ten_thousandths: i32) -> Value<'static> {
 impl Population {
     /// Street 1, street 2, city and state; the zip code goes into `zip`.
     fn address<'a>(&'a self, stream: &mut Stream, zip: &mut String) -> [Value<'a>; 4] {
-        let [street_1, street_2, city] = std::array::from_fn(|_| self.pools.text(stream, 10, 20));
-        let state = self.pools.letters(stream, 2);
-        self.pools.zip(stream, zip);
+        let [street_1, street_2, city] = std::array::from_fn(|_| self.pools().text(stream, 10, 20));
+        let state = self.pools().letters(stream, 2);
+        self.pools().zip(stream, zip);
         [street_1, street_2, city, state].map(Value::Text)
     }
 
     pub(super) fn write_warehouse(&self, warehouse: u32, writer: &mut dyn RowWriter) -> io::Result<()> {
         let stream = &mut Stream::new(self.options.seed, Purpose::Warehouse, warehouse, 0);
         let mut zip = String::new();
-        let name = self.pools.text(stream, 6, 10);
+        let name = self.pools().text(stream, 6, 10);
         let [street_1, street_2, city, state] = self.address(stream, &mut zip);
         let tax = share(stream.uniform(0, 2_000));
         let id = Value::I32(w_id(warehouse));
@@ -39,7 +39,7 @@ impl Population {
         let mut zip = String::new();
         for district in 1..=DISTRICTS {
             let stream = &mut Stream::new(self.options.seed, Purpose::District, warehouse, district.unsigned_abs());
-            let name = self.pools.text(stream, 6, 10);
+            let name = self.pools().text(stream, 6, 10);
             let [street_1, street_2, city, state] = self.address(stream, &mut zip);
             let tax = share(stream.uniform(0, 2_000));
             writer.row(&[
@@ -92,7 +92,7 @@ impl Population {
         stream: &mut Stream,
         writer: &mut dyn RowWriter,
     ) -> io::Result<()> {
-        let first = self.pools.text(stream, 8, 16);
+        let first = self.pools().text(stream, 8, 16);
         let [street_1, street_2, city, state] = self.address(stream, zip);
         writer.row(&[
             w_id,
@@ -106,7 +106,7 @@ impl Population {
             city,
             state,
             Value::Text(zip),
-            Value::Text(self.pools.digits(stream, 16)),
+            Value::Text(self.pools().digits(stream, 16)),
             Value::TimestampMicros(self.options.loaded_at_micros),
             Value::Text(credit),
             dollars(50_000),
@@ -115,7 +115,7 @@ impl Population {
             dollars(10),
             Value::I32(1),
             Value::I32(0),
-            Value::Text(self.pools.text(stream, 300, 500)),
+            Value::Text(self.pools().text(stream, 300, 500)),
         ])
     }
 
@@ -133,7 +133,7 @@ impl Population {
                     w_id,
                     Value::TimestampMicros(self.options.loaded_at_micros),
                     dollars(10),
-                    Value::Text(self.pools.text(stream, 12, 24)),
+                    Value::Text(self.pools().text(stream, 12, 24)),
                 ])?;
             }
         }

@@ -138,13 +138,7 @@ impl Transaction for NewOrder {
     fn start(&mut self, input: &NewOrderInput, now_micros: i64) {
         self.entry_micros = now_micros;
         self.valid = input.lines.iter().filter(|line| line.item != UNUSED_ITEM).count();
-        self.by_stock = std::array::from_fn(|index| index as u8);
-        // The unused item is the highest number of all, but its line may stand before one of a higher warehouse.
-        let key = |place: &u8| {
-            let line = &input.lines[usize::from(*place)];
-            (line.item == UNUSED_ITEM, line.supply_warehouse, line.item)
-        };
-        self.by_stock[..input.lines.len()].sort_unstable_by_key(key);
+        self.by_stock = order_by_stock(&input.lines);
         self.lines.iter_mut().for_each(|line| line.found = false);
     }
 
@@ -266,18 +260,24 @@ impl NewOrder {
     }
 
     fn read_whole(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
-        for row in answer.rows() {
+        // Every row repeats what the order has once.
+        if let Some(row) = answer.rows().next() {
             self.order = column(row.i32(0), "o_id")?;
             self.district_tax = column(row.numeric(1, 4), "d_tax")?;
             self.warehouse_tax = column(row.numeric(2, 4), "w_tax")?;
             self.discount = column(row.numeric(3, 4), "c_discount")?;
-            let number = usize::try_from(column(row.i32(6), "ol_number")?);
+        }
+        for row in answer.rows() {
+            let row = row.after(6);
+            let number = usize::try_from(column(row.i32(0), "ol_number")?);
             let place = number.ok().and_then(|number| number.checked_sub(1)).filter(|&place| place < self.valid);
             let line = &mut self.lines[column(place, "the line of a number")?];
-            line.price_cents = column(row.numeric(8, 2), "i_price")?;
-            line.amount_cents = column(row.numeric(9, 2), "ol_amount")?;
-            line.stock_quantity = column(row.i32(10), "s_quantity")?;
-            line.brand = column(row.text(11), "the brand")? == "B";
+            let row = row.after(2);
+            line.price_cents = column(row.numeric(0, 2), "i_price")?;
+            line.amount_cents = column(row.numeric(1, 2), "ol_amount")?;
+            let row = row.after(2);
+            line.stock_quantity = column(row.i32(0), "s_quantity")?;
+            line.brand = column(row.is_text(1, "B"), "the brand")?;
             line.found = true;
         }
         self.check_found()
@@ -368,6 +368,21 @@ impl NewOrder {
     }
 }
 
+/// Places of the lines in the order of the stocks' key, then those that the order does not have. The unused item is the
+/// highest number of all, but its line may stand before one of a higher warehouse: it comes last.
+fn order_by_stock(lines: &[Line]) -> [u8; MAX_LINES] {
+    const PLACE_BITS: u32 = 4;
+    const ITEM_BITS: u32 = 24;
+    let mut keys: [u64; MAX_LINES] = std::array::from_fn(|place| u64::MAX << PLACE_BITS | place as u64);
+    for (key, line) in keys.iter_mut().zip(lines) {
+        let [warehouse, item] = [line.supply_warehouse, line.item].map(|number| u64::from(number.unsigned_abs()));
+        let unused = u64::from(line.item == UNUSED_ITEM) << (u64::BITS - 2);
+        *key = unused | warehouse << (PLACE_BITS + ITEM_BITS) | item << PLACE_BITS | *key & ((1 << PLACE_BITS) - 1);
+    }
+    keys[..lines.len()].sort_unstable(); // one number a line: cheaper than to compare lines
+    keys.map(|key| (key & ((1 << PLACE_BITS) - 1)) as u8)
+}
+
 /// `O_OL_CNT` and `O_ALL_LOCAL`.
 fn order_facts(input: &NewOrderInput) -> [Value<'static>; 2] {
     let count = i32::try_from(input.lines.len()).expect("at most fifteen lines");
@@ -402,6 +417,14 @@ mod tests {
         assert_eq!(quantity_after(19, 10), 100);
         assert_eq!(quantity_after(100, 1), 99);
         assert!((10..=100).all(|stock| (1..=10).all(|ordered| (10..=100).contains(&quantity_after(stock, ordered)))));
+    }
+
+    #[test]
+    fn lines_are_ordered_by_warehouse_and_item_with_an_unused_item_last() {
+        let line = |supply_warehouse, item| Line { item, supply_warehouse, quantity: 1 };
+        let lines = [line(7, 5), line(i32::MAX, 1), line(7, 4), line(1, UNUSED_ITEM), line(2, 100_000)];
+        let expected = [4, 2, 0, 1, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
+        assert_eq!(order_by_stock(&lines), expected);
     }
 
     #[test]

@@ -8,7 +8,6 @@ use crate::workload::tpcc::input::{Customer, PaymentInput};
 use crate::workload::tpcc::profile::Profile;
 use crate::workload::tpcc::random::last_name;
 use crate::workload::tpcc::statements::Query;
-use std::fmt::Write;
 
 /// Most characters of `C_DATA`.
 const CREDIT_DATA: usize = 500;
@@ -99,13 +98,15 @@ impl Transaction for Payment {
             Customer::Id(id) => self.customer = id,
         }
         self.credit_note.clear();
-        let PaymentInput { customer_district, customer_warehouse, district, warehouse, cents, .. } = input;
-        let (whole, hundredths) = (cents / 100, cents % 100);
-        write!(
-            self.credit_note,
-            " {customer_district} {customer_warehouse} {district} {warehouse} {whole}.{hundredths:02} "
-        )
-        .expect("a String takes everything");
+        let PaymentInput { customer_district, customer_warehouse, district, warehouse, cents, .. } = *input;
+        for number in [customer_district, customer_warehouse, district, warehouse, cents / 100] {
+            self.credit_note.push(' ');
+            push_number(number, &mut self.credit_note);
+        }
+        self.credit_note.push('.');
+        push_number(cents / 10 % 10, &mut self.credit_note);
+        push_number(cents % 10, &mut self.credit_note);
+        self.credit_note.push(' ');
     }
 
     fn due(&self, task: Task, input: &PaymentInput) -> usize {
@@ -200,7 +201,8 @@ impl Payment {
 
     fn write_credit_data(&mut self) {
         self.credit_data.clear();
-        write!(self.credit_data, "{}{}", self.customer, self.credit_note).expect("a String takes everything");
+        push_number(self.customer, &mut self.credit_data);
+        self.credit_data.push_str(&self.credit_note);
     }
 
     fn send_pay_by_locked_customer(&self, input: &PaymentInput, out: &mut Outbox<'_>) {
@@ -256,5 +258,48 @@ impl Payment {
                 Value::TimestampMicros(self.now_micros),
             ],
         );
+    }
+}
+
+/// Appends a number in decimal: a tenth of the instructions of `write!`.
+fn push_number(number: i32, text: &mut String) {
+    let (mut digits, mut at, mut rest) = ([b'0'; 10], 10, number.unsigned_abs());
+    while rest > 0 || at == 10 {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    if number < 0 {
+        text.push('-');
+    }
+    text.extend(digits[at..].iter().map(|&digit| char::from(digit)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_rust_does() {
+        for number in [0, 7, 10, 99, 1_234_567_890, i32::MAX, -1, i32::MIN] {
+            let mut text = String::new();
+            push_number(number, &mut text);
+            assert_eq!(text, number.to_string());
+        }
+    }
+
+    #[test]
+    fn a_credit_note_names_customer_district_and_amount() {
+        let mut payment = Payment::default();
+        let input = PaymentInput {
+            warehouse: 4,
+            district: 3,
+            customer_warehouse: 2,
+            customer_district: 1,
+            cents: 123_405,
+            ..Default::default()
+        };
+        payment.start(&input, 0);
+        assert_eq!(payment.credit_note, " 1 2 3 4 1234.05 ");
     }
 }

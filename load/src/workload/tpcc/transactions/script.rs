@@ -168,7 +168,7 @@ impl<'a> Answer<'a> {
 
     /// All rows.
     pub fn rows(self) -> impl Iterator<Item = Row<'a>> {
-        (0..self.row_count()).map_while(move |row| self.reply.row(self.execute, row))
+        self.reply.rows(self.execute)
     }
 
     /// The first row, which must be there.

@@ -1,0 +1,154 @@
+"""What is to be reached, and whether the rounds decide it. Pure."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+
+NOTHING = "–"
+
+EQUAL_STEAL = 0.05
+"""Two runs met equal steal if the shares that the hypervisor stole differ by at most this. No process is charged for
+stolen time, but it finds caches cold afterwards, and more to do at once: what it does costs more."""
+
+LITTLE_STEAL = 0.01
+"""A round is without steal if neither run lost more than this."""
+
+MIN_ROUNDS_WITHOUT_STEAL = 3
+"""So many decide a bar that rounds with steal leave open."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The median of the rounds, and their extremes."""
+
+    median: float
+    least: float
+    most: float
+
+    def text(self, digits: int = 0) -> str:
+        """'156 (152..160)'."""
+        return f"{self.median:,.{digits}f} ({self.least:,.{digits}f}..{self.most:,.{digits}f})"
+
+
+def spread(values: Sequence[float]) -> Spread | None:
+    """Of the rounds; None of none."""
+    return Spread(median(values), min(values), max(values)) if values else None
+
+
+class Verdict(StrEnum):
+    """On a bar."""
+
+    MET = "met"
+    MISSED = "**missed**"
+    UNDECIDED = "undecided"
+    """Rounds disagree, and too few of them were without steal."""
+    NOT_MEASURED = "not measured"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One measure of two runs of a round."""
+
+    value: float
+    steal: float | None
+    """The larger share of the two runs; None: unknown."""
+
+    @property
+    def is_without_steal(self) -> bool:
+        """A kernel that tells of no steal is taken at its word."""
+        return self.steal is None or self.steal <= LITTLE_STEAL
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Of all rounds in which both runs were made."""
+
+    equal: tuple[Ratio, ...]
+    """Of rounds of equal steal."""
+    unequal: int = 0
+    """Rounds that are left out, since one run lost more than the other."""
+
+    def spread(self) -> Spread | None:
+        """Of the rounds of equal steal."""
+        return spread([ratio.value for ratio in self.equal])
+
+    def without_steal(self) -> list[float]:
+        """Of the rounds of little steal."""
+        return [ratio.value for ratio in self.equal if ratio.is_without_steal]
+
+
+def ratios(pairs: Iterable[tuple[float, float | None, float | None]]) -> Ratios:
+    """Of a ratio and the steal of both its runs, a round each."""
+    equal, unequal = [], 0
+    for value, one, other in pairs:
+        if one is None or other is None:
+            equal.append(Ratio(value, None))
+        elif abs(one - other) <= EQUAL_STEAL:
+            equal.append(Ratio(value, max(one, other)))
+        else:
+            unequal += 1
+    return Ratios(tuple(equal), unequal)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of what is to be reached."""
+
+    what: str
+    bar: str
+    seen: str
+    verdict: Verdict
+
+    def row(self) -> str:
+        """Of the table."""
+        return f"| {self.what} | {self.bar} | {self.seen} | {self.verdict} |"
+
+
+HEAD = ("| what | bar | seen | |", "|---|---|---|---|")
+
+
+def of_spread(what: str, found: Spread | None, limit: float, unit: str, digits: int) -> Bar:
+    """A bar that the median must not exceed, of what steal does not change."""
+    bar = f"≤ {limit:g} {unit}"
+    if found is None:
+        return Bar(what, bar, NOTHING, Verdict.NOT_MEASURED)
+    return Bar(what, bar, found.text(digits), Verdict.MET if found.median <= limit else Verdict.MISSED)
+
+
+def at_most(what: str, found: Ratios, limit: float, *, every: bool = False) -> Bar:
+    """A bar that the median of the ratios must not exceed; with `every`, none of them."""
+    where = " in every round" if every else ""
+    return _of_ratios(what, f"≤ {limit:g} ×{where}", found, lambda value: value <= limit, every=every)
+
+
+def at_least(what: str, found: Ratios, limit: float) -> Bar:
+    """A bar that the median of the ratios must reach."""
+    return _of_ratios(what, f"≥ {limit:g} ×", found, lambda value: value >= limit, every=False)
+
+
+def _of_ratios(what: str, bar: str, found: Ratios, is_good: Callable[[float], bool], *, every: bool) -> Bar:
+    seen = found.spread()
+    if seen is None:
+        verdict = Verdict.UNDECIDED if found.unequal else Verdict.NOT_MEASURED
+    else:
+        verdict = judge(found, is_good, every=every)
+    left_out = (
+        f"; {found.unequal} of {found.unequal + len(found.equal)} rounds of unequal steal" if found.unequal else ""
+    )
+    return Bar(what, bar, (seen.text(2) if seen else NOTHING) + left_out, verdict)
+
+
+def judge(found: Ratios, is_good: Callable[[float], bool], *, every: bool = False) -> Verdict:
+    """Where all rounds agree, they decide; where they do not, only those without steal, if there are enough of them."""
+    good = [is_good(ratio.value) for ratio in found.equal]
+    if all(good):
+        return Verdict.MET
+    if not any(good):
+        return Verdict.MISSED
+    quiet = found.without_steal()
+    if every:
+        return Verdict.UNDECIDED if all(map(is_good, quiet)) else Verdict.MISSED
+    if len(quiet) < min(MIN_ROUNDS_WITHOUT_STEAL, len(good)):
+        return Verdict.UNDECIDED
+    return Verdict.MET if is_good(median(quiet)) else Verdict.MISSED
