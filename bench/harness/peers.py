@@ -46,7 +46,6 @@ class Peer:
         script = self.commands.get(f"{key}_script")
         if script is None:
             return [self.words(argv, server, setting, database) for argv in lines]
-        # Its own folder, as tools that read scripts leave files beside them.
         file = server.folder / f"{self.template}-{key}.tcl"
         file.write_text(script.format(**self._values(server, setting, database)), encoding="utf-8")
         return [
@@ -59,7 +58,7 @@ class Peer:
         return {
             "path": self.path, "folder": self.path.parent, "host": "127.0.0.1", "port": server.port, "user": USER,
             "database": database, "warehouses": setting.warehouses, "connections": setting.connections,
-            "rows": setting.rows, "seconds": seconds, "minutes": max(1, round(seconds / 60)),
+            "rows": setting.rows, "seconds": seconds, "minutes": minutes_of(seconds),
         }  # fmt: skip
 
     def load(self, server: Server, setting: Setting) -> None:
@@ -112,8 +111,13 @@ def read(ran: Ran, server_cpu_s: float, commands: Mapping[str, Any], seconds: fl
     counts = [float(count) for count in re.findall(commands["transactions"], text, re.MULTILINE)]
     if not counts:
         raise ValueError(f"no transactions in the output: {(ran.stdout + ran.stderr)[-500:]}")
-    # Some tell a rate a minute.
-    transactions = round(sum(counts) * commands.get("times", 1))
-    return Done(
-        transactions, commands.get("seconds", seconds), ran.cpu_s, ran.peak_bytes, server_cpu_s, steal=ran.steal
-    )
+    transactions, elapsed_s = round(sum(counts)), seconds
+    if commands.get("per_minute"):
+        minutes = minutes_of(seconds)
+        transactions, elapsed_s = transactions * minutes, 60.0 * minutes
+    return Done(transactions, elapsed_s, ran.cpu_s, ran.peak_bytes, server_cpu_s, steal=ran.steal)
+
+
+def minutes_of(seconds: float) -> int:
+    """For tools that run whole minutes."""
+    return max(1, round(seconds / 60))

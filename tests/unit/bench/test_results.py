@@ -81,14 +81,14 @@ def test_the_floor_is_not_charged_for_its_first_pass() -> None:
 
 
 def test_ratios_are_taken_within_a_round() -> None:
-    rounds = {"a": [done(1.0), done(9.0), done(4.0)], "b": [done(2.0), None, done(4.0)]}
+    rounds: results.Rounds = {"a": [done(1.0), done(9.0), done(4.0)], "b": [done(2.0), None, done(4.0)]}
     found = results.ratio(rounds, "a", "b", "client")
     assert [ratio.value for ratio in found.equal] == [0.5, 1.0], "what failed in a round leaves the others in place"
     assert results.ratio(rounds, "a", "nobody", "client").equal == ()
 
 
 def test_the_page_answers_every_bar_of_clients() -> None:
-    rounds = {"a": [done(1.0, steal=0.02), None], "failed": [None]}
+    rounds: results.Rounds = {"a": [done(1.0, steal=0.02), None], "failed": [None]}
     page = results.page(["head"], results.bars_of_clients({}), {"t": results.table(rounds)})
     assert page.count("not measured") == 19
     assert (
