@@ -15,6 +15,7 @@ LAPTOP = ROOT / "studies" / "laptop.toml"
 
 class StressNg(Frozen):
     stressor: Literal["matrix", "cpu"] = "matrix"
+    method: str | None = None
     duration_s: float = Field(default=60, gt=0)
 
 
