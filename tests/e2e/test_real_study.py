@@ -61,7 +61,7 @@ def rows_of(out: Path) -> list[dict[str, Any]]:
 
 
 def no_process_left(out: Path) -> bool:
-    for _ in range(50):
+    for _ in range(200):
         if not processes_naming(str(out)) and not processes_naming("nephoscope-load telemetry"):
             return True
         time.sleep(0.1)
