@@ -1,7 +1,6 @@
 """A real Aerospike on emulated hosts: the how-to followed literally, and the qualification with fewer objects."""
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ from nephoscope.benchmarks.load.benchmark import FIXTURE, RUN
 from nephoscope.benchmarks.search.levels import Outcome
 from nephoscope.store.folder import ResultsFolder
 from tests.docs import pages
-from tests.e2e.test_killed_on_emulated_hosts import finish
-from tests.support.command_line import nephoscope
+from tests.support.changed_studies import changed, run_to_report
 from tests.support.real_parts import needs_server_in
 
 pytestmark = [*needs_server_in("NEPHOSCOPE_ASD"), pytest.mark.root]
@@ -22,23 +20,15 @@ PROGRAM = os.environ.get("NEPHOSCOPE_ASD", "")
 
 
 def measured(text: str, changes: tuple[tuple[str, str], ...], tmp_path: Path) -> ResultsFolder:
-    """The results of a study after these changes of its text, each of which finds something; it is reported, too."""
-    for pattern, becomes in (*changes, (r'"~/asd"', f'"{PROGRAM}"')):
-        text, count = re.subn(pattern, becomes, text, count=1)
-        assert count, f"the study has no {pattern}"
-    study, folder = tmp_path / "study.toml", ResultsFolder(tmp_path / "out")
-    study.write_text(text)
-    finish(study, folder, timeout_s=3600)
-    reported = nephoscope("report", folder.path, timeout_s=600)
-    assert reported.exit_code == 0, reported.stderr
-    return folder
+    """The results of a study with this test's server."""
+    return run_to_report(changed(text, (*changes, (r'"~/asd"', f'"{PROGRAM}"'))), tmp_path)
 
 
 def test_the_how_to_followed_literally(tmp_path: Path) -> None:
     """Its study as it stands, but for the server's program and a minute of load."""
     ((_, text),) = pages.studies((pages.ROOT / "docs/how-to/measure-aerospike.md").read_text())
     shorter = ("ramp_s = 10, duration_s = 60", "ramp_s = 2, duration_s = 10")
-    folder = measured(text, (shorter, (r"(name = .*)", r"\1\n" + ONCE)), tmp_path)
+    folder = measured(text, (shorter, (r'(name = "aerospike-small")', r"\1\n" + ONCE)), tmp_path)
     ((_, trial),) = folder.planned()
     (attempt,) = trial.attempts()
     raw = attempt.raw()

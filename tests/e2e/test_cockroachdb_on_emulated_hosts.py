@@ -1,6 +1,5 @@
 """A real CockroachDB on emulated hosts: the shipped study, scaled, and a controller that is killed with -9 twice."""
 
-import re
 import time
 from pathlib import Path
 
@@ -10,7 +9,8 @@ from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.benchmark import FIXTURE, RUN
 from nephoscope.store.folder import ResultsFolder
 from tests.e2e.test_killed_on_emulated_hosts import a_load_goes_on, finish, kill_when
-from tests.support.command_line import nephoscope, processes_naming
+from tests.support.changed_studies import changed, run_to_report
+from tests.support.command_line import processes_naming
 from tests.support.real_cockroach import binary
 from tests.support.real_parts import needs_server_in
 
@@ -55,10 +55,8 @@ SCALED = (
 
 def scaled(program: str) -> str:
     text = (ROOT / "studies" / "crdb-overview.toml").read_text()
-    for line, becomes in SCALED:
-        text, count = re.subn(line, becomes.format(binary=program), text)
-        assert count, f"the study has no {line}"
-    return text.replace("\n[[matrix]]", MACHINES, 1)
+    changes = ((line, becomes.format(binary=program)) for line, becomes in SCALED)
+    return changed(text, changes).replace("\n[[matrix]]", MACHINES, 1)
 
 
 def sound(stdout: bytes) -> None:
@@ -73,9 +71,7 @@ def sound(stdout: bytes) -> None:
 
 def test_the_shipped_study_scaled_runs_to_its_report(tmp_path: Path) -> None:
     """Five trials on one and three servers, in one zone and three; about ten minutes on two CPUs."""
-    study, folder = tmp_path / "study.toml", ResultsFolder(tmp_path / "out")
-    study.write_text(scaled(binary(tmp_path)))
-    finish(study, folder, timeout_s=3600)
+    folder = run_to_report(scaled(binary(tmp_path)), tmp_path)
     planned = list(folder.planned())
     assert len(planned) == 5
     for one, trial in planned:
@@ -87,8 +83,6 @@ def test_the_shipped_study_scaled_runs_to_its_report(tmp_path: Path) -> None:
             assert servers == {}
         else:
             assert [*servers.values()] == ["live", "live", "live", "all have 3 copies"]
-    reported = nephoscope("report", folder.path, timeout_s=600)
-    assert reported.exit_code == 0, reported.stderr
 
 
 KILLED = """

@@ -6,10 +6,8 @@ import pytest
 
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.benchmark import FIXTURE, RUN
-from nephoscope.store.folder import ResultsFolder
 from tests.docs import pages
-from tests.e2e.test_killed_on_emulated_hosts import finish
-from tests.support.command_line import nephoscope
+from tests.support.changed_studies import changed, run_to_report
 from tests.support.real_cockroach import binary
 from tests.support.real_parts import needs_server_in
 
@@ -21,19 +19,14 @@ ON_ONE = (", count = 3 ", " ")
 
 def study_of_the_page(program: str, *changes: tuple[str, str]) -> str:
     ((_, study),) = pages.studies(PAGE.read_text(encoding="utf-8"))
-    for said, becomes in (("~/cockroach", program), LESS_TIME, *changes):
-        assert said in study, f"the page's study has no {said}"
-        study = study.replace(said, becomes)
-    return f"replicates = 1\nrepeat_refused = 0\n{study}"
+    return f"replicates = 1\nrepeat_refused = 0\n{changed(study, (('~/cockroach', program), LESS_TIME, *changes))}"
 
 
 @pytest.mark.parametrize(("changes", "servers"), [((), 3), ((ON_ONE,), 1)], ids=["three", "one"])
 def test_the_study_of_the_page_runs_as_it_stands(
     tmp_path: Path, changes: tuple[tuple[str, str], ...], servers: int
 ) -> None:
-    study, folder = tmp_path / "study.toml", ResultsFolder(tmp_path / "out")
-    study.write_text(study_of_the_page(binary(tmp_path), *changes))
-    finish(study, folder, timeout_s=1200)
+    folder = run_to_report(study_of_the_page(binary(tmp_path), *changes), tmp_path, timeout_s=1200)
     ((_, trial),) = folder.planned()
     (attempt,) = trial.attempts()
     raw = attempt.raw()
@@ -48,5 +41,3 @@ def test_the_study_of_the_page_runs_as_it_stands(
     assert attempt.settings()["admission.kv.enabled"] == "false"
     kept = {file.name.removeprefix("cockroachdb-") for file in attempt.log_dir.iterdir()}
     assert {"cluster-settings.tsv", "replication-after.tsv", "database-1-server.log"} <= kept
-    reported = nephoscope("report", folder.path, timeout_s=600)
-    assert reported.exit_code == 0, reported.stderr

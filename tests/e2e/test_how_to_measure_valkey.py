@@ -3,6 +3,7 @@
 How fast it is on a busy machine proves nothing, so trials are read whatever their verdict.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,8 @@ import pytest
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.benchmark import FIXTURE, RUN
 from nephoscope.store.attempt import Attempt
-from nephoscope.store.folder import ResultsFolder
 from tests.docs import pages
-from tests.e2e.test_killed_on_emulated_hosts import finish
-from tests.support.command_line import nephoscope
+from tests.support.changed_studies import changed, run_to_report
 from tests.support.real_parts import needs
 
 pytestmark = [pytest.mark.slow, needs("redis-server", "nephoscope-load")]
@@ -35,16 +34,10 @@ EMULATED = (
 
 
 def measured(name: str, changes: tuple[tuple[str, str], ...], tmp_path: Path) -> dict[str, Attempt]:
-    """The attempt of each configuration of the page's study of this name; it is reported, too."""
+    """The attempt of each configuration of the page's study of this name."""
     (text,) = (study for _, study in pages.studies(PAGE.read_text(encoding="utf-8")) if f'"{name}"' in study)
-    for said, becomes in changes:
-        assert said in text, f"the page's study has no {said}"
-        text = text.replace(said, becomes)
-    study, folder = tmp_path / "study.toml", ResultsFolder(tmp_path / "out")
-    study.write_text(ONCE + text)
-    finish(study, folder, timeout_s=900)
-    reported = nephoscope("report", folder.path, timeout_s=600)
-    assert reported.exit_code == 0, reported.stderr
+    literal = ((re.escape(said), becomes) for said, becomes in changes)
+    folder = run_to_report(ONCE + changed(text, literal), tmp_path, timeout_s=900)
     return {planned.intent.configuration["name"]: trial.attempts()[-1] for planned, trial in folder.planned()}
 
 
