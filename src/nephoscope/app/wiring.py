@@ -6,6 +6,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -17,8 +18,9 @@ from nephoscope.model.errors import InputError
 if TYPE_CHECKING:
     from nephoscope.databases.base import Database
     from nephoscope.providers.base import Provider
+    from nephoscope.providers.cloud.clock import Clock
     from nephoscope.providers.cloud.data_sets import ObjectStorage
-    from nephoscope.providers.cloud.provider import Clock, Cloud
+    from nephoscope.providers.cloud.provider import Cloud
     from nephoscope.providers.cloud.snapshots import Snapshots
     from nephoscope.run.world import Listener, World
     from nephoscope.store.folder import ResultsFolder
@@ -53,29 +55,7 @@ class _OnDemand(Mapping[str, Part]):
         return len(self._makers)
 
 
-def _on_cloud(cloud: "Cloud", snapshots: "Snapshots") -> "Provider":
-    from nephoscope.providers.cloud.provider import CloudProvider
-    from nephoscope.providers.cloud.ssh import SshConnect
-    from nephoscope.run.clock import SystemClock
-
-    clock = SystemClock()
-    owner = f"{_user()}@{socket.gethostname()}"
-    return CloudProvider(cloud, SshConnect([load_program()], clock), clock, owner, snapshots)
-
-
-def _aws() -> "Provider":
-    return _on_cloud(*_snapshots_on_aws(_clock()))
-
-
-def _azure() -> "Provider":
-    return _on_cloud(*_snapshots_on_azure(_clock()))
-
-
-def _gcp() -> "Provider":
-    return _on_cloud(*_snapshots_on_gcp(_clock()))
-
-
-def _snapshots_on_aws(clock: "Clock") -> "tuple[Cloud, Snapshots]":
+def _aws(clock: "Clock") -> "tuple[Cloud, Snapshots]":
     from nephoscope.providers.aws.cloud import AwsCloud
     from nephoscope.providers.aws.snapshots import EbsSnapshots
 
@@ -83,7 +63,7 @@ def _snapshots_on_aws(clock: "Clock") -> "tuple[Cloud, Snapshots]":
     return cloud, EbsSnapshots(cloud)
 
 
-def _snapshots_on_azure(clock: "Clock") -> "tuple[Cloud, Snapshots]":
+def _azure(clock: "Clock") -> "tuple[Cloud, Snapshots]":
     from nephoscope.providers.azure.cloud import AzureCloud
     from nephoscope.providers.azure.snapshots import ManagedDiskSnapshots
 
@@ -91,7 +71,7 @@ def _snapshots_on_azure(clock: "Clock") -> "tuple[Cloud, Snapshots]":
     return cloud, ManagedDiskSnapshots(cloud)
 
 
-def _snapshots_on_gcp(clock: "Clock") -> "tuple[Cloud, Snapshots]":
+def _gcp(clock: "Clock") -> "tuple[Cloud, Snapshots]":
     from nephoscope.providers.gcp.cloud import GcpCloud
     from nephoscope.providers.gcp.snapshots import DiskSnapshots
 
@@ -99,10 +79,18 @@ def _snapshots_on_gcp(clock: "Clock") -> "tuple[Cloud, Snapshots]":
     return cloud, DiskSnapshots(cloud)
 
 
-def _clock() -> "Clock":
+_CLOUDS: "Mapping[str, Callable[[Clock], tuple[Cloud, Snapshots]]]" = {"aws": _aws, "azure": _azure, "gcp": _gcp}
+
+
+def _on_cloud(name: str) -> "Provider":
+    from nephoscope.providers.cloud.provider import CloudProvider
+    from nephoscope.providers.cloud.ssh import SshConnect
     from nephoscope.run.clock import SystemClock
 
-    return SystemClock()
+    clock = SystemClock()
+    cloud, snapshots = _CLOUDS[name](clock)
+    owner = f"{_user()}@{socket.gethostname()}"
+    return CloudProvider(cloud, SshConnect([load_program()], clock), clock, owner, snapshots)
 
 
 def _local() -> "Provider":
@@ -132,9 +120,7 @@ def _fake_provider() -> "Provider":
 
 
 _PROVIDERS: Mapping[str, Callable[[], "Provider"]] = {
-    "aws": _aws,
-    "azure": _azure,
-    "gcp": _gcp,
+    **{name: partial(_on_cloud, name) for name in _CLOUDS},
     "local": _local,
     "emulated": _emulated,
     "ssh": _ssh,
@@ -246,13 +232,11 @@ def object_storages(clock: "Clock") -> "Mapping[str, ObjectStorage]":
 
 def snapshots_of_volumes(clock: "Clock") -> "Mapping[str, Snapshots]":
     """Snapshots of each provider, with the credentials of your environment; nothing is asked yet."""
-    return _OnDemand(
-        {
-            "aws": lambda: _snapshots_on_aws(clock)[1],
-            "azure": lambda: _snapshots_on_azure(clock)[1],
-            "gcp": lambda: _snapshots_on_gcp(clock)[1],
-        }
-    )
+
+    def of(name: str) -> "Snapshots":
+        return _CLOUDS[name](clock)[1]
+
+    return _OnDemand({name: partial(of, name) for name in _CLOUDS})
 
 
 def _user() -> str:

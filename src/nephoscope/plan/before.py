@@ -168,7 +168,8 @@ class Before:
         if not place:
             return Setup(make_s, load_s, RESET_S)
         self._kept.add(kept)
-        return Setup(make_s, load_s, RESET_S + stored_bytes(configuration, fixture_bytes) / MAKE_BYTES_PER_S)
+        stored = stored_bytes(fixture_bytes, configuration.database_machine.count)
+        return Setup(make_s, load_s, RESET_S + stored / MAKE_BYTES_PER_S)
 
     def _on_a_server(self, dsn: str, fixture_bytes: int, make_s: float) -> Setup:
         """A data set on a server that outlives every cluster is loaded once."""

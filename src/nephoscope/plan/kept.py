@@ -7,10 +7,7 @@ from nephoscope.prices import object_storage, snapshots
 from nephoscope.prices.book import PriceBook
 from nephoscope.study.buckets import Bucket, bucket_of
 from nephoscope.study.model import Configuration
-from nephoscope.study.snapshots import SnapshotPlace, layout_of, place_of, stored_bytes
-
-_COPIES = 3
-"""Of the data in the stores of a cluster of three machines or more."""
+from nephoscope.study.snapshots import COPIES, SnapshotPlace, layout_of, place_of, stored_bytes
 
 
 @dataclass(frozen=True)
@@ -42,11 +39,11 @@ def kept_data(used: Iterable[tuple[Configuration, int]], book: PriceBook) -> lis
             continue
         if place is not None:
             fits = (size_bytes, layout_of(configuration))
-            sizes.setdefault(place, {})[fits] = machines * stored_bytes(configuration, size_bytes)
+            sizes.setdefault(place, {})[fits] = machines * stored_bytes(size_bytes, machines)
         elif bucket is not None:
             machines = machines if bucket.holds_stores else 1
             # stores fit clusters of as many machines only; a backup fits all
-            sizes.setdefault(bucket, {})[size_bytes, machines] = size_bytes * min(_COPIES, machines)
+            sizes.setdefault(bucket, {})[size_bytes, machines] = size_bytes * min(COPIES, machines)
     return [
         KeptData(str(where), len(found), sum(found.values()), _month_usd(where, sum(found.values()), book))
         for where, found in sizes.items()

@@ -27,7 +27,8 @@ MAKE_BYTES_PER_S = 100 * MIB
 """Rate at which the data of a volume become a complete snapshot; an assumption, as no cloud states one."""
 STORED_SHARE = 0.35
 """Of a data set, on the disks of CockroachDB: in 2022 10,000 warehouses of TPC-C lay on three volumes of 1,000 GB."""
-_COPIES = 3
+COPIES = 3
+"""Of every range of CockroachDB, if there are enough machines."""
 _SCHEME = "snapshots"
 _NOT_STORED = {"connections", "connections_per_cpu", "fixtures", "binary", "dsn"}
 """What a database's files do not depend on. Cluster settings are among its files."""
@@ -81,9 +82,9 @@ def layout_of(configuration: Configuration) -> str:
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def stored_bytes(configuration: Configuration, data_bytes: int) -> float:
-    """What a data set takes on each database machine: compressed, with all copies that are there."""
-    return STORED_SHARE * data_bytes * min(1.0, _COPIES / configuration.database_machine.count)
+def stored_bytes(data_bytes: int, machines: int) -> float:
+    """What a data set takes on each of a number of database machines: compressed, with all copies that are there."""
+    return STORED_SHARE * data_bytes * min(1.0, COPIES / machines)
 
 
 def first_read_s(configuration: Configuration, data_bytes: int) -> float:
@@ -93,4 +94,4 @@ def first_read_s(configuration: Configuration, data_bytes: int) -> float:
         return 0.0
     volumes = list(volumes_of(configuration.database_machine, raw=False))
     rates = [min(rate, volume.throughput * MIB) if volume.throughput else rate for volume in volumes]
-    return stored_bytes(configuration, data_bytes) / sum(rates)
+    return stored_bytes(data_bytes, configuration.database_machine.count) / sum(rates)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from nephoscope.model.errors import DatabaseFailed
 from nephoscope.study.model import Database as DatabaseSettings
+from nephoscope.study.snapshots import COPIES
 
 PORT = 26357
 """Not 26257: the machine's own server must not be disturbed or measured."""
@@ -19,8 +20,6 @@ CONSOLE_PORT = 8357
 """On the loopback interface: nobody needs it from outside."""
 OLDEST_VERSION = (22, 1)
 """RESTORE of one database by another name, and SQL as the load generator's dialect has it."""
-COPIES = 3
-"""Copies of every range, if there are enough machines."""
 HURRIED_AT_ONCE = 50
 """Ranges whose copies are asked for together."""
 _SYSTEM_COPIES = 5

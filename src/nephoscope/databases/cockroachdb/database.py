@@ -53,7 +53,7 @@ from nephoscope.model.errors import DatabaseFailed, NephoscopeError, TargetLost,
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import SNAPSHOTS
 from nephoscope.study.model import Database as DatabaseSettings
-from nephoscope.study.snapshots import STORED_SHARE
+from nephoscope.study.snapshots import stored_bytes
 
 TRIAL_DATABASE = "nephoscope_trial"
 START_TIMEOUT_S = 120.0
@@ -187,7 +187,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
     @override
     def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:
         """Three copies, spread over all machines."""
-        return int(STORED_SHARE * data_bytes * min(1.0, commands.COPIES / machines))
+        return int(stored_bytes(data_bytes, machines))
 
     # HasFixtures
 

@@ -28,8 +28,9 @@ from nephoscope.providers.aws.plan import (
     machines_calls,
     placement_call,
 )
+from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, RoleOrder
-from nephoscope.providers.cloud.provider import Clock, Cloud, CloudMachine, MadeOnce, patiently, together
+from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
 
 ClientOf = Callable[[str | None], Any]
 """The EC2 client of a region; `None`: the environment's region."""

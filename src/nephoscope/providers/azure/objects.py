@@ -10,8 +10,9 @@ from typing_extensions import override
 
 from nephoscope.model.errors import ToolMissing
 from nephoscope.providers.azure.cloud import INSTALL, typed
+from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
-from nephoscope.providers.cloud.provider import Clock, patiently
+from nephoscope.providers.cloud.provider import patiently
 from nephoscope.study.buckets import Bucket
 
 _SCOPE = "https://storage.azure.com/.default"

@@ -28,6 +28,7 @@ from nephoscope.model.errors import (
     Throttled,
 )
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
+from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of
 from nephoscope.providers.cloud.snapshots import ClusterVolumes, Snapshot, Snapshots, by_machine, newest, unfinished
 from nephoscope.study.model import Machine
@@ -119,18 +120,6 @@ class Cloud(Protocol):
         Raises:
             InfrastructureFailure: something is still there.
         """
-        ...
-
-
-class Clock(Protocol):
-    """What is needed of `run.clock.Clock`."""
-
-    def monotonic_s(self) -> float:
-        """Seconds since an arbitrary moment."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Waits."""
         ...
 
 

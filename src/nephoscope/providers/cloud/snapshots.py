@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, QuotaReached, Throttled
 from nephoscope.providers.base import ClusterRequest, Volumes
+from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.order import CLUSTER, PREFIX, STUDY, ClusterOrder
 from nephoscope.study.snapshots import FIRST_READ_BYTES_PER_S, SnapshotPlace, layout_of, place_of
 
@@ -83,18 +84,6 @@ class Snapshots(Protocol):
 
     async def delete(self, snapshots: Sequence[Snapshot]) -> None:
         """Deletes snapshots; no error for one that is gone."""
-        ...
-
-
-class Clock(Protocol):
-    """What is needed of `run.clock.Clock`."""
-
-    def monotonic_s(self) -> float:
-        """Seconds since an arbitrary moment."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Waits."""
         ...
 
 

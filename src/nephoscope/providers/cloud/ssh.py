@@ -22,7 +22,8 @@ from nephoscope.model.errors import (
 )
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import DATA, DONE, mounts, raw_devices
-from nephoscope.providers.cloud.provider import Clock, CloudMachine
+from nephoscope.providers.cloud.clock import Clock
+from nephoscope.providers.cloud.provider import CloudMachine
 from nephoscope.study.disks import disks_of
 from nephoscope.study.machine_places import region_of
 from nephoscope.study.model import Machine

@@ -13,8 +13,9 @@ from typing import Any
 from typing_extensions import override
 
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
+from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
-from nephoscope.providers.cloud.provider import Clock, Cloud, CloudMachine, MadeOnce, patiently, together
+from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
 from nephoscope.providers.gcp.errors import GONE, IN_USE, THERE, of_reason, plain
 from nephoscope.providers.gcp.plan import (
     Call,
