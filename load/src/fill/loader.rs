@@ -105,7 +105,8 @@ impl Loader<'_> {
             if !error.again || attempts > MAX_ATTEMPTS {
                 return Err(error.failure);
             }
-            self.execute(connection, "ROLLBACK")?;
+            // The server may have ended the transaction itself, as it does when it rejects COMMIT.
+            connection.reset().map_err(|error| refused("ROLLBACK", &error))?;
         }
     }
 
