@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 PROFILES = ("chatty", "batched", "pipelined", "proc")
 FAKE_RATES_PER_S = (50_000, 100_000)
 TERMINAL_WAREHOUSES = 10_000
-_POINTS, _LITTLE = 100 * bars.EQUAL_STEAL, 100 * bars.LITTLE_STEAL
+_POINTS, _LITTLE = 100 * bars.EQUAL_LOSS, 100 * bars.LITTLE_LOSS
 ABOUT = f"""\
 Cells are medians (least..most) of the rounds; ratios are taken within a round. Client CPU is user + system of the
 client's whole process tree, its start and login included, over the transactions that it finished.
@@ -32,11 +32,11 @@ ROLLBACK, so that what is inserted can be inserted again; a transaction that is 
 The floor runs on a copy of the state before the recording, in one epoll loop, and looks only for ReadyForQuery. Each
 profile has its own. Its first pass over its transactions, one connection after the other, is not counted.
 
-Steal is the share of the machine's CPU time that the hypervisor gave to others during a run, from /proc/stat. Two runs
-of a round are compared if their steal differs by at most {_POINTS:g} points. Where the rounds disagree about a bar,
-the median of those in which neither run lost more than {_LITTLE:g} % decides, if there are
-{bars.MIN_ROUNDS_WITHOUT_STEAL} of them; otherwise the bar is undecided. Pacing is judged by the seconds in which
-nothing was stolen.
+Lost is the share of the machine's CPU time that went to others during a run: stolen by the hypervisor, or used by
+programs other than client, server and this comparison. Two runs of a round are compared if their losses differ by at
+most {_POINTS:g} points. Where the rounds disagree about a bar, the median of those in which neither run lost more than
+{_LITTLE:g} % decides, if there are {bars.MIN_QUIET_ROUNDS} of them; otherwise the bar is undecided. Pacing is judged by
+the seconds in which the hypervisor stole nothing.
 
 pgbench's scripts are in `bench/pgbench`. They send the statements of the profile `chatty`, ten lines an order, one a
 round trip or all in one pipeline. `pgbench -S` and its TPC-B run on its own tables, and so does our `tpcb`; sysbench
@@ -134,7 +134,11 @@ def one_run(server: Server, setting: Setting, contender: Contender) -> Done:
     return contender.drive(server, setting, TRIAL)
 
 
-def compare(compared: Mapping[str, Callable[[], Done]], rounds: int) -> dict[str, list[Done | None]]:
+def compare(
+    compared: Mapping[str, Callable[[], Done]],
+    rounds: int,
+    after_round: Callable[[int, results.Rounds], None] = lambda _number, _seen: None,
+) -> dict[str, list[Done | None]]:
     """All of them in turn, again and again. One that fails has nothing in that round, and that is said."""
     seen: dict[str, list[Done | None]] = {name: [] for name in compared}
     for number in range(1, rounds + 1):
@@ -147,8 +151,13 @@ def compare(compared: Mapping[str, Callable[[], Done]], rounds: int) -> dict[str
                 continue
             seen[name].append(done)
             cost = f"{results.client_us(done):,.1f} µs client, {results.server_us(done):,.0f} µs server"
-            stolen = "" if done.steal is None else f", {100 * done.steal:.1f} % stolen"
-            say(f"round {number}: {name}: {results.rate(done):,.0f}/s, {cost}{stolen} {done.remark}")
+            lost = "" if done.lost is None else f", {100 * done.lost:.1f} % lost"
+            say(f"round {number}: {name}: {results.rate(done):,.0f}/s, {cost}{lost} {done.remark}")
+        after_round(number, _measured(seen))
+    return _measured(seen)
+
+
+def _measured(seen: Mapping[str, list[Done | None]]) -> dict[str, list[Done | None]]:
     return {name: runs for name, runs in seen.items() if any(runs)}
 
 
@@ -190,8 +199,8 @@ def bars_on_fake(setting: Setting, rounds: int, lines: list[str]) -> list[bars.B
     return [*reached, bars.of_spread(what, terminals, 300, "MiB", 0)]
 
 
-def head(words: Sequence[str], setting: Setting, rounds: int, version: str) -> list[str]:
-    """What was run, where."""
+def head(words: Sequence[str], setting: Setting, rounds: str, version: str) -> list[str]:
+    """What was run, where; `rounds` says how many of them there were."""
     describe = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
     commit = run(describe).stdout.strip() or "unknown"
     settings = ", ".join(f"{name}={value}" for name, value in SETTINGS.items())
@@ -201,7 +210,7 @@ def head(words: Sequence[str], setting: Setting, rounds: int, version: str) -> l
         f"- Command: `{command}`; commit {commit}.",
         f"- Machine: {machine()}; client and server share it.",
         f"- PostgreSQL {version} with {settings}.",
-        f"- {size}, {rounds} rounds of {setting.seconds:g} s in turn; who writes begins with a copy of one data set.",
+        f"- {size}, {rounds} of {setting.seconds:g} s in turn; who writes begins with a copy of one data set.",
         "",
         ABOUT,
     ]
@@ -229,14 +238,22 @@ def main(words: Sequence[str] | None = None) -> None:
                 compared.append(who.our_ycsb())
         if chosen.only:
             compared = [one for one in compared if any(text in one.name for text in chosen.only)]
-        seen = compare({one.name: partial(one_run, server, setting, one) for one in compared}, chosen.rounds)
+        version = server.version()
+
+        def write(done: int, seen: results.Rounds, alone: Sequence[bars.Bar] = (), lines: Sequence[str] = ()) -> None:
+            """After each round, so that one that is interrupted leaves its page."""
+            rounds = f"{done} rounds" if done == chosen.rounds else f"{done} of {chosen.rounds} rounds"
+            tables = {"Side by side": results.table(seen)} | ({"Alone": lines} if lines else {})
+            beside = {one.name: one.beside for one in chosen.peer}
+            reached = [*results.bars_of_clients(seen), *results.bars_of_peers(seen, beside), *alone]
+            title = head(sys.argv[1:] if words is None else words, setting, rounds, version)
+            chosen.out.write_text(results.page(title, reached, tables), encoding="utf-8")
+            say(f"wrote {chosen.out}")
+
+        # What needs no rival comes first, so that every page has it.
         alone, lines = ([], []) if chosen.only else bars_alone(server, setting, chosen.rounds)
-        title = head(sys.argv[1:] if words is None else words, setting, chosen.rounds, server.version())
-    tables = {"Side by side": results.table(seen)} | ({"Alone": lines} if lines else {})
-    beside = {one.name: one.beside for one in chosen.peer}
-    reached = [*results.bars_of_clients(seen), *results.bars_of_peers(seen, beside), *alone]
-    chosen.out.write_text(results.page(title, reached, tables), encoding="utf-8")
-    say(f"wrote {chosen.out}")
+        drives = {one.name: partial(one_run, server, setting, one) for one in compared}
+        compare(drives, chosen.rounds, partial(write, alone=alone, lines=lines))
 
 
 if __name__ == "__main__":

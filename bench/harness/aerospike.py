@@ -173,7 +173,7 @@ def official(running: Node, program: str, connections: int, seconds: float) -> D
     elapsed_s, count = time.monotonic() - began - _SETTLE_S, running.gets() - before
     if not count:
         raise ValueError(f"asbench read nothing: {(ran.stdout + ran.stderr)[-500:]}")
-    return Done(count, elapsed_s, ran.cpu_s, ran.peak_bytes, server_cpu_s, count, steal=ran.steal)
+    return Done(count, elapsed_s, ran.cpu_s, ran.peak_bytes, server_cpu_s, count, lost=ran.lost)
 
 
 def _rows() -> list[str]:

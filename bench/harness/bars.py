@@ -7,15 +7,15 @@ from statistics import median
 
 NOTHING = "–"
 
-EQUAL_STEAL = 0.05
-"""Two runs met equal steal if the shares that the hypervisor stole differ by at most this. No process is charged for
-stolen time, but it finds caches cold afterwards, and more to do at once: what it does costs more."""
+EQUAL_LOSS = 0.05
+"""Two runs are compared if the shares of CPU time that they lost to others differ by at most this. No process is
+charged for what others used, but it finds caches cold afterwards, and more to do at once: what it does costs more."""
 
-LITTLE_STEAL = 0.01
-"""A round is without steal if neither run lost more than this."""
+LITTLE_LOSS = 0.02
+"""A round is quiet if neither run lost more than this: the kernel's own threads use up to a percent."""
 
-MIN_ROUNDS_WITHOUT_STEAL = 3
-"""So many decide a bar that rounds with steal leave open."""
+MIN_QUIET_ROUNDS = 3
+"""So many decide a bar that the other rounds leave open."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Verdict(StrEnum):
     MET = "met"
     MISSED = "**missed**"
     UNDECIDED = "undecided"
-    """Rounds disagree, and too few of them were without steal."""
+    """Rounds disagree, and too few of them were quiet."""
     NOT_MEASURED = "not measured"
 
 
@@ -51,13 +51,13 @@ class Ratio:
     """One measure of two runs of a round."""
 
     value: float
-    steal: float | None
+    lost: float | None
     """The larger share of the two runs; None: unknown."""
 
     @property
-    def is_without_steal(self) -> bool:
-        """A kernel that tells of no steal is taken at its word."""
-        return self.steal is None or self.steal <= LITTLE_STEAL
+    def is_quiet(self) -> bool:
+        """A kernel that does not tell is given the benefit of the doubt."""
+        return self.lost is None or self.lost <= LITTLE_LOSS
 
 
 @dataclass(frozen=True)
@@ -65,26 +65,26 @@ class Ratios:
     """Of all rounds in which both runs were made."""
 
     equal: tuple[Ratio, ...]
-    """Of rounds of equal steal."""
+    """Of rounds in which both lost about the same."""
     unequal: int = 0
     """Rounds that are left out, since one run lost more than the other."""
 
     def spread(self) -> Spread | None:
-        """Of the rounds of equal steal."""
+        """Of the rounds in which both lost about the same."""
         return spread([ratio.value for ratio in self.equal])
 
-    def without_steal(self) -> list[float]:
-        """Of the rounds of little steal."""
-        return [ratio.value for ratio in self.equal if ratio.is_without_steal]
+    def quiet(self) -> list[float]:
+        """Of the quiet rounds."""
+        return [ratio.value for ratio in self.equal if ratio.is_quiet]
 
 
 def ratios(pairs: Iterable[tuple[float, float | None, float | None]]) -> Ratios:
-    """Of a ratio and the steal of both its runs, a round each."""
+    """Of a ratio and the CPU time that both its runs lost, a round each."""
     equal, unequal = [], 0
     for value, one, other in pairs:
         if one is None or other is None:
             equal.append(Ratio(value, None))
-        elif abs(one - other) <= EQUAL_STEAL:
+        elif abs(one - other) <= EQUAL_LOSS:
             equal.append(Ratio(value, max(one, other)))
         else:
             unequal += 1
@@ -109,7 +109,7 @@ HEAD = ("| what | bar | seen | |", "|---|---|---|---|")
 
 
 def of_spread(what: str, found: Spread | None, limit: float, unit: str, digits: int) -> Bar:
-    """A bar that the median must not exceed, of what steal does not change."""
+    """A bar that the median must not exceed, of what others on the machine do not change."""
     bar = f"≤ {limit:g} {unit}"
     if found is None:
         return Bar(what, bar, NOTHING, Verdict.NOT_MEASURED)
@@ -134,21 +134,21 @@ def _of_ratios(what: str, bar: str, found: Ratios, is_good: Callable[[float], bo
     else:
         verdict = judge(found, is_good, every=every)
     left_out = (
-        f"; {found.unequal} of {found.unequal + len(found.equal)} rounds of unequal steal" if found.unequal else ""
+        f"; {found.unequal} of {found.unequal + len(found.equal)} rounds of unequal loss" if found.unequal else ""
     )
     return Bar(what, bar, (seen.text(2) if seen else NOTHING) + left_out, verdict)
 
 
 def judge(found: Ratios, is_good: Callable[[float], bool], *, every: bool = False) -> Verdict:
-    """Where all rounds agree, they decide; where they do not, only those without steal, if there are enough of them."""
+    """Where all rounds agree, they decide; where they do not, only the quiet ones, if there are enough of them."""
     good = [is_good(ratio.value) for ratio in found.equal]
     if all(good):
         return Verdict.MET
     if not any(good):
         return Verdict.MISSED
-    quiet = found.without_steal()
+    quiet = found.quiet()
     if every:
         return Verdict.UNDECIDED if all(map(is_good, quiet)) else Verdict.MISSED
-    if len(quiet) < min(MIN_ROUNDS_WITHOUT_STEAL, len(good)):
+    if len(quiet) < min(MIN_QUIET_ROUNDS, len(good)):
         return Verdict.UNDECIDED
     return Verdict.MET if is_good(median(quiet)) else Verdict.MISSED

@@ -49,8 +49,8 @@ class Done:
     server_cpu_s: float
     round_trips: int | None = None
     remark: str = ""
-    steal: float | None = None
-    """Share of the machine's CPU time that the hypervisor gave to others meanwhile; None: the kernel does not tell."""
+    lost: float | None = None
+    """Share of the machine's CPU time that went to others meanwhile; None: the kernel does not tell."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def read_ours(ran: Ran, server_cpu_s: float) -> Done:
         server_cpu_s=server_cpu_s,
         round_trips=last["round_trips"],
         remark=f"{failed} failed" if failed else "",
-        steal=ran.steal,
+        lost=ran.lost,
     )
 
 
@@ -195,7 +195,7 @@ def read_floor(ran: Ran, server_cpu_s: float) -> Done:
         server_cpu_s=server_cpu_s,
         round_trips=done["round_trips"],
         remark="; ".join(said),
-        steal=ran.steal,
+        lost=ran.lost,
     )
 
 
@@ -225,7 +225,7 @@ def read_pgbench(ran: Ran, server_cpu_s: float, round_trips: int) -> Done:
     done = int(count[1])
     remark = f"{failed[1]} failed" if failed else ""
     trips = done * round_trips
-    return Done(done, done / float(rate[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, trips, remark, ran.steal)
+    return Done(done, done / float(rate[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, trips, remark, ran.lost)
 
 
 def read_sysbench(ran: Ran, server_cpu_s: float, round_trips: int) -> Done:
@@ -240,4 +240,4 @@ def read_sysbench(ran: Ran, server_cpu_s: float, round_trips: int) -> Done:
         raise ValueError(f"sysbench printed no count: {ran.stdout[-500:]}")
     done = int(count[1])
     trips = done * round_trips
-    return Done(done, float(total[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, trips, steal=ran.steal)
+    return Done(done, float(total[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, trips, lost=ran.lost)

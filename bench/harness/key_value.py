@@ -167,4 +167,4 @@ def read_peer(ran: Ran, server_cpu_s: float, count: int) -> Done:
     rate = re.search(r'^"(?:GET|SET)[^"]*","([\d.]+)"', ran.stdout, re.MULTILINE)
     if rate is None or float(rate[1]) <= 0:
         raise ValueError(f"redis-benchmark printed no rate: {(ran.stdout + ran.stderr)[-500:]}")
-    return Done(count, count / float(rate[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, count, steal=ran.steal)
+    return Done(count, count / float(rate[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, count, lost=ran.lost)

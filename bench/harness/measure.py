@@ -5,8 +5,9 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -26,15 +27,16 @@ class Ran:
     """User and system, with all descendants that were waited for."""
     peak_bytes: int
     """Of all its processes together, as often as somebody looked."""
-    steal: float | None = None
-    """Share of the machine's CPU time that the hypervisor gave to others meanwhile; None: the kernel does not tell."""
+    lost: float | None = None
+    """Share of the machine's CPU time that went to others meanwhile; None: the kernel does not tell."""
 
 
-class Steal:
-    """What the hypervisor takes from now on."""
+class Lost:
+    """What others take from now on: other machines by the hypervisor, and programs that are not of this comparison."""
 
-    def __init__(self, stat: Path = Path("/proc/stat")) -> None:
+    def __init__(self, stat: Path = Path("/proc/stat"), own_cpu_s: Callable[[], float] | None = None) -> None:
         self._stat = stat
+        self._own_cpu_s = own_cpu_s or partial(tree_cpu_s, os.getpid())
         self._before = self._ticks()
 
     def share(self) -> float | None:
@@ -42,16 +44,17 @@ class Steal:
         now = self._ticks()
         if self._before is None or now is None:
             return None
-        stolen, all_ = (after - before for before, after in zip(self._before, now, strict=True))
-        return max(0, stolen) / all_ if all_ > 0 else None
+        stolen, used, own, all_ = (after - before for before, after in zip(self._before, now, strict=True))
+        return (max(0, stolen) + max(0, used - own)) / all_ if all_ > 0 else None
 
-    def _ticks(self) -> tuple[int, int] | None:
+    def _ticks(self) -> tuple[float, float, float, float] | None:
+        """Stolen, used by all programs, used by this one with its servers and clients, all."""
         try:
             words = self._stat.read_text(encoding="ascii").split("\n", 1)[0].split()
         except OSError:
             return None
         ticks = [int(word) for word in words[1:9]]  # user, nice, system, idle, iowait, irq, softirq, steal
-        return (ticks[7], sum(ticks)) if len(ticks) == 8 else None
+        return (ticks[7], sum(ticks[:3]), self._own_cpu_s() * _TICKS_PER_S, sum(ticks)) if len(ticks) == 8 else None
 
 
 def run(argv: Sequence[str], *, stdin: str = "", environment: Mapping[str, str] | None = None) -> Ran:
@@ -59,7 +62,7 @@ def run(argv: Sequence[str], *, stdin: str = "", environment: Mapping[str, str] 
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err, tempfile.TemporaryFile("w+") as into:
         into.write(stdin)
         into.seek(0)
-        began, steal = time.monotonic(), Steal()
+        began, lost = time.monotonic(), Lost()
         environment = {**os.environ, **(environment or {})}
         process = subprocess.Popen(list(argv), stdin=into, stdout=out, stderr=err, text=True, env=environment)
         peak_bytes, ended = 0, 0
@@ -68,7 +71,7 @@ def run(argv: Sequence[str], *, stdin: str = "", environment: Mapping[str, str] 
             peak_bytes = max(peak_bytes, sum(_peak_bytes(one) for one in _family(process.pid)))
             time.sleep(_LOOK_EVERY_S)
             ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-        elapsed_s, stolen = time.monotonic() - began, steal.share()
+        elapsed_s, lost_share = time.monotonic() - began, lost.share()
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
@@ -79,7 +82,7 @@ def run(argv: Sequence[str], *, stdin: str = "", environment: Mapping[str, str] 
             elapsed_s=elapsed_s,
             cpu_s=usage.ru_utime + usage.ru_stime,
             peak_bytes=peak_bytes,
-            steal=stolen,
+            lost=lost_share,
         )
 
 

@@ -115,7 +115,7 @@ def read(ran: Ran, server_cpu_s: float, commands: Mapping[str, Any], seconds: fl
     if commands.get("per_minute"):
         minutes = minutes_of(seconds)
         transactions, elapsed_s = transactions * minutes, 60.0 * minutes
-    return Done(transactions, elapsed_s, ran.cpu_s, ran.peak_bytes, server_cpu_s, steal=ran.steal)
+    return Done(transactions, elapsed_s, ran.cpu_s, ran.peak_bytes, server_cpu_s, lost=ran.lost)
 
 
 def minutes_of(seconds: float) -> int:

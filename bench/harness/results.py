@@ -43,7 +43,7 @@ Rounds = Mapping[str, Sequence[Done | None]]
 """By contender; None: it failed in that round."""
 
 HEAD = (
-    "| what | round trips | transactions/s | client CPU, µs | server CPU, µs | peak MiB | steal, % | remark |",
+    "| what | round trips | transactions/s | client CPU, µs | server CPU, µs | peak MiB | lost, % | remark |",
     "|---|---|---|---|---|---|---|---|",
 )
 
@@ -66,7 +66,7 @@ def _row(name: str, rounds: Sequence[Done]) -> str:
         shown([client_us(done) for done in rounds], 1),
         shown([server_us(done) for done in rounds], 0),
         f"{max((done.peak_bytes for done in rounds), default=0) / _MIB:.0f}",
-        shown([None if done.steal is None else 100 * done.steal for done in rounds], 1),
+        shown([None if done.lost is None else 100 * done.lost for done in rounds], 1),
         "; ".join(sorted({done.remark for done in rounds if done.remark})),
     ]
     return f"| {name} | {' | '.join(cells)} |"
@@ -76,7 +76,7 @@ def ratio(rounds: Rounds, one: str, other: str, measure: str) -> Ratios:
     """One contender's measure over the other's, round by round: both of a round met the same machine."""
     of = {"client": client_us, "rate": rate}[measure]
     pairs = zip(rounds.get(one, ()), rounds.get(other, ()), strict=False)
-    return ratios((of(mine) / of(theirs), mine.steal, theirs.steal) for mine, theirs in pairs if mine and theirs)
+    return ratios((of(mine) / of(theirs), mine.lost, theirs.lost) for mine, theirs in pairs if mine and theirs)
 
 
 def of_pacing(what: str, found: Pacing | None, limit_us: float) -> Bar:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.harness.bars import Ratios, ratios
 from bench.harness.contenders import Setting, our_words, tpcc_words
-from bench.harness.measure import Steal, checked, run
+from bench.harness.measure import Lost, checked, run
 from bench.harness.server import Server
 from nephoscope.benchmarks.histograms import merged
 
@@ -31,14 +31,14 @@ class Loading:
     """COPY of the same bytes from files, then the same keys and indexes; without VACUUM, which ours includes."""
     vacuum_s: float
     """VACUUM (FREEZE, ANALYZE) of what COPY made."""
-    steal: float | None
-    """Share of the machine's CPU time that was stolen from ours; None: the kernel does not tell."""
-    copy_steal: float | None
+    lost: float | None
+    """Share of the machine's CPU time that went to others during ours; None: the kernel does not tell."""
+    copy_lost: float | None
 
 
 def of_copy(loads: Sequence[Loading]) -> Ratios:
     """Our loading over COPY."""
-    return ratios((load.ours_s / load.copy_s, load.steal, load.copy_steal) for load in loads)
+    return ratios((load.ours_s / load.copy_s, load.lost, load.copy_lost) for load in loads)
 
 
 def load_tpcc(server: Server, setting: Setting, database: str) -> float:
@@ -62,22 +62,22 @@ def loading(server: Server, setting: Setting, loaded: str) -> Loading:
     for table, file in files.items():
         server.psql(f"COPY {table} TO '{file}' (FORMAT binary)", loaded)
     schema = {section: _dump(server, loaded, section) for section in ("pre-data", "post-data")}
-    steal = Steal()
-    ours_s, ours_steal = load_tpcc(server, setting, "copied"), steal.share()
+    lost = Lost()
+    ours_s, ours_lost = load_tpcc(server, setting, "copied"), lost.share()
     server.psql("DROP DATABASE copied")
     server.psql("CREATE DATABASE copied")
     server.psql("CHECKPOINT")
     server.psql(schema["pre-data"], "copied")
-    began, steal = time.monotonic(), Steal()
+    began, lost = time.monotonic(), Lost()
     _all(server, [f"COPY {table} FROM '{file}' (FORMAT binary)" for table, file in files.items()])
     _all(server, statements_of(schema["post-data"]))
-    copied_s, copy_steal = time.monotonic() - began, steal.share()
+    copied_s, copy_lost = time.monotonic() - began, lost.share()
     server.psql("VACUUM (FREEZE, ANALYZE)", "copied")
     vacuum_s = time.monotonic() - began - copied_s
     server.psql("DROP DATABASE copied")
     for file in files.values():
         file.unlink()
-    return Loading(ours_s, copied_s, vacuum_s, ours_steal, copy_steal)
+    return Loading(ours_s, copied_s, vacuum_s, ours_lost, copy_lost)
 
 
 def _dump(server: Server, database: str, section: str) -> str:

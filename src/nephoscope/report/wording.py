@@ -90,12 +90,12 @@ def statistic_row(row: Statistic, scale: Scale) -> dict[str, object]:
 
 
 def percentile_of(metric: Metric) -> tuple[str, str] | None:
-    """('new_order_response', 'p99') of a latency such as new_order_response_p99; None for every other metric."""
+    """('new_order_response', 'p99.9') of a latency such as new_order_response_p999; None for every other metric."""
     found = list(_PERCENTILE.finditer(metric.name))
     if metric.unit not in {"s", "second", "seconds"} or len(found) != 1:
         return None
     rest = metric.name[: found[0].start()] + metric.name[found[0].end() :]
-    return _SEPARATORS.sub("_", rest).strip("_"), f"p{found[0].group(1).replace('_', '.')}"
+    return _SEPARATORS.sub("_", rest).strip("_"), f"p{percentile_number(f'p{found[0].group(1)}'.replace('_', '.')):g}"
 
 
 def operation_title(metric: Metric, operation: str) -> str:

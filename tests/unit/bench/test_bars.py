@@ -1,4 +1,4 @@
-"""Whether rounds decide a bar, where the hypervisor stole from some of them."""
+"""Whether rounds decide a bar, where others used the machine during some of them."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from bench.harness.bars import Ratios, Verdict
 
 
 def of(*rounds: tuple[float, float | None]) -> Ratios:
-    """A ratio and the steal of both runs, a round each."""
-    return bars.ratios((value, steal, steal) for value, steal in rounds)
+    """A ratio and what both runs lost, a round each."""
+    return bars.ratios((value, lost, lost) for value, lost in rounds)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def of(*rounds: tuple[float, float | None]) -> Ratios:
         ([], Verdict.NOT_MEASURED),
     ],
 )
-def test_a_median_is_decided_by_all_rounds_or_by_those_without_steal(
+def test_a_median_is_decided_by_all_rounds_or_by_quiet_ones(
     rounds: list[tuple[float, float | None]], verdict: Verdict
 ) -> None:
     assert bars.at_most("x", of(*rounds), 1.3).verdict == verdict
@@ -39,20 +39,18 @@ def test_a_median_is_decided_by_all_rounds_or_by_those_without_steal(
         ([(0.9, 0.0), (0.9, 0.0), (0.9, 0.0), (1.01, 0.3)], Verdict.UNDECIDED),
     ],
 )
-def test_a_bar_for_every_round_is_missed_by_one_without_steal(
+def test_a_bar_for_every_round_is_missed_by_a_quiet_one(
     rounds: list[tuple[float, float | None]], verdict: Verdict
 ) -> None:
     assert bars.at_most("x", of(*rounds), 1.0, every=True).verdict == verdict
 
 
-def test_runs_of_unequal_steal_are_not_compared() -> None:
+def test_runs_of_unequal_loss_are_not_compared() -> None:
     found = bars.ratios([(1.0, 0.0, 0.05), (9.0, 0.0, 0.06), (2.0, 0.2, 0.22)])
     assert ([ratio.value for ratio in found.equal], found.unequal) == ([1.0, 2.0], 1)
-    assert (
-        bars.at_most("x", found, 3).row() == "| x | ≤ 3 × | 1.50 (1.00..2.00); 1 of 3 rounds of unequal steal | met |"
-    )
+    assert bars.at_most("x", found, 3).row() == "| x | ≤ 3 × | 1.50 (1.00..2.00); 1 of 3 rounds of unequal loss | met |"
     nothing = bars.ratios([(9.0, 0.0, 0.5)])
-    assert bars.at_most("x", nothing, 3).row() == "| x | ≤ 3 × | –; 1 of 1 rounds of unequal steal | undecided |"
+    assert bars.at_most("x", nothing, 3).row() == "| x | ≤ 3 × | –; 1 of 1 rounds of unequal loss | undecided |"
 
 
 def test_a_bar_may_ask_for_at_least_so_much() -> None:

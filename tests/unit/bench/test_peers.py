@@ -26,7 +26,7 @@ def commands(name: str) -> dict[str, Any]:
 
 def read(name: str, text: str) -> Done:
     """What a peer's output comes to."""
-    return peers.read(Ran(text, "", 0, 8.0, cpu_s=2.0, peak_bytes=1, steal=0.25), 3.0, commands(name), 8.0)
+    return peers.read(Ran(text, "", 0, 8.0, cpu_s=2.0, peak_bytes=1, lost=0.25), 3.0, commands(name), 8.0)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -66,7 +66,7 @@ def test_an_unknown_program_is_told_which_are_known(capsys: pytest.CaptureFixtur
 
 def test_go_tpc_counts_what_did_not_fail() -> None:
     done = read("go-tpc", (DATA / "go-tpc.txt").read_text(encoding="utf-8"))
-    assert (done.transactions, done.elapsed_s, done.server_cpu_s, done.steal) == (
+    assert (done.transactions, done.elapsed_s, done.server_cpu_s, done.lost) == (
         12 + 163 + 12 + 152 + 18,
         8.0,
         3.0,

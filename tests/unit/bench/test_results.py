@@ -1,6 +1,7 @@
 """What the comparison reads out of its programs, and what it concludes."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ def ran(stdout: str) -> Ran:
     return Ran(stdout, "", 0, elapsed_s=10.0, cpu_s=2.0, peak_bytes=1 << 20)
 
 
-def done(cpu_s: float, transactions: int = 1_000, elapsed_s: float = 10.0, steal: float | None = None) -> Done:
-    return Done(transactions, elapsed_s, cpu_s, 1 << 20, 1.0, round_trips=2 * transactions, steal=steal)
+def done(cpu_s: float, transactions: int = 1_000, elapsed_s: float = 10.0, lost: float | None = None) -> Done:
+    return Done(transactions, elapsed_s, cpu_s, 1 << 20, 1.0, round_trips=2 * transactions, lost=lost)
 
 
 def test_pgbench() -> None:
@@ -88,7 +89,7 @@ def test_ratios_are_taken_within_a_round() -> None:
 
 
 def test_the_page_answers_every_bar_of_clients() -> None:
-    rounds: results.Rounds = {"a": [done(1.0, steal=0.02), None], "failed": [None]}
+    rounds: results.Rounds = {"a": [done(1.0, lost=0.02), None], "failed": [None]}
     page = results.page(["head"], results.bars_of_clients({}), {"t": results.table(rounds)})
     assert page.count("not measured") == 19
     assert (
@@ -185,17 +186,28 @@ def test_a_process_costs_what_it_used() -> None:
     assert 50_000_000 < found.peak_bytes < 90_000_000
 
 
-def test_steal_is_a_share_of_the_machines_time(tmp_path: Path) -> None:
-    stat = tmp_path / "stat"
+def test_what_others_take_is_a_share_of_the_machines_time(tmp_path: Path) -> None:
+    """30 ticks are stolen; of 70 used ones, 60 are of the comparison itself."""
+    stat, own_s = tmp_path / "stat", iter((1.0, 1.0, 1.6, 2.0))
     stat.write_text("cpu  100 0 50 800 10 0 5 35 7 0\ncpu0 1\n")
-    steal = measure.Steal(stat)
-    assert steal.share() is None, "no time has passed"
+    lost = measure.Lost(stat, lambda: next(own_s))
+    assert lost.share() is None, "no time has passed"
     stat.write_text("cpu  150 0 70 900 10 0 5 65 9 0\ncpu0 1\n")
-    assert steal.share() == pytest.approx(30 / 200)
+    assert lost.share() == pytest.approx((30 + 10) / 200)
+    assert lost.share() == pytest.approx(30 / 200), "not below what was stolen, if clocks disagree"
     stat.write_text("cpu  150 0 70 900\n")
-    assert steal.share() is None
+    assert lost.share() is None
     stat.unlink()
-    assert steal.share() is None
+    assert lost.share() is None
+
+
+def test_a_program_beside_the_comparison_counts_as_loss() -> None:
+    """As a child of nobody here: detached by a shell that has ended."""
+    busy = "import os, time\nend = time.monotonic() + 2\nwhile time.monotonic() < end: pass"
+    measure.run(["sh", "-c", f"setsid python3 -c '{busy}' >/dev/null 2>&1 &"])
+    beside = measure.run(["sleep", "1"]).lost
+    assert beside is not None
+    assert beside > 0.3 / (os.cpu_count() or 1)
 
 
 def test_quick_is_one_short_round() -> None:

@@ -95,7 +95,7 @@ def latency(name: str, title: str = "") -> Metric:
         ("new_order_response_p99", ("new_order_response", "p99")),
         ("p50_response", ("response", "p50")),
         ("random-read.latency_p99.9", ("random_read_latency", "p99.9")),
-        ("latency_p999", ("latency", "p999")),
+        ("latency_p999", ("latency", "p99.9")),
         ("duration", None),
         ("stop50", None),
     ],

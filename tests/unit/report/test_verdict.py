@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -135,6 +136,17 @@ def test_a_card_with_one_side_says_what_became_of_the_other() -> None:
     )
     assert found.answer == "local-all"
     assert found.sure == f"local-1cpu: none of {len(trials)} trials usable."
+
+
+def test_what_is_measured_on_one_of_two_configurations_gets_no_card() -> None:
+    study = example.laptop()
+
+    def other(row: Any) -> bool:
+        return (row.benchmark, row.configuration) != ("tpcc", "local-1cpu")
+
+    changed = {"statistics": list(filter(other, study.statistics)), "trials": list(filter(other, study.trials))}
+    assert "tpcc" in {one.benchmark for one in verdict_on(study).shown}
+    assert "tpcc" not in {one.benchmark for one in verdict_on(study.model_copy(update=changed)).shown}
 
 
 def test_a_pair_that_more_replicates_hardly_decide_is_not_told_how_many() -> None:

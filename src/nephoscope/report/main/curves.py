@@ -231,6 +231,13 @@ def _figure(
     )
 
 
+def _other_operations(count: int) -> str:
+    if count == 0:
+        return ""
+    others = "the other operation" if count == 1 else f"{count:,} other operations"
+    return f"The response times of {others} are on the evidence page."
+
+
 def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None:
     """Percentiles of the first operation whose times were measured, of the best configurations."""
     groups: dict[str, list[tuple[str, Metric, list[Statistic]]]] = {}
@@ -261,7 +268,7 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     return book.figure(
         f"{title} in {row.benchmark}",
         f"{scale.unit}, lower is better{log}",
-        f"The first of {len(groups):,} operations; the others are on the evidence page." if len(groups) > 1 else "",
+        _other_operations(len(groups) - 1),
         [("", f"{', '.join(percentiles)} of {title} for each configuration.", spec)],
         key=[
             KeyEntry(theme.GLYPHS[place], theme.PERCENTILE_COLOURS[min(place, len(theme.PERCENTILE_COLOURS) - 1)], name)

@@ -59,13 +59,24 @@ class Verdict:
 
 
 def verdict(book: Book) -> Verdict:
-    """A card for each headline metric with values; of each kind of benchmark in turn, databases first."""
+    """A card for each headline metric with values; of each kind of benchmark in turn, databases first.
+
+    What only one of several configurations was measured for gets a card only if nothing can be compared.
+    """
     questions = _in_turn(questions_of(book))
     asked = [(question, answer) for question in questions if (answer := answered(question)) is not None]
+    asked = [(question, answer) for question, answer in asked if not _asked_of_one(question)] or asked
     palette = palette_of(book.lookup)
     found = [_card(question, answer, palette) for question, answer in asked]
     first = next((answer for _, answer in asked if answer.coverage is not None and answer.interval), None)
     return Verdict(found[:MAX_CARDS], found[MAX_CARDS:], _about_intervals(first), _scope([one for one, _ in asked]))
+
+
+def _asked_of_one(question: Question) -> bool:
+    """Whether the study measures it on one of several configurations: a number without a comparison is no verdict."""
+    lookup = question.book.lookup
+    measured = [name for name in lookup.configurations if lookup.trials_of(question.benchmark.benchmark, name)]
+    return len(measured) == 1 and len(lookup.configurations) > 1
 
 
 def _in_turn(questions: Sequence[Question]) -> list[Question]:
