@@ -155,9 +155,14 @@ $(DONE)/venv: scripts/make-venv
 	@scripts/make-venv $(VENV)
 	@mkdir -p $(DONE) && touch $@
 
+# Beside pip, which waits for the network much of the time; the wheel's build hook then finds nothing left to build.
+CARGO_BUILD := cargo build --release --locked --quiet --bin nephoscope-load --manifest-path load/Cargo.toml \
+	--target-dir load/target
+
 $(DONE)/locked: requirements.lock requirements-build.lock $(DONE)/venv
-	@echo "installing requirements.lock into $(VENV)"
-	@$(PIP) install --require-hashes --no-deps -r requirements-build.lock -r requirements.lock
+	@echo "installing requirements.lock into $(VENV), and building nephoscope-load (the first time takes a minute)"
+	@$(CARGO_BUILD) & cargo=$$!; trap 'kill $$cargo 2>/dev/null || true' EXIT; \
+	$(PIP) install --require-hashes --no-deps -r requirements-build.lock -r requirements.lock; wait $$cargo
 	@touch $@
 
 $(DONE)/dev: requirements-dev.lock $(DONE)/locked
@@ -183,7 +188,7 @@ build/docs-venv/done: requirements-docs.lock $(DONE)/venv
 	@touch $@
 
 $(DONE)/wheel: $(SOURCES) $(DONE)/locked
-	@echo "building nephoscope and nephoscope-load (the first time takes a minute)"
+	@echo "building the wheel of nephoscope (takes a minute if the load generator changed)"
 	@rm -rf build/wheel
 	@$(PIP) wheel --no-deps --no-build-isolation --no-index --wheel-dir build/wheel .
 	@$(PIP) install --no-deps --no-index --force-reinstall build/wheel/*.whl

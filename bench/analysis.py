@@ -1,135 +1,222 @@
-"""How long statistics, leaderboards, costs and the report of many trials take: `python -m bench.analysis [TRIALS]`.
+"""What a large results folder costs from disk: `python -m bench.analysis [--trials N ...]` writes bench/ANALYSIS.md.
 
-10,000 trials of 10 metrics: 1,000 configurations of machine types with prices, on leaderboards of 20, with 10
-replicates each. Values are drawn from a fixed seed. The limit that this project sets itself is 10 s and 1 GB on one
-core, growing linearly with the trials.
+Made logs of `cockroach workload` of 20 machine types are imported; then come `status`, `analyze` and `report`, each a
+process of its own. Beside them, the report of a study as `make report` measures it.
 """
 
 import argparse
-import json
-import os
-import resource
+import random
 import sys
-import time
-from collections.abc import Callable
-from typing import TypeVar
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
-import numpy as np
+from bench.commands import ROOT
+from bench.harness.measure import Ran, checked, machine, run
+from nephoscope.report.figures import library
+from tests.support.others_results import COCKROACH
 
-from nephoscope.analysis import tables
-from nephoscope.analysis.analyse import analyse
-from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.app.memory import tune_gc
-from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.records import Direction, Metric, Plan
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
-from nephoscope.model.subjects import Subject
-from nephoscope.report.files import report_files
-from nephoscope.study.model import Study
-from tests.unit.analysis.study_builder import measurement, trial
+TYPES = 20
+TPMC = "6000.0"
+FEW, MANY = 10_000, 30_000
+SMALL_STUDY = ROOT / "docs/examples/laptop/results.tar.xz"
+SMALL_REPORT_GOAL_S = 2.5
+MEMORY_GOAL_GIB = 2.0
 
-REPLICATES, METRICS = 10, 10
-TYPES = ("m5.2xlarge", "m6i.2xlarge", "c5.2xlarge", "r5.2xlarge", "m5a.2xlarge")
-Result = TypeVar("Result")
+_DIGESTS = """\
+import sys, time
+from pathlib import Path
+from nephoscope.analysis.stored_trials import stored_trials
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.store.verified import Verifier
+folder = ResultsFolder(Path(sys.argv[1]))
+stored_trials(folder)  # caches of the kernel and of Python are warm for both
+def took_s(verifier):
+    begun = time.process_time()
+    stored_trials(folder, verifier)
+    return time.process_time() - begun
+plain = took_s(None)
+begun = time.process_time()
+verifier = Verifier(folder.path)
+reading = time.process_time() - begun
+print(reading + took_s(verifier) - plain)
+"""
+"""CPU seconds that comparing unchanged files with their digests adds to finding all trials."""
 
 
-def inputs(trials: int, leaderboard: int) -> StudyInputs:
-    """A study as a store would supply it."""
-    generator = np.random.default_rng(1)
-    metrics = [
-        Metric(
-            name=f"metric_{index}",
-            unit="1/s",
-            direction=Direction.HIGHER,
-            title=f"Metric {index}",
-            headline=index == 0,
-            per_cpu=index == 0,
-        )
-        for index in range(METRICS)
+@dataclass(frozen=True)
+class Step:
+    """One line of the table: one command or several, and the most seconds that they should take for 10,000 trials."""
+
+    name: str
+    commands: tuple[str, ...]
+    goal_s: float | None = None
+
+
+STEPS = (
+    Step("`import`", ("import",), 25),
+    Step("`status`", ("status",), 1.5),
+    Step("`analyze`", ("analyze",)),
+    Step("`report`", ("report",)),
+    Step("`analyze` and `report`", ("analyze", "report"), 10),
+)
+
+
+@dataclass(frozen=True)
+class Large:
+    """What the commands took on a folder of so many trials."""
+
+    trials: int
+    ran: dict[str, Ran]
+    digests_s: float
+    """CPU seconds that unchanged digests add."""
+
+    def elapsed_s(self, step: Step) -> float:
+        """Of all commands of a step together."""
+        return sum(self.ran[name].elapsed_s for name in step.commands)
+
+    def cpu_s(self, step: Step) -> float:
+        """User and system, as the kernel counts it."""
+        return sum(self.ran[name].cpu_s for name in step.commands)
+
+    @property
+    def peak_gib(self) -> float:
+        """Of the command that took most."""
+        return max(ran.peak_bytes for ran in self.ran.values()) / 2**30
+
+
+def make_logs(folder: Path, trials: int) -> None:
+    """One file for each trial: the same log with another rate, drawn from a fixed seed."""
+    if TPMC not in COCKROACH:
+        raise AssertionError(f"the sample log no longer holds {TPMC}")
+    drawn = random.Random(1)  # noqa: S311  # no secret
+    for number in range(trials):
+        path = folder / "aws" / f"m{number % TYPES + 1}.2xlarge" / f"run{number // TYPES:05d}.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(COCKROACH.replace(TPMC, f"{6000 * drawn.lognormvariate(0, 0.01):.1f}"))
+
+
+@contextmanager
+def as_installed() -> Iterator[None]:
+    """The source tree with the chart library that a wheel carries built; see hatch_build.py."""
+    built = ROOT / "src/nephoscope/report/figures" / library.BUILT
+    there = built.exists()
+    built.parent.mkdir(exist_ok=True)
+    if not there:
+        built.write_text(library.build(), encoding="utf-8")
+    try:
+        yield
+    finally:
+        if not there:
+            built.unlink()
+            built.parent.rmdir()
+
+
+def large(trials: int) -> Large:
+    """Imports made logs, and runs each command once; `status` runs after the import, which leaves its index."""
+    with tempfile.TemporaryDirectory(prefix="nephoscope-analysis-") as name:
+        logs, out = Path(name, "logs"), Path(name, "results")
+        make_logs(logs, trials)
+        found = {"import": _nephoscope("import", "cockroach-workload", str(logs), "--out", str(out))}
+        found |= {words: _nephoscope(words, str(out)) for words in ("status", "analyze", "report")}
+        digests = checked(run([sys.executable, "-c", _DIGESTS, str(out)], environment=_SOURCES), "digests")
+        return Large(trials, found, float(digests.stdout))
+
+
+def small() -> list[Ran]:
+    """`analyze` and `report` of a study of a few dozen trials."""
+    with tempfile.TemporaryDirectory(prefix="nephoscope-analysis-") as name:
+        with tarfile.open(SMALL_STUDY) as archive:
+            archive.extractall(name, filter="data")
+        (folder,) = {path.parent for path in Path(name).rglob("study.toml")}
+        return [_nephoscope(words, str(folder)) for words in ("analyze", "report")]
+
+
+_SOURCES = {"PYTHONPATH": str(ROOT / "src")}
+
+
+def _nephoscope(*words: str) -> Ran:
+    return checked(run([sys.executable, "-m", "nephoscope", *words], environment=_SOURCES), words[0])
+
+
+def page(found: Sequence[Large], report: Sequence[Ran]) -> str:
+    """What is written; goals are of elapsed seconds on a quiet machine."""
+    first = found[0]
+    counts = " and ".join(f"{one.trials:,}" for one in found)
+    head = ["command", *(f"{one.trials:,} trials: seconds | CPU seconds" for one in found), "goal"]
+    rows = [_row(step, found) for step in STEPS]
+    all_ran = [*(ran for one in found for ran in one.ran.values()), *report]
+    lost = max((ran.lost for ran in all_ran if ran.lost is not None), default=0.0)
+    small_s, small_cpu_s = (sum(getattr(ran, name) for ran in report[1:]) for name in ("elapsed_s", "cpu_s"))
+    lines = [
+        "# What a large results folder costs",
+        "",
+        f"`python -m bench.analysis` wrote this: one run of each command on folders of {counts} trials of {TYPES}",
+        "machine types, each a process of its own. Goals are for 10,000 trials on a quiet machine with 2 CPUs, and",
+        "judge the seconds that pass; CPU seconds are user and system.",
+        "",
+        f"| {' | '.join(head)} | |",
+        "|---" * (len(found) * 2 + 3) + "|",
+        *rows,
+        "",
+        "| what | seen | goal | |",
+        "|---|---|---|---|",
+        _seen("unchanged digests of all trials, CPU seconds more", first.digests_s, 1.0, counts=first.trials >= FEW),
+        _seen(f"peak memory with {found[-1].trials:,} trials, GiB", found[-1].peak_gib, MEMORY_GOAL_GIB),
+        _seen("`report` of a study of 54 trials, seconds", small_s, SMALL_REPORT_GOAL_S),
+        f"| the same, CPU seconds | {small_cpu_s:.1f} | | |",
     ]
-    cells = trials // REPLICATES
-    rows: list[TrialRow] = []
-    measurements: list[MeasurementRow] = []
-    for cell in range(cells):
-        benchmark, configuration = f"board-{cell // leaderboard}", f"c-{cell}"
-        level = 1000 * (1 + 0.002 * (cell % leaderboard))
-        for replicate in range(1, REPLICATES + 1):
-            name = f"{cell:08x}{replicate:04x}"
-            rows.append(
-                trial(name, configuration, replicate, benchmark=benchmark, subject=Subject.CPU, uses=benchmark, cpus=8)
-            )
-            for metric, value in zip(metrics, level * generator.lognormal(0, 0.01, METRICS), strict=True):
-                measurements.append(measurement(rows[-1], float(value), metric))
-    boards = sorted({row.benchmark for row in rows})
-    study = Study.model_validate(
-        {
-            "name": "bench",
-            "configurations": [
-                {
-                    "name": f"c-{cell}",
-                    "provider": "aws",
-                    "region": "us-east-1",
-                    "database_machine": {"type": TYPES[cell % len(TYPES)]},
-                }
-                for cell in range(cells)
-            ],
-            "benchmarks": [{"uses": name} for name in boards],
-        }
-    )
-    return StudyInputs(
-        study=study,
-        study_toml="",
-        plan=Plan(study="bench", seed=1, trials=[], expected_duration_s=0, price_usd=None, unpriced=[], warnings=[]),
-        nephoscope_version="0",
-        benchmarks=[
-            BenchmarkRow(
-                benchmark=name,
-                subject=Subject.CPU,
-                uses=name,
-                version=1,
-                title=name,
-                parameters={},
-                metrics=metrics,
-            )
-            for name in boards
-        ],
-        trials=rows,
-        measurements=measurements,
-    )
+    if len(found) > 1:
+        lines += ["", _growth(found)]
+    lines += [
+        "",
+        f"Machine: {machine()}, Python {sys.version.split()[0]}. Other programs and the hypervisor took at most",
+        f"{100 * lost:.1f} % of its CPU time during a command.",
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    """Prints one line of JSON: seconds of each stage, peak memory."""
+def _row(step: Step, found: Sequence[Large]) -> str:
+    cells = [f"{one.elapsed_s(step):.1f} | {one.cpu_s(step):.1f}" for one in found]
+    goal = "" if step.goal_s is None else f"{step.goal_s:g} s"
+    verdict = (
+        "" if step.goal_s is None else _verdict(found[0].elapsed_s(step), step.goal_s, counts=found[0].trials >= FEW)
+    )
+    return f"| {step.name} | {' | '.join(cells)} | {goal} | {verdict} |"
+
+
+def _seen(what: str, value: float, goal: float, *, counts: bool = True) -> str:
+    return f"| {what} | {value:.2f} | {goal:g} | {_verdict(value, goal, counts=counts)} |"
+
+
+def _verdict(value: float, goal: float, *, counts: bool) -> str:
+    """Fewer trials than the goal is for can miss it, but not meet it."""
+    if value > goal:
+        return "**missed**"
+    return "met" if counts else ""
+
+
+def _growth(found: Sequence[Large]) -> str:
+    few, many = found[0], found[-1]
+    ratios = [f"{step.name} {many.cpu_s(step) / few.cpu_s(step):.1f}" for step in STEPS if len(step.commands) == 1]
+    return f"CPU seconds of {many.trials:,} trials over those of {few.trials:,}: {', '.join(ratios)}."
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("trials", nargs="?", type=int, default=10_000)
-    parser.add_argument("--leaderboard", type=int, default=20, help="configurations that are compared with each other")
-    parser.add_argument("--no-report", action="store_true")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the trials")
-    arguments = parser.parse_args()
-    tune_gc()  # as the command does
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    found = inputs(arguments.trials // 10 if arguments.quick else arguments.trials, arguments.leaderboard)
-    before_mb = _peak_mb()
-    seconds: dict[str, float] = {}
-
-    def timed(name: str, work: Callable[[], Result]) -> Result:
-        started = time.process_time()
-        result = work()
-        seconds[name] = round(time.process_time() - started, 2)
-        return result
-
-    study: AnalysedStudy = timed("analyse_s", lambda: analyse(found))
-    timed("tables_s", lambda: [tables.to_parquet(getattr(study, name), kind) for name, kind in tables.TABLES.items()])
-    if not arguments.no_report:
-        timed("report_s", lambda: report_files(study))
-    total = {"total_s": round(sum(seconds.values()), 2), "inputs_mb": before_mb, "peak_mb": _peak_mb()}
-    sizes = {"trials": arguments.trials, "comparisons": len(study.comparisons)}
-    sys.stdout.write(json.dumps({**sizes, **seconds, **total}) + "\n")
+    parser.add_argument("--trials", nargs="+", type=int, default=[FEW, MANY], help="sizes of the folders, in order")
+    parser.add_argument("--quick", action="store_true", help="a smoke test: one folder of 1,000 trials")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("ANALYSIS.md"))
+    given = parser.parse_args(arguments)
+    with as_installed():
+        written = page([large(trials) for trials in ([1000] if given.quick else given.trials)], small())
+    given.out.write_text(written, encoding="utf-8")
+    sys.stdout.write(written)
     return 0
-
-
-def _peak_mb() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 if __name__ == "__main__":

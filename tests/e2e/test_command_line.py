@@ -75,7 +75,7 @@ def test_the_whole_flow_on_fakes(study: Path, tmp_path: Path) -> None:
     assert said.stdout.strip() == str(out / "report" / "index.html")
     again = nephoscope("run", study, "--out", out)
     assert again.exit_code == 0
-    assert "24 of 24 trials are finished already" in again.stderr
+    assert "24 of 24 trials are already finished" in again.stderr
 
 
 MICRO = """
@@ -273,7 +273,8 @@ def test_what_was_rejected_is_repeated_on_request_and_the_last_lines_say_how(stu
     assert f"fake on small: 0 of 1 usable (1 rejected by cpu-model). Repeat: {repair}.\n" in said
     assert said.splitlines()[-2] == "usable: 2 of 4 trials"
     assert [row["attempts"] for row in json.loads(nephoscope("status", out, "--json").stdout)].count(2) == 2
-    assert "2 of 4 trials are finished" not in nephoscope("run", out, "--retry-refused", "--check", "cpu-model").stderr
+    again = nephoscope("run", out, "--retry-refused", "--check", "cpu-model").stderr
+    assert "2 of 4 trials are already finished" not in again
     assert [row["attempts"] for row in json.loads(nephoscope("status", out, "--json").stdout)].count(3) == 2
     assert f"Repeat: {repair}." in nephoscope("status", out).stdout
     said = nephoscope("run", out, "--scale", "0.1").stderr
@@ -289,8 +290,8 @@ def test_a_budget_is_kept_status_says_what_was_spent_and_nothing_is_left(tmp_pat
     assert said.exit_code == 4
     assert "24 trials, about 4 min 00 s, $2.40" in said.stderr
     assert (
-        "24 trials did not start, over budget: $0.00 spent + $0.00 held + $0.10 quoted = $0.10, more than $0.09"
-        in said.stderr
+        "24 trials did not start because of the budget: $0.00 spent + $0.00 held + $0.10 quoted = $0.10, "
+        "more than $0.09" in said.stderr
     )
     assert nephoscope("status", out, "--watch").stdout.split() == (
         [

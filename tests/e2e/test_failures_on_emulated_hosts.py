@@ -163,7 +163,7 @@ def test_a_lost_primary_fails_its_trial_alone(tmp_path: Path) -> None:
     status = attempt.status()
     assert status is not None
     assert (status.state, status.failure_class) == ("failed", "target_lost")
-    assert "the database's log is beside its raw output" in str(status.hint)
+    assert "the database's log is next to the raw output" in str(status.hint)
     assert (attempt.raw_dir / "logs" / "postgres.log").exists()
     require_that_the_others_ran(results)
 

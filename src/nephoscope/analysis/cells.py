@@ -110,7 +110,7 @@ def require_one_unit(units: Collection[str], what: str) -> None:
 
 def _damaged(message: str) -> DamagedFile:
     """Of measurements that no benchmark can have written."""
-    return DamagedFile(message, hint="`nephoscope verify DIR` names the files that are not what was stored")
+    return DamagedFile(message, hint="`nephoscope verify DIR` lists the files that changed since they were stored")
 
 
 def _cell(

@@ -58,7 +58,7 @@ def standing_of(
         version=version,
         source=SOURCE,
         licence=LICENCE,
-        why_not=f"not with stress-ng {version}, and so not placed: {', '.join(left_out)}" if left_out else "",
+        why_not=f"not placed, because not measured with stress-ng {version}: {', '.join(left_out)}" if left_out else "",
         is_asked=True,
     )
 

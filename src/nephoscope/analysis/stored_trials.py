@@ -11,7 +11,7 @@ from nephoscope.store.folder import ResultsFolder, decisive
 from nephoscope.store.made_from import Looks, remembered, stamp_now
 from nephoscope.store.made_from import remember as remember_inputs
 from nephoscope.store.read_once import ReadOnce
-from nephoscope.store.verified import Checked, Verifier, look, stamp_of
+from nephoscope.store.verified import Checked, Verifier, look
 
 TABLES_VERSION = 14
 """Rises when an analysis of the same trials would hold other tables."""
@@ -51,7 +51,7 @@ def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None, looks
         attempts = trial.attempts()
         seen = {one.number: look(one) for one in attempts} if verifier else {}
         if looks is not None:
-            looks.add(map(stamp_of, seen.values()))
+            looks.add(one.stamp for one in seen.values())
         attempt = decisive(attempts)
         checked = verifier.check(attempt, seen[attempt.number]) if verifier and attempt else None
         altered = checked is not None and bool(checked.altered)

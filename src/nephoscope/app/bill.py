@@ -128,7 +128,7 @@ def _dominates(total: BillRow) -> str:
     measured = (
         "" if name == "measuring" else f"; measuring takes {total.measuring.time_s / whole.time_s:.0%} of the hours"
     )
-    return f"{_PARTS[name]} takes most: {most}{measured}"
+    return f"{_PARTS[name]} takes the most: {most}{measured}"
 
 
 def _transfers(transfers: Sequence[TransferSpend]) -> Iterator[str]:
@@ -136,8 +136,8 @@ def _transfers(transfers: Sequence[TransferSpend]) -> Iterator[str]:
     if not transfers:
         return
     yield from _wrapped(
-        f"The dollars leave out transfer. It costs at most this, if databases send {DATABASE_GBIT_PER_S} Gbit/s all "
-        f"the time, and benchmarks that fill the network {NETWORK_GBIT_PER_S} Gbit/s:"
+        f"The dollars do not include transfer. It costs at most this, if databases send {DATABASE_GBIT_PER_S} Gbit/s "
+        f"all the time, and benchmarks that fill the network {NETWORK_GBIT_PER_S} Gbit/s:"
     )
     for one in transfers:
         places = f"zones of {one.here}" if one.here == one.there else f"{one.here} and {one.there}"
@@ -167,8 +167,8 @@ def _kept(kept: Sequence[KeptData]) -> Iterator[str]:
     if not kept:
         return
     yield from _wrapped(
-        "Data sets stay for the next study, until `nephoscope fixtures` deletes them. The dollars leave this out, at "
-        "most, by list prices:"
+        "Data sets are kept for the next study until `nephoscope fixtures` deletes them. The dollars do not include "
+        "this; at list prices it is at most:"
     )
     for one in kept:
         sets, size_gib = counted(one.data_sets, "data set"), one.size_bytes / GIB

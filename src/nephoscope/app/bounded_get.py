@@ -40,10 +40,10 @@ class Allowance:
         self._begun_s = now_s if self._begun_s is None else self._begun_s
         self.most_bytes -= size
         if self.most_bytes < 0:
-            raise TargetUnreachable(f"{url} sends more than a price list has; nothing was stored", hint=_HINT)
+            raise TargetUnreachable(f"{url} sent more data than any price list has; nothing was stored", hint=_HINT)
         if now_s - self._begun_s > self.most_s:
             raise TargetUnreachable(
-                f"{url} takes longer than {self.most_s / 60:.0f} minutes; nothing was stored", hint=_HINT
+                f"{url} took longer than {self.most_s / 60:.0f} minutes; nothing was stored", hint=_HINT
             )
 
 
@@ -74,7 +74,7 @@ def get_json(url: str, headers: Mapping[str, str], allowance: Allowance) -> Any:
         raise TargetUnreachable(f"{url} answered {error.code} {error.reason}", hint=_HINT) from error
     except http.client.HTTPException as error:  # of a connection that was closed too early, it is an OSError as well
         why = str(error) or type(error).__name__
-        raise TargetUnreachable(f"{url} was not answered completely: {why}", hint=_HINT) from error
+        raise TargetUnreachable(f"the answer from {url} was incomplete: {why}", hint=_HINT) from error
     except OSError as error:
         cause = getattr(error, "reason", None) or error
         raise TargetUnreachable(f"cannot reach {url}: {cause}", hint=_HINT) from error

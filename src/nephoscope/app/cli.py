@@ -130,7 +130,7 @@ def tell_error(error: NephoscopeError) -> int:
 
 _WHOSE_MOVE = {
     Move.OURS: "this is a defect in nephoscope: please report it",
-    Move.NOBODY: "you need not change anything: this may pass, so try again later",
+    Move.NOBODY: "this is probably temporary: try again later",
 }
 """Where the next move is not the reader's; the reader's own move is the hint."""
 

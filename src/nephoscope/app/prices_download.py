@@ -30,7 +30,7 @@ class PriceList:
 
 
 LISTS = {
-    "aws": PriceList("aws", "https://pricing.us-east-1.amazonaws.com", "no account; some 100 MB for each region"),
+    "aws": PriceList("aws", "https://pricing.us-east-1.amazonaws.com", "no account; about 100 MB for each region"),
     "azure": PriceList("azure", "https://prices.azure.com", "no account"),
     "gcp": PriceList("gcp-skus", "https://cloudbilling.googleapis.com", "an API key in GCP_API_KEY"),
 }
@@ -92,7 +92,7 @@ def _pages(
     while url is not None:
         if url in seen or len(seen) >= MAX_PAGES:
             raise TargetUnreachable(
-                f"the list at {first} does not end: page {len(seen) + 1} was there before, or is one too many",
+                f"the list at {first} does not end: page {len(seen) + 1} repeats an earlier one, or exceeds the limit",
                 hint="nothing was stored; try again later",
             )
         seen.add(url)

@@ -89,7 +89,7 @@ class LiveProgress:
         """See `Listener.study_started`."""
         self._planned, self._done = planned, finished_before
         if finished_before:
-            self._console.print(f"resuming: {finished_before} of {planned} trials are finished already")
+            self._console.print(f"resuming: {finished_before} of {planned} trials are already finished")
 
     def trial_started(self, trial: PlannedTrial) -> None:
         """See `Listener.trial_started`."""

@@ -27,7 +27,7 @@ class Quantile:
 
     def __post_init__(self) -> None:
         if not 0 < self.value < 1:
-            raise ValueError(f"a quantile lies between 0 and 1, and {self.value} does not")
+            raise ValueError(f"a quantile must be between 0 and 1, not {self.value}")
 
     @property
     def name(self) -> str:

@@ -236,7 +236,7 @@ class ClockStep:
     def _machine(self, machine: str, steps_s: list[float]) -> Verdict:
         jump_s = max(accumulate(steps_s), key=abs)
         if abs(jump_s) <= CLOCK_STEP.value:
-            return valid(self.name, f"{machine}: its clock went on evenly")
+            return valid(self.name, f"{machine}: its clock did not jump")
         return invalid(self.name, f"{machine}: its clock jumped by {jump_s:+.3f} s (limit {CLOCK_STEP.words})")
 
 

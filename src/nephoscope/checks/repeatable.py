@@ -24,7 +24,7 @@ from nephoscope.model.records import Verdict, VerdictKind
 class Cause(StrEnum):
     """What a rejection is about, and so what a repeat is worth."""
 
-    LOAD = "after a wait for the machine to be quiet"
+    LOAD = "after waiting until the machine is quiet"
     """Work of others on the machine: it may pass."""
     ACCIDENT = "yes"
     """An event outside the trial: it passes."""
@@ -53,7 +53,7 @@ class Policy:
 
 _EXPECTED = "the machine is not what the study expects"
 _CHANGE_MACHINE = "Use a machine that meets the expectation, or correct the study"
-_NOT_AS_SET_UP = "the machine is set up otherwise than the study requires, and will be again"
+_NOT_AS_SET_UP = "the machine is not set up as the study requires, and a repeat would not change that"
 _SLOW = "this is what the machine delivered"
 _WRONG_RESULT = "a wrong result is a defect, which a repeat would hide"
 
@@ -77,19 +77,17 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "clock-source": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
         "kernel": Policy(Cause.SETTING, "the image decides the kernel", "Boot that kernel, or correct the study"),
         "cgroup-limit": Policy(
-            Cause.SETTING, "the quota stays until somebody lifts it", "Lift the CPU quota of the cgroup"
+            Cause.SETTING, "the quota stays until somebody removes it", "Lift the CPU quota of the cgroup"
         ),
         "clock-offset": Policy(
             Cause.SETTING,
             "a clock that is off stays off",
             "Set the clocks, for example by chronyc makestep",
         ),
-        "clock-step": Policy(Cause.ACCIDENT, "somebody set the clock during the trial, whatever the trial measured"),
-        "machine-unchanged": Policy(
-            Cause.ACCIDENT, "the machine changed during the trial, whatever the trial measured"
-        ),
+        "clock-step": Policy(Cause.ACCIDENT, "somebody set the clock during the trial, whatever its result"),
+        "machine-unchanged": Policy(Cause.ACCIDENT, "the machine changed during the trial, whatever its result"),
         "foreign-load": Policy(
-            Cause.LOAD, "others used the machine, whatever the trial measured", "Stop the programs that it names"
+            Cause.LOAD, "others used the machine, whatever the trial's result", "Stop the programs that it names"
         ),
         "steal": Policy(
             Cause.HOST,
@@ -111,11 +109,9 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         ),
         "generator-exit": Policy(Cause.OUTCOME, _SLOW, "See the load generator's message"),
         "errors": Policy(Cause.OUTCOME, _SLOW, "See the errors in the report and the log of the database"),
-        "consistency": Policy(Cause.WRONG, _WRONG_RESULT, "Look into the log of the database"),
-        "counters": Policy(Cause.WRONG, _WRONG_RESULT, "Look into the log of the database"),
-        "replication": Policy(
-            Cause.WRONG, "a lost copy is a finding about the database", "Look into the logs of the servers"
-        ),
+        "consistency": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
+        "counters": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
+        "replication": Policy(Cause.WRONG, "a lost copy is a finding about the database", "Check the servers' logs"),
         "audit": Policy(Cause.WRONG, _WRONG_RESULT, "Report it: the workload did not draw what it should"),
         "rate-kept": Policy(Cause.OUTCOME, _SLOW, "Lower the rate"),
         "pass-rule": Policy(Cause.OUTCOME, _SLOW, "Use fewer warehouses"),
@@ -130,7 +126,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
 )
 """For every check; a test compares it with the registry."""
 
-_OTHERS = Policy(Cause.SETTING, "nothing says that a repeat would help", "See the reason")
+_OTHERS = Policy(Cause.SETTING, "nothing suggests that a repeat would help", "See the reason")
 _MISSING = Policy(
     Cause.SETTING, "evidence that is missing once is usually missing again", "Make sure that it can be observed"
 )

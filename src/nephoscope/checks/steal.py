@@ -62,9 +62,9 @@ class Steal:
     name = "steal"
     text = (
         f"Rejects a trial during which the hypervisor withheld more than {STEAL.percent} of the CPU time of its "
-        'affinity mask, or of the whole machine. With `disturbance = "record"`, the default on clouds, such a trial '
-        "counts and the loss is recorded. A burstable machine whose credits are spent, and which loses CPU time at a "
-        "steady level, counts too."
+        "affinity mask, or of the whole machine, and one whose search it disturbed so often that no level was found. "
+        'With `disturbance = "record"`, the default on clouds, a trial that lost CPU time counts and the loss is '
+        "recorded. A burstable machine whose credits are spent, and which loses CPU time at a steady level, counts too."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict:
@@ -75,12 +75,14 @@ class Steal:
             lambda machine, samples: stolen_shares(samples, evidence.measured_cpus.get(machine, [])),
             STEAL.value,
         )
-        if found.verdict is not VerdictKind.INVALID:
-            return found
-        if evidence.burstable:
+        if found.verdict is VerdictKind.INVALID and evidence.burstable:
             found = self._by_credits(evidence)
-        if found.verdict is VerdictKind.INVALID and evidence.disturbance == "record":
-            return valid(self.name, f"{found.reason}; recorded: the trial counts")
+        if evidence.disturbance == "record":
+            lost = found.verdict is VerdictKind.INVALID
+            return valid(self.name, f"{found.reason}; recorded: the trial counts") if lost else found
+        search = evidence.operations.search if evidence.operations else None
+        if found.verdict is not VerdictKind.INVALID and search is not None and search.outcome == "disturbed":
+            return invalid(self.name, search.reason)
         return found
 
     def _by_credits(self, evidence: Evidence) -> Verdict:

@@ -16,9 +16,9 @@ class Sustained:
         f"Rejects a highest load at which the disk would be full within {DISK_LASTS.words}, at the rate of its "
         "confirmations, or at which the database rejected writes or dropped records. The volume written to the log, "
         "the cache hit ratio and the backlog of compaction are reported. The free space of the user's own server "
-        "cannot be observed, which is reported, too. A store that rewrites blocks (Aerospike) loses free blocks until "
-        "those in use have emptied enough to be rewritten. Such a loss is accepted if the blocks that wait for this do "
-        "not become more, and the data need, at worst, so few blocks that others remain free."
+        "cannot be observed, and this is reported. A store that rewrites blocks (Aerospike) loses free blocks until "
+        "those in use have emptied enough to be rewritten. Such a loss is accepted if the number of blocks that "
+        "wait for this does not grow and, at worst, the data still leave blocks free."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:

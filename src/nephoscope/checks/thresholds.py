@@ -74,9 +74,9 @@ BUSY_OUTSIDE = Threshold(
 FOREIGN_SHARE = Threshold(
     0.05,
     "of the CPU time of the affinity mask, used by others on average over the trial",
-    "a judgement: what others use of busy CPUs, the trial loses. The agents of an idle Linux guest use one or two "
-    "percent, most of it in every trial alike. One busy CPU of sixteen is six percent, so that it is found on every "
-    "machine with up to 19 CPUs",
+    "a judgement: CPU time that others use on busy CPUs is lost to the trial. The agents of an idle Linux guest use "
+    "one or two percent, most of it in every trial alike. One busy CPU of sixteen is six percent, so that it is found "
+    "on every machine with up to 19 CPUs",
 )
 FOREIGN_BURST = Threshold(
     0.25,
@@ -92,7 +92,7 @@ BURST_MIN_S = 2.0
 STEAL = Threshold(
     0.02,
     "of the CPU time of the affinity mask, or of the whole machine, over the trial",
-    "time that the hypervisor gave to others: two percent makes a CPU-bound rate wrong by about as much, which is "
+    "time that the hypervisor withheld: two percent makes a CPU-bound rate wrong by about as much, which is "
     "more than the default margin of a tie (1.5 %)",
 )
 LEVEL_CHANGE = Threshold(

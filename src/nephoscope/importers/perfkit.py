@@ -92,7 +92,7 @@ def parse_samples(text: str) -> list[Mapping[str, Any]]:
                 f"samples: line {number} is not a sample: {type(error).__name__}: {error}"
             ) from error
         if not whole or not number_ok or not abs(sample["value"]) < _LARGEST:
-            raise OutputUnreadable(f"samples: line {number} lacks a test, metric, unit or number")
+            raise OutputUnreadable(f"samples: line {number} has no test, metric, unit or number")
         samples.append(sample)
     return samples
 

@@ -99,7 +99,7 @@ def require_regular(file: Path, root: Path) -> None:
         target = file.resolve(strict=True)
         kind = target.stat().st_mode
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
-        raise OutputUnreadable("a link that leads nowhere, or not readable") from error
+        raise OutputUnreadable("a broken link, or not readable") from error
     if file != root and not target.is_relative_to(root.resolve()):
         raise OutputUnreadable("a link to something outside the imported folder")
     if not stat.S_ISREG(kind):

@@ -66,7 +66,7 @@ def _besides(row: BestRow, numbers: dict[str, float]) -> str:
     if row.reason:
         parts += " {reason}."
     if row.tied:
-        parts += " Those that may be the best are a tie: each two of them differ by less than {margin:limit} %."
+        parts += " Those that may be the best are a tie: any two of them differ by less than {margin:limit} %."
     elif len(row.best) > 1 and row.detectable_percent is not None and not row.reason:
         numbers |= {"detectable": row.detectable_percent, "power": 100 * POWER, "n_least": row.n_least}
         parts += (

@@ -30,7 +30,7 @@ def claims(findings: Findings) -> list[Insight]:
             "warning" if leading else "note",
             "{count:count} "
             + plural(len(names), "metric has", "metrics have")
-            + " zero or negative values, of which a ratio means nothing, and "
+            + " zero or negative values, whose ratios mean nothing, and "
             + plural(len(names), "is", "are")
             + " not compared there: {metrics}.",
             numbers={"count": len(names)},

@@ -40,7 +40,7 @@ def _said(name: str, rows: list[TrialRow]) -> Insight:
     rest = (
         "Their trials ran again on new machines."
         if not left
-        else f"{{left:count}} {plural(left, 'trial')} of them did not run again on a machine like most, and "
+        else f"{{left:count}} {plural(left, 'trial')} of them did not run again on a machine of the usual kind, and "
         f"{plural(left, 'is', 'are')} excluded."
     )
     return say(

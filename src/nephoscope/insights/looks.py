@@ -42,8 +42,9 @@ def looks(findings: Findings) -> list[Insight]:
             "first": findings.not_repeatable[0],
         }
         text = (
-            "The stored trials give {changed:count} of {looks:count} looks differently, first the one after block "
-            "{first:count}: a trial that they used was repeated or replaced since. The stored looks stand."
+            "From the stored trials, {changed:count} of {looks:count} looks would come out differently, first the one "
+            "after block {first:count}: a trial that they used was repeated or replaced since. The stored looks "
+            "are kept."
         )
         found.append(say(NAME, "warning", text, numbers=changed, trials=[row.trial for row in findings.trials]))
     return found

@@ -25,7 +25,7 @@ def price_age(findings: Findings) -> list[Insight]:
         *_old(
             findings,
             [row for row in priced if row.basis not in _RANKED],
-            "Prices by spot or under a commitment of",
+            "Spot and commitment prices of",
             "Rankings by on-demand prices do not use them.",
         ),
     ]

@@ -46,5 +46,5 @@ def _with(insight: Insight, words: str) -> Insight:
     if not words:
         return insight
     begins, rest = insight.text.startswith(str(insight.benchmark)), insight.text[len(str(insight.benchmark)) :]
-    text = f"{insight.benchmark} {words}{rest}" if begins else f"{insight.text} That is so {words}."
+    text = f"{insight.benchmark} {words}{rest}" if begins else f"{insight.text} This holds {words}."
     return insight.model_copy(update={"text": text})

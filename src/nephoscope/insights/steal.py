@@ -57,7 +57,7 @@ def _others(lost: Sequence[StealRow], medians: Sequence[DeliveredRow]) -> list[I
             + plural(len(lost), "configuration")
             + " and changed {medians:count} other "
             + plural(len(medians), "median")
-            + " of headline metrics: the tables steal and delivered have them.",
+            + " of headline metrics: see the tables steal and delivered.",
             numbers={"lost": len(lost), "medians": len(medians)},
             trials=[
                 *(trial for row in lost for trial in row.trials),
@@ -103,7 +103,7 @@ def cautioned(insight: Insight, findings: Findings) -> Insight:
     caution = say(
         NAME,
         insight.kind,
-        " Steal rejected over {rejected_limit:limit} % of the trials of {names}, which changes what this says.",
+        " Steal rejected over {rejected_limit:limit} % of the trials of {names}, which affects this result.",
         numbers={"rejected_limit": 100 * NOTABLE_REJECTED_SHARE},
         trials=insight.trials,
         names=enumeration(names),

@@ -22,8 +22,8 @@ def unobserved(findings: Findings) -> list[Insight]:
             NAME,
             "note",
             ("{names}" if few else "{count:count} configurations")
-            + ": nobody observed the machine of the database in {trials:count} trials. Its CPU, memory, disk and load "
-            "are not known, nor what else ran there. Facts and telemetry are those of the load machine.",
+            + ": the machine of the database was not observed in {trials:count} trials. Its CPU, memory, disk and "
+            "load, and what else ran there, are not known. Facts and telemetry are those of the load machine.",
             numbers={"count": len(names), "trials": len(rows)},
             trials=[row.trial for row in rows],
             **({"names": enumeration(names)} if few else {}),

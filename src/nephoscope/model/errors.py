@@ -36,8 +36,8 @@ _STORAGE_HINTS = {
     errno.EROFS: "the file system is read-only: choose another folder with --out",
     errno.ENOENT: "a folder of this path does not exist and cannot be created: choose another path",
     errno.ENOTDIR: "a part of this path is a file, not a folder: choose another path",
-    errno.EISDIR: "a folder is in the place of this file: rename it or delete it",
-    errno.EEXIST: "a file is in the place of this folder: rename it or delete it",
+    errno.EISDIR: "there is a folder where this file belongs: rename or delete it",
+    errno.EEXIST: "there is a file where this folder belongs: rename or delete it",
     errno.EACCES: "you have no permission to write there: choose another folder with --out",
 }
 

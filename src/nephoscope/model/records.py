@@ -283,7 +283,7 @@ class Observations(Frozen):
 class SearchEvidence(Frozen):
     """How a search for the highest load ended."""
 
-    outcome: Literal["found", "lower bound", "generator bound", "unstable", "below min"]
+    outcome: Literal["found", "lower bound", "generator bound", "unstable", "below min", "disturbed"]
     reason: str = Field(description="for people")
 
 

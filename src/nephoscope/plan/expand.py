@@ -152,7 +152,7 @@ def _priced_elsewhere(quotes: Collection[Quote]) -> list[str]:
         f"{listed(sorted(whats), _MAX_NAMED)} in {region} (those of {other})"
         for (region, other), whats in sorted(of_regions.items())
     ]
-    what = "the price book lacks some prices, so the plan uses those of another region; check that yours sells them"
+    what = "some prices are not in the price book, so the plan uses another region's; check that yours sells them"
     return [f"{what}: {'; '.join(found)}"] if found else []
 
 
@@ -177,7 +177,7 @@ def _fitting(
                 continue
             if name in managed and not entry.of_database:
                 left_out[name, label] = (
-                    f"{label} does not measure a database, and the machine of {name} is a service's: skipped there"
+                    f"{label} does not measure a database, and {name} is a managed database: skipped there"
                 )
             elif entry.needs.machines <= there:
                 cells.append((name, label))

@@ -46,7 +46,7 @@ def check_raw(
             _require_fit(intent, configuration, benchmark, asked, footprints, placement)
         elif _wanted(asked, configuration, benchmark)[0] == VOLUME and _is_real(configuration):
             raise InputError(
-                f"{intent.benchmark.name} on {configuration.name}: only on clouds does nephoscope create a raw volume",
+                f"{intent.benchmark.name} on {configuration.name}: nephoscope creates raw volumes only on clouds",
                 hint='name the device instead of "volume", and again in `destroys_data_on`',
             )
 
@@ -72,13 +72,13 @@ def _require_fit(
             )
     if needs.raw_device == VOLUME and local_ssd_gib(configuration) is None and not _has_volume(configuration):
         raise InputError(
-            f"{where} fills a local SSD of {machine.type}, but its size is not known, nor how long that takes",
+            f"{where} fills a local SSD of {machine.type}, but its size, and so the time this takes, is not known",
             hint="set `database_machine.local_ssd_gib` to the size of one local SSD in the provider's list of "
             "machine types",
         )
     if wanted not in {None, VOLUME} and raw + formatted:
         raise InputError(
-            f"{where} overwrites {wanted}, but which disk of a cloud's machine has that name is not known before, and "
+            f"{where} overwrites {wanted}, but on a cloud it is not known beforehand which disk has that name, and "
             f"{'boot formats and mounts its disks' if formatted else 'its disks are raw'}",
             hint=f'write "volume" instead of {wanted}' + ("" if raw else f", and {_ORDER}"),
         )

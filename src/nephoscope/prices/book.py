@@ -41,8 +41,8 @@ def agree(left_usd: float, right_usd: float) -> bool:
     return abs(left_usd - right_usd) <= AGREEMENT * min(left_usd, right_usd)
 
 
-Further = Callable[[str, str], tuple[Price, ...]]
-"""(provider, item) -> rows that are looked up only when somebody asks for that item."""
+Further = Callable[[str, str, str | None], tuple[Price, ...]]
+"""(provider, item, region or None for all) -> rows; looked up only if the book has no price of what is asked."""
 
 
 class PriceBook:
@@ -63,14 +63,14 @@ class PriceBook:
         """This book, and of another one the rows of what this one has no price of."""
         mine = {_what(row) for row in self.rows}
 
-        def further(provider: str, item: str) -> tuple[Price, ...]:
-            return tuple(row for row in base.further(provider, item) if _what(row) not in mine)
+        def further(provider: str, item: str, region: str | None) -> tuple[Price, ...]:
+            return tuple(row for row in base.further(provider, item, region) if _what(row) not in mine)
 
         return PriceBook([*self.rows, *(row for row in base.rows if _what(row) not in mine)], further)
 
-    def further(self, provider: str, item: str) -> tuple[Price, ...]:
-        """Rows of an item that are not among `rows`."""
-        return self._further(provider, item) if self._further else ()
+    def further(self, provider: str, item: str, region: str | None = None) -> tuple[Price, ...]:
+        """Rows of an item, in one region or in all, that are not among `rows`."""
+        return self._further(provider, item, region) if self._further else ()
 
     @property
     def providers(self) -> set[str]:
@@ -108,10 +108,8 @@ class PriceBook:
 
     def of_item(self, provider: str, region: str, item: str) -> list[Price]:
         """Every row of one item in one region; those for any region where it has none of its own."""
-        further = [row for row in self.further(provider, item) if row.region == region]
-        return [*self._by_item.get((provider, region, item), []), *further] or self._by_item.get(
-            (provider, ANY_REGION, item), []
-        )
+        own = self._by_item.get((provider, region, item), [])
+        return [*own, *self.further(provider, item, region)] or self._by_item.get((provider, ANY_REGION, item), [])
 
     def price_at(
         self,
@@ -130,7 +128,9 @@ class PriceBook:
         disagree on their day are reasons for no price.
         """
         what = f"{provider} {region} {item}"
-        there_are = self.of_item(provider, region, item)
+        own = self._by_item.get((provider, region, item), [])
+        # Further rows take time to load, and price nothing that is among the own ones.
+        there_are = own if any(row.basis is basis for row in own) else self.of_item(provider, region, item)
         rows = [row for row in there_are if not row.disputed and not row.unexplained_zero]
         if not rows:
             why = "only disputed rows or prices of 0" if there_are else "not"
@@ -200,18 +200,18 @@ def _newest(rows: list[Price], what: str) -> Pick:
 
 @cache
 def shipped() -> PriceBook:
-    """The book that ships with nephoscope, read once; what it does not list at all is looked up in the catalogue."""
+    """The book that ships with nephoscope, read once; what it has no price of is looked up in the catalogue."""
     folder = resources.files("nephoscope.prices").joinpath("data")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".csv")), key=lambda file: file.name)
     rows = [row for file in files for row in parse_csv(file.read_text(encoding="utf-8"), file.name)]
-    listed = {(row.provider, row.item) for row in rows}
+    listed = {_what(row) for row in rows}
 
     @cache
-    def further(provider: str, item: str) -> tuple[Price, ...]:
-        if (provider, item) in listed or (provider, item) not in architectures():
+    def further(provider: str, item: str, region: str | None) -> tuple[Price, ...]:
+        if (provider, item) not in architectures():
             return ()
         from nephoscope.prices.catalogue.machines import prices_of  # Polars takes time to load
 
-        return prices_of(provider, item)
+        return tuple(row for row in prices_of(provider, item, region) if _what(row) not in listed)
 
     return PriceBook(rows, further)

@@ -49,7 +49,7 @@ if ! mkdir "$root/lease" 2>/dev/null; then
     since=$(stat -c %Y "$root/lease/owner" 2>/dev/null || stat -c %Y "$root/lease" 2>/dev/null || date +%s)
     age=$(( $(date +%s) - since ))
     if [ "$held" != "$owner" ]; then
-        [ $age -gt $lease_s ] || { echo "${held:-somebody}, who said so $age s ago"; exit 1; }
+        [ $age -gt $lease_s ] || { echo "${held:-somebody}, last heard from $age s ago"; exit 1; }
         mv "$root/lease" "$root/lease.$$" && rm -rf "$root/lease.$$" && mkdir "$root/lease" || exit 1
     fi
 fi

@@ -1,6 +1,7 @@
 """The report's files: index.html, evidence.html and their data as CSV and Parquet. Pure; `store` writes them."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 
 from nephoscope.analysis.tables import TABLES as STORED
@@ -31,13 +32,15 @@ def report_files(
         mark: what every figure says before its subtitle, such as that its data is simulated.
         stored: tables of this study that are Parquet already, by name; the others are made of its rows.
     """
+    with ThreadPoolExecutor(1) as beside:  # Polars and zlib need Python's lock for little of their time
+        data = beside.submit(_data_files, study, stored)
+        pages = render_pages(study, changes=Link(earlier, CHANGES) if earlier else None, mark=mark)
+        return {**{str(page): html.encode() for page, html in pages.items()}, **data.result()}
+
+
+def _data_files(study: AnalysedStudy, stored: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The data behind the pages."""
     parquet = {name: stored.get(name) or to_parquet(getattr(study, name), kind) for name, kind in STORED.items()}
     csv = {name: csv_of_parquet(content) for name, content in parquet.items()}
-    files = {
-        str(page): html.encode()
-        for page, html in render_pages(study, changes=Link(earlier, CHANGES) if earlier else None, mark=mark).items()
-    }
-    for name in TABLES:
-        files[f"{name}.csv"], files[f"{name}.parquet"] = csv[name], parquet[name]
-    files[BUNDLE] = bundle(study, csv)
-    return files
+    files = {f"{name}.csv": csv[name] for name in TABLES} | {f"{name}.parquet": parquet[name] for name in TABLES}
+    return {**files, BUNDLE: bundle(study, csv)}

@@ -140,7 +140,7 @@ class DurableQueue(Queue):
         where = self._url.partition("://")[2].rpartition("/")[2]
         return DamagedFile(
             f"the queue {where} holds something that nephoscope did not write: {found}",
-            hint="nothing of it was run; delete this file, or use another database with --state: no result is lost",
+            hint="none of it was run; delete this file, or use another database with --state: no results are lost",
         )
 
     async def _enqueue(self, trial: str, again: int = 0) -> Any:

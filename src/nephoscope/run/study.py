@@ -77,7 +77,7 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
         if gone and not replan:
             raise InputError(
                 f"{folder.path} holds the plan of a study {held.study!r} with {len(held.trials)} trials, of which "
-                f"{len(gone)} are missing from this one",
+                f"{len(gone)} are not in the new plan",
                 hint="choose another folder with --out, or use --replan to replace the plan: finished trials in both "
                 "plans are kept; the others stay in the folder but are no longer used",
             )
@@ -91,7 +91,7 @@ def _require_the_same_kind(folder: ResultsFolder, held: Plan, plan: Plan) -> Non
     if held.simulated != plan.simulated:
         holds, this = ("a rehearsal", "measures") if held.simulated else ("measurements", "is a rehearsal")
         raise InputError(
-            f"{folder.path} holds {holds}, and this run {this}: one folder never holds both",
+            f"{folder.path} holds {holds}, but this run {this}: a folder cannot hold both",
             hint="choose another folder with --out",
         )
 
@@ -202,7 +202,7 @@ def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: Run
         )
         raise InputError(
             f"{len(absent)} trials of this study ended elsewhere, but {folder.path} does not hold their results",
-            hint=f"copy their folders below trials/ from where they were measured; to measure them again, {anew}",
+            hint=f"copy their folders into trials/ from where they were measured; to measure them again, {anew}",
         )
 
 

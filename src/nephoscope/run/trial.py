@@ -375,8 +375,8 @@ async def _telemetry(cluster: Cluster, attempt: Attempt, world: World, *, ours: 
                     if not ran or exit_code is None:
                         with suppress(FileNotFoundError):
                             log.rename(log.with_name(f"incomplete-{log.name}"))
-                        why = "hung" if ran else f"ended by itself with {exit_code}"
-                        raise ToolFailed(f"the sampler {why}: what it wrote is in incomplete-{log.name}")
+                        why = "hung" if ran else f"exited early with code {exit_code}"
+                        raise ToolFailed(f"the sampler {why}: its output is in incomplete-{log.name}")
 
                 leave.push_async_callback(best_effort, attempt, f"sampling {machine.name}", stop)
 

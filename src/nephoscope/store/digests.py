@@ -41,7 +41,7 @@ class Difference:
     def __str__(self) -> str:
         """'measurements.jsonl was changed'."""
         said = f"{self.file.removeprefix('../../')} {_WORDS[self.how]}"
-        return said if self.used else f"{said} (not used any more: it was derived again)"
+        return said if self.used else f"{said} (no longer used: it was derived again)"
 
 
 def sha256(path: Path) -> str:

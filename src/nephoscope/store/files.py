@@ -119,7 +119,7 @@ def read_text(path: Path, *, mend: str) -> str:
         raise DamagedFile(f"{path} is missing", hint=mend) from error
     except UnicodeDecodeError as error:
         where = f"byte {error.start + 1}"
-        raise DamagedFile(f"{path} is not UTF-8 text: {where} is not part of a character", hint=mend) from error
+        raise DamagedFile(f"{path} is not UTF-8 text: {where} is invalid", hint=mend) from error
 
 
 def _decoded(text: bytes, where: str, mend: str) -> Any:
@@ -154,7 +154,7 @@ def _refuse_newer(path: Path, content: Any, model: type[BaseModel]) -> None:
     if ours is None:
         raise AssertionError(f"{model.__name__} names no schema")
     if theirs is None or theirs["kind"] != ours["kind"]:
-        raise DamagedFile(f"{path} names the schema {named!r}, not {field.default!r}", hint=MEND)
+        raise DamagedFile(f"{path} has the schema {named!r}, expected {field.default!r}", hint=MEND)
     if int(theirs["version"]) > int(ours["version"]):
         raise NewerSchema(
             f"{path} was written by a newer nephoscope ({named}; this one knows up to version {ours['version']})",

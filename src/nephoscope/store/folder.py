@@ -38,16 +38,16 @@ _OURS = re.compile(
     r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:verified|index|made-from)\.json|(?:queue|conductor)\.sqlite.*|lost\+found"
 )
 """What a folder without a plan may hold: what an interrupted `run` or the user wrote, and a new file system."""
-_MEND_STUDY = "restore it from a copy: it is the study file with which `nephoscope run` made this folder"
+_MEND_STUDY = "restore it from a copy: it is the study file from which `nephoscope run` created this folder"
 _MEND_PLAN = (
-    "restore it from a copy, or delete it and run `nephoscope run` with study.toml and --out once more: the same study "
+    "restore it from a copy, or delete it and run `nephoscope run` with study.toml and --out again: the same study "
     "gives the same plan, and finished trials are kept"
 )
 _MEND_FOLDER = "rename it or delete it, or restore the folder from a copy"
 _MEND_ANALYSIS = "delete it: `nephoscope analyze` writes it again"
 _ANALYSIS_DIGESTS = "analysis.sha256"
 _ANALYSIS_FILE = re.compile(r"analysis\.json|[a-z_]+\.parquet")
-_LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `nephoscope run` makes them again"
+_LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `nephoscope run` takes them again"
 
 
 class Trial:
@@ -118,8 +118,8 @@ class Trial:
             return planned
         if (stored.id, stored.benchmark.name) != (planned.id, planned.benchmark.name):
             raise DamagedFile(
-                f"{self.folder / 'trial.json'} is of trial {stored.id} with benchmark {stored.benchmark.name!r}, but "
-                f"the plan has {planned.id} with {planned.benchmark.name!r}",
+                f"{self.folder / 'trial.json'} belongs to trial {stored.id} with benchmark {stored.benchmark.name!r}, "
+                f"but the plan has {planned.id} with {planned.benchmark.name!r}",
                 hint="restore the file from a copy, or remove the trial's folder to measure it again",
             )
         return stored
@@ -247,7 +247,7 @@ class ResultsFolder:
             )
         if not os.access(there, os.W_OK | os.X_OK):
             raise StorageFailed(
-                f"you have no permission to write to {there}", hint="name a folder of your own with --out"
+                f"you have no permission to write to {there}", hint="with --out, choose a folder that you can write to"
             )
         found = cls(path)
         found.require_folders()
@@ -267,7 +267,7 @@ class ResultsFolder:
         path = self.path / "fleet-id"
         if not path.exists():
             self._write_bytes(path, f"{secrets.token_hex(4)}\n".encode())
-        return files.read_text(path, mend="restore it from a copy: machines of this study are found by it").strip()
+        return files.read_text(path, mend="restore it from a copy: it identifies the study's machines").strip()
 
     @property
     def scratch(self) -> Path:

@@ -14,7 +14,7 @@ from nephoscope.model.errors import StorageFailed
 from nephoscope.model.frozen import Frozen
 from nephoscope.store import atomic, index
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.store.verified import look, stamp_of
+from nephoscope.store.verified import look
 
 NAME = "made-from.json"
 _OF_USER = ("prices.csv", "claims.toml")
@@ -51,7 +51,7 @@ def stamp_now(folder: ResultsFolder, trials: Iterable[str], version: str) -> str
     """
     looks = Looks(folder.path, version)
     for name in trials:
-        looks.add(stamp_of(look(attempt)) for attempt in folder.trial(name).attempts())
+        looks.add(look(attempt).stamp for attempt in folder.trial(name).attempts())
     return looks.stamp
 
 

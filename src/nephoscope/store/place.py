@@ -32,7 +32,7 @@ class Place:
         if self._held is not None and self._held != self._seen():
             raise StorageFailed(
                 f"{self._path} was moved or removed while nephoscope was working in it, so nothing more was stored",
-                hint="run the same command again, with --out and the folder's new name if it was moved: it resumes",
+                hint="run the same command again to resume; if the folder was moved, give its new path with --out",
             )
 
     def _seen(self) -> tuple[int, int] | None:

@@ -20,8 +20,15 @@ from nephoscope.store.attempt import Attempt
 from nephoscope.store.digests import INTENT, RAW, STATUS, Difference, How, walk
 from nephoscope.store.files import MEND
 
-Seen = Mapping[str, os.stat_result]
-"""The files of an attempt and what they look like, by their paths below its folder."""
+
+@dataclass(frozen=True)
+class Seen:
+    """The files of an attempt as they look."""
+
+    files: Mapping[str, os.stat_result]
+    """By their paths below its folder."""
+    stamp: str
+    """Differs if one of them does."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +65,11 @@ class _Known(Frozen):
     has_digests: bool
     differences: list[_Difference]
 
-    def checked(self, seen: Seen) -> Checked:
+    def checked(self, files: Mapping[str, os.stat_result]) -> Checked:
         return Checked(
             self.has_digests,
             tuple(Difference(one.file, one.how, one.used) for one in self.differences),
-            {name: of.st_size for name, of in seen.items()},
+            {name: of.st_size for name, of in files.items()},
         )
 
 
@@ -80,7 +87,7 @@ class Verifier:
 
     def __init__(self, results: Path, *, afresh: bool = False) -> None:
         """`afresh`: nothing that was remembered is believed."""
-        self._results = results
+        self._prefix = f"{results}/"  # for 10,000 attempts, Path.relative_to takes 0.1 s
         self._path = results / "verified.json"
         self._before = {} if afresh else _remembered(self._path)
         self._now: dict[str, _Known] = {}
@@ -92,19 +99,18 @@ class Verifier:
             DamagedFile: its folder or its `status.json` cannot be read.
         """
         seen = look(attempt) if seen is None else seen
-        if STATUS not in seen:
+        if STATUS not in seen.files:
             return None
-        stamp = stamp_of(seen)
-        name = attempt.folder.relative_to(self._results).as_posix()
+        name = str(attempt.folder).removeprefix(self._prefix)
         known = self._before.get(name)
-        if known is None or known.stamp != stamp:
+        if known is None or known.stamp != seen.stamp:
             try:
-                known = _compared(attempt, stamp)
+                known = _compared(attempt, seen.stamp)
             except OSError as error:
                 path = error.filename or attempt.folder
                 raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=MEND) from error
         self._now[name] = known
-        return known.checked(seen)
+        return known.checked(seen.files)
 
     def save(self) -> None:
         """Remembers everything that was checked. A folder that cannot be written to is read again the next time."""
@@ -141,15 +147,10 @@ def look(attempt: Attempt) -> Seen:
     """
     folder = str(attempt.folder)
     try:
-        seen = dict(walk(folder))
+        files = dict(walk(folder))
     except OSError as error:
         raise DamagedFile(f"{folder} cannot be read: {error.strerror}", hint=MEND) from error
     with suppress(OSError):
-        seen[INTENT] = os.lstat(f"{folder}/{INTENT}")  # for 10,000 attempts a Path takes a second
-    return seen
-
-
-def stamp_of(seen: Seen) -> str:
-    """Differs if a file of the attempt does."""
-    lines = sorted((name, of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino) for name, of in seen.items())
-    return hashlib.blake2b(repr(lines).encode(), digest_size=16).hexdigest()
+        files[INTENT] = os.lstat(f"{folder}/{INTENT}")  # for 10,000 attempts a Path takes a second
+    lines = sorted((name, of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino) for name, of in files.items())
+    return Seen(files, hashlib.blake2b(repr(lines).encode(), digest_size=16).hexdigest())

@@ -48,7 +48,7 @@ def problem_of(dsn: str) -> str | None:
     if not dsn.isprintable() or parts.scheme not in _SCHEMES or not port_fits or not one_host:
         return _EXPECTED
     if "#" in dsn or not all(_NAME.fullmatch(unquote(name)) for name in names):
-        return f"has text that is no part of an address; {_EXPECTED.partition('; ')[2]}"
+        return f"has text that is not part of an address; {_EXPECTED.partition('; ')[2]}"
     if any(name not in _PARAMETERS or not _PARAMETERS[name].fullmatch(value) for name, value in given):
         return (
             f"has a parameter after `?` that a study may not hold, or a wrong value; allowed: "

@@ -113,7 +113,7 @@ def _with_one(text: str, name: str, option: str) -> str:
     lines[place], changed = _IN_LINE.subn(rf'\g<1>"{option}"', lines[place], count=1)
     if not changed:
         raise InputError(
-            f"the study does not say on a line of its own which option of {shown(name)} is chosen",
+            f"the study must say on a separate line which option of {shown(name)} is chosen",
             hint=f'write `is = "{option}"` below [choices.{name}]',
         )
     return "\n".join(lines)

@@ -32,8 +32,8 @@ class Cloud(Frozen):
     packages: list[str] | None = Field(
         default=None,
         min_length=1,
-        description="packages that benchmarks need and the image lacks, installed at boot by apt or dnf: ['fio', "
-        "'stress-ng']",
+        description="packages that benchmarks need and that are not in the image, installed at boot by apt or dnf: "
+        "['fio', 'stress-ng']",
     )
     user: str = Field(
         default="nephoscope", pattern=r"^[a-z][a-z0-9-]{0,30}$", description="the user to log in as; created if missing"

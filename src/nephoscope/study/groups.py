@@ -79,7 +79,7 @@ def chosen(selection: str, configurations: Sequence[Facts]) -> list[int]:
             stacks.starting = False
     found = stacks.result()
     if not found:
-        raise NotASelection("no configuration fits it")
+        raise NotASelection("no configuration matches it")
     return sorted(found)
 
 
@@ -95,7 +95,7 @@ class _Stacks:
 
     def expect(self, token: str, *, starts: bool) -> None:
         if starts != self.starting:
-            raise NotASelection(f"{shown(token)} is not expected there; {_HOW}")
+            raise NotASelection(f"{shown(token)} is not allowed there; {_HOW}")
 
     def join(self, word: str) -> None:
         """`and` or `or`, after everything that binds as tightly."""
@@ -148,7 +148,7 @@ def _having(token: str, configurations: Sequence[Facts]) -> frozenset[int]:
     if separator and key.lower() not in {*_BY_KEY, *labels}:
         near = nearest(key, [*_BY_KEY, *labels])
         there = f"there are: {', '.join([*_BY_KEY, *sorted(labels)])}"
-        raise NotASelection(f"{shown(key)} is no key; {f'did you mean `{near}`?' if near else there}")
+        raise NotASelection(f"{shown(key)} is not a key; {f'did you mean `{near}`?' if near else there}")
     keys = [key.lower()] if separator else [*_BY_WORD, *sorted(labels)]
     wanted = (rest if separator else key).lower()
     fits = frozenset(
@@ -160,7 +160,7 @@ def _having(token: str, configurations: Sequence[Facts]) -> frozenset[int]:
         values = sorted({value for facts in configurations for one in keys for value in facts.get(one, ())})
         near = nearest(wanted, values)
         hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(values) or 'none'}"
-        raise NotASelection(f"{shown(token)} fits no configuration; {hint}")
+        raise NotASelection(f"{shown(token)} matches no configuration; {hint}")
     return fits
 
 

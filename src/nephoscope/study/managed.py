@@ -13,7 +13,7 @@ _HERE = "local"
 _LOAD = "load_machine"
 _NEEDS_DSN = 'provider "managed" needs the address of the service: dsn = "postgresql://user@host:5432/database"'
 _ONLY_POSTGRES = 'provider "managed" supports only `system = "postgres"`; remove it'
-_NOT_SEEN = "nobody sees the machine of a managed database, so the study may only name its `type`; remove it"
+_NOT_SEEN = "the machine of a managed database cannot be inspected, so the study may only name its `type`; remove it"
 _CPUS_UNKNOWN = "the CPUs of a managed database are not known; set `connections` instead"
 _OF_TPCC = ("tpcc", "max-warehouses")
 _BY_CPUS = ("active_warehouses_per_cpu", "edition")

@@ -178,7 +178,7 @@ def _not_whole(path: Path, entry: Mapping[str, Any], axes: Mapping[str, Any]) ->
     """Axes that a further combination lacks, or to which it gives no single value."""
     missing = [axis for axis in axes if axis not in entry]
     if missing:
-        yield Problem(path, f"lacks a value for the axis {' and '.join(f'`{axis}`' for axis in missing)}")
+        yield Problem(path, f"has no value for the axis {' and '.join(f'`{axis}`' for axis in missing)}")
     for axis in axes:
         if isinstance(entry.get(axis), Mapping | list):
             yield Problem((*path, axis), "an axis takes one value here: text, a number, true or false")

@@ -284,7 +284,7 @@ class Configuration(Frozen):
     )
     zone: str | None = Field(default=None, description="the provider's zone; not for local")
     other_zones: list[str] | None = Field(
-        default=None, min_length=1, description="zones to try, in this order, when `zone` lacks capacity"
+        default=None, min_length=1, description="zones to try, in this order, when `zone` has no capacity"
     )
     links: list[Link] | None = Field(
         default=None, min_length=1, description="only emulated: the network between two zones"
@@ -407,7 +407,7 @@ class Study(Frozen):
         le=1000,
         description="how many trials of each configuration and benchmark must be on machines of the same kind (CPU, "
         "caches, NUMA nodes, kernel): a trial on a machine unlike most is rejected, and repeated on new machines "
-        "until so many are; needs new machines for each trial. Default: machines may differ",
+        "until this many are; needs new machines for each trial. Default: machines may differ",
     )
     equivalence_margin_percent: float = Field(
         default=1.5, gt=0, lt=50, description="two configurations closer than this are a tie"

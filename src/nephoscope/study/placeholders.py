@@ -81,7 +81,7 @@ def _key(key: str, held: Node, values: Mapping[str, Node], waiting: tuple[str, .
         return key
     found = _filled_text(Node(key, held.at), values, waiting)
     if found is None or isinstance(found.value, dict | list):
-        raise Unfilled(held.at, f"{shown(key)} is no name of a key: its placeholder has no value that is a text")
+        raise Unfilled(held.at, f"{shown(key)} is not a key's name: the value of its placeholder must be text")
     return written(found.value)
 
 

@@ -23,13 +23,13 @@ def snapshot_problems(path: Path, configuration: Mapping[str, Any]) -> Iterator[
     described = machine if isinstance(machine, Mapping) else {}
     volumes = [one for one in _list(described.get("volumes")) if isinstance(one, Mapping) and one.get("use") != "raw"]
     if "local_ssds" in described and described.get("local_ssd_use") != "raw":
-        yield Problem(here, f"the data folder is on local SSDs, of which no cloud makes snapshots; {_A_BUCKET}")
+        yield Problem(here, f"the data folder is on local SSDs, which no cloud can snapshot; {_A_BUCKET}")
     elif not volumes:
         yield Problem(here, f"the data folder is on the image's disk; give the machine `volumes`, or {_A_BUCKET}")
     elif described.get("disks") != "apart" and (len(volumes) > 1 or volumes[0].get("count", 1) != 1):
         text = (
-            "the data folder is striped over several volumes, whose snapshots are not of the same moment; use one "
-            'volume, or disks = "apart"'
+            "the data folder is striped over several volumes, whose snapshots are not taken at the same moment; use "
+            'one volume, or disks = "apart"'
         )
         yield Problem(here, text)
 

@@ -49,7 +49,7 @@ max_hours = 2
 
 # Where your own regions are, for the shortest possible round trip between two of them; those of clouds are known.
 # [[regions]]
-# name = "berlin"                  # as `region` says it
+# name = "berlin"                  # as used in `region`
 # latitude = 52.5
 # longitude = 13.4
 
@@ -118,7 +118,7 @@ connections = 8                    # of the load generator; or connections_per_c
 # dsn = "postgresql://me@localhost:5432/bench"   # a server of your own; its password goes into PGPASSWORD, never here
 # only "valkey": replicas of each master, on machines of their own; docs/how-to/measure-valkey.md.
 # only "cockroachdb": binary (the program), edition, start_flags, secure, fixtures; docs/how-to/measure-cockroachdb.md.
-# only "aerospike": binary (the program or its package), and a table aerospike of its own: namespace, memory_gib,
+# only "aerospike": binary (the program or its package), and a table aerospike: namespace, memory_gib,
 # replication_factor, write_block_kib, commit_to_device, disk_gib of a file, or device and destroys_data_on, which name
 # a raw device twice; docs/how-to/measure-aerospike.md.
 
@@ -132,8 +132,8 @@ database = { connections = 8 }
 
 # Many configurations: [defaults] holds keys of all of them, and [[matrix]] makes one for each combination of its axes.
 # {axis} in its other keys stands for the combination's value, `by` gives values that depend on an axis, include and
-# exclude add and drop combinations, makes = "benchmarks" makes benchmarks. `nephoscope plan --expanded` prints what
-# comes of it; docs/how-to/study-of-many-machines.md explains it.
+# exclude add and drop combinations, makes = "benchmarks" makes benchmarks. `nephoscope plan --expanded` prints the
+# result; docs/how-to/study-of-many-machines.md explains it.
 #
 #     [[matrix]]
 #     name = "{cpus}-cpus-{buffers:slug}"
@@ -146,7 +146,7 @@ database = { connections = 8 }
 
 #
 # A table [choices] changes a whole study by one word: sets of values of placeholders, of which `is` names one.
-# `nephoscope plan --choose load=high` takes another one.
+# `nephoscope plan --choose load=high` chooses another one.
 #
 #     [choices.load]
 #     is = "low"

@@ -223,7 +223,7 @@ def test_rejected_trials_are_told_by_verdict_rank_and_answer_with_the_median_of_
     assert {row.configuration: row.note for row in study.ranks if row.view == "plain"} == {"a": "", "b": note}
     texts = [insight.text for insight in study.insights if insight.rule in {"answer", "steal"}]
     assert any(
-        text.endswith("Steal rejected over 10 % of the trials of b, which changes what this says.") for text in texts
+        text.endswith("Steal rejected over 10 % of the trials of b, which affects this result.") for text in texts
     )
     assert any("with them the median is 902.5" in text and "without them 1,058" in text for text in texts)
 

@@ -98,7 +98,7 @@ def test_a_machine_with_another_version_is_named() -> None:
     found = analysed({"like-c5": KNOWN, "half": "stress-ng, version 0.15.06"}).standing
     assert found is not None
     assert [row.configuration for row in found.rows] == ["like-c5"]
-    assert found.why_not == "not with stress-ng 0.17.08, and so not placed: half"
+    assert found.why_not == "not placed, because not measured with stress-ng 0.17.08: half"
 
 
 def test_the_table_has_types_of_the_catalogue_of_all_three_clouds() -> None:

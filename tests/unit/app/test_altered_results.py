@@ -195,7 +195,7 @@ def test_parse_repairs_derived_files_says_what_differed_and_keeps_what_was_store
     assert attempt.measurements() == stored
     assert evaluation.status(folder)[0].counts
     (left,) = verifying.verify(folder).differences
-    assert left.endswith("measurements.jsonl was changed (not used any more: it was derived again)")
+    assert left.endswith("measurements.jsonl was changed (no longer used: it was derived again)")
     assert evaluation.parse(folder, study.clock).differ == {}
     (attempt.folder / "derived" / "measurements.jsonl").write_bytes(changed)
     assert evaluation.status(folder)[0].reasons == ["altered: derived/measurements.jsonl was changed"]

@@ -67,7 +67,7 @@ def test_a_gate_that_can_check_nothing_is_an_error(studies: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--by", "3%"), "--by states a limit for --fail-if"),
+        (("--by", "3%"), "--by needs --fail-if"),
         (("--fail-if", "worse", "--by", "much"), "'much' is not a percentage"),
         (("--fail-if", "better"), "'better' is not one of 'worse', 'undecided'"),
     ],

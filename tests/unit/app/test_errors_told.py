@@ -13,7 +13,7 @@ from nephoscope.model.errors import CapacityLacking, InputError, NephoscopeError
         (OutputUnreadable("garbage"), "error: garbage\nthis is a defect in nephoscope: please report it\n"),
         (
             CapacityLacking("none left"),
-            "error: none left\nyou need not change anything: this may pass, so try again later\n",
+            "error: none left\nthis is probably temporary: try again later\n",
         ),
     ],
 )

@@ -119,7 +119,7 @@ def test_a_server_says_what_can_be_compared_on_it(users: Server, file: Path, mon
         ("block_size=8192,4096", "cannot be changed"),
         ("work_mem=4MB,lots", "rejects work_mem = 'lots': invalid value"),
         ("wrk_mem=4MB,8MB", "no setting 'wrk_mem'"),
-        ("version=15,18", "one server has one version"),
+        ("version=15,18", "one server cannot run several versions"),
     ):
         with pytest.raises(InputError, match=said):
             run(*one, "--compare", compare)

@@ -130,7 +130,7 @@ def test_a_plan_says_what_transfer_costs_or_that_it_has_no_price() -> None:
     study, lines = load_with_lines(FAR, "s.toml", BENCHMARKS)
     own = "which the plan's dollars do not include"
     add = "docs/how-to/prices.md says how to add a price"
-    lacks = f"not in the price book: the report will lack the cost of transfer; {add}"
+    lacks = f"not in the price book: the report will not include the cost of transfer; {add}"
     assert warnings_with_lines(lines, "s.toml", study, 2) == [
         f"s.toml:11: transfer from us-east-1 to us-west-2 costs $0.02 per GB, {own}",
         f"s.toml:10: transfer between zones of us-east-1 costs $0.01 per GB in each direction, {own}",

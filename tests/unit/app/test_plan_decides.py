@@ -29,7 +29,7 @@ def test_a_plan_says_what_it_can_decide_and_on_which_assumption() -> None:
         r"of 80 %, if the values of a configuration have a CV of 2 %$",
         line,
     )
-    assert assumed == "That CV is an assumption; --like RESULTS uses the one of earlier results."
+    assert assumed == "That CV is an assumption; --like RESULTS takes it from earlier results."
     earlier = analyse(inputs(noisy({"a": 1, "b": 1.1, "c": 1.2}, 0.004)))
     (like,) = decides(planned, earlier, "results/x")
     assert re.search(r"difference of [01]\.\d+ % or more .*, at the spread of results/x \(CV 0\.\d+ %\)$", like)

@@ -118,10 +118,10 @@ def test_its_trials_never_pass_for_measured_ones(rehearsed: ResultsFolder, tmp_p
     (tmp_path / "clouds.toml").write_text(TEXT)
     measure = ["run", str(tmp_path / "clouds.toml"), "--out", str(rehearsed.path)]
     for more in ((), ("--replan",)):
-        assert "one folder never holds both" in str(CliRunner().invoke(app, [*measure, *more]).exception)
+        assert "a folder cannot hold both" in str(CliRunner().invoke(app, [*measure, *more]).exception)
     real = ResultsFolder(tmp_path / "real")
     real.write_plan(TEXT, planned(simulated=False))
-    with pytest.raises(InputError, match="holds measurements, and this run is a rehearsal"):
+    with pytest.raises(InputError, match="holds measurements, but this run is a rehearsal"):
         adopt_plan(real, TEXT, planned(simulated=True), replan=True)
 
 

@@ -158,4 +158,4 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
         said = nephoscope("serve", folder.path, "--port", str(port))
     assert said.exit_code == 3
     assert f"error: cannot listen on 127.0.0.1:{port}: Address already in use" in said.stderr
-    assert "--port 0 takes a free one" in said.stderr
+    assert "--port 0 picks a free one" in said.stderr

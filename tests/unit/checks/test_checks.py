@@ -88,7 +88,7 @@ def _clock_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
     yield "clock-offset", {"facts_before": facts(clock_offset_s=9.0, clock_offset_bound_s=0.01)}, None, ""
     yield "clock-offset", WITH_LOAD_MACHINE, None, ""
     for steps_s, verdict, words in (
-        ([0.001, -0.02, 0.0], "valid", "db: its clock went on evenly"),
+        ([0.001, -0.02, 0.0], "valid", "db: its clock did not jump"),
         ([0.0, 3600.0, 0.0], "invalid", "db: its clock jumped by +3600.000 s (limit 0.25 s)"),
         ([-0.2, -0.2, 0.5], "invalid", "jumped by -0.400 s"),
     ):
@@ -286,6 +286,9 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ),
     ("foreign-load", {"facts_before": {}}, "unknown", "no facts"),
     ("steal", {}, "valid", "0 %"),
+    ("steal", searched("disturbed", "13 points failed"), "invalid", "13 points failed"),
+    ("steal", {**searched("disturbed", "13 points failed"), "disturbance": "record"}, "valid", "0 %"),
+    ("steal", searched("unstable"), "valid", "0 %"),
     ("steal", {"telemetry": telemetry(cpu_steal_share=0.05)}, "invalid", "2.5 % of CPU time was stolen (limit 2 %)"),
     ("steal", {"telemetry": {"db": []}}, "unknown", "not recorded"),
     (
@@ -410,6 +413,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("search-ended", searched("lower bound"), "invalid", "lower bound: "),
     ("search-ended", searched("unstable"), "invalid", "unstable: "),
     ("search-ended", searched("below min"), "invalid", "below min: "),
+    ("search-ended", searched("disturbed"), "invalid", "disturbed: "),
     ("search-ended", {"operations": operations()}, None, ""),
     ("search-ended", {"operations": None}, None, ""),
     (

@@ -69,16 +69,17 @@ async def trial(cluster: Cluster, settings: DatabaseSettings, log: Path) -> bool
         await database.stop(cluster)
 
 
-def ran(folder: Path, fixtures: str | None, monkeypatch: pytest.MonkeyPatch, shared: bool = True) -> list[bool]:
+def ran(folder: Path, fixtures: str | None, monkeypatch: pytest.MonkeyPatch, **settings: str) -> list[bool]:
+    """Whether each of two trials on one cluster loaded its data set; `settings` are of the cluster."""
     monkeypatch.setattr(cockroachdb, "_LOOK_EVERY_S", 0.02)
     monkeypatch.setattr(cockroachdb, "_COUNT_EVERY_S", 0.02)
     folder.mkdir(exist_ok=True)
     program = fake_cockroach.install(folder / "state", folder / "own" / "cockroach")
-    settings = DatabaseSettings(binary=str(program), fixtures=fixtures, secure=False)
-    cluster = replace(cluster_on_loopback(folder, 2), shared=shared)
+    database = DatabaseSettings(binary=str(program), fixtures=fixtures, secure=False, settings=settings)
+    cluster = replace(cluster_on_loopback(folder, 2), shared=True)
 
     async def trials() -> list[bool]:
-        return [await trial(cluster, settings, folder / f"log-{number}" / "c.log") for number in range(2)]
+        return [await trial(cluster, database, folder / f"log-{number}" / "c.log") for number in range(2)]
 
     return asyncio.run(trials())
 
@@ -101,6 +102,8 @@ def test_another_cluster_finds_the_data_set_in_azures_storage(
         f"sets/tpcc_1/{fake_cockroach.TAG}/2/{number}-1.complete" for number in (1, 2)
     }
     assert ran(tmp_path / "b", PLACE, monkeypatch) == [False, False]
+    with_setting = {"kv.range_merge.queue_enabled": "false"}
+    assert ran(tmp_path / "d", PLACE, monkeypatch, **with_setting) == [True, False], "settings are among its files"
     blobs.refuses = True
     with pytest.raises(DatabaseFailed, match=r"could not use the storage account: .*403"):
         ran(tmp_path / "c", PLACE, monkeypatch)

@@ -105,7 +105,7 @@ def test_a_setting_of_the_whole_server_is_refused_before_anything_is_made(
     settings = DatabaseSettings(dsn=ours.endpoint.dsn, settings={setting: "64"})
     with pytest.raises(EnvironmentProblem, match=said) as caught:
         ours.loop.run_until_complete(users_database(ours).start(ours.cluster, settings, tmp_path / "log"))
-    assert "give each value a server" in caught.value.hint
+    assert "a server and a configuration for each value" in caught.value.hint
 
 
 def test_a_server_that_does_not_answer_is_told_without_a_password() -> None:

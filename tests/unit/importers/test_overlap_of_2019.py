@@ -32,9 +32,9 @@ def _end(threads: int) -> str:
 @pytest.mark.parametrize(
     ("events", "said"),
     [
-        ("B1 E16 B32 E1 B4 E32 B64 E4", "a result with 16 threads stands where a test with 1 was running"),
-        ("B1 B32 E1 E32", "the test with 1 thread ended after one with 32 had begun"),
-        ("B1 E1 E64 B4 E4", "a result with 64 threads stands between two tests"),
+        ("B1 E16 B32 E1 B4 E32 B64 E4", "a result with 16 threads appears where a test with 1 was running"),
+        ("B1 B32 E1 E32", "the test with 1 thread ended after one with 32 had started"),
+        ("B1 E1 E64 B4 E4", "a result with 64 threads appears between two tests"),
         (ALONE, None),
         ("B1 B4 E4 B8 E8", None),
         ("B1 E1 B4 E4 B8", None),
@@ -48,7 +48,7 @@ def test_output_of_two_runs_in_one_log_is_found(events: str, said: str | None) -
 
 def test_logs_of_sysbench_0_4_show_the_threads_of_a_result_too() -> None:
     old = log("B1 E16").replace("sum:   3839144.16", "total time taken by event execution: 3839.1442s")
-    assert interleaved(old) == "a result with 16 threads stands where a test with 1 was running"
+    assert interleaved(old) == "a result with 16 threads appears where a test with 1 was running"
     assert interleaved(old.replace("3839.1442", "300")) is None, "between one and two threads: not known"
 
 

@@ -188,7 +188,7 @@ def test_split_machines_client_share_and_outliers() -> None:
     assert len(told("clear", "colocated")) == 2
     assert "a median of 12 %" in told("clear", "colocated")[0].text
     (unobserved,) = told("elsewhere", "unobserved")
-    assert unobserved.text.startswith("managed and other: nobody observed the machine of the database in 12 trials.")
+    assert unobserved.text.startswith("managed and other: the machine of the database was not observed in 12 trials.")
     (outlier,) = told("zeros", "outliers")
     assert outlier.trials == ["tpcc-b-6"]
 
@@ -393,7 +393,7 @@ def test_old_prices_of_other_contracts_are_told_apart_from_those_that_rank_machi
     new = old.model_copy(update={"basis": "on-demand", "age_days": 10})
     reserved = old.model_copy(update={"basis": "reserved-1y"})
     (told_of,) = price_age(SimpleNamespace(costs=[new, reserved], trials=[]))  # type: ignore[arg-type]
-    assert told_of.text.startswith("Prices by spot or under a commitment of 1 of 1 configuration were")
+    assert told_of.text.startswith("Spot and commitment prices of 1 of 1 configuration were")
     assert told_of.text.endswith("Rankings by on-demand prices do not use them.")
 
 
@@ -412,6 +412,6 @@ def test_exchanged_machines_are_counted_with_what_differs_and_those_that_stayed_
         "last-level cache and NUMA nodes. Their trials ran again on new machines."
     )
     assert some.text.startswith("2 of 7 attempts of a got ")
-    assert some.text.endswith("1 trial of them did not run again on a machine like most, and is excluded.")
+    assert some.text.endswith("1 trial of them did not run again on a machine of the usual kind, and is excluded.")
     page = render_pages(STUDIES["exchanged"])[Page.EVIDENCE]
     assert "2 of 8 attempts" in page.partition('id="machines-title"')[2].partition("</section>")[0]

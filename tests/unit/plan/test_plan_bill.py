@@ -159,7 +159,7 @@ def test_it_fits_a_terminal(found: Bill) -> None:
     assert "dollars: on-demand prices of machines and their volumes in us-east-1, eastus, us-east4" in text
     twice = replace(found, basis=["on-demand, us-east-1 (book)", "on-demand, us-east-1 and us-west-2 (book)"])
     assert "dollars: on-demand prices of machines and their volumes in us-east-1, us-west-2" in [*bill_lines(twice)]
-    assert "loading data takes most" in text
+    assert "loading data takes the most" in text
     assert "16 trials need a loaded data set. 6 of them load it; the others restore it, which saves" in text
     assert "vCPUs of DSv5" in text
     assert f"${found.total.total.usd:,.0f}" in text

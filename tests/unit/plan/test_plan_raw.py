@@ -151,7 +151,7 @@ def test_a_local_ssd_of_unknown_size_is_not_filled(provider: str, machine: str) 
 
 
 def test_only_a_cloud_creates_raw_volumes() -> None:
-    with pytest.raises(InputError, match="only on clouds does nephoscope create a raw volume; hint: name the device"):
+    with pytest.raises(InputError, match="nephoscope creates raw volumes only on clouds; hint: name the device"):
         planning.plan(
             planning.load(f'name = "s"\n[[configurations]]\nname = "here"\n[[benchmarks]]\n{FIO}\n', "s.toml")
         )

@@ -226,10 +226,24 @@ def test_a_study_takes_a_price_of_the_catalogue_for_a_type_that_the_book_does_no
     assert quote(on("aws", "us-east-1", "m99.large"), 1).price_usd is None
 
 
-def test_types_that_the_book_lists_keep_its_prices_alone() -> None:
-    assert {row.source for row in shipped().of_item("aws", "us-east-1", "c5.2xlarge")} <= {
-        row.source for row in shipped().rows
-    }
+def test_types_that_the_book_lists_keep_its_prices_and_get_those_it_lacks() -> None:
+    rows = shipped().of_item("aws", "us-east-1", "c5.2xlarge")
+    own = {row.source for row in shipped().rows}
+    assert {row.source for row in rows if row.basis is Basis.ON_DEMAND} <= own
+    assert {row.source for row in rows if row.basis is Basis.SPOT}.isdisjoint(own)
+    for basis in (Basis.SPOT, Basis.RESERVED_3Y):
+        assert shipped().price_at(date.max, "aws", "us-east-1", "c5.2xlarge", basis, terms=terms_of(rows, basis)).prices
+    elsewhere = quote(on("aws", "eu-west-1", "c5.2xlarge"), 1)
+    assert elsewhere.price_usd is not None
+    assert elsewhere.elsewhere == (), "the catalogue has its own region"
+
+
+def terms_of(rows: list[Price], basis: Basis) -> str:
+    """Of the newest row of a basis."""
+    return max((row for row in rows if row.basis is basis), key=lambda row: row.since).terms
+
+
+def test_an_own_book_comes_before_the_catalogue() -> None:
     own = Price(
         **{**prices_of("aws", "m8g.2xlarge")[0].model_dump(), "region": "us-east-1", "usd": 0.1, "source": "own"}
     )
@@ -237,9 +251,20 @@ def test_types_that_the_book_lists_keep_its_prices_alone() -> None:
     assert [row.source for row in rows if row.basis is Basis.ON_DEMAND] == ["own"]
 
 
-def test_nothing_reads_the_catalogue_for_what_it_does_not_have() -> None:
-    asked = "book = shipped(); book.of_item('aws', 'r', 'c5.2xlarge'); book.of_item('aws', 'r', 'no such item')"
-    code = f"import sys; from nephoscope.prices.book import shipped; {asked}; print('polars' in sys.modules)"
+def test_nothing_reads_the_catalogue_for_what_it_need_not_add() -> None:
+    asked = "book.price_at(date.max, 'aws', 'us-east-1', '{}', Basis.ON_DEMAND)"
+    code = "\n".join(
+        [
+            "import sys",
+            "from datetime import date",
+            "from nephoscope.prices.book import shipped",
+            "from nephoscope.prices.rows import Basis",
+            "book = shipped()",
+            asked.format("c5.2xlarge"),
+            asked.format("no such item"),
+            "print('polars' in sys.modules)",
+        ]
+    )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "False\n", "polars takes a quarter of a second to load"
 

@@ -207,7 +207,7 @@ def test_two_regions_let_in_each_other_s_network_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"cloud": {**CLOUD, "subnet": "subnet-1"}}, "a subnet of AWS is in one zone"),
+        ({"cloud": {**CLOUD, "subnet": "subnet-1"}}, "an AWS subnet is in one zone"),
         ({"cloud": {**CLOUD, "reach": "private"}}, "can only be reached from its own networks"),
         ({"cloud": {**CLOUD, "placement_group": "cluster"}}, "its machines are in several zones"),
         ({"load_machine": {**FAR["load_machine"], "image": None}}, "exists in one region"),

@@ -97,7 +97,7 @@ def test_machines_of_several_zones_take_turns_and_two_regions_have_joined_networ
         ("network-2", "to-eastus"),
     ]
     assert peerings[0][3]["properties"]["remoteVirtualNetwork"]["id"].endswith("/virtualNetworks/network-2")
-    with pytest.raises(InputError, match="a subnet of Azure is in one region"):
+    with pytest.raises(InputError, match="an Azure subnet is in one region"):
         making_steps(order(**FAR, cloud={"subnet": "/subscriptions/x/subnets/y"}), SUBSCRIPTION)
 
 

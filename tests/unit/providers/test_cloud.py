@@ -83,7 +83,7 @@ def test_a_machine_that_is_taken_back_while_it_boots_was_preempted(listed: bool)
 
     with pytest.raises(MachinePreempted) as caught:
         run(provider(cloud, TakenBack()).create(request))
-    assert ("took back" in caught.value.message) is not listed
+    assert ("preempted by" in caught.value.message) is not listed
     assert cloud.there == {}
 
 
@@ -107,7 +107,7 @@ def test_a_preemptible_machine_that_is_gone_was_taken_back() -> None:
     cloud.there[key] = [one for one in cloud.there[key] if one.name != "load"]
     said = run(provider(cloud).why_lost(request))
     assert isinstance(said, MachinePreempted)
-    assert said.message.startswith("load of study-1/m6i/abc-1: aws took back")
+    assert said.message.startswith("load of study-1/m6i/abc-1: preempted by aws")
     assert "`spot = false`" in said.hint
     assert run(provider(cloud).why_lost(request_of())) is None, "nobody takes back a machine that is not preemptible"
 

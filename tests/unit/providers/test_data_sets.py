@@ -246,7 +246,7 @@ def test_a_study_without_a_bucket_and_a_wrong_address_are_explained(tmp_path: Pa
     assert data_sets.reminder(read_study(study), "results/a") == ""
     with pytest.raises(InputError, match="keeps data sets in object storage or snapshots"):
         data_sets.places_of(str(study))
-    with pytest.raises(InputError, match="no address of object storage"):
+    with pytest.raises(InputError, match="not an address of object storage"):
         data_sets.places_of("nodelocal://1/nephoscope")
     with pytest.raises(InputError, match="no address"):
         data_sets.places_of("snapshots://aws")

@@ -38,7 +38,7 @@ def test_trials_that_were_not_needed_are_told_in_a_sentence() -> None:
     study = example.many(20).model_copy(update={"insights": [note]})
     (found,) = doubts_of(study)
     assert found.text == (
-        "290 of 744 trials were not measured, since the questions that needed them were decided before."
+        "290 of 744 trials were not measured, because the questions that needed them were already decided."
     )
 
 

@@ -70,7 +70,8 @@ def test_costs_stand_on_the_page_and_beside_it(tmp_path: Path) -> None:
     write_report(study, tmp_path)
     html = (tmp_path / "evidence.html").read_text(encoding="utf-8")
     costs = pl.read_csv(tmp_path / "costs.csv", infer_schema_length=None)
-    assert costs["month_usd"].drop_nulls().to_list() == [row.month_usd for row in study.costs if row.month_usd]
+    in_order = sorted(study.costs, key=lambda row: (row.configuration, row.basis))
+    assert costs["month_usd"].drop_nulls().to_list() == [row.month_usd for row in in_order if row.month_usd]
     for row in study.costs:
         if row.month_usd is not None:
             assert f"${row.month_usd:,.2f}" in html

@@ -121,7 +121,7 @@ def test_a_zone_with_nothing_else_is_given_up_within_the_repeats_and_the_budget(
 
 def test_several_controllers_cannot_share_it_as_each_sees_only_its_own_machines(tmp_path: Path) -> None:
     study = rehearsal(tmp_path / "r", text=STUDY.format(replicates=4, equal=4))
-    with pytest.raises(InputError, match="equal_machines and --state exclude each other"):
+    with pytest.raises(InputError, match="equal_machines and --state cannot be combined"):
         run_options(study.folder, study.study, CliOptions(state_url="postgresql://me@here:5432/studies"))
 
 

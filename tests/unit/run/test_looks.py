@@ -163,9 +163,9 @@ def test_without_the_key_every_trial_runs(tmp_path: Path) -> None:
 
 def test_it_excludes_other_rules_and_several_controllers(tmp_path: Path) -> None:
     study = many(tmp_path / "r", 3, 4)
-    with pytest.raises(InputError, match='--until and stop = "decided" exclude each other'):
+    with pytest.raises(InputError, match='--until and stop = "decided" cannot be combined'):
         run_options(study.folder, study.study, CliOptions(until="margin=2%"))
-    with pytest.raises(InputError, match='stop = "decided" and --state exclude each other'):
+    with pytest.raises(InputError, match='stop = "decided" and --state cannot be combined'):
         run_options(study.folder, study.study, CliOptions(state_url="postgresql://me@here:5432/studies"))
 
 

@@ -205,7 +205,7 @@ def test_a_plan_may_grow_freely_and_loses_trials_only_with_replan(tmp_path: Path
     adopt_plan(study.folder, text, plan(load(text, "s.toml")), replan=False)
     assert states(study.folder).count("finished") == TRIALS
     assert states(study.folder).count("planned") == 4
-    with pytest.raises(InputError, match="28 trials, of which 4 are missing from this one") as caught:
+    with pytest.raises(InputError, match="28 trials, of which 4 are not in the new plan") as caught:
         adopt_plan(study.folder, STUDY, plan(load(STUDY, "s.toml")), replan=False)
     assert "--replan" in caught.value.hint
     assert study.folder.study_text() == text
@@ -300,7 +300,7 @@ def test_a_sampler_that_never_started_is_not_a_quiet_machine(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("running", "exit_code", "said"), [(False, -9, "ended by itself with -9"), (True, None, "hung")]
+    ("running", "exit_code", "said"), [(False, -9, "exited early with code -9"), (True, None, "hung")]
 )
 def test_a_sampler_that_ends_or_hangs_during_a_trial_does_not_vouch_for_the_rest_of_it(
     running: bool, exit_code: int | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -433,6 +433,6 @@ def test_a_half_run_study_goes_on_without_its_queue_of_pickles(
     for ending in ("", "-wal"):
         (out / f"conductor.sqlite{ending}").write_bytes(b"never opened")
     assert cli.main(["run", str(out)]) == 0
-    assert "kept as conductor.sqlite.not-used, and can be deleted" in capsys.readouterr().err
+    assert "kept as conductor.sqlite.not-used and can be deleted" in capsys.readouterr().err
     assert (out / "conductor.sqlite.not-used-wal").read_bytes() == b"never opened"
     assert set(states(ResultsFolder(out))) == {"finished"}

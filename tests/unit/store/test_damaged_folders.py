@@ -122,7 +122,7 @@ def test_a_run_whose_folder_is_moved_stops_and_writes_nothing_at_the_old_place(t
     study.provider.programs = {PROGRAM: program}
     with study.folder.lock(), pytest.raises(StorageFailed, match=r"/r was moved or removed while") as caught:
         asyncio.run(run_study(study.folder, study.world))
-    assert "resumes" in caught.value.hint
+    assert "to resume" in caught.value.hint
     assert not list((tmp_path / "r").rglob("*"))
     assert not study.provider.existing
     again = rehearsal(tmp_path / "elsewhere")
@@ -138,7 +138,7 @@ def test_a_definition_that_the_plan_does_not_have_is_told_where_no_digest_shows_
     name = json.loads(path.read_text())["benchmark"]["name"]
     path.write_text(path.read_text().replace(f'"{name}"', '"r,edis-set"'))
     assert main(["status", str(folder)]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {path} is of trial ")
+    assert capsys.readouterr().err.startswith(f"error: {path} belongs to trial ")
 
 
 def test_a_value_in_another_unit_is_told_where_no_digest_shows_it(

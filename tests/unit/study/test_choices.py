@@ -70,7 +70,7 @@ def test_an_unknown_choice_or_option_is_named_with_those_that_there_are(chosen: 
 
 def test_a_choice_that_is_not_on_a_line_of_its_own_is_not_guessed() -> None:
     text = 'name = "s"\nchoices.size = { "is" = "small", small = { x = 1 }, large = { x = 2 } }\n'
-    with pytest.raises(InputError, match="does not say on a line of its own which option") as caught:
+    with pytest.raises(InputError, match="must say on a separate line which option") as caught:
         with_chosen(text, ["size=large"])
     assert caught.value.hint == 'write `is = "large"` below [choices.size]'
     with pytest.raises(InputError, match=r"it has no \[choices\]"):

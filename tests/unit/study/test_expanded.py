@@ -261,7 +261,7 @@ def changed(old: str, new: str) -> str:
         ),
         (
             f"{HEAD}{MATRIX}include = [{{ cpus = 1 }}]",
-            "s.toml:11: matrix[0].include[0]: lacks a value for the axis `buffers`",
+            "s.toml:11: matrix[0].include[0]: has no value for the axis `buffers`",
         ),
         (
             f'{HEAD}{MATRIX}include = [{{ cpus = 1, buffers = "1GB" }}]',
@@ -376,16 +376,16 @@ def test_a_selection_chooses_by_what_machines_are(selection: str, names: str) ->
     [
         ("", "it is empty; write words"),
         ("aws and", "a word is missing at the end; write words"),
-        ("aws gcp", '"gcp" is not expected there; write words'),
-        ("and aws", '"and" is not expected there; write words'),
-        ("()", '")" is not expected there; write words'),
+        ("aws gcp", '"gcp" is not allowed there; write words'),
+        ("and aws", '"and" is not allowed there; write words'),
+        ("()", '")" is not allowed there; write words'),
         ("(aws", "an opening parenthesis has no closing one"),
         ("aws)", "a closing parenthesis has no opening one"),
         ("'aws", "a closing quote is missing"),
-        ("azur", '"azur" fits no configuration; did you mean "azure"?'),
-        ("not nowhere", '"nowhere" fits no configuration; there are: '),
-        ("vcpu:8", '"vcpu" is no key; did you mean `vcpus`?'),
-        ("aws and gcp", "no configuration fits it"),
+        ("azur", '"azur" matches no configuration; did you mean "azure"?'),
+        ("not nowhere", '"nowhere" matches no configuration; there are: '),
+        ("vcpu:8", '"vcpu" is not a key; did you mean `vcpus`?'),
+        ("aws and gcp", "no configuration matches it"),
         ("(" * 5000 + "aws", "an opening parenthesis has no closing one"),
     ],
 )
@@ -406,7 +406,7 @@ parameters.duration_s = 1
 """
     assert load_study(study.replace("SELECTION", '"big"'), "", KNOWN).benchmarks[0].configurations == ["a"]
     (line,) = problems(study.replace("SELECTION", '"bigger"'))
-    assert line == 's.toml:5: benchmarks[0].for: "bigger": "bigger" fits no configuration; did you mean "big"?'
+    assert line == 's.toml:5: benchmarks[0].for: "bigger": "bigger" matches no configuration; did you mean "big"?'
     (line,) = problems(study.replace("SELECTION", '"big"\nconfigurations = ["a"]'))
     assert line.endswith("a benchmark has `for` or `configurations`, not both; remove one")
     (line,) = problems(study.replace("SELECTION", "3"))

@@ -70,7 +70,7 @@ def test_a_provider_sees_the_load_machine_alone() -> None:
         ('database = { system = "valkey" }', 'supports only `system = "postgres"`'),
         (f"{HERE}\nprice_usd_per_hour = 2.0", "configurations[0].price_usd_per_hour: add price_basis, the source and"),
         (f"{HERE}\npriced_as = {{ provider = 'aws', region = 'r', type = 't' }}", "has no managed databases"),
-        (f"{HERE}\ndatabase_machine = {{ cpus = 4 }}", "database_machine.cpus: nobody sees the machine"),
+        (f"{HERE}\ndatabase_machine = {{ cpus = 4 }}", "database_machine.cpus: the machine of a managed database"),
         (f"{HERE}\nload_machine = {{ hosts = ['a'] }}", 'load_machine.hosts: only provider "ssh" supports this'),
         (f"{HERE}\nload_machine = {{ provider = 'ssh' }}", "needs `hosts` for `load_machine`"),
         (f"{HERE}\nload_machine = {{ type = 'm6i.large' }}", "configurations[0].load_machine.type: "),
@@ -95,9 +95,7 @@ def test_only_benchmarks_of_databases_run_on_it() -> None:
     plan = expand(study(HERE, POINT + other), BENCHMARKS)
     cells = {(row.intent.configuration_name, row.intent.benchmark.name) for row in plan.trials}
     assert cells == {("service", "point-select"), ("here", "point-select"), ("here", "stress-ng")}
-    assert "stress-ng does not measure a database, and the machine of service is a service's: skipped there" in (
-        plan.warnings
-    )
+    assert "stress-ng does not measure a database, and service is a managed database: skipped there" in (plan.warnings)
     with pytest.raises(InputError, match="'stress-ng' does not measure a database, but every configuration is"):
         expand(study(HERE, POINT + '[[benchmarks]]\nuses = "stress-ng"\n'), BENCHMARKS)
 

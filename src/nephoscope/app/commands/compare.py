@@ -43,7 +43,7 @@ def compare(
     ] = None,
     fail_if: Annotated[
         list[FailIf] | None,
-        typer.Option("--fail-if", help="exit with code 8 if NEW is surely worse, or (give it twice) if that is open"),
+        typer.Option("--fail-if", help="exit with code 8 if NEW is certainly worse, or if undecided; repeatable"),
     ] = None,
     by: Annotated[
         str | None, typer.Option("--by", metavar="PERCENT", help="worse by at least this much [default: 0%]")
@@ -57,7 +57,7 @@ def compare(
     from nephoscope.store.folder import ResultsFolder
 
     if by is not None and not fail_if:
-        raise InputError("--by states a limit for --fail-if, which is missing", hint="add --fail-if worse")
+        raise InputError("--by needs --fail-if", hint="add --fail-if worse")
     by_percent = _percent(by or "0%")
     old, new = ResultsFolder.existing(before), ResultsFolder.existing(after)
     found, names = evaluation.compare(old, new, basis), evaluation.names_of(old, new)
@@ -143,7 +143,7 @@ def _fail(judged: "Judged", wanted: set[str], found: "Editions") -> None:
     margin = f"{judged.by_percent:g} %"
     if not found.cards:
         raise InputError(
-            "nothing in the two studies can be compared, so --fail-if can check nothing",
+            "nothing in the two studies can be compared, so --fail-if has nothing to check",
             hint="see what was left out: the same benchmarks, versions and parameters are needed on both sides",
         )
     if judged.worse and "worse" in wanted:

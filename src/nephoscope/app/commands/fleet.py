@@ -57,7 +57,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status(folder: Folder, as_json: AsJson = False, watch: Watch = False, rows: Rows = False) -> None:
-    """Show how far a study is: trials by state and verdict, what was lost and why, dollars spent.
+    """Show the progress of a study: trials by state and verdict, what was lost and why, dollars spent.
 
     A study of more than 200 trials gets a summary; --rows prints each trial.
     """
@@ -131,7 +131,7 @@ def clean(
     dsn: Dsn = None,
     yes: Yes = False,
 ) -> None:
-    """Delete what nephoscope left: machines of a study, or databases on a server of your own.
+    """Delete what nephoscope left behind: machines of a study, or databases on a server of your own.
 
     With DIR it deletes every machine that the study left at its providers, found by its tags. With --dsn it lists the
     databases that nephoscope made on your own server and recorded there, and drops them with --yes; it never drops
@@ -211,7 +211,7 @@ def fixtures(
     """List the data sets that clouds keep between studies, with size, age and price; delete those that you name.
 
     They are in object storage or in snapshots of volumes, where `database.fixtures` of a study puts them, under names
-    that end with a digest of benchmark, size and seed. The address of snapshots is as snapshots://aws/us-east-1. Your
+    that end with a digest of benchmark, size and seed. Snapshots have addresses such as snapshots://aws/us-east-1. Your
     own credentials for the cloud are used. Everything in their folder is listed, but nothing else is read or deleted.
     --delete does not ask again.
     Exit code 3 if a place could not be read, or something is left of a deleted data set.
@@ -234,7 +234,7 @@ def fixtures(
                 (tell if as_json else say)(f"deleted {one.name} in {one.where}")
         if left:
             raise CleanupFailed(
-                f"still there: {', '.join(f'{one.name} in {one.where}' for one in left)}",
+                f"not deleted: {', '.join(f'{one.name} in {one.where}' for one in left)}",
                 hint="run the same command again; they cost money",
             )
         found = asyncio.run(data_sets.kept(places, stores))

@@ -22,7 +22,7 @@ Into = Annotated[
 ]
 
 Strict = Annotated[
-    bool, typer.Option("--strict", help="import nothing if a file cannot be read; default: name it, and go on")
+    bool, typer.Option("--strict", help="import nothing if a file cannot be read; default: report it and continue")
 ]
 
 

@@ -20,13 +20,13 @@ def register(app: typer.Typer) -> None:
         serve,
         under=RESULTS,
         example="serve results/laptop",
-        then="open the address that it prints; Ctrl-C ends it",
+        then="open the address that it prints; Ctrl-C stops it",
     )
 
 
 def serve(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="results folders, shown side by side")],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="port on 127.0.0.1; 0 takes a free one")] = 8765,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="port on 127.0.0.1; 0 picks a free one")] = 8765,
     every: Annotated[
         float | None,
         typer.Option(
@@ -50,7 +50,7 @@ def serve(
         _clean_up_before_ending()
         say(f"http://{in_url(listening.getsockname()[0])}:{listening.getsockname()[1]}/")
         sys.stdout.flush()
-        tell("Ctrl-C ends it; the studies go on")
+        tell("Ctrl-C stops the server; the studies continue")
         try:
             serve(studies, listening)
         except KeyboardInterrupt:

@@ -70,12 +70,14 @@ Types = Annotated[
 ]
 BudgetUsd = Annotated[
     float | None,
-    typer.Option("--budget", min=0.01, metavar="USD", help="only the part that answers the most questions for so much"),
+    typer.Option(
+        "--budget", min=0.01, metavar="USD", help="only the part that answers the most questions for this amount"
+    ),
 ]
 Choose = Annotated[
     list[str] | None,
     typer.Option(
-        "--choose", metavar="NAME=OPTION", help="take another option of a choice in the study's [choices]; repeatable"
+        "--choose", metavar="NAME=OPTION", help="choose another OPTION for NAME in the study's [choices]; repeatable"
     ),
 ]
 Rows = Annotated[bool, typer.Option("--rows", help="print every trial, in a pager on a terminal")]
@@ -151,7 +153,7 @@ RefusedBy = Annotated[
     typer.Option(
         "--check",
         metavar="NAME",
-        help="with --retry-refused: only trials that this check rejected, including checks that need a change by you "
+        help="with --retry-refused: only trials that this check rejected; also for checks whose cause you must fix "
         "first, such as cgroup-limit; repeatable",
     ),
 ]
@@ -189,7 +191,7 @@ def init(
     dsn: Dsns = None,
     compare: Compare = None,
 ) -> None:
-    """Write a study: an example that explains every key, or with options the study of an everyday question.
+    """Write a study: an example that explains every key or, with options, the study of an everyday question.
 
     With --dsn it measures a server of your own. With --compare it compares values of a setting, or versions, on servers
     that nephoscope starts on this machine; with both, on servers of your own. One server is enough for a setting that a
@@ -231,10 +233,10 @@ def plan(
     expanded: Expand = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a study would measure and could decide, for how long and for how many dollars. Starts nothing.
+    """Show what a study would measure and could decide, how long it takes and what it costs. Starts nothing.
 
-    For clouds it also shows what the hours and dollars go into, and the quotas that the machines need. --json has all
-    of it. Exit code 3 at the end: the machines have an architecture for which there is no load generator here.
+    For clouds it also shows what the hours and dollars are spent on, and the quotas needed. --json has all
+    of it. Exit code 3: no load generator here runs on the machines' architecture.
     """
     from nephoscope.app import bill as bills
     from nephoscope.app import planned as words
@@ -434,9 +436,9 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "
     folder.forget_analysis()
     aside = folder.set_old_queue_aside()
     if aside is not None:
-        tell(f"the queue of an earlier nephoscope is not used any more; it is kept as {aside.name}, and can be deleted")
+        tell(f"the queue of an earlier nephoscope is no longer used; it was kept as {aside.name} and can be deleted")
     if folder.claim_scratch():
-        tell("the data in scratch/ was not made in this folder: it was deleted, and is made again where it is needed")
+        tell("the data in scratch/ was not made in this folder: it was deleted and will be made again when needed")
     with LiveProgress(talk(), SystemClock(), tracking.remaining(folder)) as progress:
         world = world_of(folder, study, progress)
         since_unix_ms = world.clock.unix_ms()
@@ -472,7 +474,7 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
         tell(outcome.stopped)
     if outcome.refused:
         reason = next(iter(outcome.refused.values()))
-        tell(f"{len(outcome.refused):,} trials did not start, over budget: {reason}")
+        tell(f"{len(outcome.refused):,} trials did not start because of the budget: {reason}")
     for reason in dict.fromkeys(outcome.not_repeated.values()):
         many = sum(other == reason for other in outcome.not_repeated.values())
         tell(f"{many:,} rejected {'trial was' if many == 1 else 'trials were'} not repeated: {reason}")

@@ -48,7 +48,7 @@ def listen(port: int) -> socket.socket:
     except OSError as error:
         raise EnvironmentProblem(
             f"cannot listen on {in_url(loopback())}:{port}: {os.strerror(error.errno or 0)}",
-            hint="name another port with --port; --port 0 takes a free one",
+            hint="choose another port with --port; --port 0 picks a free one",
         ) from error
 
 

@@ -106,7 +106,7 @@ def _transfer(study: Study) -> Iterator[tuple[Path, str]]:
 def _of_way(provider: str, way: Way, here: str, there: str) -> str:
     found = price_of_way(shipped(), date.max, provider, way, here, there)
     if not found.pick.prices:
-        lacks = f"{found.pick.reason_missing}: the report will lack the cost of transfer"
+        lacks = f"{found.pick.reason_missing}: the report will not include the cost of transfer"
         return f"{lacks}; docs/how-to/prices.md says how to add a price"
     price, each = found.pick.price, " in each direction" if found.both_ends else ""
     between = f"from {here} to {there}" if way is Way.BETWEEN_REGIONS else f"between zones of {here}"

@@ -105,7 +105,7 @@ def _require_on_ours(change: Change) -> list[str]:
             )
         if len({origins[major] for major in wanted}) > 1:
             builds = ", ".join(f"{major} is {_BUILDS[origins[major]]}" for major in wanted)
-            return [f"different people built these servers, which may matter as much as the version: {builds}"]
+            return [f"these servers come from different builds, which may matter as much as the version: {builds}"]
     elif found and "." not in change.key:
         _require_known(change.key, _contexts(found[0]))
     return []
@@ -130,7 +130,7 @@ def _contexts(server: Binaries) -> dict[str, str]:
 
 async def _require_on_one(change: Change, server: UsersServer, *, reachable: bool) -> None:
     if change.key == VERSION:
-        raise InputError("one server has one version", hint=_ELSE)
+        raise InputError("one server cannot run several versions", hint=_ELSE)
     context = await _context(change.key, server) if reachable else _known_here(change.key)
     if context in _WHOLE_SERVER:
         raise InputError(f"{change.key} {_WHOLE_SERVER[context]}", hint=_ELSE)

@@ -91,7 +91,7 @@ def places_of(where: str) -> list[Place]:
         found = bucket_of(where) or place_at(where)
         if found is None:
             raise InputError(
-                f"{where} is no address of object storage or snapshots",
+                f"{where} is not an address of object storage or snapshots",
                 hint=f"name {_FORMS}, or snapshots://aws/region",
             )
         return [found]

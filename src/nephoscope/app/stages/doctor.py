@@ -133,6 +133,6 @@ def _elsewhere(configuration: Configuration) -> Finding:
     return Finding(
         what=f"machines of provider {configuration.provider}",
         health=Health.WARNING,
-        found="not checked: these are other machines",
+        found="not checked: doctor checks only this machine",
         hint="`run` checks each of them before it measures there",
     )

@@ -80,7 +80,8 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
         raise InputError(f"{folder.path} holds imported results", hint="`nephoscope import` reads its raw files again")
     if folder.plan().simulated:
         raise InputError(
-            f"{folder.path} holds a rehearsal, whose numbers no tool wrote", hint="`nephoscope report` shows them"
+            f"{folder.path} holds a rehearsal, which has no tool output to parse",
+            hint="`nephoscope report` shows its numbers",
         )
     with folder.lock():
         folder.forget_analysis()
@@ -290,8 +291,7 @@ def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Editions
     rehearsed = [one for one in (before, after) if one.plan().simulated]
     if len(rehearsed) == 1:
         raise InputError(
-            f"{rehearsed[0].path} holds a rehearsal, whose numbers no machine produced: they cannot be compared with "
-            "measurements",
+            f"{rehearsed[0].path} holds a rehearsal, whose simulated numbers cannot be compared with measurements",
             hint="compare two folders of measurements, or two rehearsals",
         )
     return editions_of(analysed(before), analysed(after), basis=basis)

@@ -51,7 +51,7 @@ def lines(found: Sequence[MadeDatabase], left: Mapping[str, str], dsn: str, *, d
         yield f"to drop {'it' if len(recorded) == 1 else 'them'}: nephoscope clean --dsn {dsn} --yes"
     if others:
         yield (
-            f"{counted(len(others), 'database')} without nephoscope's record: it drops none of these. An earlier "
+            f"{counted(len(others), 'database')} without nephoscope's record, not dropped. An earlier "
             "version left no record; if they are nephoscope's, drop them yourself:"
         )
         for one in others:

@@ -149,7 +149,7 @@ def decides(planned: Plan, like: "AnalysedStudy | None" = None, name: str = "") 
             lines.setdefault(line, []).append(label)
     found = [f"{', '.join(labels)} {line}" for line, labels in lines.items()]
     return (
-        [*found, "That CV is an assumption; --like RESULTS uses the one of earlier results."]
+        [*found, "That CV is an assumption; --like RESULTS takes it from earlier results."]
         if found and not like
         else found
     )

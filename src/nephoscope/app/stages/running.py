@@ -53,7 +53,7 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
         )
     if options.state_url is not None and study.equal_machines is not None:
         raise InputError(
-            "equal_machines and --state exclude each other: the usual kind of machine is found from all trials of a "
+            "equal_machines and --state cannot be combined: the usual kind of machine is found from all trials of a "
             "configuration, and with --state each controller stores only some of them",
             hint="drop --state, or remove `equal_machines` from the study",
         )

@@ -33,13 +33,13 @@ def stopping_rule(
     decided = study.stop == "decided"
     if decided and until is not None:
         raise InputError(
-            '--until and stop = "decided" exclude each other: both say when there are enough replicates',
+            '--until and stop = "decided" cannot be combined: both decide when there are enough replicates',
             hint="drop --until, or remove `stop` from the study",
         )
     if shared and (decided or until is not None):
         what = 'stop = "decided"' if decided else "--until"
         raise InputError(
-            f"{what} and --state exclude each other: the rule needs every trial of a block, and with --state each "
+            f"{what} and --state cannot be combined: the rule needs every trial of a block, and with --state each "
             "controller stores only some of them",
             hint="drop one of the two",
         )
@@ -75,7 +75,7 @@ def _within_margin(folder: ResultsFolder, study: Study, margin_percent: float) -
             return Rest()
         return Rest(
             f"stopped after block {block} of {study.replicates}: the 95 % interval of every headline median is within "
-            f"±{widest:.2g} % (--until asked for ±{margin_percent:g} %)"
+            f"±{widest:.2g} % (--until requires ±{margin_percent:g} %)"
         )
 
     return look

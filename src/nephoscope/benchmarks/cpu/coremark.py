@@ -40,7 +40,7 @@ _CONTEXTS = re.compile(r"-DMULTITHREAD=([0-9]{1,5})\b")
 _COPY = 'rm -rf "$2" "$2.part" && mkdir "$2.part" && cp -R "$1/." "$2.part" && mv "$2.part" "$2"'
 _CLONE = 'rm -rf "$2.part" && git clone --quiet "$1" "$2.part" && mv "$2.part" "$2"'
 _CHECK = 'cd "$1" && md5sum -c coremark.md5'
-_HEAD = Defect("CoreMark was cloned as it was that day, and the commit was not kept; here it is recorded")
+_HEAD = Defect("CoreMark was cloned at the latest commit, which was not recorded; here it is recorded")
 
 
 def _preset(edition: str, where: str) -> Preset:

@@ -274,7 +274,7 @@ class Tpcc(LoadBenchmark):
                 found.append(f"{edition.name}, as published: {edition.source}.")
         if not parameters.is_tpmc:
             why = "without wait times" if parameters.wait == "none" else "with scaled wait times"
-            found.append(f"No tpmC and no efficiency: {why} the number of warehouses does not bind the rate.")
+            found.append(f"No tpmC and no efficiency: {why} the number of warehouses does not limit the rate.")
         return found
 
 

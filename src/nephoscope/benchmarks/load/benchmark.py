@@ -320,7 +320,7 @@ def _failure(completed: Completed) -> NephoscopeError:
     }
     return kinds.get(completed.exit_code, tool_failed)(
         f"nephoscope-load ended with exit code {completed.exit_code}: {_said(completed)}",
-        hint="the database's log is beside its raw output",
+        hint="the database's log is next to the raw output",
     )
 
 

@@ -86,7 +86,7 @@ def read(text: bytes) -> LoadOutput:
         raise OutputUnreadable(
             "the output of nephoscope-load is not complete: "
             f"it begins with {first.event!r} and ends with {last.event if last else first.event!r}",
-            hint="the program crashed or was killed; its stderr is beside its output",
+            hint="the program crashed or was killed; its stderr is next to its output",
         )
     intervals = tuple(line for line in middle if isinstance(line, Interval))
     if len(intervals) != len(middle):

@@ -18,7 +18,7 @@ _NO_IPERF3 = Defect(
     {"tool": "netperf"},
 )
 _NO_SOCKPERF = Defect(
-    "it measured with netperf and messages of one byte; sockperf (ping-pong over TCP, 14 bytes, its least) is an "
+    "it measured with netperf and messages of one byte; sockperf (ping-pong over TCP, 14 bytes, its minimum) is an "
     "equivalent and not the edition's tool",
     {"tool": "netperf", "message_bytes": 1},
 )
@@ -88,11 +88,11 @@ THROUGHPUT = presets(
         parameters={"tool": "iperf", "clients": 3, "block_size_kib": 128, "duration_s": 60, "figures": "server"},
         defects=(
             Defect(
-                "the means of three streams are added, which do not begin and end together: the sum can be more than "
+                "it adds the means of three streams that do not start and end together: the sum can be more than "
                 "the network carries",
                 {"overlap": False},
             ),
-            Defect("before that day it was one client, and its own figures"),
+            Defect("before that day it used one client, and the client's figures"),
         ),
     ),
     Preset(
@@ -136,7 +136,7 @@ MULTI_STREAM = presets(
                 {"plateau_gbit_per_s": 0.35, "plateau_share": None, "at_the_most": "first of the last"},
             ),
             Defect(
-                "the report calls the middle one of three runs the median: it is the middle one in time",
+                "what the report calls the median of three runs is the second of them",
                 {"around_s": 120},
             ),
             Defect("it added streams to the running ones; here each level starts all of its streams"),

@@ -139,7 +139,7 @@ async def _until_they_listen(machine: MachineHandle, programs: Sequence[Server])
         program = next(iter(programs))
         said = program.log.read_text(errors="replace").strip()[-300:] if program.log.exists() else ""
         raise ToolFailed(
-            f"{shlex.join(program.argv)} on {machine.name} did not start to listen within {_START_TIMEOUT_S:.0f} s"
+            f"{shlex.join(program.argv)} on {machine.name} did not start listening within {_START_TIMEOUT_S:.0f} s"
             f"{f'; it said: {said}' if said else ''}"
         ) from error
 

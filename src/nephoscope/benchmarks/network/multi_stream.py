@@ -51,7 +51,7 @@ class MultiStreamParameters(TcpParameters):
 
     edition: Literal["cr2022"] | None = Field(default=None, description="a published method, see the table of editions")
     tool: Literal["iperf3", "netperf"] = Field(
-        default="iperf3", description="one process for each stream; netperf must be installed by you"
+        default="iperf3", description="one process for each stream; you must install netperf yourself"
     )
     most_streams: int | None = Field(
         default=None, ge=1, le=3072, description="default: three per usable CPU of the client"

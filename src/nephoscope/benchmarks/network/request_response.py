@@ -45,8 +45,8 @@ class RequestResponseParameters(TcpParameters):
     edition: Literal["cr2021", "cr2022"] | None = Field(
         default=None, description="a published method, see the table of editions"
     )
-    tool: Literal["sockperf", "netperf"] = Field(default="sockperf", description="netperf must be installed by you")
-    message_bytes: int = Field(default=14, ge=1, le=65_000, description="each way; sockperf's least is 14")
+    tool: Literal["sockperf", "netperf"] = Field(default="sockperf", description="you must install netperf yourself")
+    message_bytes: int = Field(default=14, ge=1, le=65_000, description="in each direction; sockperf's minimum is 14")
     duration_s: int = Field(default=10, ge=2, le=86_400)
 
     @property

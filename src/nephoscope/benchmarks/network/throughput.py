@@ -37,7 +37,7 @@ class ThroughputParameters(TcpParameters):
     edition: Literal["cr2018", "cr2020", "cr2021"] | None = Field(
         default=None, description="a published method, see the table of editions"
     )
-    tool: Tool = Field(default="iperf", description="iperf is iperf 2; netperf must be installed by you")
+    tool: Tool = Field(default="iperf", description="iperf is iperf 2; you must install netperf yourself")
     clients: int = Field(default=1, ge=1, le=64, description="machines that send at the same time")
     figures: Figures = Field(
         default="server", description="for iperf and iperf3: count what arrived (server) or what was sent (client)"

@@ -49,6 +49,8 @@ class Outcome(StrEnum):
     """Levels pass and fail in turn, so no level can be defended."""
     BELOW_MIN = "below min"
     """Not even the lowest level passes."""
+    DISTURBED = "disturbed"
+    """Too many points failed while the load generator lost CPU time to the hypervisor."""
 
 
 @dataclass(frozen=True)

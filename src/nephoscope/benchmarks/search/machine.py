@@ -105,8 +105,8 @@ def _again(state: State) -> State:
     void = len(state.points) - len(state.judged)
     if void <= state.settings.most_void:
         return state
-    reason = f"{void} points failed while the hypervisor gave the load generator's CPUs to other machines"
-    return _ended(state, Outcome.UNSTABLE, reason)
+    reason = f"{void} points failed while the load generator lost CPU time to the hypervisor"
+    return _ended(state, Outcome.DISTURBED, reason)
 
 
 def _after_ramp(state: State, point: Point) -> State:
@@ -264,7 +264,7 @@ def _after_larger_client(state: State, point: Point) -> State:
     if not point.held and rise <= LARGER_CLIENT_RISE:
         if not point.saturated:
             return _found(state)
-        reason = f"twice the client was at its own limit at {point.level:g}, too: it cannot tell whose limit that is"
+        reason = f"twice the client was also at its own limit at {point.level:g}, so the server's limit is unknown"
         return _ended(state, Outcome.GENERATOR_BOUND, reason)
     if usual[-1].purpose is not Purpose.USUAL_CLIENT:
         return _ask(state, point.level, Purpose.USUAL_CLIENT)

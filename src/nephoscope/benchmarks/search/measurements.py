@@ -50,7 +50,7 @@ VOID = Metric(
     unit="1",
     direction=Direction.LOWER,
     title="points set aside and measured again",
-    clock="points that failed while the hypervisor gave the load generator's CPUs to other machines",
+    clock="points that failed while the load generator lost CPU time to the hypervisor",
 )
 OBJECTS = Metric(
     name="objects",

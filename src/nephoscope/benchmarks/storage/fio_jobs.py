@@ -132,9 +132,9 @@ _READS = "8k/28:12k/23:4k/23:16k/7:20k/2:32k/17"
 _OF_A_FILE = 20 * 1024
 """MiB. The editions filled whole volumes of 1,000 and 2,500 GB."""
 _MIN_BYTES = 64 * MIB
-_ASKED_NOBODY = Defect("fio.sh wrote to /mnt/data1's device without asking, and its flag -f set a variable unused")
+_ASKED_NOBODY = Defect("fio.sh wrote to /mnt/data1's device without asking, and its flag -f set an unused variable")
 _DRAWS = Defect(
-    "each run drew its own offsets (randrepeat=0); here the study's seed does, for all configurations alike"
+    "each run drew its own offsets (randrepeat=0); here the study's seed decides, the same for all configurations"
 )
 _SOURCE = "direct I/O by libaio, 2 s of ramp and 2 minutes a job, after the device was filled"
 

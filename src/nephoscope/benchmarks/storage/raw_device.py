@@ -40,7 +40,7 @@ async def raw_device_of(machine: MachineHandle, wanted: str) -> tuple[str, int]:
         return wanted, await require_unused(machine, wanted)
     if not machine.raw_devices:
         raise InputError(
-            f"a raw volume is to be measured, but nephoscope created none for {machine.name}",
+            f"the benchmark measures a raw volume, but nephoscope created none for {machine.name}",
             hint='on a cloud, add a volume with `use = "raw"`; elsewhere name the device instead of "volume"',
         )
     return machine.raw_devices[0], await require_unused(machine, machine.raw_devices[0], created=True)

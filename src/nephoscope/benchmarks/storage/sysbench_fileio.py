@@ -45,7 +45,7 @@ _EDITION = {
     "pause_s": 10,
     "memory_limit_mib": 500,
 }
-_DRAWS = Defect("draws began at the time of day; here at the study's seed, so that configurations face the same ones")
+_DRAWS = Defect("draws were seeded by the time of day; here by the study's seed, so configurations get the same ones")
 
 
 class SysbenchFileioParameters(EditionParameters):

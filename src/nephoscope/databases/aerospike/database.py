@@ -400,4 +400,4 @@ def _last_word(log: Path | None) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log is not None else []
     told = [line.strip() for line in lines if line.strip()]
     causes = [line for line in told if any(word in line for word in _CAUSES)]
-    return (causes or told[-1:] or ["it said nothing"])[0][:300]
+    return (causes or told[-1:] or ["it logged nothing"])[0][:300]

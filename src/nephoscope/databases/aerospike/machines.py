@@ -220,4 +220,4 @@ async def _script(machine: MachineHandle, script: str, *arguments: str) -> None:
 
 
 def _end_of(said: bytes) -> str:
-    return said.decode(errors="replace").strip()[-300:] or "it says nothing"
+    return said.decode(errors="replace").strip()[-300:] or "it printed nothing"

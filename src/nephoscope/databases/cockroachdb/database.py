@@ -200,7 +200,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         if place == SNAPSHOTS:
             return False
         if stored.is_place(place):
-            return await stored.is_stored(cluster, place, fixture, endpoint.version)
+            return await stored.is_stored(cluster, place, fixture, self._stored_as(cluster, endpoint))
         try:
             said = await self._sql(cluster, f"SHOW BACKUPS IN {self._place(cluster, fixture)}")
         except ToolFailed as error:
@@ -227,7 +227,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
             await self._until_whole(cluster)
             await self._started_again(cluster, self._keep, fixture)
             if stored.is_place(fixtures):
-                await stored.store(cluster, fixtures, fixture, endpoint.version)
+                await stored.store(cluster, fixtures, fixture, self._stored_as(cluster, endpoint))
             return
         place = self._place(cluster, fixture)
         backup = f"BACKUP DATABASE {fixture} INTO {place}"
@@ -244,7 +244,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         if cluster.shared or _keeps_files(place):
             kept = await checkpoint.is_kept(cluster, fixture)
             if not kept and stored.is_place(place):
-                await stored.fetch(cluster, place, fixture, endpoint.version)
+                await stored.fetch(cluster, place, fixture, self._stored_as(cluster, endpoint))
                 kept = True
             if kept:
                 await self._started_again(cluster, checkpoint.put_back, fixture)
@@ -258,6 +258,11 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         if cluster.shared:
             await self._started_again(cluster, checkpoint.keep, fixture)
         return _with_database(endpoint, TRIAL_DATABASE)
+
+    def _stored_as(self, cluster: Cluster, endpoint: Endpoint) -> str:
+        """The version, and what was set: cluster settings are among the files of a data set."""
+        settings = self._running[cluster.key].manner.settings
+        return f"{endpoint.version}-{_digest([sorted(settings.items())])}" if settings else endpoint.version
 
     # HasSettings
 

@@ -131,7 +131,7 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
             Command(["sh", "-c", _LOOK + _DOWNLOAD, "find", root, wanted], timeout_s=_INSTALL_TIMEOUT_S, pinned=False)
         )
         if found.exit_code != 0:
-            why = found.stderr.decode(errors="replace").strip()[-300:] or "it says nothing"
+            why = found.stderr.decode(errors="replace").strip()[-300:] or "it printed nothing"
             raise DatabaseFailed(
                 f"no CockroachDB {wanted or 'at all'} on {machine.name}: {why}",
                 hint="set `database.binary` to the program's path on this machine, or `database.version` to a "

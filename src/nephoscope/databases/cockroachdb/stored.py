@@ -1,8 +1,8 @@
 """Data sets as the files of all stores in Azure's blob storage, for versions of CockroachDB that cannot log in there.
 
 `azure-stores://ACCOUNT/CONTAINER/FOLDER?AUTH=implicit`: each machine copies its own stores, so a data set fits clusters
-of as many machines and stores, and of the same version. Servers that start on them find each other by their new
-addresses.
+of as many machines and stores, of the same version and cluster settings. Servers that start on them find each other by
+their new addresses.
 """
 
 import asyncio

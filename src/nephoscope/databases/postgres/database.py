@@ -330,15 +330,15 @@ class PostgresDatabase(
         except ToolFailed as error:
             if "unsupported startup parameter" in error.message:
                 raise EnvironmentProblem(
-                    f"the connection pooler of configuration {cluster.key} at {without_password(endpoint.dsn)} passes "
-                    f"no settings of a session to its server: {reason(error)}",
+                    f"the connection pooler of configuration {cluster.key} at {without_password(endpoint.dsn)} does "
+                    f"not pass session settings to its server: {reason(error)}",
                     hint="set them on the server and remove `settings`, or let `dsn` name the server itself",
                 ) from error
             raise EnvironmentProblem(
                 f"the server of configuration {cluster.key} at {without_password(endpoint.dsn)} rejects a setting of "
                 f"the study: {error.message}",
-                hint="nephoscope sets `settings` for the databases of its trials only: set what applies to the whole "
-                "server there yourself, and give each value a server and a configuration of its own",
+                hint="nephoscope applies `settings` only to the databases of its trials: set server-wide settings on "
+                "the server yourself, with a server and a configuration for each value",
             ) from error
 
     async def _require_rights(self, cluster: Cluster, endpoint: Endpoint) -> None:

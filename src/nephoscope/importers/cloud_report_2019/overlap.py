@@ -56,9 +56,9 @@ def interleaved(text: str) -> str | None:
             running.append(event.threads)
         elif event.threads not in running:
             where = f"where a test with {running[-1]} was running" if running else "between two tests"
-            return f"a result with {_threads(event.threads)} stands {where}"
+            return f"a result with {_threads(event.threads)} appears {where}"
         elif running[-1] != event.threads:
-            return f"the test with {_threads(event.threads)} ended after one with {running[-1]} had begun"
+            return f"the test with {_threads(event.threads)} ended after one with {running[-1]} had started"
         else:
             running.pop()
     return None

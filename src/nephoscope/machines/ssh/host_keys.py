@@ -96,7 +96,7 @@ class HostKeyCheck(asyncssh.SSHClient):
         if self._pin is not None:
             return HostKeyRefused(
                 f"the host key of {self._host} is not the pinned one{shown}",
-                hint="it is another machine, was reinstalled, or somebody intercepts the connection: compare with "
+                hint="it is another machine, was reinstalled, or somebody is intercepting the connection: compare with "
                 "`ssh-keygen -lf` of the key on the host",
             )
         if self._shown is None:  # revoked, or of a jump host in ~/.ssh/config
@@ -107,8 +107,8 @@ class HostKeyCheck(asyncssh.SSHClient):
         if self._known:
             return HostKeyRefused(
                 f"the host key of {self._host} is not the one in {files}{shown}",
-                hint="it is another machine, was reinstalled, or somebody intercepts the connection; if its key was "
-                f"changed on purpose, remove the old one with `ssh-keygen -R '{self._looked_up}'`",
+                hint="it is another machine, was reinstalled, or somebody is intercepting the connection; if its key "
+                f"was changed on purpose, remove the old one with `ssh-keygen -R '{self._looked_up}'`",
             )
         return HostKeyRefused(
             f"the host key of {self._host} is not known: it is not in {files}{shown}",

@@ -282,7 +282,7 @@ async def _whole(stream: "asyncssh.SSHReader[bytes]") -> bytes:
     while chunk := await stream.read(_CHUNK_BYTES):
         found += chunk
         if len(found) > MOST_BYTES:
-            raise OutputUnreadable(f"the host sent more than {MOST_BYTES:,} bytes and was not listened to any longer")
+            raise OutputUnreadable(f"the host sent more than {MOST_BYTES:,} bytes; the rest was not read")
     return bytes(found)
 
 

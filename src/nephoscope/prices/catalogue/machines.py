@@ -31,8 +31,8 @@ class CloudType(Frozen):
     date: str
 
 
-def prices_of(provider: str, name: str) -> tuple[Price, ...]:
-    """Every price of a type, in all regions, as rows of a price book; empty for what the catalogue does not have.
+def prices_of(provider: str, name: str, region: str | None = None) -> tuple[Price, ...]:
+    """Every price of a type, in one region or in all, as rows of a price book; empty if the catalogue has none.
 
     Not validated again: a type has up to 200 rows, and a plan asks for one. A test validates some of each provider.
     """
@@ -54,5 +54,5 @@ def prices_of(provider: str, name: str) -> tuple[Price, ...]:
             disputed=row["wrong"],
             note=f"{DISPUTED}{row['disputed']}" if row["disputed"] else "",
         )
-        for row in prices_of_type(provider, name).iter_rows(named=True)
+        for row in prices_of_type(provider, name, region).iter_rows(named=True)
     )

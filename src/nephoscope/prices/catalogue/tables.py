@@ -19,10 +19,11 @@ def prices() -> pl.DataFrame:
     return _read("prices")
 
 
-def prices_of_type(provider: str, name: str) -> pl.DataFrame:
-    """The rows of one machine type, which stand together; none for a type that has no price."""
+def prices_of_type(provider: str, name: str, region: str | None = None) -> pl.DataFrame:
+    """The rows of one machine type, which stand together, in one region or in all; none if it has no price there."""
     first, count = _places().get((provider, name), (0, 0))
-    return prices().slice(first, count)
+    found = prices().slice(first, count)
+    return found if region is None else found.filter(pl.col("region") == region)
 
 
 @cache

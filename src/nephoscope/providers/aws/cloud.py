@@ -189,7 +189,7 @@ class AwsCloud(Cloud):
             calls = ending_calls(left, placements_gone)
             if self._clock.monotonic_s() > until_s:
                 raise InfrastructureFailure(
-                    f"AWS has not deleted all of {key}: {', '.join(left.names)} still exist",
+                    f"AWS did not delete all of {key}: {', '.join(left.names)} still exist",
                     hint="run `nephoscope clean` to try again",
                 )
             if calls == before:  # nothing new since then: they are being deleted
@@ -352,7 +352,7 @@ def typed(error: Exception) -> NephoscopeError | None:
     if isinstance(error, sdk.ClientError):
         return of_code(code_of(error) or "", str(error.response.get("Error", {}).get("Message", "")))
     if isinstance(error, sdk.ParamValidationError):
-        return InputError(f"AWS does not accept the request: {error}")
+        return InputError(f"AWS rejected the request: {error}")
     if isinstance(error, sdk.HTTPClientError | sdk.ConnectionError):
         return InfrastructureFailure(f"AWS does not answer: {error}")
     if isinstance(error, sdk.BotoCoreError):

@@ -59,7 +59,7 @@ def require_possible(order: ClusterOrder) -> None:
     several = len(order.regions) > 1
     if order.cloud.subnet is not None and (several or len(order.zones(order.regions[0])) > 1):
         raise InputError(
-            f"a subnet of AWS is in one zone, but the machines are in {order.place}",
+            f"an AWS subnet is in one zone, but the machines are in {order.place}",
             hint="remove `subnet`: machines are then created in the default subnet of each zone, and for two regions "
             "in a network made for the cluster",
         )

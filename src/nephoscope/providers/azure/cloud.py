@@ -26,7 +26,7 @@ _POLL_EVERY_S = 5
 _THREADS = 128
 """The SDK waits in a thread for long operations, a minute for each machine. Threads start as needed."""
 INSTALL = "pip install 'nephoscope[azure]'"
-_LOGIN = "az login, and AZURE_SUBSCRIPTION_ID=<id> in this terminal"
+_LOGIN = "run `az login`, and set AZURE_SUBSCRIPTION_ID=<id> in this terminal"
 _FORCED = "Microsoft.Compute/virtualMachines"
 """Ended without a shutdown when their group goes."""
 
@@ -98,7 +98,7 @@ class AzureCloud(Cloud):
         while await self.send(Call("resource", "resource_groups", "get", (group,))) is not None:
             if self._clock.monotonic_s() > until_s:
                 raise InfrastructureFailure(
-                    f"Azure has not deleted the group {group} of {key}", hint="run `nephoscope clean` to try again"
+                    f"Azure did not delete the group {group} of {key}", hint="run `nephoscope clean` to try again"
                 )
             await self.send(Call("resource", "resource_groups", "begin_delete", (group,)), force_deletion_types=_FORCED)
             await self._clock.sleep(_LOOK_EVERY_S)

@@ -83,7 +83,7 @@ def _require_possible(order: ClusterOrder) -> None:
             raise InputError(f"Azure has no zone {zone!r}", hint='zones are "1", "2" or "3"')
     if len(order.regions) > 1 and order.cloud.subnet is not None:
         raise InputError(
-            f"a subnet of Azure is in one region, but the machines are in {' and '.join(order.regions)}",
+            f"an Azure subnet is in one region, but the machines are in {' and '.join(order.regions)}",
             hint="remove `subnet`: nephoscope then creates a network in each region, and joins the two",
         )
     if order.cloud.placement_group == "spread":
@@ -408,5 +408,5 @@ def life_of(name: str, view: Mapping[str, Any], *, spot: bool) -> tuple[Life, Ne
         return Life.RUNNING, None
     if power in _STARTING or (not power and made in {"", *_STARTING}):
         return Life.STARTING, None
-    said = f"Azure says {power or made} of {name}" + (f": {told}" if told else "")
+    said = f"Azure reports {power or made} for {name}" + (f": {told}" if told else "")
     return Life.ENDED, MachinePreempted(said, hint=NOT_PREEMPTED) if spot else MachineLost(said)

@@ -225,7 +225,7 @@ class CloudProvider(Provider):
         unlisted = [name for name in missing if all(one.name != name for one in found)]
         if reason is None and unlisted and order.cloud.spot:
             return MachinePreempted(
-                f"{', '.join(unlisted)} of {order.key}: {self.name} took back preemptible machines", hint=NOT_PREEMPTED
+                f"{', '.join(unlisted)} of {order.key}: preempted by {self.name}", hint=NOT_PREEMPTED
             )
         return reason
 

@@ -129,9 +129,9 @@ class SshConnect:
             await self._keep_log(link, request.log_dir, name)  # of a script that does not end
         except HostKeyRefused as error:
             raise HostKeyRefused(
-                f"{name} ({machine.id}) has a different host key from when it was created: {error.message}",
-                hint="somebody may intercept the connection; `nephoscope clean` deletes the machine, and the next run "
-                "makes a new one",
+                f"the host key of {name} ({machine.id}) changed since it was created: {error.message}",
+                hint="somebody may be intercepting the connection; `nephoscope clean` deletes the machine, and the "
+                "next run creates a new one",
             ) from error
         finally:
             await link.close()

@@ -39,7 +39,7 @@ UNMAKE_TIMEOUT_S = 900.0
 _LOOK_EVERY_S = 2.0
 _CALL_TIMEOUT_S = 60.0
 INSTALL = "pip install 'nephoscope[gcp]'"
-LOGIN = "gcloud auth application-default login, and GOOGLE_CLOUD_PROJECT=<project> in this terminal"
+LOGIN = "run `gcloud auth application-default login`, and set GOOGLE_CLOUD_PROJECT=<project> in this terminal"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class GcpCloud(Cloud):
             calls = ending_calls(left, self.project)
             if self._clock.monotonic_s() > until_s:
                 raise InfrastructureFailure(
-                    f"GCP has not deleted all of {key}: {', '.join(left.names)} still exist",
+                    f"GCP did not delete all of {key}: {', '.join(left.names)} still exist",
                     hint="run `nephoscope clean` to try again",
                 )
             if calls == before:  # nothing new since then: they are being deleted

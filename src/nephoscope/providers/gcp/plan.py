@@ -353,7 +353,7 @@ def machine_of(instance: Mapping[str, Any], key: str) -> CloudMachine:
 
 
 def _why_ended(instance: Mapping[str, Any]) -> NephoscopeError:
-    said = f"GCP says {instance['status']} of {instance['name']}: {instance.get('statusMessage') or 'no reason'}"
+    said = f"GCP reports {instance['status']} for {instance['name']}: {instance.get('statusMessage') or 'no reason'}"
     if instance.get("scheduling", {}).get("provisioningModel") == "SPOT":
         return MachinePreempted(said, hint=NOT_PREEMPTED)
     return MachineLost(said)

@@ -44,8 +44,8 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
         f"{results.about}: $ per {sold.text}" + (f", the cheapest {most}" if cut else ""),
         f"{metric_title(metric)}; $ a month per {sold.text}, lower is better",
         f"{each}: cost of a month divided by the median; bars: its interval. Sorted by the cheapest basis. All panels "
-        "have the same axis, which starts at zero. Prices on different bases are conditions of the same machine: the "
-        "commitment costs less an hour, for all hours of its term.",
+        "have the same axis, which starts at zero. A commitment costs less per hour, but is paid for all hours of "
+        "its term.",
         drawn,
         key=[sign.entry(basis) for basis, sign in series.items()],
         table=_table(book, results, [row for name in order if name in kept for row in by_name[name]], sold),

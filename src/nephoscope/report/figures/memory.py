@@ -39,7 +39,7 @@ def consistency(book: Book, results: Results) -> Figure | None:
         f"{results.about}: spread of {title} and memory per vCPU",
         "coefficient of variation in %, lower is more repeatable",
         "Each sign is one configuration: the standard deviation of its valid replicates as a percentage of their mean. "
-        "The vertical axis starts at zero. Whether both are related, the answers say with an interval.",
+        "The vertical axis starts at zero. The answers state, with an interval, whether the two are related.",
         [("", f"{title}: spread of {people.plural(len(rows), 'configuration')} over memory per vCPU",
           _chart(rows, book.lookup.configurations))],
         key=book.configuration_key({one.configuration for one in found}),

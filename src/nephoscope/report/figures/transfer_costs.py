@@ -29,7 +29,8 @@ def cost_per_run(book: Book, row: BenchmarkRow) -> list[Figure]:
     for (way, stood), by_name in sorted(legs.items()):
         costs = {name: math.fsum(many) for name, many in by_name.items() if name in reached}
         if costs:
-            found.append(_figure(book, row, f"{way}" if stood else f"{way}, if machines stood so", costs, reached))
+            where = f"{way}" if stood else f"{way}, if machines were placed like this"
+            found.append(_figure(book, row, where, costs, reached))
     return found
 
 

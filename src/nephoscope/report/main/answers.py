@@ -114,7 +114,7 @@ def answered(question: Question) -> Answer | None:
     if len(question.rows) == 2:
         return _of_two(question)
     if question.best is None:
-        return _undecided_of(len(question.rows), "no test of all is stored")
+        return _undecided_of(len(question.rows), "no test over all of them is stored")
     return _of_many(question, question.best)
 
 
@@ -146,7 +146,7 @@ def _alone(question: Question) -> Answer:
     name, value = question.names[row.configuration], question.scale.text(row.median)
     lost = _without_value(question)
     if row.n == 1:
-        about = "a single run, so nothing says how far to trust it"
+        about = "a single run, so its precision is unknown"
         clause = f"{name} has {value}: {about}"
         return Answer("open", name, clause, value, about, sure=lost, winners=(row.configuration,))
     interval = _interval(question, row)
@@ -217,7 +217,7 @@ def _of_many(question: Question, best: BestRow) -> Answer:
         if best.n_most == 1:
             return _single_runs(question, best.of, caution)
         return _undecided_of(best.of, "too few of them were measured more than once", caution)
-    unknown = f" Of {question.called(best.open)}, too little is known." if best.open else ""
+    unknown = f" Too little is known about {question.called(best.open)}." if best.open else ""
     candidates = (*best.best, *best.open)
     if len(candidates) == 1 and best.excluded:
         return _winner(question, best, caution)

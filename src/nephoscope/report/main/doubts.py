@@ -269,10 +269,10 @@ def _looks(lookup: Lookup, rows: Sequence[Insight]) -> str:
     if "left_out" not in numbers:
         return _as_it_is(lookup, rows)
     text = (
-        f"{numbers['left_out']:,.0f} of {numbers['total']:,.0f} trials were not measured, since the questions that "
-        "needed them were decided before."
+        f"{numbers['left_out']:,.0f} of {numbers['total']:,.0f} trials were not measured, because the questions "
+        "that needed them were already decided."
     )
-    return text + ("" if len(rows) == 1 else " Some of these decisions would be others today.")
+    return text + ("" if len(rows) == 1 else " Some of these decisions would differ today.")
 
 
 TOLD_AS_ANSWERS = frozenset({"steal", "gate"})

@@ -207,7 +207,7 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
     return book.figure(
         f"{metric_title(metric)} in {board.row.benchmark}, best first",
         axis,
-        f"No prices are known, so nothing is said about value for money. Lines: intervals of the medians.{more}",
+        f"No prices are known, so value for money is not shown. Lines: intervals of the medians.{more}",
         [
             (
                 "",

@@ -21,9 +21,7 @@ from nephoscope.report.wording import ENOUGH, metric_title
 
 _CAVEATS = {"spot": "changes daily; the machine may be taken back"}
 _MORE_COLUMNS = (
-    Column(
-        "$ per million operations", numeric=True, hint="On machines that are busy all month; of rates of operations."
-    ),
+    Column("$ per million operations", numeric=True, hint="Only for rates of operations; machines are busy all month."),
     Column(
         "Discount to lead",
         numeric=True,

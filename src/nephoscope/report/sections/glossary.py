@@ -109,7 +109,7 @@ TERMS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Steal",
-        "CPU time that the hypervisor gave to other virtual machines. Quiet trials lost at most 2 % of CPU time.",
+        "CPU time that the hypervisor withheld from a machine. Quiet trials lost at most 2 % of CPU time.",
     ),
     (
         "Trial",
