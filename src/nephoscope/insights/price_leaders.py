@@ -1,26 +1,47 @@
 """Which configuration costs least for what it does on each price basis, and whether that is certain."""
 
+from collections.abc import Sequence
+
 from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import told
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import interval_of_one, say
+from nephoscope.insights.words import enumeration, interval_of_one, say
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import Insight
+from nephoscope.prices.rows import Basis
 
 NAME = "price_leaders"
 
 
 def price_leaders(findings: Findings) -> list[Insight]:
-    """One sentence for each leaderboard of costs with at least two configurations."""
-    boards: dict[tuple[str, str, str], list[PricePerformance]] = {}
+    """A sentence for each metric on demand, and for each other basis on which another configuration costs least.
+
+    Of at least two configurations with a price.
+    """
+    boards: dict[tuple[str, str], dict[str, list[PricePerformance]]] = {}
     for row in findings.price_performance:
-        boards.setdefault((row.benchmark, row.metric, row.basis), []).append(row)
-    return [_sentence(findings, rows) for _, rows in sorted(boards.items()) if len(rows) > 1]
+        boards.setdefault((row.benchmark, row.metric), {}).setdefault(row.basis, []).append(row)
+    found: list[Insight] = []
+    for _, by_basis in sorted(boards.items()):
+        of_many = {basis: rows for basis, rows in sorted(by_basis.items()) if len(rows) > 1}
+        first = min(of_many, key=lambda basis: (basis != Basis.ON_DEMAND, basis), default=None)
+        if first is None:
+            continue
+        leads = {basis: _best(rows).configuration for basis, rows in of_many.items()}
+        same = [basis for basis in of_many if basis != first and leads[basis] == leads[first]]
+        told_of = [first, *(basis for basis in of_many if leads[basis] != leads[first])]
+        found += [_sentence(findings, of_many[basis], same if basis == first else ()) for basis in told_of]
+    return found
 
 
-def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
-    best = min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
+def _best(rows: Sequence[PricePerformance]) -> PricePerformance:
+    return min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
+
+
+def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequence[str]) -> Insight:
+    """`same`: other bases on which the same configuration costs least."""
+    best = _best(rows)
     row = findings.best_of(best.benchmark, best.metric, view="per dollar", basis=best.basis)
     sold = priced_quantity(
         best.unit, min(row.usd_per_unit for row in findings.price_performance if row.unit == best.unit)
@@ -48,7 +69,8 @@ def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
         + ("{quantity:count}{unit} (" if sold.needs_count else "{unit} (")
         + interval_of_one(best.n, "exact_money", sign="$")
         + "; price from {date})."
-        + certainty,
+        + certainty
+        + (" It also costs least at {same} prices." if same else ""),
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         benchmark=best.benchmark,
@@ -58,6 +80,7 @@ def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
         title=findings.title(best.benchmark, best.metric),
         unit=sold.suffix if sold.needs_count else sold.suffix.strip(),
         date=best.date or "the study",
+        same=enumeration(same),
         **words,
     )
     return cautioned(insight, findings)

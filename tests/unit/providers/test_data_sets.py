@@ -248,5 +248,5 @@ def test_a_study_without_a_bucket_and_a_wrong_address_are_explained(tmp_path: Pa
         data_sets.places_of(str(study))
     with pytest.raises(InputError, match="not an address of object storage"):
         data_sets.places_of("nodelocal://1/nephoscope")
-    with pytest.raises(InputError, match="no address"):
+    with pytest.raises(InputError, match="not an address"):
         data_sets.places_of("snapshots://aws")
