@@ -54,6 +54,7 @@ def test_a_page_that_is_open_follows_the_study(browser: Any, served: tuple[list[
     ]
     assert first.locator(".ended li").count() == 4
     assert "drawn when the study ends" in first.locator(".report").inner_text()
+    first.locator(".bar > span:first-child", has_text="b").wait_for()
     assert first.locator(".bar > span:first-child").all_inner_texts() == ["b", "a"]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("document.body.dataset.same") == "page", "it was not loaded again"

@@ -91,7 +91,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         ),
         "steal": Policy(
             Cause.HOST,
-            "on a rented machine, lost CPU time is a part of what is bought",
+            "lost CPU time is an accident on your own machine, and a part of what you pay for on a rented one",
             "Use machines that lose less, or record steal instead of rejecting it",
         ),
         "sampler-cost": Policy(

@@ -32,7 +32,8 @@ def said(verdict: Verdict, provider: str = "local") -> list[str]:
         (
             invalid("steal", "stolen"),
             "aws",
-            "rejected by steal). It is never repeated: on a rented machine, lost CPU time is a part of what is bought.",
+            "rejected by steal). It is never repeated: lost CPU time is an accident on your own machine, and a part of "
+            "what you pay for on a rented one.",
         ),
         (
             invalid("generator-bound", "busy"),
