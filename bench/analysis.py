@@ -17,7 +17,10 @@ from pathlib import Path
 
 from bench.commands import ROOT
 from bench.harness.measure import Ran, checked, machine, run
+from nephoscope.analysis.stored_trials import stored_trials
 from nephoscope.report.figures import library
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.store.verified import Verifier
 from tests.support.others_results import COCKROACH
 
 TYPES = 20
@@ -26,26 +29,6 @@ FEW, MANY = 10_000, 30_000
 SMALL_STUDY = ROOT / "docs/examples/laptop/results.tar.xz"
 SMALL_REPORT_GOAL_S = 2.5
 MEMORY_GOAL_GIB = 2.0
-
-_DIGESTS = """\
-import sys, time
-from pathlib import Path
-from nephoscope.analysis.stored_trials import stored_trials
-from nephoscope.store.folder import ResultsFolder
-from nephoscope.store.verified import Verifier
-folder = ResultsFolder(Path(sys.argv[1]))
-stored_trials(folder)  # caches of the kernel and of Python are warm for both
-def took_s(verifier):
-    begun = time.process_time()
-    stored_trials(folder, verifier)
-    return time.process_time() - begun
-plain = took_s(None)
-begun = time.process_time()
-verifier = Verifier(folder.path)
-reading = time.process_time() - begun
-print(reading + took_s(verifier) - plain)
-"""
-"""CPU seconds that comparing unchanged files with their digests adds to finding all trials."""
 
 
 @dataclass(frozen=True)
@@ -123,17 +106,28 @@ def large(trials: int) -> Large:
         make_logs(logs, trials)
         found = {"import": _nephoscope("import", "cockroach-workload", str(logs), "--out", str(out))}
         found |= {words: _nephoscope(words, str(out)) for words in ("status", "analyze", "report")}
-        digests = checked(run([sys.executable, "-c", _DIGESTS, str(out)], environment=_SOURCES), "digests")
-        return Large(trials, found, float(digests.stdout))
+        return Large(trials, found, digests_s(ResultsFolder(out)))
 
 
-def small() -> list[Ran]:
-    """`analyze` and `report` of a study of a few dozen trials."""
+def digests_s(folder: ResultsFolder) -> float:
+    """CPU seconds that comparing unchanged files with their digests adds to finding all trials."""
+    stored_trials(folder)  # so that the caches of the kernel and of Python are warm for both
+    begun = time.process_time()
+    stored_trials(folder)
+    plain_s = time.process_time() - begun
+    begun = time.process_time()
+    stored_trials(folder, Verifier(folder.path))
+    return time.process_time() - begun - plain_s
+
+
+def small() -> Ran:
+    """`report`, right after `analyze`, of a study of a few dozen trials."""
     with tempfile.TemporaryDirectory(prefix="nephoscope-analysis-") as name:
         with tarfile.open(SMALL_STUDY) as archive:
             archive.extractall(name, filter="data")
         (folder,) = {path.parent for path in Path(name).rglob("study.toml")}
-        return [_nephoscope(words, str(folder)) for words in ("analyze", "report")]
+        _nephoscope("analyze", str(folder))
+        return _nephoscope("report", str(folder))
 
 
 _SOURCES = {"PYTHONPATH": str(ROOT / "src")}
@@ -143,15 +137,14 @@ def _nephoscope(*words: str) -> Ran:
     return checked(run([sys.executable, "-m", "nephoscope", *words], environment=_SOURCES), words[0])
 
 
-def page(found: Sequence[Large], report: Sequence[Ran]) -> str:
+def page(found: Sequence[Large], report: Ran) -> str:
     """What is written; goals are of elapsed seconds on a quiet machine."""
     first = found[0]
     counts = " and ".join(f"{one.trials:,}" for one in found)
     head = ["command", *(f"{one.trials:,} trials: seconds | CPU seconds" for one in found), "goal"]
     rows = [_row(step, found) for step in STEPS]
-    all_ran = [*(ran for one in found for ran in one.ran.values()), *report]
+    all_ran = [*(ran for one in found for ran in one.ran.values()), report]
     lost = max((ran.lost for ran in all_ran if ran.lost is not None), default=0.0)
-    small_s, small_cpu_s = (sum(getattr(ran, name) for ran in report[1:]) for name in ("elapsed_s", "cpu_s"))
     lines = [
         "# What a large results folder costs",
         "",
@@ -167,8 +160,8 @@ def page(found: Sequence[Large], report: Sequence[Ran]) -> str:
         "|---|---|---|---|",
         _seen("unchanged digests of all trials, CPU seconds more", first.digests_s, 1.0, counts=first.trials >= FEW),
         _seen(f"peak memory with {found[-1].trials:,} trials, GiB", found[-1].peak_gib, MEMORY_GOAL_GIB),
-        _seen("`report` of a study of 54 trials, seconds", small_s, SMALL_REPORT_GOAL_S),
-        f"| the same, CPU seconds | {small_cpu_s:.1f} | | |",
+        _seen("`report` of a study of 54 trials, seconds", report.elapsed_s, SMALL_REPORT_GOAL_S),
+        f"| the same, CPU seconds | {report.cpu_s:.1f} | | |",
     ]
     if len(found) > 1:
         lines += ["", _growth(found)]

@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,18 +109,21 @@ class Fleet:
 
     def killed_after(self, seconds: float) -> None:
         """Seconds count from when it holds the folder."""
-        process = self.start()
-        self.until_held(process)
-        time.sleep(seconds)
-        process.kill()
-        process.communicate()
+        with self.killed():
+            time.sleep(seconds)
 
     def killed_when(self, met: Callable[[], bool]) -> None:
         """As soon as it is so, while it holds the folder."""
+        with self.killed() as process:
+            while not met():
+                assert process.poll() is None, process.communicate()
+
+    @contextmanager
+    def killed(self) -> Iterator[subprocess.Popen[str]]:
+        """A controller that holds the folder; killed at the end of the block."""
         process = self.start()
         self.until_held(process)
-        while not met():
-            assert process.poll() is None, process.communicate()
+        yield process
         process.kill()
         process.communicate()
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic
+from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic, TrialRow
 from nephoscope.report import format as people
 from nephoscope.report.lookup import MetricKey, best_first, headlines, scale_of
 from nephoscope.report.main.bars import MAX_BARS
@@ -72,6 +72,12 @@ class Question:
     def key(self) -> MetricKey:
         """Its benchmark and metric, as tables name them."""
         return self.benchmark.benchmark, self.metric.name
+
+    @property
+    def tried(self) -> dict[str, list[TrialRow]]:
+        """The trials of its benchmark, by configuration; only of those for which the study has some."""
+        lookup, name = self.book.lookup, self.benchmark.benchmark
+        return {one: rows for one in lookup.configurations if (rows := lookup.trials_of(name, one))}
 
     @property
     def scale(self) -> people.Scale:
@@ -170,12 +176,11 @@ def _interval(question: Question, row: Statistic) -> str:
 
 def _without_value(question: Question) -> str:
     """What became of the others: '1 CPU: none of 6 trials usable.'."""
-    lookup, found = question.book.lookup, {row.configuration for row in question.rows}
-    tried = {name: lookup.trials_of(question.benchmark.benchmark, name) for name in lookup.configurations}
+    found = {row.configuration for row in question.rows}
     said = [
         f"{question.names[name]}: none of {people.plural(len(rows), 'trial')} usable"
-        for name, rows in tried.items()
-        if rows and name not in found
+        for name, rows in question.tried.items()
+        if name not in found
     ]
     return f"{enumerated(said)}." if said else ""
 

@@ -74,9 +74,7 @@ def verdict(book: Book) -> Verdict:
 
 def _asked_of_one(question: Question) -> bool:
     """Whether the study measures it on one of several configurations: a number without a comparison is no verdict."""
-    lookup = question.book.lookup
-    measured = [name for name in lookup.configurations if lookup.trials_of(question.benchmark.benchmark, name)]
-    return len(measured) == 1 and len(lookup.configurations) > 1
+    return len(question.tried) == 1 and len(question.book.lookup.configurations) > 1
 
 
 def _in_turn(questions: Sequence[Question]) -> list[Question]:
