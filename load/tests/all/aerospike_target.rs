@@ -83,7 +83,7 @@ fn records_are_loaded_driven_and_counted_each_at_its_master() {
         assert_eq!(conditions(&loaded), [(1, true), (2, true), (3, true)]);
         for mut run in [kv(&cluster, "run"), paced(kv(&cluster, "run"), 900, 1.3)] {
             run["workload"]["writes"] = json!(if run["pace"].is_null() { "existing" } else { "new" });
-            let ended = exec(&run).expect(0);
+            let ended = exec(&run).expect_paced();
             let counters = counters(&ended);
             assert_eq!(names(&counters), ["read_success", "write_success"]);
             assert!(counters.iter().all(|(_, count)| *count > 500), "{counters:?}");
@@ -213,7 +213,7 @@ fn partitions_that_moved_are_told_and_a_cluster_that_dies_ends_the_run() {
     running.wait_for("started");
     thread::sleep(Duration::from_millis(400));
     cluster.move_partitions();
-    let ended = running.end().expect(0);
+    let ended = running.end().expect_paced();
     assert!(ended.stderr.contains("partitions moved"), "{}", ended.stderr);
     let mut run = paced(kv(&cluster, "run"), 100, 20.0);
     run["reconnect_timeout_s"] = json!(0.5);
@@ -247,7 +247,7 @@ fn a_node_that_joins_during_a_run_is_asked_for_what_it_counted() {
     running.wait_for("started");
     thread::sleep(Duration::from_millis(600));
     cluster.resize(3);
-    let ended = running.end().expect(0);
+    let ended = running.end().expect_paced();
     assert!(ended.stderr.contains("partitions moved during the run"), "{}", ended.stderr);
     assert_eq!((counters(&ended).len(), conditions(&ended)), (2, vec![(1, true)]));
     let proxied = cluster.counts()[2].proxied;

@@ -83,12 +83,9 @@ fn a_schedule_is_kept_or_told_not_to_be() {
     let mut spec = point_select("run", &server.dsn());
     spec["duration_s"] = json!(2);
     spec["pace"] = json!({"kind": "constant", "rate_per_s": 200});
-    let ended = exec(&spec);
+    let ended = exec(&spec).expect_paced();
     let not_sent = number(&ended.finished()["not_sent"]);
     assert_eq!((number(&ended.finished()["offered"]), all(&ended) + not_sent), (400, 400));
-    // A busy machine may come too late for the last ones.
-    assert_eq!(ended.code, if not_sent <= 4 { 0 } else { 4 }, "{not_sent} not sent");
-    assert!(not_sent < 40, "{not_sent} not sent");
     assert!(ended.intervals().all(|interval| interval["client"]["pacing_error"].is_string()));
     assert_eq!(ended.intervals().map(|interval| number(&interval["offered"])).collect::<Vec<_>>(), [200, 200]);
 

@@ -32,6 +32,14 @@ impl Ended {
         self.lines.iter().filter(|line| line["event"] == "interval")
     }
 
+    /// It ended well, or it had a rate, and a busy machine came too late for the last operations.
+    pub fn expect_paced(self) -> Self {
+        let count = |of: &str| self.finished()[of].as_u64().unwrap_or(0);
+        let (offered, not_sent) = (count("offered"), count("not_sent"));
+        assert!(not_sent <= offered / 5, "of {offered} operations {not_sent} were not sent");
+        self.expect(if 100 * not_sent > offered { 4 } else { 0 })
+    }
+
     /// Fails with everything the program said.
     pub fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, code, "stderr: {}\nlast line: {:?}", self.stderr, self.lines.last());

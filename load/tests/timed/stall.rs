@@ -100,10 +100,12 @@ fn run_through_a_freeze() -> Seen {
 
 #[test]
 fn a_stall_is_seen_by_everybody_who_came_meanwhile() {
-    // One per cent is 18 ms. Where other programs take the CPUs, client and server wait for longer than that.
     for attempt in 1..=3 {
         let Seen { response_ms, service_ms, truth_ms } = run_through_a_freeze();
-        let is_right = (response_ms / truth_ms - 1.0).abs() < 0.01;
+        // Whatever else a machine does, nobody waits for less than the server stood still.
+        assert!(response_ms > 0.99 * truth_ms, "p99 {response_ms} ms, the truth is {truth_ms} ms");
+        // A busy machine adds to that: after the stall, those who waited are served one after another.
+        let is_right = response_ms < 1.05 * truth_ms;
         // What a closed pace would show: the operations under way when the server stopped, and no other.
         let is_apart = service_ms < truth_ms / 10.0;
         if is_right && is_apart {
