@@ -10,13 +10,13 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.commands import ROOT
 from bench.harness.measure import Ran, checked, machine, run
+from bench.harness.sources import ROOT, compiled
 from nephoscope.analysis.stored_trials import stored_trials
 from nephoscope.report.figures import library
 from nephoscope.store.folder import ResultsFolder
@@ -99,13 +99,13 @@ def as_installed() -> Iterator[None]:
             built.parent.rmdir()
 
 
-def large(trials: int) -> Large:
+def large(trials: int, variables: Mapping[str, str]) -> Large:
     """Imports made logs, and runs each command once; `status` runs after the import, which leaves its index."""
     with tempfile.TemporaryDirectory(prefix="nephoscope-analysis-") as name:
         logs, out = Path(name, "logs"), Path(name, "results")
         make_logs(logs, trials)
-        found = {"import": _nephoscope("import", "cockroach-workload", str(logs), "--out", str(out))}
-        found |= {words: _nephoscope(words, str(out)) for words in ("status", "analyze", "report")}
+        found = {"import": _nephoscope(variables, "import", "cockroach-workload", str(logs), "--out", str(out))}
+        found |= {words: _nephoscope(variables, words, str(out)) for words in ("status", "analyze", "report")}
         return Large(trials, found, digests_s(ResultsFolder(out)))
 
 
@@ -120,21 +120,18 @@ def digests_s(folder: ResultsFolder) -> float:
     return time.process_time() - begun - plain_s
 
 
-def small() -> Ran:
+def small(variables: Mapping[str, str]) -> Ran:
     """`report`, right after `analyze`, of a study of a few dozen trials."""
     with tempfile.TemporaryDirectory(prefix="nephoscope-analysis-") as name:
         with tarfile.open(SMALL_STUDY) as archive:
             archive.extractall(name, filter="data")
         (folder,) = {path.parent for path in Path(name).rglob("study.toml")}
-        _nephoscope("analyze", str(folder))
-        return _nephoscope("report", str(folder))
+        _nephoscope(variables, "analyze", str(folder))
+        return _nephoscope(variables, "report", str(folder))
 
 
-_SOURCES = {"PYTHONPATH": str(ROOT / "src")}
-
-
-def _nephoscope(*words: str) -> Ran:
-    return checked(run([sys.executable, "-m", "nephoscope", *words], environment=_SOURCES), words[0])
+def _nephoscope(variables: Mapping[str, str], *words: str) -> Ran:
+    return checked(run([sys.executable, "-m", "nephoscope", *words], environment=variables), words[0])
 
 
 def page(found: Sequence[Large], report: Ran) -> str:
@@ -215,8 +212,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a smoke test: one folder of 1,000 trials")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("ANALYSIS.md"))
     given = parser.parse_args(arguments)
-    with as_installed():
-        written = page([large(trials) for trials in ([1000] if given.quick else given.trials)], small())
+    with as_installed(), compiled() as variables:
+        small(variables)  # compiles
+        found = [large(trials, variables) for trials in ([1000] if given.quick else given.trials)]
+        written = page(found, small(variables))
     given.out.write_text(written, encoding="utf-8")
     sys.stdout.write(written)
     return 0

@@ -10,12 +10,12 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from bench.harness.sources import ROOT, compiled
+
 LARGE_STUDY = "studies/cloud-report-2022.toml"
 STUDY_OF_TWO_ARCHITECTURES = "studies/cloud-report-2026.toml"
 BARE = "python -c pass"
@@ -58,9 +58,8 @@ def cpu_s(command: Sequence[str], environment: Mapping[str, str], exit_codes: Se
 def measure(rounds: int) -> dict[str, list[float]]:
     """CPU seconds by command, after one round that compiles and is not counted."""
     found: dict[str, list[float]] = {words: [] for words in (BARE, *(command.words for command in COMMANDS))}
-    with tempfile.TemporaryDirectory(prefix="nephoscope-bytecode-") as bytecode:
-        environment = {**os.environ, "PYTHONPATH": "src", "PYTHONPYCACHEPREFIX": bytecode}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    with compiled() as variables:
+        environment = {**os.environ, **variables}
         for number in range(rounds + 1):
             taken = {BARE: cpu_s([sys.executable, "-c", "pass"], environment)}
             for command in COMMANDS:
