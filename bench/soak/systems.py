@@ -2,7 +2,8 @@
 
 Each argument is a clone: conditions joined by `+`, then the interpreter. In each clone `make report DEMO=--quick`
 builds everything and measures; then it measures once more on a network that has only `::1`, so offline. `--test` also
-runs `make test` with a few tests. What passed is added to `systems.json`, from which docs/concepts/reliability.md is
+runs `make test`, with a few of pytest's tests, and once more without a network; servers of its tests listen at
+127.0.0.1, so that stays. What passed is added to `systems.json`, from which docs/concepts/reliability.md is
 made. Needs root, to take rights and networks away, and a network for the first build.
 """
 
@@ -25,10 +26,11 @@ CONDITIONS: Mapping[str, str] = {
     "noexec": "`TMPDIR` on a file system where nothing may be executed",
     "no-root": "a user without root, sudo and capabilities",
 }
-OFFLINE = "the second time: no network but `::1`"
+OFFLINE = "the second time: no network (in `make report`, no 127.0.0.1 either, but `::1`)"
 FEW_TESTS = "-k test_units -p no:cacheprovider"
 _NOBODY = ("unshare", "--user", "--map-user=1000", "--map-group=1000", "setpriv", "--no-new-privs")
 _ONLY_IPV6 = ("unshare", "--net", "sh", "-c", 'ip link set lo up; ip addr del 127.0.0.1/8 dev lo; exec "$@"', "sh")
+_OFFLINE = ("unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh")
 _C_LOCALE = {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
@@ -106,6 +108,8 @@ def try_one(conditions: Sequence[str], python: str, *, test: bool) -> None:
         if test:
             found.make("test", f"PYTEST={FEW_TESTS}")
             add([f"Python {version}", *conditions], "test")
+            found.make("test", f"PYTEST={FEW_TESTS}", outside=_OFFLINE)
+            add(["offline"], "test")
 
 
 def add(systems: Sequence[str], command: str) -> None:
