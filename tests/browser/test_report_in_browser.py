@@ -19,8 +19,6 @@ HANGING = """() => {
   const wide = document.documentElement.clientWidth;
   const found = [...document.querySelectorAll("body *")].filter((one) => {
     if (one.closest(".scroll, pre, .skip, caption, defs, details:not([open]) > :not(summary)")) return false;
-    const drawing = one.parentElement.closest(".drawing");
-    if (drawing && getComputedStyle(drawing).overflowX === "auto") return false;
     const { left, right, width } = one.getBoundingClientRect();
     return width && (left < -1 || right > wide + 1);
   });
