@@ -118,6 +118,16 @@ async def serving(machine: MachineHandle, programs: Sequence["Server"]) -> Async
         await asyncio.gather(*(one.stop(signal=signal.SIGINT, timeout_s=_STOP_TIMEOUT_S) for one in started))
 
 
+async def port_without_connections(machine: MachineHandle, first: int) -> int:
+    """The first port from `first` on without a connection, for a server that cannot share its port with old ones.
+
+    A connection that the server closed keeps its port for a minute (TIME_WAIT), such as those of iperf3 in the trial
+    before. iperf3 and netserver listen there nevertheless; sockperf cannot.
+    """
+    occupied = {port for port, state in await _sockets(machine) if state != _LISTEN}
+    return next(port for port in range(first, first + len(occupied) + 1) if port not in occupied)
+
+
 @dataclass(frozen=True)
 class Server:
     """A program that listens."""
@@ -154,8 +164,13 @@ async def _until_they_end(servers: Sequence[Background]) -> None:
 
 async def _listening(machine: MachineHandle) -> set[int]:
     """Ports on which something listens for TCP."""
+    return {port for port, state in await _sockets(machine) if state == _LISTEN}
+
+
+async def _sockets(machine: MachineHandle) -> list[tuple[int, str]]:
+    """Local port and state of every TCP socket."""
     looked = await machine.remote.execute(
         Command(["cat", "/proc/net/tcp", "/proc/net/tcp6"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
     )
     rows = [line.split() for line in looked.stdout.decode(errors="replace").splitlines()]
-    return {int(row[1].rpartition(":")[2], 16) for row in rows if len(row) > 3 and row[3] == _LISTEN}
+    return [(int(row[1].rpartition(":")[2], 16), row[3]) for row in rows if len(row) > 3 and ":" in row[1]]

@@ -12,7 +12,7 @@ from typing_extensions import override
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES
 from nephoscope.benchmarks.network.editions import REQUEST_RESPONSE, TcpParameters
-from nephoscope.benchmarks.network.ends import Server, ends, serving, users
+from nephoscope.benchmarks.network.ends import Server, ends, port_without_connections, serving, users
 from nephoscope.benchmarks.network.settings import Record, settings
 from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
@@ -120,8 +120,11 @@ class RequestResponse(Benchmark):
         """
         found = ends(site.cluster, parameters.between)
         (client,) = found.clients
-        address, port = found.server.address, parameters.port
-        server = Server(_server_argv(parameters, address), port, site.raw_dir / f"{_RAW}-server.stdout")
+        if parameters.tool == "sockperf":
+            port = await port_without_connections(found.server, parameters.port)
+            parameters = parameters.model_copy(update={"port": port})
+        address = found.server.address
+        server = Server(_server_argv(parameters, address), parameters.port, site.raw_dir / f"{_RAW}-server.stdout")
         record = Record([client.name], found.server.name, list(server.argv))
         machines = [found.server, client]
         iterations = _MAX_ITERATIONS if parameters.mode == "faithful" else 1

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,26 @@ def test_request_and_response(four: tuple[MachineHandle, ...], tmp_path: Path) -
     assert 0 < values["tcp_round_trip_min"] <= values["tcp_round_trip_p50"] <= values["tcp_round_trip_max"]
     assert values["transactions_per_s"] == pytest.approx(1 / values["tcp_round_trip"], rel=0.5), "one at a time"
     assert not listening(four)
+
+
+CLOSED_BY_THE_SERVER = """
+import socket, sys
+server = socket.create_server((sys.argv[1], 20100))
+client = socket.create_connection(server.getsockname())
+server.accept()[0].close()
+client.close()
+"""
+
+
+def test_round_trips_where_a_server_has_just_closed_connections_at_the_same_port(
+    four: tuple[MachineHandle, ...], tmp_path: Path
+) -> None:
+    """As iperf3's does in a trial before: they stay in TIME_WAIT for a minute, and sockperf cannot listen there."""
+    namespace = four[0].remote._inside  # type: ignore[attr-defined]
+    subprocess.run([*namespace, sys.executable, "-c", CLOSED_BY_THE_SERVER, four[0].address], check=True)
+    values = measured(RequestResponse(), site_of(four[:2], tmp_path), duration_s=2)
+    assert values["tcp_round_trip_min"] > 0
+    assert "20101" in json.loads((tmp_path / "network.json").read_text())["server_argv"]
 
 
 @pytest.mark.parametrize("tool", ["iperf", "iperf3"])
