@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.harness.measure import Ran, checked, machine, run
+from bench.harness.measure import Ran, additions_s, checked, machine, run
 from bench.harness.sources import ROOT, compiled
 from nephoscope.analysis.stored_trials import stored_trials
 from nephoscope.report.figures import library
@@ -169,14 +169,6 @@ def page(found: Sequence[Large], report: Ran) -> str:
         f"{additions_s():.2f} s of CPU time at the end: virtual machines of one kind differ by a factor of two.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def additions_s() -> float:
-    """CPU seconds of ten million additions: how fast this machine is now."""
-    begun, total = time.process_time(), 0
-    for number in range(10**7):
-        total += number
-    return time.process_time() - begun
 
 
 def _row(step: Step, found: Sequence[Large]) -> str:

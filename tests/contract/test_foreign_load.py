@@ -31,6 +31,8 @@ pytestmark = needs("nephoscope-load")
 _WATCH = '"$0" telemetry --interval-ms 250 --trial "$1" --limit-cpus 0.05 & it=$!; eval "$2"; kill $it; wait $it'
 BURN = [sys.executable, "-c", "while True: pass"]
 SHORT_ONES = ["sh", "-c", "while :; do /bin/true; done"]
+LOUDEST = 10
+"""As many processes as a sample names: see `accounts.rs` of the load generator."""
 MISSED = 0.6
 """Share of a process's CPU time that must be found: the first and the last part of a second are not sampled."""
 NOISE_CPUS = 0.2
@@ -88,14 +90,17 @@ def unseen_cpus(samples: Sequence[TelemetrySample]) -> float:
     ("load", "start_s", "name"), [(BURN, 1.0, "python"), (SHORT_ONES, 0.3, "sh")], ids=["late", "many short processes"]
 )
 def test_load_of_others_is_found_and_named(load: list[str], start_s: float, name: str) -> None:
-    for _ in range(3):  # beside louder processes of other tests, it may not be among the few that a sample names
+    for _ in range(3):
         used: list[float] = []
         with other(load, start_s, used):
-            samples = watched("sleep 2")
+            samples = watched("sleep 4")  # what follows the last reading is not found
         assert foreign_s(samples) >= MISSED * used[0] > 0
         assert named_s(samples) >= MISSED * used[0]
-        if any(one.name.startswith(name) for sample in samples for one in sample.foreign_processes):
+        named = [sample.foreign_processes for sample in samples if sample.foreign_processes]
+        if any(one.name.startswith(name) for processes in named for one in processes):
             return
+        if named and len(named[-1]) == LOUDEST:
+            return  # other tests have as many processes that are louder
     raise AssertionError(f"no sample of three tries names {name}")
 
 

@@ -9,10 +9,10 @@ from bench.commands import BARE, COMMANDS, cpu_s, page
 
 def test_a_goal_is_missed_when_the_median_is_above_it() -> None:
     found = {BARE: [0.01, 0.01, 0.01], **{command.words: [command.goal_s / 2] * 3 for command in COMMANDS}}
-    assert page(found, 0.5).count("| met |") == len(COMMANDS)
+    assert page(found, 0.5, 0.5).count("| met |") == len(COMMANDS)
     slow = COMMANDS[0]
     found[slow.words] = [slow.goal_s / 2, slow.goal_s * 1.1, slow.goal_s * 1.1]
-    (row,) = [line for line in page(found, 0.5).splitlines() if line.startswith(f"| `{slow.words}` |")]
+    (row,) = [line for line in page(found, 0.5, 0.5).splitlines() if line.startswith(f"| `{slow.words}` |")]
     assert row == "| `nephoscope --help` | 0.15 | 0.33 | 33 | 0.3 | missed |"
 
 
