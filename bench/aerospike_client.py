@@ -15,7 +15,8 @@ from pathlib import Path
 from bench.harness import aerospike, bars, key_value, results
 from bench.harness.contenders import Done, Setting
 from bench.harness.measure import machine, run
-from bench.load_generator import ROOT, build, compare, say
+from bench.harness.sources import ROOT
+from bench.load_generator import build, compare, say
 
 CONNECTIONS = (1, 16, 64)
 OF_FLOOR = 1.3

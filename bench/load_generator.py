@@ -16,8 +16,8 @@ from bench.harness import contenders as who
 from bench.harness.contenders import TRIAL, Contender, Done, Setting
 from bench.harness.measure import checked, machine, run
 from bench.harness.server import SETTINGS, Server
+from bench.harness.sources import ROOT
 
-ROOT = Path(__file__).parent.parent
 PROFILES = ("chatty", "batched", "pipelined", "proc")
 FAKE_RATES_PER_S = (50_000, 100_000)
 TERMINAL_WAREHOUSES = 10_000

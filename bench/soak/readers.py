@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from bench.harness.sources import ROOT
 from nephoscope.app.stages import evaluation, verifying
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.benchmarks.registry import BENCHMARKS
@@ -21,7 +22,6 @@ from tests.support.parser_samples import SAMPLES as RECORDINGS
 from tests.support.parser_samples import mutated, parse_any
 from tests.unit.prices.price_lists import AWS, AZURE, CYCLENERD, GCP, SAVINGS, SKYPILOT
 
-ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 STORED = DATA / "results-0.1"
 LOADS = {"kv", "oltp-insert", "oltp-read-write", "point-select", "tpcb", "tpcc", "ycsb"}

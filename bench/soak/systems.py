@@ -2,9 +2,9 @@
 
 Each argument is a clone: conditions joined by `+`, then the interpreter. In each clone `make report DEMO=--quick`
 builds everything and measures; then it measures once more on a network that has only `::1`, so offline. `--test` also
-runs `make test`, with a few of pytest's tests, and once more without a network; servers of its tests listen at
-127.0.0.1, so that stays. What passed is added to `systems.json`, from which docs/concepts/reliability.md is
-made. Needs root, to take rights and networks away, and a network for the first build.
+runs `make test`, with a few of pytest's tests, and once more without a network but 127.0.0.1, where the servers of
+tests listen. What passed is added to `systems.json`, from which docs/concepts/reliability.md is made. Needs root, to
+take rights and networks away, and a network for the first build.
 """
 
 import argparse
@@ -18,7 +18,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from bench.harness.sources import ROOT
+
 PATH = Path(__file__).with_name("systems.json")
 CONDITIONS: Mapping[str, str] = {
     "blanks": "a path with blanks and letters outside ASCII",
@@ -29,8 +30,8 @@ CONDITIONS: Mapping[str, str] = {
 OFFLINE = "the second time: no network (in `make report`, no 127.0.0.1 either, but `::1`)"
 FEW_TESTS = "-k test_units -p no:cacheprovider"
 _NOBODY = ("unshare", "--user", "--map-user=1000", "--map-group=1000", "setpriv", "--no-new-privs")
-_ONLY_IPV6 = ("unshare", "--net", "sh", "-c", 'ip link set lo up; ip addr del 127.0.0.1/8 dev lo; exec "$@"', "sh")
 _OFFLINE = ("unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh")
+_ONLY_IPV6 = (*_OFFLINE, "sh", "-c", 'ip addr del 127.0.0.1/8 dev lo; exec "$@"', "sh")
 _C_LOCALE = {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 

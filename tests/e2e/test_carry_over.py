@@ -9,7 +9,7 @@ from statistics import fmean, median
 
 import pytest
 
-from nephoscope.checks.repeatable import Cause, policy_of
+from nephoscope.checks.repeatable import Cause, Circumstances, repair_of
 from nephoscope.machines.telemetry import parse_telemetry
 from nephoscope.model.records import VerdictKind
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX
@@ -101,9 +101,10 @@ def inside(attempt: Attempt) -> list[str]:
 
     How a trial went does not matter if others explain it: a load generator whose CPUs are stolen is the limit.
     """
-    refused = [row.check for row in attempt.verdicts() if row.verdict is not VerdictKind.VALID]
-    excused = OUTSIDE | {Cause.OUTCOME} if any(policy_of(check).cause in OUTSIDE for check in refused) else OUTSIDE
-    return [check for check in refused if policy_of(check).cause not in excused]
+    verdicts = attempt.verdicts()
+    unknown = [row.check for row in verdicts if row.verdict is VerdictKind.UNKNOWN]
+    repair = repair_of(verdicts, Circumstances(own_machine=True, other_machine=False))
+    return unknown if repair is None or repair.cause in OUTSIDE else [*repair.checks, *unknown]
 
 
 def changes(pairs: Sequence[tuple[Attempt, Attempt]], what: str) -> list[float]:

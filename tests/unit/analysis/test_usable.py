@@ -32,7 +32,10 @@ def said(verdict: Verdict, provider: str = "local") -> list[str]:
         (
             invalid("steal", "stolen"),
             "aws",
-            "rejected by steal). It is never repeated: lost CPU time is an accident on your own machine",
+            (
+                "rejected by steal). It is never repeated: lost CPU time is an accident on your own machine, and a "
+                "part of what you pay for on a rented one."
+            ),
         ),
         (
             invalid("generator-bound", "busy"),
