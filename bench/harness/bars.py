@@ -44,6 +44,7 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
     """Rounds disagree, and too few of them were quiet."""
     NOT_MEASURED = "not measured"
+    NONE = "no bar, for comparison"
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,12 @@ def at_most(what: str, found: Ratios, limit: float, *, every: bool = False) -> B
 def at_least(what: str, found: Ratios, limit: float) -> Bar:
     """A bar that the median of the ratios must reach."""
     return _of_ratios(what, f"≥ {limit:g} ×", found, lambda value: value >= limit, every=False)
+
+
+def compared(what: str, found: Ratios) -> Bar:
+    """No bar of its own, but what a bar above it may be judged by."""
+    seen = found.spread()
+    return Bar(what, "", seen.text(2), Verdict.NONE) if seen else Bar(what, "", NOTHING, Verdict.NOT_MEASURED)
 
 
 def _of_ratios(what: str, bar: str, found: Ratios, is_good: Callable[[float], bool], *, every: bool) -> Bar:

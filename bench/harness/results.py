@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from bench.harness.bars import HEAD as BARS_HEAD
-from bench.harness.bars import NOTHING, Bar, Ratios, Verdict, at_least, at_most, of_spread, ratios, spread
+from bench.harness.bars import NOTHING, Bar, Ratios, Verdict, at_least, at_most, compared, of_spread, ratios, spread
 from bench.harness.contenders import Done
 from bench.harness.key_value import OURS, PEER, PIPELINES, name
 from bench.harness.solo import Pacing
@@ -113,10 +113,12 @@ def bars_of_clients(rounds: Rounds) -> list[Bar]:
         return at_least(f"New-Order-only throughput, `{profile}` / pgbench's script", found, 1.0)
 
     pipelined = client(only.format("pipelined"), script.format("pipelined"))
+    floor = client("floor pipelined, New-Order only", script.format("pipelined"))
     what = "client CPU per New-Order, `pipelined` / pgbench's pipelined script"
     return [
         *map(of_floor, ("chatty", "batched", "pipelined", "proc")),
         at_most(what, pipelined, OF_PGBENCH_PIPELINED),
+        compared("the floor of the same statements / pgbench's pipelined script", floor),
         at_most(select.format("its floor"), client(points, "floor point-select"), 1.15),
         at_most(select.format("pgbench -S"), client(points, "pgbench -S"), 1.0),
         at_most(select.format("sysbench"), client(points, "sysbench oltp_point_select"), 1.0),

@@ -45,11 +45,6 @@ class Cell:
         """All trials, in the order of the values."""
         return tuple(chain.from_iterable(self.members))
 
-    @cached_property
-    def trials_by_id(self) -> tuple[str, ...]:
-        """All trials, sorted once for the many pairs that the cell is in; a trial is of one configuration only."""
-        return tuple(sorted(self.trials))
-
 
 def declared(metrics: Metrics) -> dict[tuple[str, str], Metric]:
     """(benchmark, metric) -> its declaration."""

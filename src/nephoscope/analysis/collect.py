@@ -404,7 +404,7 @@ def measurement_rows(
     unknown = sorted({found.metric for found in stored} - metrics[use.name].keys())
     if unknown and use.uses in benchmarks:
         raise _of_another_version(use, benchmarks[use.uses].version, f"trial {intent.id} holds {', '.join(unknown)}")
-    declared, configuration = metrics[use.name], intent.configuration_name
+    declared, configuration, counts = metrics[use.name], intent.configuration_name, trial.counts
     return [
         MeasurementRow(
             trial=intent.id,
@@ -420,7 +420,7 @@ def measurement_rows(
             replicate=intent.replicate,
             block=intent.block,
             position=intent.position,
-            valid=trial.counts,
+            valid=counts,
         )
         for found in stored
         if found.metric in declared

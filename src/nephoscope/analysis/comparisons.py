@@ -187,7 +187,6 @@ def _row(
         margin_percent=margin_percent,
         minimum_detectable_percent=None if pair.detectable is None else 100 * pair.detectable,
         more_replicates_needed=more,
-        trials=sorted((*left.trials_by_id, *right.trials_by_id)),
         counted_left=left.counted,
         counted_right=right.counted,
         machines_left=None if left.machines is None else len(left.machines),

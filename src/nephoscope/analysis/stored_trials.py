@@ -13,7 +13,7 @@ from nephoscope.store.made_from import remember as remember_inputs
 from nephoscope.store.read_once import ReadOnce
 from nephoscope.store.verified import Checked, Verifier, look
 
-TABLES_VERSION = 14
+TABLES_VERSION = 15
 """Rises when an analysis of the same trials would hold other tables."""
 MADE_BY = f"{nephoscope.__version__} {TABLES_VERSION}"
 """What an analysis depends on besides its inputs."""
@@ -43,7 +43,8 @@ class Stored:
 def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None, looks: Looks | None = None) -> list[Stored]:
     """Every planned trial, in the plan's order; with a verifier, each attempt is compared with its digests.
 
-    What the files look like is added to `looks`.
+    Then its files are read only once, and a committed attempt has those that were compared, and no others. What the
+    files look like is added to `looks`.
     """
     in_use, not_needed = folder.in_use(), folder.not_needed()
     rows: list[Stored] = []
@@ -52,8 +53,11 @@ def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None, looks
         seen = {one.number: look(one) for one in attempts} if verifier else {}
         if looks is not None:
             looks.add(one.stamp for one in seen.values())
-        attempt = decisive(attempts)
-        checked = verifier.check(attempt, seen[attempt.number]) if verifier and attempt else None
+        attempt, checked = decisive(attempts), None
+        if verifier and attempt:
+            looks_like = seen[attempt.number]
+            attempt = ReadOnce(attempt, looks_like.files if looks_like.committed else None)
+            checked = verifier.check(attempt, looks_like)
         altered = checked is not None and bool(checked.altered)
         intent = trial.started_as(planned.intent) if attempt and not altered else planned.intent
         running = in_use and attempt is not None and attempt.status() is None
@@ -74,12 +78,7 @@ def verified_trials(folder: ResultsFolder, looks: Looks | None = None, *, rememb
     rows = stored_trials(folder, verifier, looks)
     if remember:
         verifier.save()
-    return [replace(row, attempt=_read_once(row)) for row in rows]
-
-
-def _read_once(row: Stored) -> Attempt | None:
-    """A committed attempt has the files that were compared, and no others."""
-    return ReadOnce(row.attempt, row.checked.bytes_of if row.checked else None) if row.attempt else None
+    return rows
 
 
 def made_from(folder: ResultsFolder, inputs_digest: str, plan: Plan, *, remember: bool = True) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from itertools import groupby
-from operator import attrgetter, eq
+from operator import attrgetter, eq, lt
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
@@ -117,8 +117,11 @@ def ordered(rows: Sequence[Row], kind: type[Row]) -> list[Row]:
     """
     if not issubclass(kind, MeasurementRow):
         return sorted(rows, key=_ORDER[kind])
-    found = sorted(rows, key=_NAMED)
-    names = list(map(_NAMED, found))
+    names = list(map(_NAMED, rows))
+    if all(map(lt, names, names[1:])):  # so they are, once an analysis has ordered them
+        return list(rows)
+    places = sorted(range(len(rows)), key=names.__getitem__)
+    found, names = [rows[place] for place in places], [names[place] for place in places]
     if not any(map(eq, names, names[1:])):
         return found
     return [row for _, many in groupby(found, key=_NAMED) for row in sorted(many, key=_ORDER[kind])]

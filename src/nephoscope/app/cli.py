@@ -82,8 +82,9 @@ _COMPLETE = "_NEPHOSCOPE_COMPLETE"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line and returns its exit code."""
-    tune_gc()
+    """Runs the command line and returns its exit code; `None`: the arguments of this process, which then ends."""
+    if arguments is None:
+        tune_gc()
     if _COMPLETE in os.environ:
         os.environ["COLUMNS"] = "10000"  # zsh and fish take each line of a wrapped description for a candidate
     try:

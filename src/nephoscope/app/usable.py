@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from nephoscope.model.usable import WAITING, UsableCell, sentence, worst_first
+from nephoscope.model.words import counted
 
 MAX_LINES = 10
 
@@ -32,4 +33,4 @@ def _repairs(cells: Sequence[UsableCell], folder: str) -> list[str]:
 
 def _usable_of(cells: Sequence[UsableCell]) -> str:
     """'usable: 44 of 48 trials'."""
-    return f"usable: {sum(cell.usable for cell in cells):,} of {sum(cell.planned for cell in cells):,} trials"
+    return f"usable: {sum(cell.usable for cell in cells):,} of {counted(sum(cell.planned for cell in cells), 'trial')}"

@@ -108,7 +108,7 @@ def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Insight
         "answer",
         template,
         numbers=told.numbers | {"margin": comparison.margin_percent},
-        trials=comparison.trials,
+        trials=findings.trials_of(comparison),
         benchmark=comparison.benchmark,
         benchmark_name=comparison.benchmark,
         first=told.first,

@@ -87,6 +87,11 @@ class Findings:
         """The comparisons of one metric, sorted by left and right."""
         return list(self._comparisons.get((benchmark, metric, per_cpu), ()))
 
+    def trials_of(self, pair: Comparison) -> list[str]:
+        """The trials of both sides."""
+        rows = self.statistics_of(pair.benchmark, pair.metric, per_cpu=pair.per_cpu)
+        return [trial for row in rows if row.configuration in {pair.left, pair.right} for trial in row.trials]
+
     def bests_of(self, benchmark: str, metric: str, *, view: View = "plain", basis: str | None = None) -> list[BestRow]:
         """The best of each scope, the overall one first."""
         return list(self._bests.get((benchmark, metric, view, basis), ()))

@@ -82,7 +82,7 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
         "answer",
         template,
         numbers=numbers,
-        trials=comparison.trials,
+        trials=findings.trials_of(comparison),
         benchmark=comparison.benchmark,
         benchmark_name=comparison.benchmark,
         first=told.first,

@@ -69,7 +69,7 @@ def _sentence(findings: Findings, comparison: Comparison, metric: Metric, left: 
         "answer",
         template,
         numbers=numbers,
-        trials=comparison.trials,
+        trials=findings.trials_of(comparison),
         benchmark=comparison.benchmark,
         benchmark_name=comparison.benchmark,
         first=told.first,

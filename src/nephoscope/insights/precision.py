@@ -30,7 +30,7 @@ def _note(findings: Findings, metric: Metric, rows: Sequence[Statistic]) -> Insi
     worst = max(rows, key=lambda row: (row.margin_percent or 0.0, row.configuration))
     values = findings.values_of(worst)
     numbers: dict[str, float] = {"n": worst.n}
-    needed = replicates_for_precision(values, SHARES, seed=findings.seed)
+    needed = replicates_for_precision(values, SHARES)
     beyond = max((share for share in SHARES if needed[share] is None), default=None)
     parts = []
     for key, (share, least) in zip("abc", needed.items(), strict=True):

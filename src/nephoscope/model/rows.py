@@ -405,7 +405,10 @@ a tie and a difference."""
 
 
 class Comparison(Frozen):
-    """Two configurations, one metric. comparisons.parquet."""
+    """Two configurations, one metric. comparisons.parquet.
+
+    Its trials are those of both sides in statistics.parquet: repeated for each pair, they would be most of a report.
+    """
 
     benchmark: str
     metric: str
@@ -431,7 +434,6 @@ class Comparison(Frozen):
     margin_percent: float = Field(description="the study's equivalence margin")
     minimum_detectable_percent: float | None
     more_replicates_needed: int | None = Field(description="estimate, if unresolved; None: unknown")
-    trials: list[str]
     subject: Subject
     delivered: ComparisonVerdict | None = Field(
         default=None, description="verdict over all valid trials; None: no trial of either side lost CPU time"

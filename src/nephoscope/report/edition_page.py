@@ -6,7 +6,7 @@ from itertools import groupby
 from nephoscope.analysis.edition_gate import reasons
 from nephoscope.model.editions import BestChange, ContrastChange, EditionCard, EditionRow, Editions
 from nephoscope.model.rows import ComparisonVerdict
-from nephoscope.model.words import SIMULATED, scope_name
+from nephoscope.model.words import SIMULATED, counted, scope_name
 from nephoscope.report import edition_words as words
 from nephoscope.report import format as people
 from nephoscope.report.page import environment, style
@@ -113,7 +113,7 @@ def _table(rows: list[EditionRow], *, priced: bool) -> Table:
         Column("n", numeric=True, hint="Values of the earlier study, of the later one."),
     )
     more = len(rows) - MAX_ROWS
-    note = f"For {people.plural(more, 'more row')}, see nephoscope compare --json." if more > 0 else ""
+    note = f"For {counted(more, 'more row')}, see nephoscope compare --json." if more > 0 else ""
     body = tuple(_row(row, priced=priced) for row in rows[:MAX_ROWS])
     return Table("Each configuration", columns, body, note=note)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from nephoscope.model.units import GIB, KIB, MIB, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+from nephoscope.model.words import counted
 
 MISSING = "\N{EN DASH}"
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -122,7 +123,7 @@ def percent(value: float | None) -> str:
 
 def counting(good: int, of: int) -> str:
     """'3 of 4 trials valid', '1 of 1 trial valid'."""
-    return f"{good:,} of {plural(of, 'trial')} valid"
+    return f"{good:,} of {counted(of, 'trial')} valid"
 
 
 def coverage(value: float | None) -> str:
@@ -194,11 +195,6 @@ def moment(unix_ms: int | None) -> str:
     if unix_ms is None:
         return MISSING
     return datetime.fromtimestamp(unix_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """1 trial, 2 trials."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def dollars(value: float | None) -> str:

@@ -79,6 +79,11 @@ class Lookup:
         """Trials of a benchmark in plan order."""
         return list(self._trials_of.get((benchmark, configuration), ()))
 
+    def trials_of_pair(self, pair: Comparison) -> list[str]:
+        """Ids of the trials of both sides."""
+        of_metric = self.statistics[pair.benchmark, pair.metric, pair.per_cpu]
+        return [trial for name in (pair.left, pair.right) for trial in of_metric[name].trials]
+
     @cached_property
     def _trials_of(self) -> Mapping[tuple[str, str | None], list[TrialRow]]:
         found: dict[tuple[str, str | None], list[TrialRow]] = defaultdict(list)

@@ -39,7 +39,7 @@ from nephoscope.report.sections.methods import methods_section
 from nephoscope.report.sections.opening import grouped, key_facts, sentences
 from nephoscope.report.sections.questions import best_table, contrasts_table
 from nephoscope.report.sections.trial_records import trial_records
-from nephoscope.report.sections.trials import checks_table, counted, evidence_table, exclusions_table, trials_table
+from nephoscope.report.sections.trials import checks_table, evidence_table, exclusions_table, outcomes, trials_table
 from nephoscope.report.tables.html import folded_html, rows_html
 from nephoscope.report.tables.statistics import leaderboard
 
@@ -116,7 +116,7 @@ def _printed(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
             study=study,
             title=study.title or study.study,
             paragraphs=[part.strip() for part in study.description.split("\n\n") if part.strip()],
-            counted=counted(study.trials),
+            counted=outcomes(study.trials),
             page=page,
             config=Markup(as_script(theme.config())),  # noqa: S704  # as_script leaves no character that ends a script
             **sections,

@@ -7,6 +7,7 @@ from itertools import count
 
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import ComparisonVerdict, TrialRow
+from nephoscope.model.words import counted
 from nephoscope.report.evidence import EvidenceBook, trial_anchor
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.settled import settled
@@ -276,5 +277,5 @@ def trial_cell(trial: str, book: Book) -> Cell:
 def evidence_cell(book: Book, text: str, trials: Sequence[str], about: str, note: str = "") -> Cell:
     """A number that links to the list of its trials."""
     found = book.evidence.cite(trials, about)
-    title = f"Evidence {found.label}: {len(found.trials)} trials" if found else ""
+    title = f"Evidence {found.label}: {counted(len(found.trials), 'trial')}" if found else ""
     return Cell(text, href=book.href(found.anchor) if found else None, note=note, title=title)

@@ -19,6 +19,9 @@ RAW = "raw/"
 INTENT = "../../trial.json"
 """The definition of the trial, as seen from an attempt's folder: each attempt writes it before it begins."""
 
+_BYTES_AT_ONCE = 1 << 16
+"""Most files are smaller; a larger buffer takes longer to allocate than such a file to read."""
+
 How = Literal["changed", "missing", "added", "odd"]
 _WORDS: Mapping[How, str] = {
     "changed": "was changed",
@@ -44,10 +47,20 @@ class Difference:
         return said if self.used else f"{said} (no longer used: it was derived again)"
 
 
-def sha256(path: Path) -> str:
-    """Of the content of a plain file."""
-    with open(path, "rb", opener=plain.open_itself) as file:  # Path.open has no opener
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def sha256(path: Path | str) -> str:
+    """Of the content of a plain file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    found = hashlib.sha256()
+    descriptor = plain.open_itself(str(path), os.O_RDONLY)
+    try:
+        while content := os.read(descriptor, _BYTES_AT_ONCE):
+            found.update(content)
+    finally:
+        os.close(descriptor)
+    return found.hexdigest()
 
 
 def walk(folder: Path | str, below: str = "") -> Iterator[tuple[str, os.stat_result]]:
@@ -63,6 +76,18 @@ def walk(folder: Path | str, below: str = "") -> Iterator[tuple[str, os.stat_res
                 yield from walk(entry.path, f"{below}{entry.name}/")
             else:
                 yield f"{below}{entry.name}", entry.stat(follow_symlinks=False)
+
+
+def seen(attempt: Path | str) -> dict[str, os.stat_result]:
+    """Every file of an attempt as it looks, with the definition of its trial.
+
+    Raises:
+        OSError: its folder cannot be read.
+    """
+    found = dict(walk(attempt))
+    with suppress(OSError):
+        found[INTENT] = os.lstat(f"{attempt}/{INTENT}")  # for 10,000 attempts a Path takes a second
+    return found
 
 
 def digests_of(attempt: Path) -> dict[str, str]:
@@ -81,34 +106,37 @@ def digests_of(attempt: Path) -> dict[str, str]:
 
 
 def differences(
-    attempt: Path, stored: Mapping[str, str] | None, derived: Mapping[str, str], *, last: bool
+    attempt: Path,
+    files: Mapping[str, os.stat_result],
+    stored: Mapping[str, str] | None,
+    derived: Mapping[str, str],
+    *,
+    last: bool,
 ) -> list[Difference]:
     """How an attempt's files differ from their digests; reads all of them.
 
     Args:
         attempt: its folder.
+        files: all that it has; see `seen`.
         stored: digests in its `status.json`; None: an earlier nephoscope wrote that, which made none.
         derived: digests of what was derived since, by the name of the file.
         last: no later attempt has written the trial's definition since.
     """
-    seen = dict(walk(attempt))
-    if last:
-        with suppress(OSError):
-            seen[INTENT] = (attempt / INTENT).lstat()
     listed = {f"{DERIVED}/{name}": digest for name, digest in derived.items()}
     listed.update((name, digest) for name, digest in (stored or {}).items() if last or name != INTENT)
     if stored is not None:  # else nobody knows which files there were
-        listed.update((name, "") for name in seen.keys() - listed.keys() if _of_the_trial(name))
-    odd = {name for name, about in seen.items() if plain.oddity(about.st_mode)}
+        unlisted = files.keys() - listed.keys() - (set() if last else {INTENT})
+        listed.update((name, "") for name in unlisted if _of_the_trial(name))
+    odd = {name for name, about in files.items() if plain.oddity(about.st_mode) and (last or name != INTENT)}
     found = [Difference(name, "odd") for name in odd]
     for name in listed.keys() - odd:
-        how = _how(attempt / name, listed[name]) if name in seen else "missing"
+        how = _how(f"{attempt}/{name}", listed[name]) if name in files else "missing"
         if how is not None:
             found.append(Difference(name, how, used=name not in derived))
     return sorted(found, key=lambda one: one.file)
 
 
-def _how(path: Path, digest: str) -> How | None:
+def _how(path: str, digest: str) -> How | None:
     """How a plain file differs from its digest, which is empty if there was no such file; None: it does not."""
     if not digest:
         return "added"

@@ -3,10 +3,12 @@
 import json
 import os
 import re
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from nephoscope.model.errors import DamagedFile, NewerSchema, StorageFailed
 from nephoscope.store import atomic, plain
@@ -55,7 +57,7 @@ def _whole_lines(file: BinaryIO) -> int:
     return file.read().rfind(b"\n") + 1
 
 
-def read(path: Path, model: type[Value], *, mend: str = "") -> Value:
+def read(path: Path | str, model: type[Value], *, mend: str = "") -> Value:
     """Reads one value. The keyword argument replaces the hint for a damaged file, which is to delete the attempt.
 
     Raises:
@@ -66,7 +68,7 @@ def read(path: Path, model: type[Value], *, mend: str = "") -> Value:
     return parsed(read_bytes(path, mend=mend or MEND), path, model, mend=mend)
 
 
-def parsed(text: bytes, path: Path, model: type[Value], *, mend: str = "") -> Value:
+def parsed(text: bytes, path: Path | str, model: type[Value], *, mend: str = "") -> Value:
     """What `read` makes of the content of a file."""
     try:
         return model.model_validate_json(text)  # at once, as thousands of files are read
@@ -76,21 +78,27 @@ def parsed(text: bytes, path: Path, model: type[Value], *, mend: str = "") -> Va
     return _validate(path, content, model, mend)
 
 
-def read_lines(path: Path, model: type[Value]) -> list[Value]:
+def read_lines(path: Path | str, model: type[Value]) -> list[Value]:
     """Reads a file of one value per line, without a last line that a crash cut off before its newline."""
     try:
         text = read_bytes(path, mend=MEND)
     except FileNotFoundError:
         return []
     lines = text.split(b"\n")[:-1]
-    try:
-        return [model.model_validate_json(line) for line in lines]
-    except ValidationError:
-        numbered = enumerate(lines, start=1)  # what is wrong, and where
+    with suppress(ValidationError):
+        found = _many(model).validate_json(b"[%b]" % b",".join(lines))  # at once, as with one value
+        if len(found) == len(lines):  # else a comma joined what were no values
+            return found
+    numbered = enumerate(lines, start=1)  # what is wrong, and where
     return [_validate(path, _decoded(line, f"{path}:{number}", MEND), model) for number, line in numbered]
 
 
-def read_bytes(path: Path, *, mend: str) -> bytes:
+@cache
+def _many(model: type[Value]) -> TypeAdapter[list[Value]]:
+    return TypeAdapter(list[model])  # type: ignore[valid-type]  # the model is known when it runs
+
+
+def read_bytes(path: Path | str, *, mend: str) -> bytes:
     """A stored file as it is; the keyword argument says what to do about a damaged one.
 
     Raises:
@@ -135,7 +143,7 @@ MEND = "restore the file from a copy, or delete its attempt folder and run the s
 """What to do about a damaged file of an attempt."""
 
 
-def _validate(path: Path, content: object, model: type[Value], mend: str = "") -> Value:
+def _validate(path: Path | str, content: object, model: type[Value], mend: str = "") -> Value:
     try:
         return model.model_validate(content)
     except ValidationError as error:
@@ -144,7 +152,7 @@ def _validate(path: Path, content: object, model: type[Value], mend: str = "") -
         raise DamagedFile(f"{path} is damaged: {where}: {first['msg']}", hint=mend or MEND) from error
 
 
-def _refuse_newer(path: Path, content: Any, model: type[BaseModel]) -> None:
+def _refuse_newer(path: Path | str, content: Any, model: type[BaseModel]) -> None:
     field = model.model_fields.get("schema_")
     if field is None:
         return

@@ -28,7 +28,7 @@ def oddity(mode: int) -> str | None:
     return _ODD.get(stat.S_IFMT(mode))
 
 
-def require(path: Path) -> None:
+def require(path: Path | str) -> None:
     """Rejects a path that is neither a plain file nor a folder; there may be nothing.
 
     Raises:
@@ -62,7 +62,7 @@ def open_itself(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
 
 
-def read(path: Path) -> bytes:
+def read(path: Path | str) -> bytes:
     """The content of a plain file.
 
     Raises:

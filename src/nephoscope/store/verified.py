@@ -6,7 +6,6 @@
 import hashlib
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -15,9 +14,9 @@ from pydantic import Field, ValidationError
 
 from nephoscope.model.errors import DamagedFile, StorageFailed
 from nephoscope.model.frozen import Frozen
-from nephoscope.store import atomic
+from nephoscope.store import atomic, digests
 from nephoscope.store.attempt import Attempt
-from nephoscope.store.digests import INTENT, RAW, STATUS, Difference, How, walk
+from nephoscope.store.digests import RAW, STATUS, Difference, How
 from nephoscope.store.files import MEND
 
 
@@ -29,6 +28,11 @@ class Seen:
     """By their paths below its folder."""
     stamp: str
     """Differs if one of them does."""
+
+    @property
+    def committed(self) -> bool:
+        """Whether its trial ended: then it has all of its files."""
+        return STATUS in self.files
 
 
 @dataclass(frozen=True)
@@ -99,13 +103,13 @@ class Verifier:
             DamagedFile: its folder or its `status.json` cannot be read.
         """
         seen = look(attempt) if seen is None else seen
-        if STATUS not in seen.files:
+        if not seen.committed:
             return None
         name = str(attempt.folder).removeprefix(self._prefix)
         known = self._before.get(name)
         if known is None or known.stamp != seen.stamp:
             try:
-                known = _compared(attempt, seen.stamp)
+                known = _compared(attempt, seen)
             except OSError as error:
                 path = error.filename or attempt.folder
                 raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=MEND) from error
@@ -130,12 +134,12 @@ def _remembered(path: Path) -> dict[str, _Known]:
         return {}
 
 
-def _compared(attempt: Attempt, stamp: str) -> _Known:
-    committed = attempt.committed()
+def _compared(attempt: Attempt, seen: Seen) -> _Known:
+    committed, found = attempt.committed(), attempt.differences(seen.files)
     return _Known(
-        stamp=stamp,
+        stamp=seen.stamp,
         has_digests=committed is not None and committed.files is not None,
-        differences=[_Difference(file=one.file, how=one.how, used=one.used) for one in attempt.differences()],
+        differences=[_Difference(file=one.file, how=one.how, used=one.used) for one in found],
     )
 
 
@@ -145,12 +149,9 @@ def look(attempt: Attempt) -> Seen:
     Raises:
         DamagedFile: its folder cannot be read.
     """
-    folder = str(attempt.folder)
     try:
-        files = dict(walk(folder))
+        files = digests.seen(attempt.folder)
     except OSError as error:
-        raise DamagedFile(f"{folder} cannot be read: {error.strerror}", hint=MEND) from error
-    with suppress(OSError):
-        files[INTENT] = os.lstat(f"{folder}/{INTENT}")  # for 10,000 attempts a Path takes a second
+        raise DamagedFile(f"{attempt.folder} cannot be read: {error.strerror}", hint=MEND) from error
     lines = sorted((name, of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino) for name, of in files.items())
     return Seen(files, hashlib.blake2b(repr(lines).encode(), digest_size=16).hexdigest())

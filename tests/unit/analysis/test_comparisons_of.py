@@ -30,7 +30,7 @@ def test_twice_as_much_is_better_and_half_as_much_per_cpu_is_worse() -> None:
     assert plain.more_replicates_needed is None
     assert per_cpu.ratio == pytest.approx(0.5)
     assert per_cpu.verdict is ComparisonVerdict.WORSE
-    assert len(plain.trials) == 12
+    assert (plain.n_left, plain.n_right) == (6, 6)
 
 
 def test_lower_is_better_where_the_metric_says_so() -> None:

@@ -91,7 +91,7 @@ def test_ratios_are_taken_within_a_round() -> None:
 def test_the_page_answers_every_bar_of_clients() -> None:
     rounds: results.Rounds = {"a": [done(1.0, lost=0.02), None], "failed": [None]}
     page = results.page(["head"], results.bars_of_clients({}), {"t": results.table(rounds)})
-    assert page.count("not measured") == 19
+    assert page.count("not measured") == 20
     assert (
         "| a | 2.00 | 100 (100..100) | 1,000.0 (1,000.0..1,000.0) | 1,000 (1,000..1,000) | 1 | 2.0 (2.0..2.0) |" in page
     )
@@ -109,6 +109,13 @@ def test_set_with_requests_under_way_must_be_cheaper_in_every_round() -> None:
         in rows
     )
     assert "| peak memory, SET, 16 under way | ≤ 20 MB | 1.0 (1.0..1.0) | met |" in rows
+
+
+def test_the_floor_beside_pgbenchs_script_shows_what_no_client_can_reach() -> None:
+    rounds = {"floor pipelined, New-Order only": [done(0.6)], "pgbench New-Order pipelined": [done(1.0)]}
+    rows = [bar.row() for bar in results.bars_of_clients(rounds)]
+    what = "the floor of the same statements / pgbench's pipelined script"
+    assert f"| {what} |  | 0.60 (0.60..0.60) | no bar, for comparison |" in rows
 
 
 def test_a_peer_is_shown_beside_ours() -> None:

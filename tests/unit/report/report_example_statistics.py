@@ -95,5 +95,4 @@ def comparison(left: Statistic, right: Statistic) -> Comparison:
         margin_percent=1.5,
         minimum_detectable_percent=3.4 if verdict is ComparisonVerdict.UNRESOLVED else None,
         more_replicates_needed=8 if verdict is ComparisonVerdict.UNRESOLVED else None,
-        trials=[*left.trials, *right.trials],
     )

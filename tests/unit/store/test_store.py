@@ -81,6 +81,16 @@ def test_a_line_cut_by_a_crash_is_left_out_and_a_damaged_one_is_named(tmp_path: 
         attempt.commands()
 
 
+def test_a_value_that_a_newline_divides_is_damage(tmp_path: Path) -> None:
+    """Lines are read at once, as a list: a comma between the halves of a text would make it whole again."""
+    attempt = Attempt(tmp_path)
+    attempt.add_command(COMMAND.model_copy(update={"argv": ["one,two"]}))
+    path = tmp_path / "commands.jsonl"
+    path.write_text(path.read_text().replace("one,two", "one\ntwo"))
+    with pytest.raises(DamagedFile, match=r"commands\.jsonl:1"):
+        attempt.commands()
+
+
 def test_after_a_line_was_cut_at_any_byte_what_is_added_can_be_read(tmp_path: Path) -> None:
     attempt = Attempt(tmp_path)
     attempt.add_command(COMMAND)
@@ -235,9 +245,9 @@ def test_a_committed_attempt_is_read_without_a_look_for_files_that_it_does_not_h
     names = {path.relative_to(attempt.folder).as_posix() for path in attempt.folder.rglob("*") if path.is_file()}
     looked_for: list[str] = []
 
-    def read_bytes(path: Path, mend: str) -> bytes:
-        looked_for.append(path.relative_to(attempt.folder).as_posix())
-        return path.read_bytes()
+    def read_bytes(path: str, mend: str) -> bytes:
+        looked_for.append(Path(path).relative_to(attempt.folder).as_posix())
+        return Path(path).read_bytes()
 
     monkeypatch.setattr(files, "read_bytes", read_bytes)
     once = ReadOnce(attempt, names)

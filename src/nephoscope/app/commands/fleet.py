@@ -121,7 +121,7 @@ def _counts(rows: "list[TrialRow]") -> str:
     counts = ", ".join(f"{states.count(state):,} {state}" for state in order)
     finished, valid = states.count("finished"), sum(row.counts for row in rows)
     verdicts = f": {valid:,} valid, {finished - valid:,} rejected" if finished else ""
-    return f"{len(rows):,} trials: {counts}{verdicts}"
+    return f"{counted(len(rows), 'trial')}: {counts}{verdicts}"
 
 
 def clean(

@@ -9,6 +9,7 @@ import typer
 from nephoscope.app.commands.options import OTHERS, AsJson, Group, add_command
 from nephoscope.app.console import print_json, print_table, say, tell
 from nephoscope.importers.registry import IMPORTERS, Importer
+from nephoscope.model.words import counted
 
 if TYPE_CHECKING:
     from nephoscope.app.stages.imports import ImportedFolder
@@ -106,11 +107,12 @@ def _print_imported(found: "ImportedFolder", out: Path, *, as_json: bool) -> Non
         for reason in row.reasons:
             say(f"{row.configuration} {row.benchmark}: {reason}")
     if found.refused:
-        say(f"{len(found.refused):,} files could not be read and were skipped; --strict stops at the first")
+        was = "file could not be read and was" if len(found.refused) == 1 else "files could not be read and were"
+        say(f"{len(found.refused):,} {was} skipped; --strict stops at the first")
     configurations = len({row.configuration for row in trials})
     valid = sum(row.counts for row in trials)
     say(
-        f"{len(trials):,} trials of {configurations:,} configurations: {valid:,} valid, "
+        f"{counted(len(trials), 'trial')} of {counted(configurations, 'configuration')}: {valid:,} valid, "
         f"{len(trials) - valid:,} rejected"
     )
     tell(f"source: {source.source}; licence: {source.licence}")

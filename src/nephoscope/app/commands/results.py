@@ -37,7 +37,7 @@ def parse(folder: Folder) -> None:
     from nephoscope.store.folder import ResultsFolder
 
     outcome = evaluation.parse(ResultsFolder.existing(folder), SystemClock())
-    tell(f"{outcome.parsed:,} trials parsed; {len(outcome.unreadable):,} could not be read")
+    tell(f"{counted(outcome.parsed, 'trial')} parsed; {len(outcome.unreadable):,} could not be read")
     for line in outcome.unreadable:
         tell(f"    {line}")
     for file, trials in outcome.differ.items():

@@ -13,6 +13,7 @@ from nephoscope.app.commands.options import MEASURE, AsJson, Out, StudyFile, add
 from nephoscope.app.console import print_json, print_rows, print_table, say, talk, tell
 from nephoscope.app.files import read_text, write_new
 from nephoscope.model.errors import EXIT_TRIALS_FAILED, InputError
+from nephoscope.model.words import counted
 
 if TYPE_CHECKING:
     from nephoscope.app.stages.running import CliOptions
@@ -474,7 +475,7 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
         tell(outcome.stopped)
     if outcome.refused:
         reason = next(iter(outcome.refused.values()))
-        tell(f"{len(outcome.refused):,} trials did not start because of the budget: {reason}")
+        tell(f"{counted(len(outcome.refused), 'trial')} did not start because of the budget: {reason}")
     for reason in dict.fromkeys(outcome.not_repeated.values()):
         many = sum(other == reason for other in outcome.not_repeated.values())
         tell(f"{many:,} rejected {'trial was' if many == 1 else 'trials were'} not repeated: {reason}")
@@ -484,8 +485,8 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
     for line in lines(evaluation.usable(folder, rows), str(folder.path), waiting=bool(outcome.stopped)):
         tell(line)
     tell(
-        f"{outcome.finished:,} of {len(rows):,} trials finished: {outcome.valid:,} valid, {rejected:,} rejected; "
-        f"{left_out}{outcome.failed:,} failed; results in {folder.path}"
+        f"{outcome.finished:,} of {counted(len(rows), 'trial')} finished: {outcome.valid:,} valid, "
+        f"{rejected:,} rejected; {left_out}{outcome.failed:,} failed; results in {folder.path}"
     )
     if outcome.failed or outcome.refused:
         raise typer.Exit(EXIT_TRIALS_FAILED)

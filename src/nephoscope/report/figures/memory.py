@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 
 from nephoscope.model.rows import Statistic
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
@@ -40,7 +41,7 @@ def consistency(book: Book, results: Results) -> Figure | None:
         "coefficient of variation in %, lower is more repeatable",
         "Each sign is one configuration: the standard deviation of its valid replicates as a percentage of their mean. "
         "The vertical axis starts at zero. The answers state, with an interval, whether the two are related.",
-        [("", f"{title}: spread of {people.plural(len(rows), 'configuration')} over memory per vCPU",
+        [("", f"{title}: spread of {counted(len(rows), 'configuration')} over memory per vCPU",
           _chart(rows, book.lookup.configurations))],
         key=book.configuration_key({one.configuration for one in found}),
         table=figure_table(book, f"{results.about}: {title}", found, scale),

@@ -5,6 +5,7 @@ from typing import Any
 import altair as alt
 
 from nephoscope.model.rows import BenchmarkRow, PassRow
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished
@@ -25,7 +26,7 @@ def pass_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     for name, many in by_name.items():
         if many:
             colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
-            spoken = f"Pass probability of {people.plural(len(many), 'level')} of {name}."
+            spoken = f"Pass probability of {counted(len(many), 'level')} of {name}."
             drawn.append((name, spoken, _chart(many, colour, scale)))
     figure = book.figure(
         f"{row.benchmark}: pass probability of each level",

@@ -9,6 +9,7 @@ import altair as alt
 
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import panels, theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
@@ -92,7 +93,7 @@ def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> 
         ]
         colours = [theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))]
         spec = _chart(rows, _bracket(book, row, name, scale), [], ("achieved",), colours, scale, (scale.unit, False))
-        drawn.append((name, f"Achieved against offered of {name}: {people.plural(len(many), 'point')}.", spec))
+        drawn.append((name, f"Achieved against offered of {name}: {counted(len(many), 'point')}.", spec))
     return book.figure(
         f"{row.benchmark}: achieved and offered load",
         f"{unit_text(scale)}, closer to the diagonal is better",
@@ -135,7 +136,7 @@ def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], op
             for one in book.lookup.of_configuration(row.benchmark, f"{LIMIT}{operation}.{which}", name)
         ]
         spec = _chart(rows, _bracket(book, row, name, rates), limits, seen, colours, rates, (scale.unit, True))
-        spoken = f"{', '.join(seen)} of {operation} against load of {name}: {people.plural(len(many), 'point')}."
+        spoken = f"{', '.join(seen)} of {operation} against load of {name}: {counted(len(many), 'point')}."
         drawn.append((name, spoken, spec))
     return book.figure(
         f"{row.benchmark}: response times of {operation} against load",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.model.rows import Statistic
-from nephoscope.model.words import provider_name
+from nephoscope.model.words import counted, provider_name
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.groups import Groups
@@ -40,7 +40,7 @@ def over_warehouses(book: Book, steps: Steps) -> Figure | None:
             for name in names
             for at, one in found[name]
         ]
-        spoken = f"{title or 'All'}: {unit} over {steps.axis}, best {names[0]}, {people.plural(len(names), 'line')}."
+        spoken = f"{title or 'All'}: {unit} over {steps.axis}, best {names[0]}, {counted(len(names), 'line')}."
         at = [at for at, _ in steps.rows]
         drawn.append((title, spoken, line_charts.lines(rows, names[:1], at, most, steps.axis, unit)))
     return book.figure(

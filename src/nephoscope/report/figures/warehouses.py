@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 
 from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
@@ -77,7 +78,7 @@ def _figure(
             for one in book.lookup.of_configuration(row.benchmark, end, name)
         ]
         colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
-        spoken = f"{title} of {name} over active warehouses: {people.plural(len(rows), 'point')}."
+        spoken = f"{title} of {name} over active warehouses: {counted(len(rows), 'point')}."
         drawn.append((name, spoken[:1].upper() + spoken[1:], _chart(rows, bracket, limits, colour, scale.unit)))
     return book.figure(
         f"{row.benchmark}: {title} over warehouses",

@@ -11,6 +11,7 @@ from typing import Literal
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic, TrialRow
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.lookup import MetricKey, best_first, headlines, scale_of
 from nephoscope.report.main.bars import MAX_BARS
@@ -124,6 +125,13 @@ def answered(question: Question) -> Answer | None:
     return _of_many(question, question.best)
 
 
+def _too_few(left: int, right: int) -> str:
+    """'1 usable trial each is too few to decide', of two configurations."""
+    if left != right:
+        return f"{left:,} and {right:,} usable trials are too few to decide"
+    return f"{counted(left, 'usable trial')} each {'is' if left == 1 else 'are'} too few to decide"
+
+
 def _undecided_of(count: int, why: str, caution: str = "") -> Answer:
     """Of so many configurations, none of which is excluded."""
     clause = f"which of {count:,} configurations is the best is not decided: {why}"
@@ -178,7 +186,7 @@ def _without_value(question: Question) -> str:
     """What became of the others: '1 CPU: none of 6 trials usable.'."""
     found = {row.configuration for row in question.rows}
     said = [
-        f"{question.names[name]}: none of {people.plural(len(rows), 'trial')} usable"
+        f"{question.names[name]}: none of {counted(len(rows), 'trial')} usable"
         for name, rows in question.tried.items()
         if name not in found
     ]
@@ -195,7 +203,7 @@ def _of_two(question: Question) -> Answer | None:
     caution, alpha = _sentence(row.note), question.book.lookup.study.levels.alpha
     one, other = question.names[first], question.names[second]
     if row.low is None:
-        why = f"{row.n_left:,} and {row.n_right:,} usable trials are too few to decide"
+        why = _too_few(row.n_left, row.n_right)
         return Answer("open", "Not decided", f"not decided between {one} and {other}: {why}", "", why, caution=caution)
     told = _Ratio.of(row, other)
     if row.verdict is ComparisonVerdict.BETTER:
@@ -364,7 +372,7 @@ class _Ratio:
 def _undecided(row: Comparison) -> str:
     then = ""
     if row.more_to_measure is not None:
-        more = people.plural(row.more_to_measure, "more replicate")
+        more = counted(row.more_to_measure, "more replicate")
         then = f" About {more} of each would probably decide it."
     elif row.is_hardly_decidable:
         then = " More replicates will hardly decide it."

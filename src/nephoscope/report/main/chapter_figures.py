@@ -5,6 +5,7 @@ from typing import Any
 
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.rows import ComparisonVerdict, Statistic
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.lookup import headlines, scale_of, unique
 from nephoscope.report.main import charts
@@ -62,7 +63,7 @@ def _about(ranked: Sequence[tuple[Board, list[Statistic]]], *, per_cpu: bool) ->
 
 
 def _more(count: int) -> str:
-    return f"{people.plural(count, 'more headline metric')} on the evidence page."
+    return f"{counted(count, 'more headline metric')} on the evidence page."
 
 
 def _named(board: Board, ranked: Sequence[tuple[Board, list[Statistic]]]) -> str:

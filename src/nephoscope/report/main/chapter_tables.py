@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from nephoscope.model.questions import BestRow
-from nephoscope.model.words import scope_name
-from nephoscope.report import format as people
+from nephoscope.model.words import counted, scope_name
 from nephoscope.report.main.boards import Board
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
@@ -77,7 +76,7 @@ def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
         Row(
             (
                 Cell(_title(wanted[one.benchmark, one.metric], boards), tone="name"),
-                Cell(f"{scope_name(one.scope)}, {people.plural(one.of, 'configuration')}"),
+                Cell(f"{scope_name(one.scope)}, {counted(one.of, 'configuration')}"),
                 evidence_cell(book, _named(one, called), one.trials, f"{one.benchmark}: {one.metric}, {one.scope}"),
                 Cell(str(one.excluded)),
             )
@@ -85,7 +84,7 @@ def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
         for one in rows[:MAX_WINNERS]
     )
     more = len(rows) - MAX_WINNERS
-    note = f"{people.plural(more, 'more answer')} on the evidence page." if more > 0 else ""
+    note = f"{counted(more, 'more answer')} on the evidence page." if more > 0 else ""
     return Table("The best, overall and of each kind", columns, body, note=note, compact=True)
 
 

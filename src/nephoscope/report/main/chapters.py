@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
-from nephoscope.report import format as people
+from nephoscope.model.words import counted
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main import chapter_figures, cost_figures, curves, standing
 from nephoscope.report.main.answers import answered, questions_of
@@ -165,7 +165,7 @@ def _opening(book: Book, boards: Sequence[Board]) -> Opening | None:
 
 def _cited(book: Book, text: str, trials: Sequence[str]) -> Opening:
     evidence = book.evidence.cite(trials, text)
-    label = people.plural(len(set(trials)), "trial")
+    label = counted(len(set(trials)), "trial")
     return Opening(text, label, book.href(evidence.anchor) if evidence else None)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import altair as alt
 
 from nephoscope.model.price_rows import CostRow
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.dollars import money_interval
@@ -80,7 +81,7 @@ def months(book: Book, palette: Palette) -> Figure | None:
         "Share of volumes in a month's cost",
         f"{cut}; {basis} prices.",
         "",
-        [("", f"Stacked bars of {people.plural(len(names), 'configuration')}.", _stacked(names, rows))],
+        [("", f"Stacked bars of {counted(len(names), 'configuration')}.", _stacked(names, rows))],
         key=[KeyEntry("■", colour, name) for name, colour in _PARTS.items()],
     )
 
@@ -143,7 +144,7 @@ def transfer(book: Book, palette: Palette) -> Figure | None:
         "Cost of data transfer",
         "A month of the bytes that were measured between machines; the most expensive first.",
         "",
-        [("", f"Bars of {people.plural(len(names), 'direction')} of transfer.", _stacked(names, rows))],
+        [("", f"Bars of {counted(len(names), 'direction')} of transfer.", _stacked(names, rows))],
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nephoscope.model.rows import Insight
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main.names import enumerated, names_of
@@ -51,7 +52,7 @@ def _doubt(book: Book, text: str, rows: Sequence[Insight]) -> Doubt:
     if len(rows) == 1:
         evidence = book.evidence.cite(rows[0].trials, f"insight “{rows[0].rule}”")
         if evidence is not None:
-            return Doubt(text, book.href(evidence.anchor), people.plural(len(evidence.trials), "trial"))
+            return Doubt(text, book.href(evidence.anchor), counted(len(evidence.trials), "trial"))
     anchor = {"warning": "warnings", "note": "notes", "answer": "answers"}[rows[0].kind]
     return Doubt(text, book.href(anchor), "one by one" if len(rows) > 1 else "details")
 
@@ -59,10 +60,10 @@ def _doubt(book: Book, text: str, rows: Sequence[Insight]) -> Doubt:
 def _of_the_plan(book: Book, warnings: Sequence[str]) -> list[Doubt]:
     if not warnings:
         return []
-    more = f" The plan had {people.plural(len(warnings) - 1, 'more warning')}." if len(warnings) > 1 else ""
+    more = f" The plan had {counted(len(warnings) - 1, 'more warning')}." if len(warnings) > 1 else ""
     first = f"{warnings[0][:1].upper()}{warnings[0][1:]}".removesuffix(".")
     return [Doubt(f"{first}.{more}", book.href("warnings"), "details")] if _short(warnings[0]) else [
-        Doubt(f"The plan had {people.plural(len(warnings), 'warning')}.", book.href("warnings"), "details")
+        Doubt(f"The plan had {counted(len(warnings), 'warning')}.", book.href("warnings"), "details")
     ]  # fmt: skip
 
 
@@ -74,16 +75,16 @@ def _sum(rows: Sequence[Insight], name: str) -> int:
     return int(sum(row.numbers.get(name, 0) for row in rows))
 
 
-def _most(counted: Mapping[str, float]) -> str:
+def _most(counts: Mapping[str, float]) -> str:
     """Where most of them are: ', most in fio', ', in fio' or ', in 12 benchmarks'."""
-    if not counted:
+    if not counts:
         return ""
-    name, count = max(counted.items(), key=lambda pair: pair[1])
-    if len(counted) == 1:
+    name, count = max(counts.items(), key=lambda pair: pair[1])
+    if len(counts) == 1:
         return f", all in {name}"
-    if 2 * count > sum(counted.values()):
+    if 2 * count > sum(counts.values()):
         return f", most of them in {name}"
-    return f", in {people.plural(len(counted), 'benchmark')}"
+    return f", in {counted(len(counts), 'benchmark')}"
 
 
 def _by_benchmark(rows: Sequence[Insight], name: str) -> Counter[str]:
@@ -106,7 +107,7 @@ def _benchmarks(rows: Sequence[Insight]) -> list[str]:
 def _as_it_is(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
     """The sentence of the analysis, if there is one and it is short; the first and a count otherwise."""
     if not _short(rows[0].text):
-        return f"{people.plural(len(rows), 'remark')} of the rule “{rows[0].rule}”."
+        return f"{counted(len(rows), 'remark')} of the rule “{rows[0].rule}”."
     return rows[0].text + (
         f" There {'is' if len(rows) == 2 else 'are'} {len(rows) - 1:,} more." if len(rows) > 1 else ""
     )
@@ -137,7 +138,7 @@ def _exclusions(lookup: Lookup, rows: Sequence[Insight]) -> str:
     found = Counter(lookup.trials[trial].benchmark for trial in row.trials if trial in lookup.trials)
     where = _most(found)
     return (
-        f"{excluded:,} of {people.plural(total, 'trial')} {'is' if excluded == 1 else 'are'} not valid{where}. "
+        f"{excluded:,} of {counted(total, 'trial')} {'is' if excluded == 1 else 'are'} not valid{where}. "
         "No number uses them."
     )
 
@@ -162,7 +163,7 @@ def _shared(lookup: Lookup, rows: Sequence[Insight]) -> str:
 
 
 def _machines(lookup: Lookup, rows: Sequence[Insight]) -> str:
-    trials = people.plural(_sum(rows, "count"), "trial")
+    trials = counted(_sum(rows, "count"), "trial")
     return (
         f"{trials} of {enumerated(_configurations(lookup, rows))} ran on machines that differ from those of the other "
         "replicates, and so count as configurations of their own."
@@ -171,7 +172,7 @@ def _machines(lookup: Lookup, rows: Sequence[Insight]) -> str:
 
 def _versions(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
     return rows[0].text if len(rows) == 1 and _short(rows[0].text) else (
-        f"Trials ran with several versions of {people.plural(len(rows), 'tool')}: a difference may come from a version "
+        f"Trials ran with several versions of {counted(len(rows), 'tool')}: a difference may come from a version "
         "rather than from a machine."
     )  # fmt: skip
 
@@ -184,7 +185,7 @@ def _replicates(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001
         return "Every configuration was measured once, so no interval is known."
     least, needed = min(row.n for row in few), max(row.n + row.more_replicates_needed for row in few)
     return (
-        f"{people.plural(len(few), 'median')} {'rests' if len(few) == 1 else 'rest'} on fewer than {needed:,} "
+        f"{counted(len(few), 'median')} {'rests' if len(few) == 1 else 'rest'} on fewer than {needed:,} "
         f"replicates, at the least {least:,}: the interval is only the range of the values."
     )
 
@@ -204,7 +205,7 @@ def _steadiness(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001
     restless = _sum(rows, "restless")
     where = _most(_by_benchmark(rows, "restless"))
     return (
-        f"{restless:,} of {people.plural(_sum(rows, 'n'), 'long trial')} {'was' if restless == 1 else 'were'} not in a "
+        f"{restless:,} of {counted(_sum(rows, 'n'), 'long trial')} {'was' if restless == 1 else 'were'} not in a "
         f"steady state{where}. Use a longer warm-up or longer trials."
     )
 
@@ -218,7 +219,7 @@ def _noise(lookup: Lookup, rows: Sequence[Insight]) -> str:
     worst = max(wide, key=lambda row: row.margin_percent or 0)
     where = _most(Counter(row.benchmark for row in wide))
     return (
-        f"{len(wide):,} of {people.plural(len(own), 'median')} {'is' if len(wide) == 1 else 'are'} known less "
+        f"{len(wide):,} of {counted(len(own), 'median')} {'is' if len(wide) == 1 else 'are'} known less "
         f"precisely than the margin of ±{margin:g} %{where}; the worst is ±{people.percent(worst.margin_percent)}, of "
         f"{worst.benchmark} on {names_of(lookup)[worst.configuration]}."
     )
@@ -228,7 +229,7 @@ def _outliers(lookup: Lookup, rows: Sequence[Insight]) -> str:
     values = sum(row.n for row in lookup.headline_statistics)
     flagged = _sum(rows, "flagged")
     where = _most(_by_benchmark(rows, "flagged"))
-    return f"Outliers in {flagged:,} of {people.plural(values, 'value')}{where}. They stay in all statistics."
+    return f"Outliers in {flagged:,} of {counted(values, 'value')}{where}. They stay in all statistics."
 
 
 def _gate(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
@@ -237,7 +238,7 @@ def _gate(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # on
     if not moved:
         return ""
     return (
-        f"The checks removed trials from {people.plural(int(numbers['rows']), 'median')}, and that changed "
+        f"The checks removed trials from {counted(int(numbers['rows']), 'median')}, and that changed "
         f"{moved:,} of them by more than {numbers['notable']:g} %."
     )
 
@@ -258,7 +259,7 @@ def _transfer(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  
 
 def _caps(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
     return (
-        f"{people.plural(len(rows), 'rate')} in {enumerated(_benchmarks(rows))} "
+        f"{counted(len(rows), 'rate')} in {enumerated(_benchmarks(rows))} "
         f"{'is' if len(rows) == 1 else 'are'} equal on several machine types: probably a limit of the provider, not of "
         "the machines."
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.rows import Statistic
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.spec import Spec
@@ -184,7 +185,7 @@ def _spoken(rows: Sequence[Mapping[str, Any]], front: Sequence[str]) -> str:
     named = "; ".join(
         f"{row['configuration']} {row['median_text']} for {row['price_text']}" for row in rows if row["front"]
     )
-    return f"Scatter of {people.plural(len(rows), 'configuration')}. {len(front)} on the Pareto front: {named}."
+    return f"Scatter of {counted(len(rows), 'configuration')}. {len(front)} on the Pareto front: {named}."
 
 
 def processor_of(lookup: Lookup, configuration: str) -> str:

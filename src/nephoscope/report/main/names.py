@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from nephoscope.model.words import provider_name
+from nephoscope.model.words import counted, provider_name
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup
 
@@ -35,7 +35,7 @@ def _value(lookup: Lookup, what: str, name: str, value: str) -> str:
 
 def _called(what: str, value: str) -> str:
     if what == CPUS and value.isdigit():
-        return people.plural(int(value), "CPU")
+        return counted(int(value), "CPU")
     return f"{what} {value}"
 
 
@@ -51,9 +51,9 @@ def compared(lookup: Lookup) -> str:
     study = lookup.study
     parts = [_machines(lookup)]
     if study.benchmarks:
-        parts.append(people.plural(len(study.benchmarks), "benchmark"))
+        parts.append(counted(len(study.benchmarks), "benchmark"))
     if study.source is None:
-        parts.append(f"{people.plural(study.replicates, 'replicate')} of each")
+        parts.append(f"{counted(study.replicates, 'replicate')} of each")
     day = people.moment(study.started_unix_ms)[:10] if study.started_unix_ms is not None else None
     others = "" if study.source is None else f" by others ({study.source.source})"
     if others or day:
@@ -65,7 +65,7 @@ def compared(lookup: Lookup) -> str:
 
 def _machines(lookup: Lookup) -> str:
     names, only = lookup.configurations, lookup.study.only_difference
-    count = people.plural(len(names), "configuration")
+    count = counted(len(names), "configuration")
     if len(names) < 2:
         return f"{count}: {enumerated(names)}." if names else "Nothing was measured."
     if only is not None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from nephoscope.model.words import counted
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.sections.trials import lost
 
@@ -28,4 +29,5 @@ def repair(lookup: Lookup) -> Repair | None:
     then = f"{why[:1].upper()}{why[1:]}." if why else ""
     if commands:
         then += " To repair it, where DIR is the folder of the results:"
-    return Repair(f"Usable: {usable:,} of {len(trials):,} trials.", then.strip(), tuple(commands[:MAX_COMMANDS]))
+    said = f"Usable: {usable:,} of {counted(len(trials), 'trial')}."
+    return Repair(said, then.strip(), tuple(commands[:MAX_COMMANDS]))

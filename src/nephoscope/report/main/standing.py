@@ -1,8 +1,7 @@
 """The chapter that places the study's machines among cloud types, by public CPU results."""
 
 from nephoscope.model.standing import Standing, StandingRow
-from nephoscope.model.words import provider_name
-from nephoscope.report import format as people
+from nephoscope.model.words import counted, provider_name
 from nephoscope.report.figures.strip import OWN, strip
 from nephoscope.report.lookup import unique
 from nephoscope.report.parts import Book, Figure
@@ -15,7 +14,7 @@ def sentence(standing: Standing) -> str:
     if not standing.rows:
         return f"Not placed: {standing.why_not}."
     best = standing.rows[0]
-    return f"{_place(best, standing)} All its {people.plural(best.cpus, 'CPU')} together are about as fast as " + (
+    return f"{_place(best, standing)} All its {counted(best.cpus, 'CPU')} together are about as fast as " + (
         ", ".join(best.nearest) + "."
     )
 
@@ -67,4 +66,4 @@ def _rows(types: list[dict[str, object]]) -> list[str]:
 
 
 def _rate(per_s: float, cpus: int) -> str:
-    return f"{per_s / cpus:,.0f}/s on {people.plural(cpus, 'CPU')}"
+    return f"{per_s / cpus:,.0f}/s on {counted(cpus, 'CPU')}"

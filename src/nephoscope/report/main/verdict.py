@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from nephoscope.model.subjects import Subject
+from nephoscope.model.words import counted
 from nephoscope.report.main.answers import MACHINES_ALONE, Answer, Question, State, answered, questions_of
 from nephoscope.report.main.bars import MAX_BARS, Bar, bars
 from nephoscope.report.main.boards import SUBJECTS
@@ -108,7 +109,7 @@ def _card(question: Question, answer: Answer, palette: Palette) -> Card:
         costs=cost_lines(book, benchmark.benchmark, metric, answer.winners),
         bars=drawn,
         more=len(question.rows) - len(drawn) if drawn else 0,
-        label=f"{len(set(trials)):,} trials",
+        label=counted(len(set(trials)), "trial"),
         evidence=book.href(found.anchor) if found else None,
         coverage=answer.coverage,
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import charts
 from nephoscope.report.lookup import headlines
@@ -126,12 +127,12 @@ def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
     )
     shown = tuple(_row(book, row, titles.get((row.benchmark, row.metric))) for row in rows[:MAX_ROWS])
     more = len(rows) - len(shown)
-    note = f"For {people.plural(more, 'more comparison')}, see comparisons.csv." if more > 0 else ""
+    note = f"For {counted(more, 'more comparison')}, see comparisons.csv." if more > 0 else ""
     return Table(caption, columns, shown, note=note, compact=True)
 
 
 def _row(book: Book, row: Comparison, metric: Metric | None) -> Row:
-    found = book.evidence.cite(row.trials, f"{row.benchmark}: {row.left} and {row.right}")
+    found = book.evidence.cite(book.lookup.trials_of_pair(row), f"{row.benchmark}: {row.left} and {row.right}")
     low_coverage = row.coverage is not None and row.coverage < ENOUGH
     return Row(
         (
@@ -160,7 +161,7 @@ def _counted(row: Comparison) -> str:
 def _decides(row: Comparison) -> str:
     parts = [said for said in (row.reason, row.note) if said]
     if row.more_to_measure:
-        parts.append(f"about {people.plural(row.more_to_measure, 'more replicate')}")
+        parts.append(f"about {counted(row.more_to_measure, 'more replicate')}")
     elif row.is_hardly_decidable:
         parts.append("more replicates will hardly decide it")
     if row.minimum_detectable_percent is not None:

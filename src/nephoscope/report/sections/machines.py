@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from nephoscope.model.records import Facts
 from nephoscope.model.rows import MachineRow
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.parts import Book, Cell, Column, Row, Table
 
@@ -104,7 +105,7 @@ def _title(machines: list[MachineRow], row: MachineRow) -> str:
 
 def _trials(book: Book, row: MachineRow) -> Cell:
     found = book.evidence.cite(row.trials, f"machine of {row.configuration}")
-    return Cell(people.plural(len(row.trials), "trial"), href=book.href(found.anchor) if found else None)
+    return Cell(counted(len(row.trials), "trial"), href=book.href(found.anchor) if found else None)
 
 
 def _fact(row: MachineRow, name: str, read: Read) -> Cell:

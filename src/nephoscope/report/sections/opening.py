@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import Insight
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.evidence import EvidenceSet
 from nephoscope.report.lookup import unique
 from nephoscope.report.parts import Book
-from nephoscope.report.sections.trials import counted
+from nephoscope.report.sections.trials import outcomes
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def key_facts(book: Book) -> list[tuple[str, str]]:
     study, lookup = book.lookup.study, book.lookup
     models = unique(row.facts.cpu_model or "CPU model unknown" for row in study.machines)
     hosts = unique(row.facts.hostname or row.machine for row in study.machines)
-    machines = f"{people.plural(len(hosts), 'machine')}: {'; '.join(models[:3])}" if hosts else "none observed"
+    machines = f"{counted(len(hosts), 'machine')}: {'; '.join(models[:3])}" if hosts else "none observed"
     if len(models) > 3:
         machines += f" and {len(models) - 3} more models"
     when = people.moment(study.started_unix_ms)
@@ -84,7 +85,7 @@ def key_facts(book: Book) -> list[tuple[str, str]]:
         ("Configurations", ", ".join(names) if len(names) <= 4 else f"{len(names)}"),
         ("Machines", machines),
         ("Benchmarks", ", ".join(row.benchmark for row in study.benchmarks) or "none"),
-        ("Trials", counted(study.trials)),
+        ("Trials", outcomes(study.trials)),
         ("Replicates", _replicates(study)),
         *_origin(study),
         ("Measured", when),

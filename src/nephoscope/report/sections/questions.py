@@ -1,7 +1,7 @@
 """The questions of the study with their answers: the best of each leaderboard, and what one thing changes."""
 
 from nephoscope.model.questions import BestRow, ContrastRow, View
-from nephoscope.model.words import scope_name
+from nephoscope.model.words import counted, scope_name
 from nephoscope.report import format as people
 from nephoscope.report.parts import Book, Cell, Column, Link, Row, Table, evidence_cell, verdict_badge
 from nephoscope.report.wording import metric_title, view_text
@@ -37,7 +37,7 @@ def best_table(book: Book) -> Table | None:
             found.append(Row(group=Link(_title(book, row), "")))
         found.append(_best(book, row))
     more = len(rows) - MAX_ROWS
-    note = f"For {people.plural(more, 'more question')}, see best.csv." if more > 0 else ""
+    note = f"For {counted(more, 'more question')}, see best.csv." if more > 0 else ""
     return Table("The best of each leaderboard", columns, tuple(found), note=note, compact=True) if found else None
 
 
@@ -58,7 +58,7 @@ def _best(book: Book, row: BestRow) -> Row:
     return Row(
         (
             Cell(
-                f"{scope_name(row.scope)}, {people.plural(row.of, 'configuration')}",
+                f"{scope_name(row.scope)}, {counted(row.of, 'configuration')}",
                 note=f"{len(row.left_out)} left out" if row.left_out else "",
             ),
             evidence_cell(book, text, row.trials, f"{_title(book, row)}, {row.scope}"),
@@ -95,7 +95,7 @@ def contrasts_table(book: Book) -> Table | None:
             found.append(Row(group=Link(row.question, ""), group_note="declared in the study" if row.declared else ""))
         found.append(_contrast(book, row))
     more = len(rows) - MAX_ROWS
-    note = f"For {people.plural(more, 'more answer')}, see contrasts.csv." if more > 0 else ""
+    note = f"For {counted(more, 'more answer')}, see contrasts.csv." if more > 0 else ""
     return Table("What one thing changes", columns, tuple(found), note=note, compact=True) if found else None
 
 

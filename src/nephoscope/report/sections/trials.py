@@ -4,6 +4,7 @@ import shlex
 
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import TrialRow
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.evidence import trial_anchor
 from nephoscope.report.limits import MAX_SETS
@@ -11,12 +12,12 @@ from nephoscope.report.parts import Book, Cell, Column, Row, Table, state_badge,
 from nephoscope.report.tables.statistics import label_cells, label_columns
 
 
-def counted(trials: list[TrialRow]) -> str:
+def outcomes(trials: list[TrialRow]) -> str:
     """How many trials can be used, and what happened to the others."""
     if not trials:
         return "The study has no trials."
     good = sum(trial.counts for trial in trials)
-    usable = f"{good:,} of {people.plural(len(trials), 'trial')} usable"
+    usable = f"{good:,} of {counted(len(trials), 'trial')} usable"
     return f"{', '.join((usable, *lost(trials)))}."
 
 
@@ -123,7 +124,7 @@ def trials_table(book: Book) -> Table | None:
     )
     rows = tuple(_trial(book, row) for row in trials if row.trial in book.lookup.listed)
     more = len(trials) - len(rows)
-    note = f"For {people.plural(more, 'more valid trial')}, see measurements.csv and raw_files.csv." if more else ""
+    note = f"For {counted(more, 'more valid trial')}, see measurements.csv and raw_files.csv." if more else ""
     return Table("Trials in plan order", columns, rows, note=note, compact=True)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, RankRow, Statistic
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.evidence import slug
 from nephoscope.report.limits import MAX_METRIC_ROWS, MAX_METRIC_ROWS_IN_ALL
@@ -80,10 +81,10 @@ def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: b
 
 
 def table_over(
-    book: Book, caption: str, counted: str, rows: Iterable[tuple[float, Statistic]], scale: people.Scale
+    book: Book, caption: str, unit: str, rows: Iterable[tuple[float, Statistic]], scale: people.Scale
 ) -> Table:
     """Statistics over a quantity such as threads or warehouses: its value beside each."""
-    columns = (Column("Configuration"), Column(counted.capitalize(), numeric=True), *STATISTIC_COLUMNS)
+    columns = (Column("Configuration"), Column(unit.capitalize(), numeric=True), *STATISTIC_COLUMNS)
     body = tuple(
         Row((Cell(one.configuration, tone="name"), Cell(f"{at:g}"), *statistic_cells(book, one, scale)))
         for at, one in rows
@@ -201,7 +202,7 @@ def _machines(row: Statistic) -> str:
     if row.counted == "machines":
         return "machines"
     fewer = row.machines is not None and row.machines < row.n
-    return f"on {people.plural(row.machines or 0, 'machine')}" if fewer else ""
+    return f"on {counted(row.machines or 0, 'machine')}" if fewer else ""
 
 
 def _per_cpu(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str) -> Cell:
@@ -209,7 +210,7 @@ def _per_cpu(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str) -> 
     if row is None:
         return Cell(people.MISSING)
     scale = book.lookup.scale(benchmark.benchmark, metric, per_cpu=True)
-    note = f"{people.plural(row.cpus, 'CPU')}" if row.cpus else ""
+    note = f"{counted(row.cpus, 'CPU')}" if row.cpus else ""
     return evidence_cell(book, scale.number(row.median), row.trials, f"{row.benchmark} on {name}", note)
 
 
@@ -231,10 +232,8 @@ def against(book: Book, benchmark: str, metric: Metric, name: str) -> tuple[Badg
     if len(book.lookup.configurations) <= FEW:
         return tuple(_named(book, row, name, verdict_badge(verdict)) for row, verdict in verdicts)
     link = book.href(grid_anchor(benchmark, metric.name)) if has_grid(book) else None
-    counted = (
-        [(kind, sum(verdict is kind for _, verdict in verdicts)) for kind in type(mine[0].verdict)] if mine else []
-    )
-    return tuple(verdict_badge(kind, f"\N{MULTIPLICATION SIGN} {count}", link) for kind, count in counted if count)
+    counts = [(kind, sum(verdict is kind for _, verdict in verdicts)) for kind in type(mine[0].verdict)] if mine else []
+    return tuple(verdict_badge(kind, f"\N{MULTIPLICATION SIGN} {count}", link) for kind, count in counts if count)
 
 
 def _named(book: Book, row: Comparison, name: str, badge: Badge) -> Badge:
@@ -271,7 +270,7 @@ def metrics_table(book: Book, benchmark: BenchmarkRow) -> Table | None:
         Column("Excluded", numeric=True),
         Column("Outliers", hint="Modified z-score above 3.5; flagged, never dropped."),
     )
-    more = f"For {people.plural(left_out, 'more metric')}, see statistics.csv." if left_out else ""
+    more = f"For {counted(left_out, 'more metric')}, see statistics.csv." if left_out else ""
     return Table(f"All metrics of {benchmark.benchmark}", columns, tuple(rows), note=more, compact=True)
 
 
