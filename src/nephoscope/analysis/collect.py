@@ -42,7 +42,6 @@ from nephoscope.store.digests import RAW
 from nephoscope.store.files import read_text
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.store.made_from import Looks
-from nephoscope.store.read_once import ReadOnce
 from nephoscope.study.claims import Claims, load_claims
 from nephoscope.study.model import Study
 
@@ -96,8 +95,7 @@ def collect(
         found.append(
             _read(folder, replace(row, attempt=judged), subjects[row.intent.benchmark.name], metrics, benchmarks)
         )
-        if isinstance(row.attempt, ReadOnce):
-            row.attempt.forget()
+        row.forget()
     begun = [one for one in found if one.sighting is not None]
     finished = {one.row.trial: one for one in begun if one.row.state == "finished"}
     keys = machine_keys([one.sighting for one in begun if one.sighting is not None])

@@ -39,6 +39,11 @@ class Stored:
         """The attempt, unless its files were changed after it was committed: then nothing in them is believed."""
         return None if self.checked and self.checked.altered else self.attempt
 
+    def forget(self) -> None:
+        """Forgets what was read of it: that of ten thousand trials takes a gigabyte."""
+        if isinstance(self.attempt, ReadOnce):
+            self.attempt.forget()
+
 
 def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None, looks: Looks | None = None) -> list[Stored]:
     """Every planned trial, in the plan's order; with a verifier, each attempt is compared with its digests.

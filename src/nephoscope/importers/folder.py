@@ -79,6 +79,9 @@ def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRe
 def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial]]:
     """In the order in which they were measured, as far as that is known; the n-th of a kind is its replicate n."""
     benchmarks = {one.name: one for one in study.benchmarks}
+    machines = {one.machine.name: one.machine for one in study.trials}
+    # Shared by all trials of a machine: those of 30,000 would take half a gigabyte.
+    configurations = {name: _configuration(one).model_dump(mode="json") for name, one in machines.items()}
     seen: dict[tuple[str, str], int] = defaultdict(int)
     in_block: dict[int, int] = defaultdict(int)
     in_time = sorted(study.trials, key=lambda one: (one.started_unix_ms or 0, one.origin, one.benchmark))
@@ -96,7 +99,7 @@ def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial
         intent = TrialIntent(
             id=hashlib.sha256(identity.encode()).hexdigest()[:12],
             study=study.name,
-            configuration=_configuration(trial.machine).model_dump(mode="json"),
+            configuration=configurations[trial.machine.name],
             benchmark=use,
             replicate=replicate,
             block=replicate,

@@ -54,7 +54,7 @@ class ReadOnce(Attempt):
         return self._once(name, partial(read, name)) if name.endswith(STATUS) else read(name)
 
     def forget(self) -> None:
-        """Forgets everything that was read: that of ten thousand attempts takes a gigabyte."""
+        """Forgets everything that was read."""
         self._known.clear()
 
     @override

@@ -208,6 +208,7 @@ def _read_again(folder: ResultsFolder, trials: Sequence[str], stamps: Mapping[st
     for stored in verified_trials(folder.only(trials)):
         row = trial_row(folder, stored, subjects[stored.intent.benchmark.name])
         stamp = "" if row.state in {"running", "interrupted"} else stamps[row.trial]
+        stored.forget()
         yield Known(stamp=stamp, row=row, spent_usd=ended_usd(folder.trial(row.trial)))
 
 
