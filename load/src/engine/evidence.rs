@@ -80,23 +80,25 @@ fn thread_use(thread: i32) -> Option<ThreadUse> {
     let scheduled = parse::schedstat(&of("schedstat"));
     let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
     let cpu_s = match scheduled {
-        Some((cpu_ns, _)) => cpu_ns as f64 * 1e-9,
+        Some((cpu_ns, ..)) => cpu_ns as f64 * 1e-9,
         None => parse::task_ticks(&of("stat"))? as f64 / ticks_per_s,
     };
     Some(ThreadUse {
         cpu_s,
-        run_queue_s: scheduled.map(|(_, wait_ns)| wait_ns as f64 * 1e-9),
+        run_queue_s: scheduled.map(|(_, wait_ns, _)| wait_ns as f64 * 1e-9),
+        runs: scheduled.map(|(_, _, runs)| runs),
         involuntary_switches: parse::involuntary_switches(&of("status")),
     })
 }
 
 /// Nothing, for a thread that has ended meanwhile.
 fn grown(now: Option<ThreadUse>, last: Option<ThreadUse>) -> ThreadUse {
-    let nothing = ThreadUse { cpu_s: 0.0, run_queue_s: None, involuntary_switches: None };
+    let nothing = ThreadUse { cpu_s: 0.0, run_queue_s: None, runs: None, involuntary_switches: None };
     let Some((now, last)) = now.zip(last) else { return nothing };
     ThreadUse {
         cpu_s: (now.cpu_s - last.cpu_s).max(0.0),
         run_queue_s: now.run_queue_s.zip(last.run_queue_s).map(|(now, last)| (now - last).max(0.0)),
+        runs: difference(now.runs, last.runs),
         involuntary_switches: difference(now.involuntary_switches, last.involuntary_switches),
     }
 }
@@ -134,6 +136,8 @@ mod tests {
         }
         let shown = evidence.since();
         assert!(shown.threads[0].cpu_s > 0.005, "{:?}", shown.threads);
-        assert_eq!(shown.threads[1], ThreadUse { cpu_s: 0.0, run_queue_s: None, involuntary_switches: None });
+        assert!(shown.threads[0].runs.is_some(), "{:?}", shown.threads);
+        let nothing = ThreadUse { cpu_s: 0.0, run_queue_s: None, runs: None, involuntary_switches: None };
+        assert_eq!(shown.threads[1], nothing);
     }
 }

@@ -96,6 +96,8 @@ pub struct ThreadUse {
     pub cpu_s: f64,
     /// Ready to run and not running; `None` where the kernel does not report it.
     pub run_queue_s: Option<f64>,
+    /// How often it got a CPU; `None` where the kernel does not report it.
+    pub runs: Option<u64>,
     /// How often it had to give up its CPU.
     pub involuntary_switches: Option<u64>,
 }

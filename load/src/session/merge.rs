@@ -418,7 +418,7 @@ mod tests {
         let spec = json!({"action": "run", "target": {"dsn": "postgresql://u@h/d"}, "seed": 1, "connections": 3,
                           "workload": {"kind": "tpcc", "warehouses": 2}, "duration_s": 0.5,
                           "shard": {"index": index, "count": 2}});
-        let client = json!({"cpu_s": 0.25, "in_flight": 1, "threads": [{"cpu_s": 0.25, "run_queue_s": null,
+        let client = json!({"cpu_s": 0.25, "in_flight": 1, "threads": [{"cpu_s": 0.25, "run_queue_s": null, "runs": null,
                             "involuntary_switches": index}], "steal_s": null, "machine_cpus": 2, "throttled": 1,
                             "pacing_error": if index == 0 { Value::Null } else { json!(encoded(&[7])) },
                             "queued": 2, "queued_while_idle": 0, "network": null});

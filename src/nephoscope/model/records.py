@@ -346,7 +346,7 @@ class Saturation(Frozen):
         description="the busiest thread's CPU share of wall time in its busiest second"
     )
     run_queue_share: float | None = Field(
-        description="time ready but not running, as a share of the worst thread's wall time"
+        description="time ready but not running, beyond waking up, as a share of the worst thread's wall time"
     )
     steal_s_per_s: float | None = Field(
         description="share of its machine's CPU time that the hypervisor gave to others"

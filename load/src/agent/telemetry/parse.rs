@@ -131,11 +131,11 @@ pub fn pressure_some_us(text: &str) -> Option<u64> {
     line.split_ascii_whitespace().find_map(|word| word.strip_prefix("total="))?.parse().ok()
 }
 
-/// Nanoseconds on a CPU, and ready but not on one, from `/proc/…/schedstat`.
+/// Nanoseconds on a CPU, and ready but not on one, and how often it got one, from `/proc/…/schedstat`.
 #[must_use]
-pub fn schedstat(text: &str) -> Option<(u64, u64)> {
+pub fn schedstat(text: &str) -> Option<(u64, u64, u64)> {
     let mut numbers = text.split_ascii_whitespace().map(|word| word.parse().ok());
-    Some((numbers.next()??, numbers.next()??))
+    Some((numbers.next()??, numbers.next()??, numbers.next()??))
 }
 
 /// User + system in jiffies, from `/proc/…/stat`.
@@ -260,8 +260,8 @@ mod tests {
 
     #[test]
     fn threads() {
-        assert_eq!(schedstat("123456 789 42\n"), Some((123_456, 789)));
-        assert_eq!(schedstat("12"), None);
+        assert_eq!(schedstat("123456 789 42\n"), Some((123_456, 789, 42)));
+        assert_eq!(schedstat("12 3"), None);
         let stat = "77 (a) b) S 1 1 1 0 -1 4194560 10 0 0 0 250 50 0 0 20 0 4 0 100 1 1\n";
         assert_eq!(task_ticks(stat), Some(300));
         assert_eq!(task_ticks("77 (a"), None);

@@ -69,6 +69,9 @@ class ThreadUse(Frozen):
 
     cpu_s: float = Field(ge=0, description="user + system")
     run_queue_s: float | None = Field(ge=0, description="ready to run and not running; null: the kernel does not tell")
+    runs: int | None = Field(
+        default=None, ge=0, description="how often it got a CPU; null: the kernel does not tell, or an earlier version"
+    )
     involuntary_switches: int | None = Field(ge=0)
 
 

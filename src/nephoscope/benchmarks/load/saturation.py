@@ -7,6 +7,7 @@ from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
 from nephoscope.benchmarks.load.contract import Interval
 from nephoscope.benchmarks.load.output import LoadOutput
 from nephoscope.checks.generator import counts_against
+from nephoscope.checks.thresholds import WAKE_UP
 from nephoscope.model.records import Direction, Measurement, Metric, Saturation
 from nephoscope.model.units import NANOSECONDS_PER_SECOND
 
@@ -114,13 +115,16 @@ def _most_busy(intervals: Sequence[Interval]) -> float | None:
 
 
 def _run_queue_share(intervals: Sequence[Interval]) -> float | None:
-    """The longest wait of any thread, over the intervals that the kernel reports; None when it reports none."""
+    """The longest wait of any thread for other threads, over the intervals that the kernel reports.
+
+    Where it tells how often a thread got a CPU, `WAKE_UP` is no such wait. None when it reports no waits.
+    """
     waits_s: dict[int, float] = defaultdict(float)
     lengths_s: dict[int, float] = defaultdict(float)
     for interval in intervals:
         for index, thread in enumerate(interval.client.threads):
             if thread.run_queue_s is not None:
-                waits_s[index] += thread.run_queue_s
+                waits_s[index] += max(0.0, thread.run_queue_s - WAKE_UP.value * (thread.runs or 0))
                 lengths_s[index] += interval.end_s - interval.start_s
     return max((waits_s[index] / lengths_s[index] for index in waits_s if lengths_s[index] > 0), default=None)
 

@@ -265,6 +265,21 @@ def test_what_nobody_could_say_stays_unknown() -> None:
     assert (found.pacing_error_p99_s, found.retransmitted_segments, found.calibration_per_s) == (None, None, None)
 
 
+def test_waking_up_is_no_wait_for_other_threads() -> None:
+    """Of 30,000 answers a second, each wakes the thread up for microseconds: no other thread is in its way."""
+
+    def share(run_queue_s: float, runs: int | None) -> float:
+        threads = [{"cpu_s": 0.4, "run_queue_s": run_queue_s, "runs": runs, "involuntary_switches": 5}]
+        found = saturation_of(with_client(TPCC, threads=threads))
+        assert found is not None
+        assert found.run_queue_share is not None
+        return found.run_queue_share
+
+    assert share(0.15, 30_000) == 0
+    assert share(0.15, 100) == pytest.approx(share(0.149, None), rel=1e-6)
+    assert share(0.15, None) == pytest.approx(0.15, rel=0.1)
+
+
 def test_saturation_is_summed_over_the_measurement() -> None:
     network = {"sent_bytes": 1, "received_bytes": 1, "retransmitted_segments": 2, "dropped_packets": 0}
     late = histogram_of(*[20_000] * 95, *[3_000_000] * 5)
