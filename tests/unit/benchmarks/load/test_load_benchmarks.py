@@ -276,7 +276,7 @@ def test_waking_up_is_no_wait_for_other_threads() -> None:
         return found.run_queue_share
 
     assert share(0.15, 30_000) == 0
-    assert share(0.15, 100) == pytest.approx(share(0.149, None), rel=1e-6)
+    assert share(0.15, 100) == pytest.approx(share(0.1495, None), rel=1e-6)
     assert share(0.15, None) == pytest.approx(0.15, rel=0.1)
 
 
