@@ -130,20 +130,24 @@ def at_least(what: str, found: Ratios, limit: float) -> Bar:
 
 def compared(what: str, found: Ratios) -> Bar:
     """No bar of its own, but what a bar above it may be judged by."""
-    seen = found.spread()
-    return Bar(what, "", seen.text(2), Verdict.NONE) if seen else Bar(what, "", NOTHING, Verdict.NOT_MEASURED)
+    return Bar(what, "", _seen(found), Verdict.NONE if found.equal else _not_judged(found))
 
 
 def _of_ratios(what: str, bar: str, found: Ratios, is_good: Callable[[float], bool], *, every: bool) -> Bar:
-    seen = found.spread()
-    if seen is None:
-        verdict = Verdict.UNDECIDED if found.unequal else Verdict.NOT_MEASURED
-    else:
-        verdict = judge(found, is_good, every=every)
-    left_out = (
-        f"; {found.unequal} of {found.unequal + len(found.equal)} rounds of unequal loss" if found.unequal else ""
-    )
-    return Bar(what, bar, (seen.text(2) if seen else NOTHING) + left_out, verdict)
+    verdict = judge(found, is_good, every=every) if found.equal else _not_judged(found)
+    return Bar(what, bar, _seen(found), verdict)
+
+
+def _not_judged(found: Ratios) -> Verdict:
+    """Of no rounds that can be compared."""
+    return Verdict.UNDECIDED if found.unequal else Verdict.NOT_MEASURED
+
+
+def _seen(found: Ratios) -> str:
+    """The rounds that are compared, and how many are not."""
+    seen, rounds = found.spread(), found.unequal + len(found.equal)
+    left_out = f"; {found.unequal} of {rounds} rounds of unequal loss" if found.unequal else ""
+    return (seen.text(2) if seen else NOTHING) + left_out
 
 
 def judge(found: Ratios, is_good: Callable[[float], bool], *, every: bool = False) -> Verdict:

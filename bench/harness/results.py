@@ -118,7 +118,7 @@ def bars_of_clients(rounds: Rounds) -> list[Bar]:
     return [
         *map(of_floor, ("chatty", "batched", "pipelined", "proc")),
         at_most(what, pipelined, OF_PGBENCH_PIPELINED),
-        compared("the floor of the same statements / pgbench's pipelined script", floor),
+        compared("client CPU per New-Order, the floor of `pipelined` / pgbench's pipelined script", floor),
         at_most(select.format("its floor"), client(points, "floor point-select"), 1.15),
         at_most(select.format("pgbench -S"), client(points, "pgbench -S"), 1.0),
         at_most(select.format("sysbench"), client(points, "sysbench oltp_point_select"), 1.0),

@@ -136,7 +136,9 @@ mod tests {
         }
         let shown = evidence.since();
         assert!(shown.threads[0].cpu_s > 0.005, "{:?}", shown.threads);
-        assert!(shown.threads[0].runs.is_some(), "{:?}", shown.threads);
+        let runs = |runs| Some(ThreadUse { cpu_s: 1.0, run_queue_s: Some(0.5), runs, involuntary_switches: None });
+        assert_eq!(grown(runs(Some(9)), runs(Some(4))).runs, Some(5), "not since the thread began");
+        assert_eq!(grown(runs(None), runs(Some(4))).runs, None);
         let nothing = ThreadUse { cpu_s: 0.0, run_queue_s: None, runs: None, involuntary_switches: None };
         assert_eq!(shown.threads[1], nothing);
     }

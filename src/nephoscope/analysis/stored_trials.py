@@ -48,8 +48,8 @@ class Stored:
 def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None, looks: Looks | None = None) -> list[Stored]:
     """Every planned trial, in the plan's order; with a verifier, each attempt is compared with its digests.
 
-    Then its files are read only once, and a committed attempt has those that were compared, and no others. What the
-    files look like is added to `looks`.
+    With a verifier, the files of each attempt are read only once, and a committed attempt has those that were compared,
+    and no others. What the files look like is added to `looks`.
     """
     in_use, not_needed = folder.in_use(), folder.not_needed()
     rows: list[Stored] = []
@@ -105,6 +105,7 @@ def made_from(folder: ResultsFolder, inputs_digest: str, plan: Plan, *, remember
     now = begun_digest(folder)
     for row in verified_trials(folder, looks, remember=remember):
         add_to(now, row)
+        row.forget()
     if remember:
         remember_inputs(folder.path, looks.stamp, now.hexdigest())
     return now.hexdigest() == inputs_digest

@@ -82,9 +82,13 @@ _COMPLETE = "_NEPHOSCOPE_COMPLETE"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line and returns its exit code; `None`: the arguments of this process, which then ends."""
+    """Runs the command line and returns its exit code.
+
+    Args:
+        arguments: None takes those of this process, which is then expected to end.
+    """
     if arguments is None:
-        tune_gc()
+        tune_gc(next(iter(sys.argv[1:]), ""))
     if _COMPLETE in os.environ:
         os.environ["COLUMNS"] = "10000"  # zsh and fish take each line of a wrapped description for a candidate
     try:

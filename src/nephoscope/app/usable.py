@@ -27,7 +27,7 @@ def _without_waiting(cell: UsableCell) -> UsableCell:
 def _repairs(cells: Sequence[UsableCell], folder: str) -> list[str]:
     lost = worst_first(cells)
     more = len(lost) - MAX_LINES
-    last = [f"{more:,} more cells lost trials: see the report"] if more > 0 else []
+    last = [f"{counted(more, 'more cell')} lost trials: see the report"] if more > 0 else []
     return [*(sentence(cell, folder) for cell in lost[:MAX_LINES]), *last]
 
 

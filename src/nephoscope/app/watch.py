@@ -10,7 +10,7 @@ from rich.text import Text
 from nephoscope.app.console import output
 from nephoscope.app.stages import tracking
 from nephoscope.app.stages.tracking import StudyProgress
-from nephoscope.model.words import dollars, duration
+from nephoscope.model.words import counted, dollars, duration
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.states import STOPS, State
 from nephoscope.store.folder import ResultsFolder
@@ -34,7 +34,7 @@ def _view(folder: ResultsFolder, progress: StudyProgress) -> Group:
     """One line of counts, and one for each trial that has started and not ended."""
     spent = "" if progress.spent_usd is None else f"; {dollars(progress.spent_usd)} spent"
     left = f"; about {duration(progress.left_s)} left" if progress.left_s else ""
-    head = Text(f"{progress.ended:,} of {len(progress.states):,} trials ended: {progress.words}{left}{spent}")
+    head = Text(f"{progress.ended:,} of {counted(len(progress.states), 'trial')} ended: {progress.words}{left}{spent}")
     table = Table("#", "configuration", "benchmark", "replicate", "state")
     for planned, _ in folder.planned():
         state, intent = progress.states.get(planned.intent.id, State.PLANNED), planned.intent

@@ -51,8 +51,8 @@ class GeneratorBound:
         "trial's round trips; and, except on CPUs shared with the server, where this is only reported: a pacing error "
         "p99 over "
         f"{PACING_ERROR.value * _MILLISECONDS_PER_SECOND:g} ms, over {QUEUED_WHILE_IDLE.percent} of operations late "
-        f"although a connection was free, over {RUN_QUEUE.percent} of the time waiting for a CPU (not counting up to "
-        f"{WAKE_UP.words} each time that a thread wakes up), over {STEAL.percent} stolen, over {THROTTLED.percent} "
+        f"although a connection was free, over {RUN_QUEUE.percent} of the time waiting for a CPU (less "
+        f"{WAKE_UP.words} for each time that a thread wakes up), over {STEAL.percent} stolen, over {THROTTLED.percent} "
         "throttled. Network drops and retransmissions are only reported."
     )
 

@@ -48,7 +48,8 @@ def _warning(benchmark: str, metric: str, restless: list[str], n: int) -> Insigh
     return say(
         NAME,
         "warning",
-        "{metric}: {restless:count} of {n:count} trials "
+        "{metric}: {restless:count} of {n:count} "
+        + plural(n, "trial ", "trials ")
         + plural(len(restless), "was", "were")
         + " not in a steady state: the rate jumped or drifted by {least:limit} % or more, or did not settle in the "
         "first half. Use a longer warm-up or a longer trial.",

@@ -1,7 +1,7 @@
 """Databases on machines that nobody observed: a managed one, or a server of the user's elsewhere."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, say
+from nephoscope.insights.words import enumeration, plural, say
 from nephoscope.model.records import NOT_OBSERVED
 from nephoscope.model.rows import Insight
 
@@ -22,8 +22,10 @@ def unobserved(findings: Findings) -> list[Insight]:
             NAME,
             "note",
             ("{names}" if few else "{count:count} configurations")
-            + ": the machine of the database was not observed in {trials:count} trials. Its CPU, memory, disk and "
-            "load, and what else ran there, are not known. Facts and telemetry are those of the load machine.",
+            + ": the machine of the database was not observed in {trials:count} "
+            + plural(len(rows), "trial")
+            + ". Its CPU, memory, disk and load, and what else ran there, are not known. Facts and telemetry are those "
+            "of the load machine.",
             numbers={"count": len(names), "trials": len(rows)},
             trials=[row.trial for row in rows],
             **({"names": enumeration(names)} if few else {}),

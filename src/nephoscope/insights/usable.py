@@ -1,7 +1,7 @@
 """How many trials can be used, and what repairs the cells that lost some."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import say
+from nephoscope.insights.words import plural, say
 from nephoscope.model.rows import Insight
 from nephoscope.model.usable import UsableCell, worst_first
 
@@ -24,7 +24,7 @@ def usable(findings: Findings) -> list[Insight]:
         "cells": len(lost),
         "more": len(lost) - MAX_CELLS,
     }
-    template = "Usable: {usable:count} of {planned:count} trials."
+    template = "Usable: {usable:count} of {planned:count} " + plural(numbers["planned"], "trial") + "."
     if len(lost) > MAX_CELLS:
         template += " {cells:count} cells lost some; the worst follow, and `nephoscope status DIR` names all."
     trials = [trial for cell in lost for group in cell.unusable for trial in group.trials]

@@ -42,9 +42,9 @@ def scope_name(scope: str) -> str:
     return (provider_name(value) if kind == "cloud" else value) if colon else scope
 
 
-def counted(count: int, noun: str, many: str | None = None) -> str:
-    """'1 row', '3,102 rows'; `many`: a plural that is not formed with s."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+def counted(count: int, noun: str) -> str:
+    """'1 row', '3,102 rows'."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def listed(names: Sequence[str], most: int) -> str:

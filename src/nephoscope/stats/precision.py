@@ -18,8 +18,8 @@ def replicates_for_precision(
 ) -> dict[float, int | None]:
     """For each share, the smallest n whose expected median interval lies within +- that share of the whole median.
 
-    The expectation is over all subsets of n of the values, which CONFIRM estimates from 200 random ones. Every larger
-    n that can be tried must hold as well.
+    The expectation is over all subsets of n of the values; CONFIRM estimates it from 200 random ones. Every larger n
+    that can be tried must hold as well.
 
     Args:
         values: shape (N,), of a pilot or of stored history, in any unit.
@@ -72,7 +72,7 @@ def expected_order_statistic(array: Floats, n: int, rank: int, log_factorials: F
         array: shape (N,), smallest first, in any unit.
         n: 1 to N.
         rank: 1 to n.
-        log_factorials: shape (at least N + 1,), of 0, 1, 2, ...
+        log_factorials: shape (at least N,), of 0, 1, 2, ...
 
     Source: David & Nagaraja, Order Statistics, 3rd ed., section 3.7.
     """

@@ -85,9 +85,10 @@ def read_lines(path: Path | str, model: type[Value]) -> list[Value]:
     except FileNotFoundError:
         return []
     lines = text.split(b"\n")[:-1]
+    # At once, as with one value. A text of JSON holds no newline, so two halves of a value do not become a whole one.
     with suppress(ValidationError):
-        found = _many(model).validate_json(b"[%b]" % b",".join(lines))  # at once, as with one value
-        if len(found) == len(lines):  # else a comma joined what were no values
+        found = _many(model).validate_json(b"[%b]" % b",\n".join(lines))
+        if len(found) == len(lines):
             return found
     numbered = enumerate(lines, start=1)  # what is wrong, and where
     return [_validate(path, _decoded(line, f"{path}:{number}", MEND), model) for number, line in numbered]

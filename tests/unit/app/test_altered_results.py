@@ -97,7 +97,7 @@ def test_an_untouched_folder_is_verified_and_nothing_of_it_is_read_twice(
     folder = made_results(tmp_path / "r", SPEEDS)
     found = verifying.verify(folder)
     assert (found.attempts, found.differences, found.without_digests) == (8, [], 0)
-    monkeypatch.setattr(Attempt, "differences", lambda attempt: pytest.fail(f"{attempt.folder} is read again"))
+    monkeypatch.setattr(Attempt, "differences", lambda attempt, _: pytest.fail(f"{attempt.folder} is read again"))
     rows = evaluation.status(folder)
     assert all(row.counts for row in rows)
     monkeypatch.setattr(Attempt, "started", lambda attempt: pytest.fail(f"{attempt.folder} is read again"))

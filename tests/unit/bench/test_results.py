@@ -114,7 +114,7 @@ def test_set_with_requests_under_way_must_be_cheaper_in_every_round() -> None:
 def test_the_floor_beside_pgbenchs_script_shows_what_no_client_can_reach() -> None:
     rounds = {"floor pipelined, New-Order only": [done(0.6)], "pgbench New-Order pipelined": [done(1.0)]}
     rows = [bar.row() for bar in results.bars_of_clients(rounds)]
-    what = "the floor of the same statements / pgbench's pipelined script"
+    what = "client CPU per New-Order, the floor of `pipelined` / pgbench's pipelined script"
     assert f"| {what} |  | 0.60 (0.60..0.60) | no bar, for comparison |" in rows
 
 

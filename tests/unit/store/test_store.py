@@ -86,9 +86,12 @@ def test_a_value_that_a_newline_divides_is_damage(tmp_path: Path) -> None:
     attempt = Attempt(tmp_path)
     attempt.add_command(COMMAND.model_copy(update={"argv": ["one,two"]}))
     path = tmp_path / "commands.jsonl"
-    path.write_text(path.read_text().replace("one,two", "one\ntwo"))
-    with pytest.raises(DamagedFile, match=r"commands\.jsonl:1"):
-        attempt.commands()
+    whole = path.read_text()
+    halves = whole.replace("one,two", "one\ntwo")
+    for damaged in (halves, halves.replace("one\ntwo", "one,\ntwo"), whole.strip() + "," + halves):
+        path.write_text(damaged)
+        with pytest.raises(DamagedFile, match=r"commands\.jsonl:1"):
+            attempt.commands()
 
 
 def test_after_a_line_was_cut_at_any_byte_what_is_added_can_be_read(tmp_path: Path) -> None:

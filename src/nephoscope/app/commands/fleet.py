@@ -111,7 +111,7 @@ def _say_reasons(trials: "list[TrialRow]") -> None:
     for line in found[:most]:
         say(line)
     if found[most:]:
-        say(f"{len(found) - most:,} more reasons: see the report, or --json")
+        say(f"{counted(len(found) - most, 'more reason')}: see the report, or --json")
 
 
 def _counts(rows: "list[TrialRow]") -> str:
@@ -182,7 +182,8 @@ def _clean_machines(folder: Path) -> None:
         found = asyncio.run(tracking.clean_up(stored, real_world(progress)))
     for key in found.terminated:
         say(f"deleted {key}")
-    say(f"{tracking.created(stored)} clusters created, {len(found.terminated)} deleted now, {len(found.left)} left")
+    created = counted(tracking.created(stored), "cluster")
+    say(f"{created} created, {len(found.terminated)} deleted now, {len(found.left)} left")
     if kept := data_sets.reminder(evaluation.stored_study(stored), str(folder)):
         say(kept)
     if found.left:

@@ -78,7 +78,7 @@ def import_cloud_report_2019(path: Logs, out: Tables = None, as_json: AsJson = F
             say(f"{run.folder} {reason}")
     verdicts = [str(run.verdict) for run in record.runs]
     counts = ", ".join(f"{verdicts.count(kind):,} {kind}" for kind in ("valid", "invalid", "unknown"))
-    say(f"{len(verdicts):,} runs: {counts}")
+    say(f"{counted(len(verdicts), 'run')}: {counts}")
     tell(f"source: {record.source}; licence: {record.licence}")
 
 

@@ -12,6 +12,7 @@ from nephoscope.importers.registry import IMPORTERS
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import SourceRecord
 from nephoscope.model.rows import ImportedRow, TrialRow
+from nephoscope.model.words import counted
 from nephoscope.store.atomic import write_bytes, write_text
 from nephoscope.store.folder import ResultsFolder
 
@@ -44,7 +45,7 @@ def import_results(name: str, path: Path, folder: ResultsFolder, *, strict: bool
     found = IMPORTERS[name].read(path)
     if strict and found.refused:
         raise InputError(
-            f"{len(found.refused):,} files cannot be read; the first: {found.refused[0]}",
+            f"{counted(len(found.refused), 'file')} cannot be read; the first: {found.refused[0]}",
             hint="nothing was imported; without --strict they are skipped",
         )
     source = import_folder.write(found, folder, nephoscope.__version__)

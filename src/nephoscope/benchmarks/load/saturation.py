@@ -117,14 +117,16 @@ def _most_busy(intervals: Sequence[Interval]) -> float | None:
 def _run_queue_share(intervals: Sequence[Interval]) -> float | None:
     """The longest wait of any thread for other threads, over the intervals that the kernel reports.
 
-    Where it tells how often a thread got a CPU, `WAKE_UP` is no such wait. None when it reports no waits.
+    Where it tells how often a thread got a CPU, `WAKE_UP` is subtracted for each time that it had not just lost one.
+    None when it reports no waits.
     """
     waits_s: dict[int, float] = defaultdict(float)
     lengths_s: dict[int, float] = defaultdict(float)
     for interval in intervals:
         for index, thread in enumerate(interval.client.threads):
             if thread.run_queue_s is not None:
-                waits_s[index] += max(0.0, thread.run_queue_s - WAKE_UP.value * (thread.runs or 0))
+                woken = max(0, (thread.runs or 0) - (thread.involuntary_switches or 0))
+                waits_s[index] += max(0.0, thread.run_queue_s - WAKE_UP.value * woken)
                 lengths_s[index] += interval.end_s - interval.start_s
     return max((waits_s[index] / lengths_s[index] for index in waits_s if lengths_s[index] > 0), default=None)
 

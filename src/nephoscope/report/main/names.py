@@ -81,10 +81,10 @@ def _of_providers(lookup: Lookup) -> str:
     """' on AWS (33), Azure (26) and Google Cloud (23)': of machines that somebody sells."""
     sold = {row.configuration: row.provider for row in lookup.study.costs if row.machine_type and row.provider}
     sold |= {row.configuration: row.provider for row in lookup.study.configurations if row.machine_type}
-    counted = Counter(provider for name in lookup.configurations if (provider := sold.get(name)))
-    if len(counted) < 2:
-        return f" on {provider_name(name)}" if (name := next(iter(counted), "")) else ""
-    return f" on {enumerated([f'{provider_name(name)} ({count:,})' for name, count in counted.items()])}"
+    counts = Counter(provider for name in lookup.configurations if (provider := sold.get(name)))
+    if len(counts) < 2:
+        return f" on {provider_name(name)}" if (name := next(iter(counts), "")) else ""
+    return f" on {enumerated([f'{provider_name(name)} ({count:,})' for name, count in counts.items()])}"
 
 
 def _by_size(value: str) -> tuple[bool, float, str]:

@@ -268,14 +268,16 @@ def test_what_nobody_could_say_stays_unknown() -> None:
 def test_waking_up_is_no_wait_for_other_threads() -> None:
     """Of 30,000 answers a second, each wakes the thread up for microseconds: no other thread is in its way."""
 
-    def share(run_queue_s: float, runs: int | None) -> float:
-        threads = [{"cpu_s": 0.4, "run_queue_s": run_queue_s, "runs": runs, "involuntary_switches": 5}]
+    def share(run_queue_s: float, runs: int | None, lost: int = 0) -> float:
+        threads = [{"cpu_s": 0.4, "run_queue_s": run_queue_s, "runs": runs, "involuntary_switches": lost}]
         found = saturation_of(with_client(TPCC, threads=threads))
         assert found is not None
         assert found.run_queue_share is not None
         return found.run_queue_share
 
-    assert share(0.15, 30_000) == 0
+    assert share(0.14, 30_000) == 0
+    assert share(0.25, 30_000) == pytest.approx(share(0.10, None), rel=1e-6)
+    assert share(0.14, 30_000, lost=30_000) == share(0.14, None), "who lost a CPU waits for the thread that has it"
     assert share(0.15, 100) == pytest.approx(share(0.1495, None), rel=1e-6)
     assert share(0.15, None) == pytest.approx(0.15, rel=0.1)
 
