@@ -99,6 +99,21 @@ def test_the_answer_starts_with_the_winner() -> None:
     assert lower.text.endswith("lower is better.")
 
 
+@pytest.mark.parametrize(("rule", "per_cpu"), [("answer", False), ("per_cpu", True)])
+def test_a_pair_rests_on_the_trials_of_both_sides(rule: str, per_cpu: bool) -> None:
+    study, [insight] = STUDIES["clear"], told("clear", rule)
+    sides = [
+        row
+        for row in study.statistics
+        if (row.benchmark, row.metric, row.per_cpu) == (insight.benchmark, TPMC.name, per_cpu)
+    ]
+    assert len(sides) == 2
+    trials = sorted(trial for row in sides for trial in row.trials)
+    assert insight.trials == trials
+    [pair] = [row for row in study.comparisons if (row.metric, row.per_cpu) == (TPMC.name, per_cpu)]
+    assert sorted(Lookup.of(study).trials_of_pair(pair)) == trials
+
+
 def test_open_verdicts_say_what_they_need() -> None:
     (open_one,) = told("open", "answer")
     assert "the interval includes equality, but is not entirely within ±" in open_one.text
