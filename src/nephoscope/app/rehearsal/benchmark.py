@@ -73,7 +73,9 @@ class SimulatedBenchmark(Benchmark):
 
     @override
     def needs(self, parameters: Any) -> Needs:
-        return Needs(machines=self.real.needs(parameters).machines)
+        """Machines, and a raw volume, which decides about clusters; tools are never missing here."""
+        real = self.real.needs(parameters)
+        return Needs(machines=real.machines, raw_device=real.raw_device)
 
     @override
     def expected_duration_s(self, parameters: Any) -> float:
