@@ -196,7 +196,7 @@ QUEUED_WHILE_IDLE = Threshold(
 )
 WAKE_UP = Threshold(
     5e-6,
-    "that a thread may wait each time it gets a CPU, before the wait counts as one for other threads",
+    "of its wait for a CPU that a thread is allowed for each time that it wakes up",
     "an interrupt ends the sleep of an idle CPU, and a virtual machine then leaves the hypervisor: on a quiet one that "
     "took 0.7 to 4.2 µs, longer after longer sleeps. Every client pays this for each answer, and other threads hold a "
     "CPU far longer",

@@ -79,9 +79,8 @@ def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRe
 def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial]]:
     """In the order in which they were measured, as far as that is known; the n-th of a kind is its replicate n."""
     benchmarks = {one.name: one for one in study.benchmarks}
-    machines = {one.machine.name: one.machine for one in study.trials}
     # Shared by all trials of a machine: those of 30,000 would take half a gigabyte.
-    configurations = {name: _configuration(one).model_dump(mode="json") for name, one in machines.items()}
+    configurations = {name: _configuration(one).model_dump(mode="json") for name, one in _machines(study).items()}
     seen: dict[tuple[str, str], int] = defaultdict(int)
     in_block: dict[int, int] = defaultdict(int)
     in_time = sorted(study.trials, key=lambda one: (one.started_unix_ms or 0, one.origin, one.benchmark))
@@ -108,6 +107,10 @@ def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial
             seed=SEED,
         )
         yield PlannedTrial(intent=intent, expected_duration_s=trial.duration_s or 0, price_usd=None), trial
+
+
+def _machines(study: ImportedStudy) -> dict[str, ImportedMachine]:
+    return {one.machine.name: one.machine for one in study.trials}
 
 
 def _configuration(machine: ImportedMachine) -> Configuration:
@@ -183,7 +186,7 @@ def _study_toml(study: ImportedStudy) -> str:
 
     A study may hold no control characters, but a folder that somebody else named after a machine type may.
     """
-    machines = {one.machine.name: one.machine for one in study.trials}
+    machines = _machines(study)
     replicates = max(_counts(study.trials))
     unknown = f"Not known: {'; '.join(study.unknown)}."
     lines = [

@@ -89,8 +89,7 @@ class Findings:
 
     def trials_of(self, pair: Comparison) -> list[str]:
         """The trials of both sides."""
-        rows = self.statistics_of(pair.benchmark, pair.metric, per_cpu=pair.per_cpu)
-        return [trial for row in rows if row.configuration in {pair.left, pair.right} for trial in row.trials]
+        return pair.trials_in(self.statistics_of(pair.benchmark, pair.metric, per_cpu=pair.per_cpu))
 
     def bests_of(self, benchmark: str, metric: str, *, view: View = "plain", basis: str | None = None) -> list[BestRow]:
         """The best of each scope, the overall one first."""

@@ -5,6 +5,7 @@ of its table, as scripts read columns of CSV files by their place.
 """
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
@@ -449,6 +450,10 @@ class Comparison(Frozen):
     machines_left: int | None = Field(default=None, description="number of machines on the left; None: not known")
     machines_right: int | None = None
     scope: Scope = Field(default="not known", description="what the verdict speaks for")
+
+    def trials_in(self, rows: Iterable[Statistic]) -> list[str]:
+        """Ids of the trials of both sides, from the statistics of its metric."""
+        return [trial for row in rows if row.configuration in {self.left, self.right} for trial in row.trials]
 
     def mirrored(self) -> "Comparison":
         """The same two with the right one on the left."""

@@ -81,8 +81,7 @@ class Lookup:
 
     def trials_of_pair(self, pair: Comparison) -> list[str]:
         """Ids of the trials of both sides."""
-        of_metric = self.statistics[pair.benchmark, pair.metric, pair.per_cpu]
-        return [trial for name in (pair.left, pair.right) for trial in of_metric[name].trials]
+        return pair.trials_in(self.statistics[pair.benchmark, pair.metric, pair.per_cpu].values())
 
     @cached_property
     def _trials_of(self) -> Mapping[tuple[str, str | None], list[TrialRow]]:

@@ -122,12 +122,13 @@ def differences(
         derived: digests of what was derived since, by the name of the file.
         last: no later attempt has written the trial's definition since.
     """
-    listed = {f"{DERIVED}/{name}": digest for name, digest in derived.items()}
-    listed.update((name, digest) for name, digest in (stored or {}).items() if last or name != INTENT)
+    listed = {**(stored or {}), **{f"{DERIVED}/{name}": digest for name, digest in derived.items()}}
+    if not last:
+        files = {name: about for name, about in files.items() if name != INTENT}
+        listed.pop(INTENT, None)
     if stored is not None:  # else nobody knows which files there were
-        unlisted = files.keys() - listed.keys() - (set() if last else {INTENT})
-        listed.update((name, "") for name in unlisted if _of_the_trial(name))
-    odd = {name for name, about in files.items() if plain.oddity(about.st_mode) and (last or name != INTENT)}
+        listed.update((name, "") for name in files.keys() - listed.keys() if _of_the_trial(name))
+    odd = {name for name, about in files.items() if plain.oddity(about.st_mode)}
     found = [Difference(name, "odd") for name in odd]
     for name in listed.keys() - odd:
         how = _how(f"{attempt}/{name}", listed[name]) if name in files else "missing"

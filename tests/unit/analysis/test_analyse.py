@@ -2,6 +2,7 @@
 
 from nephoscope.analysis.analyse import analyse, checks_of, commands_of, errors_of
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
+from nephoscope.report.lookup import Lookup
 from tests.unit.analysis.study_builder import TPMC, inputs, observed, rows, shuffled, trial
 
 VALUES = {"a": [100.0, 101, 102, 103, 104, 105], "b": [200.0, 202, 204, 206, 208, 210]}
@@ -88,8 +89,11 @@ def test_what_is_driven_differently_is_never_compared_or_ranked_together() -> No
         ("batched", "a", "b"),
     }
     of = {row.trial: row.benchmark for row in study.trials}
-    for row in study.statistics:
-        assert {of[trial] for trial in row.trials} == {row.benchmark}
+    lookup = Lookup.of(study)
+    rested = [(row.benchmark, lookup.trials_of_pair(row)) for row in study.comparisons]
+    rested += [(row.benchmark, row.trials) for row in study.statistics]
+    for benchmark, trials in rested:
+        assert {of[trial] for trial in trials} == {benchmark}
     for insight in study.insights:
         assert insight.benchmark is None or {of[trial] for trial in insight.trials} <= {insight.benchmark}
 

@@ -61,7 +61,7 @@ def insights_of(sketch: Sketch, comparisons: list[Comparison]) -> list[Insight]:
             trials=[
                 t.trial
                 for t in sketch.trials
-                if t.counts and (t.benchmark, t.configuration in {c.left, c.right}) == (c.benchmark, True)
+                if t.counts and t.benchmark == c.benchmark and t.configuration in {c.left, c.right}
             ],
             text=f"{c.benchmark}: {c.left} reaches {c.ratio:.2f} times the {c.metric} of {c.right} "
             f"(interval {c.low or 0:.2f} to {c.high or 0:.2f}): {c.verdict.value}.",

@@ -10,7 +10,7 @@ import pytest
 from nephoscope.model.errors import DamagedFile, FolderInUse, InputError, NewerSchema, StorageFailed
 from nephoscope.model.kinds import MachineKind
 from nephoscope.model.records import CommandRecord, Facts, FactsRecord, Measurement, Plan, Status, Verdict, VerdictKind
-from nephoscope.store import atomic, files, lock
+from nephoscope.store import atomic, digests, files, lock
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
 from nephoscope.store.read_once import ReadOnce
@@ -262,3 +262,24 @@ def test_a_committed_attempt_is_read_without_a_look_for_files_that_it_does_not_h
         assert once.measurements() == []
         assert len(once.commit_marks()) == 2
     assert set(looked_for) <= names
+
+
+def test_only_the_last_attempt_answers_for_the_definition_of_its_trial(tmp_path: Path) -> None:
+    """Each attempt writes it before it begins: what a later one wrote is no change of an earlier one."""
+    folder, definition = tmp_path / "attempts" / "1", tmp_path / "trial.json"
+    folder.mkdir(parents=True)
+    (folder / "large.txt").write_bytes(b"x" * 200_000)
+    definition.write_text("{}")
+    stored = digests.digests_of(folder)
+    assert stored["large.txt"] == hashlib.sha256(b"x" * 200_000).hexdigest()
+
+    def found(*, last: bool) -> list[str]:
+        return [str(one) for one in digests.differences(folder, digests.seen(folder), stored, {}, last=last)]
+
+    assert found(last=True) == []
+    definition.write_text("{ }")
+    assert (found(last=True), found(last=False)) == (["trial.json was changed"], [])
+    definition.unlink()
+    definition.symlink_to("elsewhere")
+    assert found(last=True) == ["trial.json is a link or another special file, and is not read"]
+    assert found(last=False) == []
