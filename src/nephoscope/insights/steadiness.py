@@ -49,8 +49,8 @@ def _warning(benchmark: str, metric: str, restless: list[str], n: int) -> Insigh
         NAME,
         "warning",
         "{metric}: {restless:count} of {n:count} "
-         f"{plural(n, 'trial')} {plural(len(restless), 'was', 'were')}"
-         " not in a steady state: the rate jumped or drifted by {least:limit} % or more, or did not settle in the "
+        f"{plural(n, 'trial')} {plural(len(restless), 'was', 'were')}"
+        " not in a steady state: the rate jumped or drifted by {least:limit} % or more, or did not settle in the "
         "first half. Use a longer warm-up or a longer trial.",
         numbers={"restless": len(restless), "n": n, "least": 100 * MIN_CHANGE},
         trials=restless,
