@@ -76,6 +76,6 @@ def test_clean_ends_the_load_and_gives_the_hosts_back(server: Server, tmp_path: 
     running = f"{tmp_path}/there/ours/jobs"
     assert processes_naming(running)
     cleaned = nephoscope("clean", folder.path)
-    assert cleaned.stdout.endswith("1 clusters created, 1 deleted now, 0 left\n"), cleaned.stderr
+    assert cleaned.stdout.endswith("1 cluster created, 1 deleted now, 0 left\n"), cleaned.stderr
     assert not processes_naming(running)
     assert not (tmp_path / "there/lease").exists()

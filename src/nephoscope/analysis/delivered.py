@@ -19,6 +19,7 @@ from nephoscope.insights.words import quantity
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import ClaimRow, Comparison, ComparisonVerdict, MeasurementRow, RankRow, TrialRow
+from nephoscope.model.words import counted
 from nephoscope.stats.median import median_interval
 from nephoscope.stats.proportion import proportion_interval
 
@@ -215,8 +216,9 @@ def rejection_notes(rows: Sequence[DeliveredRow]) -> dict[CellKey, str]:
     """What to add where steal rejected over `NOTABLE_REJECTED_SHARE` of a configuration's trials."""
     return {
         (row.benchmark, row.metric, row.per_cpu, row.configuration): (
-            f"steal rejected {row.n_rejected} of {row.n + row.n_rejected} trials of {row.configuration}; with them its "
-            f"median is {quantity(row.median_with_rejected, row.unit)}"
+            f"steal rejected {row.n_rejected} of {counted(row.n + row.n_rejected, 'trial')} of {row.configuration}; "
+            f"with {'it' if row.n_rejected == 1 else 'them'} its median is "
+            f"{quantity(row.median_with_rejected, row.unit)}"
         )
         for row in rows
         if row.rejected_share > NOTABLE_REJECTED_SHARE and row.median_with_rejected is not None

@@ -8,6 +8,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.editions import AnswerChange, BestChange, ContrastChange
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.words import counted
 
 MAX_DIFFERENCES = 30
 """Settings and CPUs beyond this number are counted, not listed."""
@@ -126,7 +127,7 @@ def also_different(before: AnalysedStudy, after: AnalysedStudy, names: Iterable[
     everywhere = [f"{said} ({_named(sorted(configurations))})" for said, configurations in sorted(where.items())]
     more = len(everywhere) - MAX_DIFFERENCES
     found += everywhere[:MAX_DIFFERENCES]
-    return [*found, f"and {more} more settings"] if more > 0 else found
+    return [*found, f"and {counted(more, 'more setting')}"] if more > 0 else found
 
 
 def _settings(before: AnalysedStudy, after: AnalysedStudy, one: Counterparts) -> list[str]:

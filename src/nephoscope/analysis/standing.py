@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nephoscope.model.rows import BenchmarkRow, Statistic, TrialRow
 from nephoscope.model.standing import PublicResult, Standing, StandingRow
+from nephoscope.model.words import counted
 from nephoscope.prices.catalogue.measured import LICENCE, METHOD, SOURCE, STRESSOR
 
 NEAREST = 3
@@ -99,7 +100,7 @@ def _other_benchmarks(benchmarks: Sequence[BenchmarkRow]) -> str:
 
 
 def _other_version(ran: set[str | None], offered: Mapping[str, int]) -> str:
-    there = " and ".join(f"{version} ({count:,} types)" for version, count in sorted(offered.items()))
+    there = " and ".join(f"{version} ({counted(count, 'type')})" for version, count in sorted(offered.items()))
     here = ", ".join(sorted(version for version in ran if version))
     what = f"this study ran stress-ng {here}" if here else "it is not known which version of stress-ng this study ran"
     return f"{what}, and the public results are of {there}: bogo operations of two versions cannot be compared"

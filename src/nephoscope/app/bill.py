@@ -80,12 +80,12 @@ def _needs(region: RegionNeeds) -> Iterator[str]:
     for quota, amount in region.vcpus.items():
         by_amount[amount].append(quota)
     for amount, quotas in sorted(by_amount.items(), reverse=True):
-        yield f"{amount:,} vCPUs {'each ' if len(quotas) > 1 else ''}of {', '.join(quotas)}"
+        yield f"{counted(amount, 'vCPU')} {'each ' if len(quotas) > 1 else ''}of {', '.join(quotas)}"
     for volume in region.volumes:
         iops = f", {volume.iops:,.0f} IOPS" if volume.iops else ""
         yield f"{volume.count:,} × {volume.kind}, {volume.size:,.0f} {_SIZES.get(region.provider, 'GiB')}{iops}"
     if region.addresses:
-        yield f"{region.addresses:,} public address{'' if region.addresses == 1 else 'es'}"
+        yield counted(region.addresses, "public address", "public addresses")
     if region.unknown:
         yield f"and the vCPUs of {', '.join(region.unknown)}, whose names do not say how many"
 

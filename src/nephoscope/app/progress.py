@@ -9,7 +9,7 @@ from rich.text import Text
 
 from nephoscope.app.remaining import Remaining
 from nephoscope.model.records import PlannedTrial, Status, TrialIntent, VerdictKind
-from nephoscope.model.words import duration
+from nephoscope.model.words import counted, duration
 from nephoscope.run.clock import Clock
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -89,7 +89,8 @@ class LiveProgress:
         """See `Listener.study_started`."""
         self._planned, self._done = planned, finished_before
         if finished_before:
-            self._console.print(f"resuming: {finished_before} of {planned} trials are already finished")
+            are = "is" if finished_before == 1 else "are"
+            self._console.print(f"resuming: {finished_before:,} of {counted(planned, 'trial')} {are} already finished")
 
     def trial_started(self, trial: PlannedTrial) -> None:
         """See `Listener.trial_started`."""

@@ -12,6 +12,7 @@ from nephoscope.checks.machine import as_expected
 from nephoscope.checks.thresholds import CACHE_DIFFERS, DISK_MISSING
 from nephoscope.model.records import Evidence, Facts, Verdict
 from nephoscope.model.units import GIB, MIB
+from nephoscope.model.words import counted
 
 _NO_BARRIER = {"nobarrier", "barrier=0"}
 _BARRIER = {"barrier", "barrier=1"}
@@ -76,7 +77,7 @@ EXPECTATIONS = (
         "sockets",
         lambda facts: facts.sockets,
         _equal,
-        lambda count: f"{count} sockets",
+        lambda count: counted(count, "socket"),
     ),
     Expectation(
         "numa-nodes",
@@ -84,7 +85,7 @@ EXPECTATIONS = (
         "numa_nodes",
         lambda facts: facts.numa_nodes,
         _equal,
-        lambda count: f"{count} NUMA nodes",
+        lambda count: counted(count, "NUMA node"),
     ),
     Expectation(
         "cpu-cache",

@@ -22,6 +22,7 @@ from nephoscope.checks.verdicts import invalid, percent, unknown, valid
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Verdict, VerdictKind
 from nephoscope.model.units import GIB
+from nephoscope.model.words import counted
 
 _ROUNDED = 0.005
 """Newer versions of lscpu print 35.8 MiB for 36608 KiB; the closest two sizes of the table differ by 8 %."""
@@ -190,13 +191,13 @@ def _effective(shown: LogFacts, known: MachineType, *, shared: bool) -> Verdict:
     vcpus = known.vcpus_for(shown)
     if vcpus is None:
         return unknown(name, f"the number of vCPUs of {known.name} is not known")
-    said = f"{effective:.2f} effective CPUs of {vcpus} vCPUs"
+    said = f"{effective:.2f} effective CPUs of {counted(vcpus, 'vCPU')}"
     if effective > vcpus * (1 + shown.limit):
         return invalid(name, f"{said}: more than {known.name} has")
     if effective >= vcpus * (1 - shown.limit):
         return valid(name, said)
     if shown.workers < vcpus and effective >= shown.workers * (1 - shown.limit):
-        return unknown(name, f"{shown.workers} stressors cannot keep {vcpus} vCPUs busy")
+        return unknown(name, f"{counted(shown.workers, 'stressor')} cannot keep {counted(vcpus, 'vCPU')} busy")
     whole = round(effective)
     if shared:
         said += ": another run used the rest"
@@ -235,14 +236,18 @@ def _model(shown: LogFacts, known: MachineType) -> Verdict | None:
 def _lines(shown: LogFacts, known: MachineType) -> Verdict | None:
     name = "cpu-lines"
     if shown.vcpus is not None and known.vcpus is not None and shown.vcpus != known.vcpus_for(shown):
-        return invalid(name, f"{shown.vcpus} vCPUs are listed; {known.name} has {known.vcpus}")
-    said = f"{shown.vcpus} vCPUs are listed" if shown.vcpus is not None else ""
+        return invalid(name, f"{_are_listed(shown.vcpus, 'vCPU')}; {known.name} has {known.vcpus}")
+    said = _are_listed(shown.vcpus, "vCPU") if shown.vcpus is not None else ""
     if said and known.vcpus and shown.threads_per_core == 1 and known.vcpus_for(shown) != known.vcpus:
         said += f", one per core: the hyperthreads of {known.name} are off"
     if shown.sockets is not None and known.sockets_seen is not None and shown.sockets != known.sockets_seen:
-        other = f"{shown.sockets} sockets are listed, {known.sockets_seen} was observed on {known.name}: not judged"
+        other = f"{_are_listed(shown.sockets, 'socket')}, {known.sockets_seen} was observed on {known.name}: not judged"
         said = f"{said}; {other}" if said else other
     return valid(name, said) if said and known.vcpus is not None else None
+
+
+def _are_listed(count: int, noun: str) -> str:
+    return f"{counted(count, noun)} {'is' if count == 1 else 'are'} listed"
 
 
 def _listed(sizes: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ from nephoscope.checks.thresholds import CLOCK_OFFSET, CLOCK_STEP, MEMORY_MISSIN
 from nephoscope.checks.verdicts import invalid, measured_of, over_machines, unknown, valid
 from nephoscope.model.records import Evidence, Facts, Verdict, VerdictKind
 from nephoscope.model.units import GIB
+from nephoscope.model.words import counted
 
 _NO_FACTS = "no facts were taken"
 _STABLE = (
@@ -63,7 +64,8 @@ class CpuCount:
             return verdict
         counts = {facts.cpus_allowed for facts in evidence.facts_before.values()}
         if asked not in counts:
-            return invalid(self.name, f"{asked} CPUs were requested, but {_numbers(counts)} are allowed")
+            allowed = f"{_numbers(counts)} {'is' if counts == {1} else 'are'} allowed"
+            return invalid(self.name, f"{_cpus(asked)} {_were(asked)} requested, but {allowed}")
         return verdict
 
     def _ordered(self, evidence: Evidence) -> Iterator[Verdict]:
@@ -78,10 +80,10 @@ class CpuCount:
                 yield unknown(self.name, f"{machine}: the machine does not report its CPUs and their threads per core")
                 continue
             cores = asked.cores or facts.cpus_online // facts.threads_per_core
-            wanted = f"{cores} cores with {threads} thread{'s' if threads > 1 else ''} each"
+            wanted = f"{counted(cores, 'core')} with {counted(threads, 'thread')}{' each' if cores > 1 else ''}"
             if facts.cpus_online != cores * threads or facts.threads_per_core != threads:
-                has = f"{facts.cpus_online} CPUs, {facts.threads_per_core} per core"
-                yield invalid(self.name, f"{machine}: has {has}, but {wanted} were requested")
+                has = f"{_cpus(facts.cpus_online)}, {facts.threads_per_core} per core"
+                yield invalid(self.name, f"{machine}: has {has}, but {wanted} {_were(cores)} requested")
             else:
                 yield valid(self.name, f"{machine}: {wanted}")
 
@@ -91,10 +93,17 @@ class CpuCount:
         if facts.cpus_allowed is None or wanted is None:
             return unknown(self.name, f"{machine}: the machine does not report how many CPUs are allowed")
         if facts.cpus_allowed != wanted:
-            return invalid(
-                self.name, f"{machine}: {facts.cpus_allowed} CPUs were allowed {when} the trial, not {wanted}"
-            )
-        return valid(self.name, f"{machine}: {wanted} of {facts.cpus_online} CPUs {when} the trial")
+            allowed = f"{_cpus(facts.cpus_allowed)} {_were(facts.cpus_allowed)} allowed"
+            return invalid(self.name, f"{machine}: {allowed} {when} the trial, not {wanted}")
+        return valid(self.name, f"{machine}: {wanted} of {_cpus(facts.cpus_online)} {when} the trial")
+
+
+def _cpus(count: float | None) -> str:
+    return "an unknown number of CPUs" if count is None else counted(count, "CPU")
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _numbers(counts: set[int | None]) -> str:
@@ -168,10 +177,9 @@ class CgroupLimit:
         if facts.cgroup_cpu_limit is None:
             return valid(self.name, f"{machine}: no CPU quota found")
         if cpus is None:
-            return unknown(
-                self.name, f"{machine}: a quota of {facts.cgroup_cpu_limit:g} CPUs, but the number of CPUs is not known"
-            )
-        said = f"{machine}: a quota of {facts.cgroup_cpu_limit:g} CPUs on {cpus}"
+            quota = f"a quota of {_cpus(facts.cgroup_cpu_limit)}"
+            return unknown(self.name, f"{machine}: {quota}, but the number of CPUs is not known")
+        said = f"{machine}: a quota of {_cpus(facts.cgroup_cpu_limit)} on {cpus}"
         if facts.cgroup_cpu_limit < cpus:
             return invalid(self.name, f"{said}: set `cpus` to no more than the quota")
         return valid(self.name, said)
@@ -182,9 +190,9 @@ class CgroupLimit:
         if found is None and not facts.cgroups_seen:
             return unknown(self.name, f"{machine}: its cgroups could not be read, so its own quota was not observed")
         if found is None or abs(found - quota) > QUOTA_OFF.value * quota:
-            said = "none" if found is None else f"{found:g} CPUs"
-            return invalid(self.name, f"{machine}: its own quota is {quota:g} CPUs, but {said} was found")
-        return valid(self.name, f"{machine}: a quota of {quota:g} CPUs, which is its own")
+            said = "none" if found is None else _cpus(found)
+            return invalid(self.name, f"{machine}: its own quota is {_cpus(quota)}, but {said} was found")
+        return valid(self.name, f"{machine}: a quota of {_cpus(quota)}, which is its own")
 
 
 class ClockOffset:

@@ -6,6 +6,7 @@ None of these applies to a benchmark without operations.
 from nephoscope.checks.thresholds import ERRORS, RATE_KEPT
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
 from nephoscope.model.records import Evidence, Requirement, Verdict
+from nephoscope.model.words import counted
 
 
 class LoadExit:
@@ -45,7 +46,7 @@ class Errors:
         if operations.attempted == 0:
             return invalid(self.name, "no operation completed in the measurement interval")
         share = operations.failed / operations.attempted
-        said = f"{operations.failed} of {operations.attempted} operations failed"
+        said = f"{operations.failed:,} of {counted(operations.attempted, 'operation')} failed"
         if share > ERRORS.value:
             return invalid(self.name, f"{said} ({percent(share)}, limit {ERRORS.percent})")
         return valid(self.name, said)
@@ -68,7 +69,8 @@ class Consistency:
             return unknown(self.name, "the study requests checks of the conditions, but they did not run")
         if operations.conditions_checked == 0:
             return None
-        return valid(self.name, f"{operations.conditions_checked} conditions hold")
+        conditions = counted(operations.conditions_checked, "condition")
+        return valid(self.name, f"{conditions} {'holds' if operations.conditions_checked == 1 else 'hold'}")
 
 
 class Counters:
@@ -88,7 +90,9 @@ class Counters:
             return unknown(self.name, "the study requests comparing the counters, but they were not compared")
         if operations.counters_compared == 0:
             return None
-        return valid(self.name, f"{operations.counters_compared} counters of the server agree with the client")
+        agree = "agrees" if operations.counters_compared == 1 else "agree"
+        counters = counted(operations.counters_compared, "counter")
+        return valid(self.name, f"{counters} of the server {agree} with the client")
 
 
 class Replication:
@@ -135,9 +139,11 @@ class Audit:
             return invalid(self.name, f"outside their specification: {', '.join(operations.failed_audits)}")
         passed, unjudged = operations.audits_passed, operations.audits_unjudged
         if passed == 0:
-            return unknown(self.name, f"none of {unjudged} quantities had enough draws to judge")
+            quantities = counted(unjudged, "quantity", "quantities")
+            return unknown(self.name, f"none of {quantities} had enough draws to judge")
         few = f"; {unjudged} had too few draws" if unjudged else ""
-        return valid(self.name, f"{passed} quantities judged, none outside its specification{few}")
+        quantities = counted(passed, "quantity", "quantities")
+        return valid(self.name, f"{quantities} judged, none outside its specification{few}")
 
 
 class RateKept:
@@ -154,8 +160,9 @@ class RateKept:
         if operations.offered == 0:
             return unknown(self.name, "no operation was due in the measurement interval")
         share = operations.attempted / operations.offered
-        left = f", {operations.not_sent} of them never sent" if operations.not_sent else ""
-        said = f"{operations.attempted} of {operations.offered} operations offered were completed{left}"
+        left = f", {operations.not_sent:,} of them never sent" if operations.not_sent else ""
+        offered, were = counted(operations.offered, "operation"), "was" if operations.attempted == 1 else "were"
+        said = f"{operations.attempted:,} of {offered} offered {were} completed{left}"
         if share < RATE_KEPT.value:
             return invalid(self.name, f"{said}: {percent(share)} (required: {RATE_KEPT.percent})")
         return valid(self.name, said)
@@ -200,9 +207,10 @@ class PassRule:
             return invalid(self.name, f"{source}: {'; '.join(broken)}")
         unjudged = sum(one.met is None for one in asked)
         if unjudged == len(asked):
-            return unknown(self.name, f"{source}: too few operations for any of {unjudged} limits")
+            limits = "its limit" if unjudged == 1 else f"any of {unjudged} limits"
+            return unknown(self.name, f"{source}: too few operations for {limits}")
         few = f"; {unjudged} had too few operations" if unjudged else ""
-        return valid(self.name, f"{source}: {len(asked) - unjudged} limits met{few}")
+        return valid(self.name, f"{source}: {counted(len(asked) - unjudged, 'limit')} met{few}")
 
 
 def _said(one: Requirement) -> str:

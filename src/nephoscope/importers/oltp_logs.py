@@ -9,6 +9,7 @@ from nephoscope.importers.imported import safe_name
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Verdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.words import counted
 from nephoscope.parsers.text import DECIMAL, INTEGER, exactly_one, whole_lines
 
 MAX_ERRORS = 0.01
@@ -168,7 +169,11 @@ def parse_hammerdb(text: str) -> list[Parsed]:
         raise OutputUnreadable("HammerDB log: 0 NOPM: no transaction completed")
     users = [found["how"] for line in lines if (found := _HAMMERDB_VUSER.fullmatch(line))]
     failed = users.count("FAILED")
-    said = f"{failed} of {len(users)} virtual users failed" if users else "no virtual user reports that it finished"
+    said = (
+        f"{failed:,} of {counted(len(users), 'virtual user')} failed"
+        if users
+        else "no virtual user reports that it finished"
+    )
     verdict = (invalid if failed or not users else valid)("errors", said)
     versions = [found["version"] for line in lines if (found := _HAMMERDB_VERSION.search(line))]
     values = [
@@ -236,7 +241,7 @@ def parse_ycsb(text: str) -> list[Parsed]:
 
 def _errors(failed: int, all_of_them: int) -> Verdict:
     share = failed / all_of_them if all_of_them else 1.0
-    said = f"{failed} of {all_of_them} operations failed"
+    said = f"{failed:,} of {counted(all_of_them, 'operation')} failed"
     return invalid("errors", said) if share > MAX_ERRORS else valid("errors", said)
 
 

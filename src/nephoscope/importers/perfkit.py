@@ -20,6 +20,7 @@ from nephoscope.importers.tree import content_of
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
 from nephoscope.model.subjects import subject_by_name
+from nephoscope.model.words import counted
 from nephoscope.parsers.text import whole_lines
 
 FORMAT = "perfkit"
@@ -132,7 +133,7 @@ def _trial(key: tuple[str, str, str], samples: list[Mapping[str, Any]], left_out
             Measurement(metric=str(one["metric"]), unit=str(one["unit"]) or "1", value=float(one["value"]))
             for one in kept
         ],
-        verdicts=[read_whole(f"{len(samples)} samples")],
+        verdicts=[read_whole(counted(len(samples), "sample"))],
         cpus=int(cpus) if cpus.isascii() and cpus.isdigit() and 0 < len(cpus) < 5 and int(cpus) else None,
         started_unix_ms=_unix_ms(samples[0].get("timestamp")),
         raw={"samples.json": "".join(json.dumps(one, sort_keys=True) + "\n" for one in samples).encode()},

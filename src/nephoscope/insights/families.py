@@ -84,8 +84,13 @@ def _open(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
     return say(
         NAME,
         "note",
-        "{open:count} of {all:count} questions about families of machine types are unresolved ({kinds}): {few:count} "
-        "have too few matched types for any claim; for the others, the data fit both equality and a difference of more "
+        "{open:count} of {all:count} "
+        + plural(len(findings.family_comparisons), "question")
+        + " about families of machine types "
+        + plural(len(rows), "is", "are")
+        + " unresolved ({kinds}): {few:count} "
+        + plural(len(few), "has", "have")
+        + " too few matched types for any claim; for the others, the data fit both equality and a difference of more "
         "than {margin:limit} % after correction for the number of questions.",
         numbers={
             "open": len(rows),

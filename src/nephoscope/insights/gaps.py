@@ -29,8 +29,12 @@ def _unfinished(findings: Findings) -> list[Insight]:
         say(
             NAME,
             "warning",
-            "{waiting:count} of {total:count} planned trials have not run, so no answer includes them. "
-            "`nephoscope run` continues the study where it stopped.",
+            "{waiting:count} of {total:count} planned "
+            + plural(len(findings.trials), "trial")
+            + plural(
+                len(waiting), " has not run, so no answer includes it. ", " have not run, so no answer includes them. "
+            )
+            + "`nephoscope run` continues the study where it stopped.",
             numbers={"waiting": len(waiting), "total": len(findings.trials)},
             trials=[row.trial for row in waiting],
         )
@@ -117,8 +121,9 @@ def _holes(findings: Findings) -> list[Insight]:
         say(
             NAME,
             "note",
-            "{holes:count} of {blocks:count} blocks "
-            + plural(len(holes), "lacks", "lack")
+            "{holes:count} of {blocks:count} "
+            + plural(len(blocks), "block")
+            + plural(len(holes), " lacks", " lack")
             + " a valid trial of some configuration, so configurations have values from different blocks.",
             numbers={"holes": len(holes), "blocks": len(blocks)},
             trials=[row.trial for row in ran if row.block in holes],

@@ -1,7 +1,7 @@
 """What was still measured after each block of a study that stops when its questions are answered."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, say
+from nephoscope.insights.words import enumeration, plural, say
 from nephoscope.model.rows import Insight
 
 NAME = "looks"
@@ -42,9 +42,10 @@ def looks(findings: Findings) -> list[Insight]:
             "first": findings.not_repeatable[0],
         }
         text = (
-            "From the stored trials, {changed:count} of {looks:count} looks would come out differently, first the one "
-            "after block {first:count}: a trial that they used was repeated or replaced since. The stored looks "
-            "are kept."
+            "From the stored trials, {changed:count} of {looks:count} "
+            + plural(len(findings.looks), "look")
+            + " would come out differently, first the one after block {first:count}: a trial that they used was "
+            "repeated or replaced since. The stored looks are kept."
         )
         found.append(say(NAME, "warning", text, numbers=changed, trials=[row.trial for row in findings.trials]))
     return found

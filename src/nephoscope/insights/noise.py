@@ -88,7 +88,9 @@ def _others(findings: Findings) -> list[Insight]:
         say(
             NAME,
             "note",
-            "Of {total:count} medians of other metrics, {wide:count} "
+            "Of {total:count} "
+            + plural(len(rows), "median")
+            + " of other metrics, {wide:count} "
             + plural(len(wide), "has", "have")
             + " a margin of error wider than ±{margin:limit} %; the widest is ±{worst:percent} % ({name}).",
             numbers={

@@ -158,10 +158,11 @@ def _median(row: DeliveredRow, metric: Metric) -> Insight:
             + (f"in quiet trials {{quiet:{style}}} (n = {{n_quiet:count}})" if row.n_quiet else "with no quiet trial")
         )
     if row.n_rejected:
-        without = f"without them {{median:{style}}} (n = {{n:count}})" if row.n else "without them no trial is left"
+        them = plural(row.n_rejected, "it", "them")
+        without = f"without {them} " + (f"{{median:{style}}} (n = {{n:count}})" if row.n else "no trial is left")
         parts.append(
-            "steal rejected {rejected:count} of {all:count} trials: with them the median is "
-            f"{{with_rejected:{style}}}, {without}"
+            f"steal rejected {{rejected:count}} of {{all:count}} {plural(numbers['all'], 'trial')}: with {them} the "
+            f"median is {{with_rejected:{style}}}, {without}"
         )
     return say(
         NAME,

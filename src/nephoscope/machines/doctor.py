@@ -9,6 +9,7 @@ from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Facts
 from nephoscope.model.units import GIB
+from nephoscope.model.words import counted
 
 MIN_FREE_BYTES = 2 * GIB
 MAX_BUSY_SHARE = 0.05
@@ -119,7 +120,7 @@ def _cgroup(facts: Facts) -> Finding:
     if limit is None:
         return Finding(what="CPU quota", health=Health.GOOD, found="none found")
     hint = "a quota throttles in bursts, so measurements close to it are not steady: remove it"
-    return Finding(what="CPU quota", health=Health.WARNING, found=f"{limit:g} CPUs (cgroup)", hint=hint)
+    return Finding(what="CPU quota", health=Health.WARNING, found=f"{counted(limit, 'CPU')} (cgroup)", hint=hint)
 
 
 def _tool(tool: Tool, *, installed: bool) -> Finding:

@@ -37,14 +37,20 @@ def provider_name(provider: str) -> str:
 
 
 def scope_name(scope: str) -> str:
-    """'Google Cloud' for the scope `cloud: gcp` of an answer, '8 vCPUs' for `size: 8 vCPUs`, 'overall'."""
+    """'Google Cloud' for the scope `cloud: gcp` of an answer, '8 vCPUs' for `size: 8 vCPUs`, 'overall'.
+
+    Stored scopes say `size: 1 vCPUs`, too.
+    """
     kind, colon, value = scope.partition(": ")
+    if value == "1 vCPUs":
+        return counted(1, "vCPU")
     return (provider_name(value) if kind == "cloud" else value) if colon else scope
 
 
-def counted(count: int, noun: str) -> str:
-    """'1 row', '3,102 rows'."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def counted(count: float, noun: str, nouns: str = "") -> str:
+    """'1 row', '3,102 rows', '1.5 CPUs'; `nouns` is for a plural that is not the noun with an s: '2 replies'."""
+    number = f"{count:,g}" if isinstance(count, float) else f"{count:,}"
+    return f"{number} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def listed(names: Sequence[str], most: int) -> str:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import counted
 from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, require_close, whole_lines
 
 _WHAT = "CoreMark output"
@@ -93,4 +94,4 @@ def _require_checksums(lines: list[str], contexts: int) -> None:
     """Every context must have printed its final checksum, and none twice."""
     finals = [int(match[1]) for line in lines if (match := _CRC.fullmatch(line)) and match[2] == "final"]
     if sorted(finals) != list(range(contexts)):
-        raise OutputUnreadable(f"{_WHAT}: {len(finals)} final checksums of {contexts} contexts")
+        raise OutputUnreadable(f"{_WHAT}: {counted(len(finals), 'final checksum')} of {counted(contexts, 'context')}")

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import counted
 from nephoscope.parsers.sizes import size_of
 from nephoscope.parsers.text import INTEGER, build, clean, json_in, shown, whole_lines
 
@@ -69,9 +70,9 @@ def parse_lscpu(text: str) -> Lscpu:
     nodes = {int(match[1]): cpus_of(value) for name, value in fields.items() if (match := _NODE.fullmatch(name))}
     numa_nodes, online = _count(fields, "NUMA node(s)"), cpus_of(fields.get("On-line CPU(s) list", ""))
     if nodes and numa_nodes is not None and len(nodes) != numa_nodes:
-        raise OutputUnreadable(f"{_WHAT}: {numa_nodes} NUMA nodes, but the CPUs of {len(nodes)}")
+        raise OutputUnreadable(f"{_WHAT}: {counted(numa_nodes, 'NUMA node')}, but the CPUs of {len(nodes)}")
     if len(online) > vcpus:
-        raise OutputUnreadable(f"{_WHAT}: {vcpus} CPUs, but {len(online)} online")
+        raise OutputUnreadable(f"{_WHAT}: {counted(vcpus, 'CPU')}, but {len(online)} online")
     return build(
         Lscpu,
         _WHAT,

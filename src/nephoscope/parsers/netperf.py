@@ -11,6 +11,7 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import counted
 from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, shown, whole_lines
 
 _BANNER = re.compile(
@@ -229,7 +230,7 @@ def _csv(lines: Sequence[str]) -> dict[str, str]:
             names, values = header.split(","), lines[at + size].split(",")
             if len(values) > 1 and _NUMBER.fullmatch(values[0].strip()):
                 if len(names) != len(values):
-                    raise OutputUnreadable(f"{WHAT}: {len(names)} names and {len(values)} values")
+                    raise OutputUnreadable(f"{WHAT}: {counted(len(names), 'name')} and {counted(len(values), 'value')}")
                 return _unique(names, values)
     return {}
 

@@ -5,11 +5,13 @@ count in the times and not in `received`, as in the tools.
 """
 
 import re
+from typing import Any
 
 from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import counted
 from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, require_close, whole_lines
 
 _WHAT = "ping log"
@@ -83,10 +85,10 @@ def parse_ping(text: str) -> Ping:
     first = [match for match in replies if "DUP" not in match["more"]]
     damaged = sum(bool(_ANY_REPLY.match(line)) for line in lines) - len(replies)
     if damaged or (replies and len(first) != received):
-        raise OutputUnreadable(f"{_WHAT}: {len(first)} complete replies of {received} received")
+        raise OutputUnreadable(f"{_WHAT}: {_complete(first)} of {received} received")
     timed = [_number(match["time"]) / _MS for match in replies if match["time"]]
     if timed and len(timed) != len(replies):
-        raise OutputUnreadable(f"{_WHAT}: {len(timed)} complete replies of {len(replies)}")
+        raise OutputUnreadable(f"{_WHAT}: {_complete(timed)} of {len(replies)}")
     times = _times(lines, timed, expected=received > 0 and len(timed) == len(replies))
     return build(
         Ping,
@@ -99,6 +101,10 @@ def parse_ping(text: str) -> Ping:
         times=times,
         replies_s=tuple(timed),
     )
+
+
+def _complete(replies: list[Any]) -> str:
+    return counted(len(replies), "complete reply", "complete replies")
 
 
 def _number(text: str) -> float:

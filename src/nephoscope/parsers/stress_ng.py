@@ -9,6 +9,7 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import counted
 from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, require_close, whole_lines
 
 _WHAT = "stress-ng log"
@@ -62,7 +63,8 @@ def parse_stress_ng_log(text: str) -> StressNgLog:
     hogs = {name: int(count) for count, name in _HOG.findall(listed)}
     matches = [match for line in said if (match := _ROW.fullmatch(line))]
     if sorted(match["stressor"] for match in matches) != sorted(hogs):
-        raise OutputUnreadable(f"{_WHAT}: {listed!r} was started, and {len(matches)} rows are of other stressors")
+        others = f"{counted(len(matches), 'row')} {'is' if len(matches) == 1 else 'are'} of other stressors"
+        raise OutputUnreadable(f"{_WHAT}: {listed!r} was started, and {others}")
     caches = {int(match[1]) for line in said if (match := _CACHE.fullmatch(line))}
     if len(caches) > 1 or 0 in caches:
         raise OutputUnreadable(f"{_WHAT}: cache sizes of {sorted(caches)} KiB")

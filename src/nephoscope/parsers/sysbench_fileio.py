@@ -12,6 +12,7 @@ from pydantic import Field
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.units import GIB, KIB, MIB
+from nephoscope.model.words import counted
 from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, require_close, whole_lines
 
 _WHAT = "sysbench fileio log"
@@ -197,7 +198,8 @@ def _section(lines: Sequence[str]) -> FileioSection:
         share = rates[operations] * block_bytes / MIB
         require_close(rates[amount], share, relative=0.002, absolute=0.02, what=f"{_WHAT}: MiB/s")
     if latency_s > number["threads"] * number["time"] * 1.05:
-        raise OutputUnreadable(f"{_WHAT}: latencies add up to more time than {number['threads']:g} threads have")
+        have = f"{counted(number['threads'], 'thread')} {'has' if number['threads'] == 1 else 'have'}"
+        raise OutputUnreadable(f"{_WHAT}: latencies add up to more time than {have}")
     if number["end"] > number["time"] * 1.05 + 0.06:
         raise OutputUnreadable(f"{_WHAT}: threads that ran longer than the whole")
     return build(

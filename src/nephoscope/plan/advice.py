@@ -41,8 +41,9 @@ def _fewer_than_the_edition(study: Study) -> list[str]:
     """For TPC-C only: microbenchmarks repeat inside a trial what their edition repeated."""
     entries = [entry for entry in study.benchmarks if entry.uses == "tpcc"]
     editions = {entry.label: EDITIONS.get(str(entry.parameters.get("edition"))) for entry in entries}
+    times = "once" if study.replicates == 1 else f"{study.replicates} times"
     return [
-        f"{label}: {edition.name} ran each point {edition.runs} times; this plan runs it {study.replicates} times"
+        f"{label}: {edition.name} ran each point {edition.runs} times; this plan runs it {times}"
         for label, edition in editions.items()
         if edition is not None and edition.runs is not None and study.replicates < edition.runs
     ]

@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import counted
 
 
 class Kind(StrEnum):
@@ -195,7 +196,7 @@ def _check_columns(columns: list[str], name: str) -> None:
 
 def _add(rows: list[Price], columns: list[str], cells: list[str], place: str) -> Iterator[str]:
     if len(cells) != len(columns):
-        yield f"{place}: {len(cells)} cells, but {len(columns)} columns"
+        yield f"{place}: {counted(len(cells), 'cell')}, but {len(columns)} columns"
         return
     given = {column: cell.strip() for column, cell in zip(columns, cells, strict=True) if cell.strip()}
     try:

@@ -28,6 +28,7 @@ from nephoscope.model.errors import (
     MachineUnreachable,
     NephoscopeError,
 )
+from nephoscope.model.words import counted
 from nephoscope.providers.base import Cluster, ClusterRequest, FindsOnMachines, Provider, cluster_of
 from nephoscope.study.machine_places import region_of
 from nephoscope.study.model import Configuration, Machine
@@ -319,7 +320,7 @@ async def _machine(host: Host, remote: SshRemote, asked: Machine, folder: str) -
     look = await remote.look()
     if asked.cpus != "all" and asked.cpus > look.cpus:
         raise EnvironmentProblem(
-            f"{host.name} offers {look.cpus} CPUs, but {asked.cpus} are requested", hint="lower `cpus`"
+            f"{host.name} offers {counted(look.cpus, 'CPU')}, but {asked.cpus} are requested", hint="lower `cpus`"
         )
     remote.cpus = tuple(range(look.cpus if asked.cpus == "all" else asked.cpus))
     return MachineHandle(host.name, remote, await _address(host), remote.cpus, f"{folder}/data")

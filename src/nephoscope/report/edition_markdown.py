@@ -2,7 +2,7 @@
 
 from nephoscope.analysis.edition_gate import Judged, named, reasons
 from nephoscope.model.editions import EditionCard, Editions
-from nephoscope.model.words import SIMULATED
+from nephoscope.model.words import SIMULATED, counted
 from nephoscope.report import edition_words as words
 
 MAX_ROWS = 100
@@ -50,9 +50,9 @@ def _verdict(judged: Judged) -> list[str]:
     open_results = len(judged.undecided) + len(judged.missing)
     total = judged.accepted + len(judged.worse) + open_results
     if open_results:
-        said.append(
-            f"{judged.accepted} of {total} results are certainly not worse by {margin}; {open_results} undecided."
-        )
+        are = "is" if judged.accepted == 1 else "are"
+        results = f"{judged.accepted:,} of {counted(total, 'result')}"
+        said.append(f"{results} {are} certainly not worse by {margin}; {open_results:,} undecided.")
     return said
 
 

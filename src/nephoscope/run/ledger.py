@@ -7,6 +7,7 @@ from typing import Protocol
 
 from typing_extensions import override
 
+from nephoscope.model.words import counted
 from nephoscope.study.model import Configuration
 
 
@@ -129,14 +130,14 @@ def _over_budget(books: Books, wanted: Wanted, max_usd: float | None) -> Refusal
 
 def _over_quota(books: Books, wanted: Wanted, max_clusters: int | None) -> Refusal | None:
     if max_clusters is not None and len(books.held) >= max_clusters:
-        return Refusal(f"{max_clusters} clusters are in use, which is the limit", passes=True)
+        are = "is" if max_clusters == 1 else "are"
+        return Refusal(f"{counted(max_clusters, 'cluster')} {are} in use, which is the limit", passes=True)
     allowed = books.vcpus.get(wanted.quota)
     in_use = books.in_use(wanted.quota)
     if allowed is not None and in_use > 0 and in_use + wanted.vcpus > allowed:  # always worth a try: quotas rise
         family = f"{wanted.quota.family} in {wanted.quota.region}"
-        return Refusal(
-            f"{in_use} of {allowed} vCPUs of {family} are in use, {wanted.vcpus} more requested", passes=True
-        )
+        used = f"{in_use:,} of {counted(allowed, 'vCPU')} of {family} {'is' if in_use == 1 else 'are'} in use"
+        return Refusal(f"{used}, {wanted.vcpus:,} more requested", passes=True)
     return None
 
 

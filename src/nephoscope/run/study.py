@@ -12,6 +12,7 @@ from nephoscope.checks.registry import overall
 from nephoscope.model.control import Lease
 from nephoscope.model.errors import CleanupFailed, InputError
 from nephoscope.model.records import Plan, PlannedTrial, VerdictKind
+from nephoscope.model.words import counted
 from nephoscope.plan.cut import joined
 from nephoscope.providers.base import Detached, HasLimit, Provider
 from nephoscope.run.cleaning import clean, find
@@ -76,8 +77,8 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
         gone = {row.intent.id for row in held.trials} - {row.intent.id for row in plan.trials}
         if gone and not replan:
             raise InputError(
-                f"{folder.path} holds the plan of a study {held.study!r} with {len(held.trials)} trials, of which "
-                f"{len(gone)} are not in the new plan",
+                f"{folder.path} holds the plan of a study {held.study!r} with {counted(len(held.trials), 'trial')}, of "
+                f"which {len(gone)} {'is' if len(gone) == 1 else 'are'} not in the new plan",
                 hint="choose another folder with --out, or use --replan to replace the plan: finished trials in both "
                 "plans are kept; the others stay in the folder but are no longer used",
             )
@@ -200,9 +201,10 @@ def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: Run
         anew = (
             "use another study name, or another database with --state" if shared else f"delete {folder.queue_path.name}"
         )
+        ended = f"{counted(len(absent), 'trial')} of this study ended elsewhere"
         raise InputError(
-            f"{len(absent)} trials of this study ended elsewhere, but {folder.path} does not hold their results",
-            hint=f"copy their folders into trials/ from where they were measured; to measure them again, {anew}",
+            f"{ended}, but {folder.path} does not hold {'its' if len(absent) == 1 else 'their'} results",
+            hint=f"copy what is missing into trials/ from where it was measured; to measure it again, {anew}",
         )
 
 
@@ -350,7 +352,8 @@ def _refuse_too_few_clusters(left: Sequence[PlannedTrial], providers: Sequence[P
     if conduct.rules.placement != "per-configuration" or allowed >= len(configurations):
         return
     raise InputError(
-        f"placement 'per-configuration' keeps {len(configurations)} clusters at once, but only {allowed} are allowed",
+        f"placement 'per-configuration' keeps {len(configurations)} clusters at once, but only {allowed} "
+        f"{'is' if allowed == 1 else 'are'} allowed",
         hint=f'use --max-clusters {len(configurations)} if the provider allows so many, or use placement "fresh"',
     )
 
@@ -375,7 +378,7 @@ async def _leave_nothing(providers: Sequence[Provider], key: str, world: World) 
     found = await clean(providers, key, world.clock)
     if found.left:
         raise CleanupFailed(
-            f"{len(found.left)} clusters could not be deleted: {', '.join(found.left)}",
+            f"{counted(len(found.left), 'cluster')} could not be deleted: {', '.join(found.left)}",
             hint="run `nephoscope clean` to try again, and check the provider's console",
         )
 

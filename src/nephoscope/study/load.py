@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from nephoscope.model.errors import StudyError
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import counted
 from nephoscope.study import rules
 from nephoscope.study.contrasts import without_pairs
 from nephoscope.study.expanded import SHORTHANDS, Expanded, expanded
@@ -215,7 +216,9 @@ def _value(
         errors = error.errors(include_url=False)
         problems = explain(errors[:_MOST_ERRORS], data, _schema(described_by or model))
         if len(errors) > _MOST_ERRORS:
-            problems.append(Problem((), f"{len(errors) - _MOST_ERRORS:,} more problems; correct the others first"))
+            problems.append(
+                Problem((), f"{counted(len(errors) - _MOST_ERRORS, 'more problem')}; correct the others first")
+            )
         return None, problems
 
 

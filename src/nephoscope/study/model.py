@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.placement import Placement
 from nephoscope.model.records import Disturbance
+from nephoscope.model.words import counted
 from nephoscope.study.address import problem_of
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.cloud import Cloud
@@ -371,8 +372,8 @@ class DeclaredContrast(Frozen):
             raise conflict("needs either `left` and `right`, or `key` and `values`")
         if self.left is not None and self.right is not None and len(self.left) != len(self.right):
             raise conflict(
-                f"`left` has {len(self.left)} configurations and `right` has {len(self.right)}: they are compared pair "
-                "by pair, so both need the same number"
+                f"`left` has {counted(len(self.left), 'configuration')} and `right` has {len(self.right)}: they are "
+                "compared pair by pair, so both need the same number"
             )
         if any(a == b for a, b in zip(self.left or [], self.right or [], strict=True)):
             raise conflict("compares a configuration with itself; remove that pair")

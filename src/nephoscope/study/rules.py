@@ -423,8 +423,9 @@ def _number_of_servers(path: Path, system: str, machine: Any, replicas: Any) -> 
         and replicas > 0
         and count % (1 + replicas)
     ):
+        there = f"there {'is' if count == 1 else 'are'} {count}"
         text = (
-            f"a master with its replicas takes {1 + replicas} machines, but there are {count}: use a multiple of "
+            f"a master with its replicas takes {1 + replicas} machines, but {there}: use a multiple of "
             f"{1 + replicas} database machines"
         )
         yield Problem((*path, "database", "replicas"), text)

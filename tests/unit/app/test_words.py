@@ -8,7 +8,7 @@ from nephoscope.app.bill import stop_lines
 from nephoscope.app.commands.prices import BasisName
 from nephoscope.app.planned import groups, in_one_line, summary
 from nephoscope.app.stages.planning import bill, load, plan
-from nephoscope.model.words import counted, dollars, duration
+from nephoscope.model.words import counted, dollars, duration, scope_name
 from nephoscope.prices.rows import Basis
 from tests.support.fake_world import STUDY
 
@@ -30,6 +30,12 @@ def test_long_durations_have_their_days_beside_them(seconds: float, words: str) 
 def test_thousands_are_separated() -> None:
     assert dollars(101_491.706) == "$101,491.71"
     assert (counted(1, "row"), counted(3102, "row")) == ("1 row", "3,102 rows")
+
+
+def test_a_noun_agrees_with_its_number() -> None:
+    assert (counted(0, "CPU"), counted(1.0, "CPU"), counted(1.5, "CPU")) == ("0 CPUs", "1 CPU", "1.5 CPUs")
+    assert [counted(many, "reply", "replies") for many in (1, 2)] == ["1 reply", "2 replies"]
+    assert [scope_name(f"size: {many} vCPUs") for many in (1, 8)] == ["1 vCPU", "8 vCPUs"]
 
 
 def test_the_choices_of_basis_are_those_of_the_price_book() -> None:

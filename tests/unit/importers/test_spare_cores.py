@@ -134,7 +134,7 @@ def test_a_series_without_lscpu_is_unknown_and_an_alien_task_is_told(tmp_path: P
         "stress-ng-cores": "unknown",
         "redis-set": "valid",
     }
-    assert found.source.left_out == ["geekbench of 1 types: no importer"]
+    assert found.source.left_out == ["geekbench of 1 type: no importer"]
 
 
 def test_large_machines_with_some_numbers_of_workers_are_read() -> None:

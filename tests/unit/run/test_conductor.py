@@ -254,12 +254,12 @@ def test_trials_on_one_server_of_the_users_run_one_after_the_other(tmp_path: Pat
 
 
 def test_kept_clusters_need_room_for_all_configurations(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="keeps 2 clusters at once, but only 1 are allowed"):
+    with pytest.raises(InputError, match="keeps 2 clusters at once, but only 1 is allowed"):
         conducted(fleet(tmp_path / "r", placement="per-configuration"))
     study = fleet(tmp_path / "s", placement="per-configuration")
     world = replace(study.world, providers={"fake": One({PROGRAM: fake_program}, study.clock)})
     conduct = run_options(study.folder, study.study, CliOptions(max_clusters=2))
-    with pytest.raises(InputError, match="but only 1 are allowed"):
+    with pytest.raises(InputError, match="but only 1 is allowed"):
         asyncio.run(run_study(study.folder, world, conduct))
 
 
@@ -366,7 +366,7 @@ def test_a_queue_that_calls_trials_ended_which_the_folder_does_not_hold_is_told_
             await advance(trial)
 
     monkeypatch.setattr(OwnQueue, "drain", ended_already)
-    with pytest.raises(InputError, match="1 trials of this study ended elsewhere") as caught:
+    with pytest.raises(InputError, match="1 trial of this study ended elsewhere") as caught:
         conducted(fleet(tmp_path / "r"))
     assert "delete queue.sqlite" in caught.value.hint
 

@@ -479,8 +479,8 @@ def test_replicas_fill_the_machines_that_masters_leave() -> None:
         return text.replace("[configurations.database]", f"{machines}[configurations.database]")
 
     assert load_study(placed(6), "s.toml", BENCHMARKS).configurations[0].database.replicas == 1
-    for count in (1, 5):
-        with pytest.raises(StudyError, match=f"takes 2 machines, but there are {count}: use a multiple of 2"):
+    for count, there in ((1, "is 1"), (5, "are 5")):
+        with pytest.raises(StudyError, match=f"takes 2 machines, but there {there}: use a multiple of 2"):
             load_study(placed(count), "s.toml", BENCHMARKS)
     with pytest.raises(StudyError, match='only `system = "valkey"` supports this'):
         load_study(placed(6).replace('"valkey"', '"postgres"'), "s.toml", BENCHMARKS)

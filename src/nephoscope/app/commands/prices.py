@@ -210,7 +210,7 @@ def _tell_changes(found: "Changes") -> None:
     for change in found.changed[:_SHOWN_CHANGES]:
         tell(f"    {change}")
     if len(found.changed) > _SHOWN_CHANGES:
-        tell(f"    {len(found.changed) - _SHOWN_CHANGES:,} smaller changes")
+        tell(f"    {counted(len(found.changed) - _SHOWN_CHANGES, 'smaller change')}")
 
 
 def _tell_rows(skipped: Iterable[tuple[str, int]], rows: int, out: Path | None) -> None:

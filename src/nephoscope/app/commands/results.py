@@ -159,8 +159,9 @@ def claims(
         )
     failed = sorted({row.claim for row in rows if not row.holds})
     if failed:
+        claims = counted(len({row.claim for row in rows}), "claim")
         raise ClaimsFailed(
-            f"{len(failed)} of {len({row.claim for row in rows})} claims do not hold: {', '.join(failed)}",
+            f"{len(failed)} of {claims} {'does' if len(failed) == 1 else 'do'} not hold: {', '.join(failed)}",
             hint='see the rows behind them: nephoscope query DIR "select * from claims"',
         )
 

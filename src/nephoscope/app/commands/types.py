@@ -91,8 +91,9 @@ def _tell_more(found: "list[MachinePrice]", basis: Basis) -> None:
             tell(f"wrong: ${one.usd_hour:g} for {one.type} in {one.region} is {one.wrong}; {one.price_source}")
         else:
             tell(f"disputed: {one.type} in {one.region} costs ${one.usd_hour:g} in {one.price_source}, {one.disputed}")
-    if len(doubtful) > _SHOWN_DOUBTS:
-        tell(f"{len(doubtful) - _SHOWN_DOUBTS} more prices are disputed or wrong: see --json")
+    more = len(doubtful) - _SHOWN_DOUBTS
+    if more > 0:
+        tell(f"{counted(more, 'more price')} {'is' if more == 1 else 'are'} disputed or wrong: see --json")
     for terms in sorted({one.terms for one in found if one.terms}):
         names = sorted({one.provider for one in found if one.terms == terms})
         tell(f"terms of {', '.join(names)}: {terms}")

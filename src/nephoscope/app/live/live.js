@@ -11,6 +11,10 @@
     return node;
   }
 
+  function counted(count, noun) {
+    return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  }
+
   function list(node, rows, item, none) {
     node.replaceChildren(...(rows.length ? rows.map(item) : [made("li", none, "quiet")]));
   }
@@ -52,7 +56,7 @@
   function report(node, said) {
     const parts = [];
     if (said.href) {
-      const link = made("a", `Report of ${said.trials} trials`);
+      const link = made("a", `Report of ${counted(said.trials, "trial")}`);
       link.href = said.href;
       parts.push(link);
       if (said.newer > 0) parts.push(` (${said.newer} newer)`);
@@ -83,7 +87,7 @@
     find("progress").value = row.ended_count;
     find("progress").setAttribute("aria-label", "trials ended");
     const running = row.in_use ? "running" : row.ended_count < row.trials ? "not running" : "complete";
-    find(".words").textContent = [running, `${row.ended_count} of ${row.trials} trials ended`, row.words, row.left, row.spent].filter(Boolean).join("; ");
+    find(".words").textContent = [running, `${row.ended_count} of ${counted(row.trials, "trial")} ended`, row.words, row.left, row.spent].filter(Boolean).join("; ");
     report(find(".report"), row.report);
     find(".provisional").hidden = !row.in_use && row.ended_count >= row.trials;
     find(".cards").replaceChildren(...(row.cards.length ? row.cards.map(card) : [made("p", "No valid trial yet.", "quiet")]));

@@ -23,6 +23,7 @@ from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import Subject
+from nephoscope.model.words import counted
 from nephoscope.parsers.coremark import CoreMark as CoreMarkRun
 from nephoscope.parsers.coremark import parse_coremark
 
@@ -237,7 +238,7 @@ def _rate(raw: RawOutput, kind: str, number: int) -> float:
     if not run.is_performance_run:
         raise OutputUnreadable(f"{_raw(kind, number)}: seedcrc {run.seed_crc} does not belong to the performance run")
     if run.contexts != _built_for(run, kind):
-        raise OutputUnreadable(f"{_raw(kind, number)}: {run.contexts} contexts, built with {run.flags!r}")
+        raise OutputUnreadable(f"{_raw(kind, number)}: {counted(run.contexts, 'context')}, built with {run.flags!r}")
     return run.iterations_per_s
 
 

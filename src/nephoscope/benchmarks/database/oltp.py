@@ -13,6 +13,7 @@ from typing_extensions import override
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
 from nephoscope.benchmarks.load.parameters import PacedParameters
+from nephoscope.model.words import counted
 
 ROW_BYTES = 320
 """On disk with both indexes."""
@@ -56,10 +57,8 @@ class _Oltp(PacedLoadBenchmark):
         return int(parameters.tables) * int(parameters.rows) * ROW_BYTES
 
     def _tables_note(self, parameters: Any) -> str:
-        tables = "1 table" if parameters.tables == 1 else f"{parameters.tables} tables"
-        return (
-            f"{tables} of {parameters.rows:,} rows each, chosen by sysbench's distribution {parameters.distribution}."
-        )
+        tables, rows = counted(parameters.tables, "table"), counted(parameters.rows, "row")
+        return f"{tables} of {rows} each, chosen by sysbench's distribution {parameters.distribution}."
 
 
 class OltpInsert(_Oltp):

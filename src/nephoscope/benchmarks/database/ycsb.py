@@ -15,6 +15,7 @@ from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
 from nephoscope.benchmarks.load.parameters import Cluster, PacedParameters, Pipeline
 from nephoscope.model.frozen import conflict
 from nephoscope.model.subjects import DatabaseLoad
+from nephoscope.model.words import counted
 
 RECORD_BYTES = 120
 """On disk beside its fields, with the index of its key."""
@@ -90,8 +91,6 @@ class Ycsb(PacedLoadBenchmark):
     @override
     def notes(self, parameters: Any) -> list[str]:
         drawn = parameters.distribution or ("latest" if parameters.mix == "d" else "zipfian")
-        fields = "1 field" if parameters.fields == 1 else f"{parameters.fields} fields"
-        records = (
-            f"Core workload {parameters.mix.upper()}, {drawn}; records have {fields} of {parameters.field_bytes} bytes."
-        )
+        fields, size = counted(parameters.fields, "field"), counted(parameters.field_bytes, "byte")
+        records = f"Core workload {parameters.mix.upper()}, {drawn}; records have {fields} of {size}."
         return [parameters.pace_note("operations"), records]

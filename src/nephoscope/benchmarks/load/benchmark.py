@@ -103,7 +103,7 @@ class LoadBenchmark(Benchmark):
     def connections(self, site: Site, parameters: Any) -> int:
         found = self.clients(site, parameters)
         connections, machines = found.connections or site.connections, len(site.cluster.load_machines)
-        for whole, what in ((connections, "connections"), (found.workers or 0, "workers")):
+        for whole, what in ((connections, "connection"), (found.workers or 0, "worker")):
             shards.share(whole, machines, what)  # told before data is loaded
         return connections
 

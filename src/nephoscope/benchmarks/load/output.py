@@ -34,6 +34,7 @@ from nephoscope.benchmarks.load.spec import (
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Measurement, OperationErrors, OperationEvidence, Requirement, Saturation
 from nephoscope.model.units import NANOSECONDS_PER_SECOND
+from nephoscope.model.words import counted
 
 Row = TypeVar("Row")
 
@@ -135,8 +136,9 @@ def _require_durations(row: OperationInterval) -> None:
     for texts in (row.histograms.service, row.histograms.response):
         lost = row.count - merged([texts]).get_total_count()
         if lost:
+            durations = f"{counted(lost, 'duration')} of {row.operation} {'was' if lost == 1 else 'were'}"
             raise OutputUnreadable(
-                f"nephoscope-load: {lost} durations of {row.operation} were outside 1 ns..1 h and are in no histogram"
+                f"nephoscope-load: {durations} outside 1 ns..1 h and {'is' if lost == 1 else 'are'} in no histogram"
             )
 
 

@@ -27,6 +27,7 @@ from nephoscope.databases.base import Endpoint
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.model.errors import InputError
+from nephoscope.model.words import counted
 
 LEAD_S = 3.0
 """From now to the common start: for starting a program on a busy host over SSH."""
@@ -112,10 +113,10 @@ def shares(spec: LoadSpec, count: int, *, start_at_unix_ms: int) -> list[LoadSpe
     Raises:
         InputError: connections or workers cannot be shared equally.
     """
-    connections, workers = share(spec.connections, count, "connections"), spec.workers
+    connections, workers = share(spec.connections, count, "connection"), spec.workers
     part = {
         "connections": connections,
-        "workers": None if workers is None else share(workers, count, "workers"),
+        "workers": None if workers is None else share(workers, count, "worker"),
         "threads": None if spec.threads is None else -(-spec.threads // count),
         "start_at_unix_ms": start_at_unix_ms,
     }
@@ -123,14 +124,14 @@ def shares(spec: LoadSpec, count: int, *, start_at_unix_ms: int) -> list[LoadSpe
 
 
 def share(whole: int, count: int, what: str) -> int:
-    """One machine's part.
+    """One machine's part of so many of `what`, a noun in the singular.
 
     Raises:
         InputError: it is not a whole number.
     """
     if whole % count:
         raise InputError(
-            f"{whole} {what} cannot be divided equally among {count} load machines",
+            f"{counted(whole, what)} cannot be divided equally among {count} load machines",
             hint=f"choose a multiple of {count}: shards must be equal so that their outputs can be merged",
         )
     return whole // count

@@ -33,6 +33,7 @@ from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import Subject
+from nephoscope.model.words import counted
 
 _GRACE_S = 60.0
 _USUAL_LEVELS = 5
@@ -159,7 +160,7 @@ class MultiStream(Benchmark):
                     name=_level_metric(streams),
                     unit=UNIT,
                     direction=higher,
-                    title=f"throughput of {streams} stream{'s' if streams > 1 else ''}, in the search",
+                    title=f"throughput of {counted(streams, 'stream')}, in the search",
                     clock=f"mean over the seconds of a window of {parameters.times.window_s} s",
                 )
                 for streams in range(1, min(most, MAX_REPORTED_STREAMS) + 1, 2)
@@ -197,7 +198,7 @@ class MultiStream(Benchmark):
             while (streams := search.next_streams) is not None:
                 seconds = await driver.level(_plan(parameters, streams), parameters.times.window_s)
                 search = search.observed(_mean(seconds))
-                site.progress(f"{streams} streams: {_mean(seconds) / 1e9:.3g} Gbit/s")
+                site.progress(f"{counted(streams, 'stream')}: {_mean(seconds) / 1e9:.3g} Gbit/s")
             await driver.level(_plan(parameters, search.best.streams, final=True), parameters.times.final_s)
 
     @override

@@ -20,6 +20,7 @@ from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import Subject
+from nephoscope.model.words import counted
 from nephoscope.parsers.ping import parse_ping
 
 _TOOL = Tool("ping", "iputils-ping", version_argv=("-V",))
@@ -122,7 +123,7 @@ class Ping(Benchmark):
         """
         log = parse_ping(raw.get(f"{_RAW}.stdout", b"").decode(errors="replace"))
         if log.sent != parameters.count:
-            raise OutputUnreadable(f"ping log: {log.sent} requests instead of {parameters.count}")
+            raise OutputUnreadable(f"ping log: {counted(log.sent, 'request')} instead of {parameters.count}")
         if log.times is None or not log.replies_s:
             raise OutputUnreadable("ping log: no reply contains a time")
         values = {

@@ -7,6 +7,7 @@ from statistics import fmean, median
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.words import counted
 
 MIN_SHARE = 0.8
 """Of the seconds asked for: tools end a little early, and leave out a last interval that is cut."""
@@ -44,9 +45,9 @@ def per_second(streams: Sequence[Sequence[Span]], start_s: float, duration_s: fl
         if all(part is not None for part in parts):
             found.append(math.fsum(part for part in parts if part is not None))
     if len(found) < MIN_SHARE * seconds or not found:
-        raise OutputUnreadable(
-            f"{len(found)} of {seconds} seconds were covered by all {len(streams)} streams: one ended early"
-        )
+        whole = "the stream: it" if len(streams) == 1 else f"all {len(streams)} streams: one"
+        were = "was" if len(found) == 1 else "were"
+        raise OutputUnreadable(f"{len(found)} of {counted(seconds, 'second')} {were} covered by {whole} ended early")
     return found
 
 

@@ -12,6 +12,7 @@ from nephoscope.benchmarks.base import RawOutput
 from nephoscope.benchmarks.network.ends import Server
 from nephoscope.benchmarks.network.rates import Span
 from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.words import counted
 from nephoscope.parsers.iperf2 import IperfStream, parse_iperf_client, parse_iperf_server
 from nephoscope.parsers.iperf3 import parse_iperf3
 from nephoscope.parsers.netperf import bits_per_s, parse_netperf
@@ -109,7 +110,7 @@ class Plan:
         if self.tool == "iperf" and figures == "server":
             found = [_iperf(one) for one in parse_iperf_server(_text(raw, self.server_name(1)))]
             if len(found) != self.streams:
-                raise OutputUnreadable(f"iperf's server saw {len(found)} streams of {self.streams}")
+                raise OutputUnreadable(f"iperf's server saw {counted(len(found), 'stream')} of {self.streams}")
             return found
         if self.tool == "iperf3":
             name = self.server_name if figures == "server" else self.stream_name

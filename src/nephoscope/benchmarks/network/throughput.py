@@ -19,6 +19,7 @@ from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.subjects import Subject
+from nephoscope.model.words import counted
 
 _RAW = "throughput"
 _GRACE_S = 60.0
@@ -154,5 +155,5 @@ def _starts(raw: RawOutput, streams: int) -> list[float]:
     except (ValueError, KeyError, TypeError) as error:
         raise OutputUnreadable(f"{RECORD} is missing or damaged: {error!r}") from error
     if len(found) != streams:
-        raise OutputUnreadable(f"{RECORD}: {len(found)} clients started, but there are {streams} streams")
+        raise OutputUnreadable(f"{RECORD}: {counted(len(found), 'client')} started for {counted(streams, 'stream')}")
     return found

@@ -200,9 +200,10 @@ def dsn(addresses: Sequence[str], namespace: str) -> str:
 def durability(own: Aerospike, servers: int) -> str:
     """When a write is acknowledged, as a stated condition of the trial."""
     copies = min(own.replication_factor, servers)
+    said = "its only copy is" if copies == 1 else f"{copies} of {copies} copies are"
     if own.commit_to_device:
-        return f"acknowledged when {copies} of {copies} copies are on their devices"
-    return f"acknowledged when {copies} of {copies} copies are in memory; flushed by each server within flush-max-ms"
+        return f"acknowledged when {said} on {'its device' if copies == 1 else 'their devices'}"
+    return f"acknowledged when {said} in memory; flushed by each server within flush-max-ms"
 
 
 def _put(tree: Tree, name: str, value: str) -> None:

@@ -326,9 +326,10 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
                 told = (
                     f"{one.machine.name}: {said or 'no answer'}" for one, said in zip(servers.each, states, strict=True)
                 )
+                asked = "server" if count == 1 else f"{count} servers"
                 raise DatabaseFailed(
-                    f"the {count} servers of Aerospike did not form a stable cluster within {MIGRATION_TIMEOUT_S:.0f} "
-                    "s: " + "; ".join(told),
+                    f"the {asked} of Aerospike did not form a stable cluster within {MIGRATION_TIMEOUT_S:.0f} s: "
+                    + "; ".join(told),
                     hint=f"open ports {config.PORT} to {config.HEARTBEAT_PORT} between the machines; its logs are "
                     f"next to {servers.log}",
                 )

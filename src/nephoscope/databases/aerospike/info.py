@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from nephoscope.databases.base import Upkeep
 from nephoscope.model.errors import OutputUnreadable, ToolFailed
 from nephoscope.model.units import MIB
+from nephoscope.model.words import counted
 
 HEADER_BYTES = 8
 _VERSION, _TYPE = 2, 1
@@ -98,7 +99,7 @@ class ServerState:
             "it rejects writes: memory or storage is too full": self.stop_writes,
             "it rejects writes: the servers' clocks differ": self.clock_skew_stop_writes,
             f"{self.dead} of its partitions are dead": self.dead > 0,
-            f"{self.evicted} records were evicted": self.evicted > 0,
+            f"{counted(self.evicted, 'record')} {'was' if self.evicted == 1 else 'were'} evicted": self.evicted > 0,
         }
         return "; ".join(reason for reason, holds in reasons.items() if holds)
 
@@ -112,7 +113,7 @@ class ServerState:
         return (
             f"cluster {self.cluster_key} of {self.cluster_size}, partitions {self.to_migrate} to migrate, "
             f"{self.dead} dead, {self.unavailable} unavailable, writes {writes}, high-water mark {mark}, "
-            f"{self.evicted} records evicted"
+            f"{counted(self.evicted, 'record')} evicted"
         )
 
 

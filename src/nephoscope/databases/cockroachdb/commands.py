@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from nephoscope.model.errors import DatabaseFailed
+from nephoscope.model.words import counted
 from nephoscope.study.model import Database as DatabaseSettings
 from nephoscope.study.snapshots import COPIES
 
@@ -195,7 +196,7 @@ class Replication:
 
     def __str__(self) -> str:
         state = "live" if self.live else "not live"
-        ranges = f"{self.under_replicated} ranges under-replicated, {self.unavailable} unavailable"
+        ranges = f"{counted(self.under_replicated, 'range')} under-replicated, {self.unavailable} unavailable"
         return f"{self.node} is {state}, with {ranges}"
 
 
@@ -249,10 +250,17 @@ def states(
             return "does not answer"
         return "live" if endpoint(address) in live else "not live"
 
-    copies = min(COPIES, len(addresses))
-    known = {None: "cannot be counted", 0: f"all have {copies} copies"}
-    ranges = known.get(too_few, f"{too_few} have fewer than {copies} copies")
+    copies = counted(min(COPIES, len(addresses)), "copy", "copies")
+    known = {None: "cannot be counted", 0: f"all have {copies}", 1: f"1 has fewer than {copies}"}
+    ranges = known.get(too_few, f"{too_few} have fewer than {copies}")
     return {f"node {endpoint(address)}": state(address) for address in addresses} | {"ranges": ranges}
+
+
+def lacking(too_few: int | None) -> str:
+    """The ranges with too few copies; None: they cannot be counted."""
+    if too_few is None:
+        return "ranges cannot be counted"
+    return f"{counted(too_few, 'range')} {'has' if too_few == 1 else 'have'} too few"
 
 
 def internal(build_tag: str, query: str) -> tuple[str, ...]:

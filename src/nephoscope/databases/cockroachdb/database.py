@@ -441,7 +441,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
                 await self._hurry(cluster, first)
             if clock() - started > REPLICATION_TIMEOUT_S:
                 raise DatabaseFailed(
-                    f"copies are still missing after {REPLICATION_TIMEOUT_S:.0f} s: {too_few} ranges have too few; "
+                    f"copies are still missing after {REPLICATION_TIMEOUT_S:.0f} s: {commands.lacking(too_few)}; "
                     + "; ".join(map(str, said)),
                     hint="check the servers' logs for a full disk or a lost machine",
                 )

@@ -9,6 +9,7 @@ import json
 from nephoscope.databases.postgres.psql import COPY_TIMEOUT_S, UsersServer, quoted, reason, text
 from nephoscope.model.errors import ToolFailed
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import counted
 
 _MARK = "made by nephoscope: "
 DATA_SET = "a data set, kept for later trials"
@@ -79,7 +80,8 @@ async def drop(server: UsersServer, database: MadeDatabase) -> str:
         raise ValueError(f"nephoscope did not make {database.name}")
     name = quoted(database.name)
     if database.connections:
-        return f"{database.connections} connections use it: a study may be running"
+        use = "uses" if database.connections == 1 else "use"
+        return f"{counted(database.connections, 'connection')} {use} it: a study may be running"
     try:
         if database.template:
             await server.ask(f"ALTER DATABASE {name} IS_TEMPLATE false")

@@ -25,6 +25,7 @@ from nephoscope.importers.cloud_report_2019.measured import ImportedMeasurement
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, machine, safe_name
 from nephoscope.importers.tree import content_of, is_regular
 from nephoscope.model.records import ImportedBenchmark, Measurement, Metric, Verdict
+from nephoscope.model.words import counted
 from nephoscope.study.model import Volume
 
 FORMAT = "cloud-report-2019"
@@ -154,7 +155,8 @@ def _benchmarks(trials: Iterable[ImportedTrial], measured: Iterable[ImportedMeas
                 name=one.metric,
                 unit=one.unit,
                 direction=directions[plain],
-                title=_TITLES.get(plain, plain.replace("_", " ")) + (f", {threads} threads" if threads else ""),
+                title=_TITLES.get(plain, plain.replace("_", " "))
+                + (f", {counted(threads, 'thread')}" if threads else ""),
                 headline=one.metric in _HEADLINES,
             )
     return [

@@ -32,6 +32,7 @@ from nephoscope.machines.facts import cpu_facts
 from nephoscope.machines.facts_text import lscpu_fields
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Facts, Measurement, Verdict, VerdictKind
+from nephoscope.model.words import counted
 from nephoscope.parsers.text import whole_lines
 
 SOURCE = "https://github.com/SpareCores/sc-inspector-data"
@@ -156,7 +157,11 @@ def _trials(root: Path, folder: Path, refused: list[str]) -> Iterator[ImportedTr
 
 def _other_tasks(folders: Iterable[Path]) -> list[str]:
     tasks = Counter(path.parent.name for folder in folders for path in folder.glob(f"*/{_STDOUT}"))
-    return [f"{task} of {count} types: no importer" for task, count in sorted(tasks.items()) if task not in _KNOWN]
+    return [
+        f"{task} of {counted(count, 'type')}: no importer"
+        for task, count in sorted(tasks.items())
+        if task not in _KNOWN
+    ]
 
 
 def _facts(root: Path, folder: Path, refused: list[str]) -> Facts | None:
@@ -212,7 +217,8 @@ def _cpu_lines(workers: int, facts: Facts | None) -> Verdict:
     if seen is None:
         return Verdict(check="cpu-lines", verdict=VerdictKind.UNKNOWN, reason="lscpu of the type does not report it")
     kind = VerdictKind.VALID if seen == workers else VerdictKind.INVALID
-    return Verdict(check="cpu-lines", verdict=kind, reason=f"up to {workers} workers, but lscpu saw {seen} CPUs")
+    reason = f"up to {counted(workers, 'worker')}, but lscpu saw {counted(seen, 'CPU')}"
+    return Verdict(check="cpu-lines", verdict=kind, reason=reason)
 
 
 def _meta(root: Path, folder: Path) -> dict[str, Any]:

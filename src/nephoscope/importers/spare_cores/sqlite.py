@@ -30,6 +30,7 @@ from nephoscope.importers.tree import require_regular
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Facts
 from nephoscope.model.units import MIB
+from nephoscope.model.words import counted
 
 SOURCE = "https://github.com/SpareCores/sc-data, its SQLite file"
 _MAGIC = b"SQLite format 3\x00"
@@ -71,7 +72,7 @@ def read(path: Path) -> ImportedStudy:
         unknown=[*UNKNOWN, *_NOT_IN_SQLITE],
         benchmarks=[CORES_BENCHMARK, redis_benchmark(trials)],
         trials=trials,
-        left_out=[f"{count} scores: {why}" for why, count in sorted(skipped.items())],
+        left_out=[f"{counted(count, 'score')}: {why}" for why, count in sorted(skipped.items())],
     )
 
 
@@ -142,7 +143,7 @@ def _trial(
         machine=of,
         benchmark=CORES if benchmark == _STRESS_ID else REDIS,
         measurements=cores_measurements(values) if benchmark == _STRESS_ID else redis_measurements(values),
-        verdicts=[read_whole(f"{len(values)} scores")],
+        verdicts=[read_whole(counted(len(values), "score"))],
         facts=_facts(server, observed),
         cpus=cpus if isinstance(cpus, int) else None,
         started_unix_ms=_unix_ms(observed),

@@ -20,6 +20,7 @@ from nephoscope.model.errors import (
     MachineUnreachable,
     NephoscopeError,
 )
+from nephoscope.model.words import counted
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import DATA, DONE, mounts, raw_devices
 from nephoscope.providers.cloud.clock import Clock
@@ -84,7 +85,7 @@ class SshConnect:
         look = await remote.look()
         if asked.cpus != "all" and asked.cpus > look.cpus:
             await remote.close()
-            raise InputError(f"{machine.name} has {look.cpus} CPUs, but {asked.cpus} are requested")
+            raise InputError(f"{machine.name} has {counted(look.cpus, 'CPU')}, but {asked.cpus} are requested")
         remote.cpus = tuple(range(look.cpus if asked.cpus == "all" else asked.cpus))
         inside = machine.private_address or host
         return MachineHandle(

@@ -80,7 +80,7 @@ def main():
     check_claims(tables["claims"], cells, months, metrics, study)
     check_gate(tables["gate"], tables["trials"], tables["measurements"])
     for what, count in sorted(counts.items()):
-        print(f"{count} figures recomputed: {what}")
+        print(f"{count} figure{'' if count == 1 else 's'} recomputed: {what}")
     for problem in problems:
         print(f"DIFFERS: {problem}")
     return 1 if problems else 0

@@ -5,6 +5,7 @@ from typing import Any
 
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.counted_metrics import Curve
@@ -28,7 +29,7 @@ def curves_by_cloud(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | Non
     for title, names in panels.items():
         rows = [_point(name, at, one, scale) for name in names for at, one in found[name]]
         spec = line_charts.lines(rows, names[:1], _counts(found), most, curve.counted, unit_text(scale))
-        drawn.append((title, f"{title}: {_what(curve)}, best {names[0]}, {len(names)} lines", spec))
+        drawn.append((title, f"{title}: {_what(curve)}, best {names[0]}, {counted(len(names), 'line')}", spec))
     return book.figure(
         f"{row.benchmark}: {_what(curve)}" + (" by cloud" if len(panels) > 1 else ""),
         f"{unit_text(scale)}, {direction_text(curve.metrics[0][1].direction)}",

@@ -9,6 +9,7 @@ import altair as alt
 
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, WithinRow
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
@@ -43,7 +44,7 @@ def throughput_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figur
         colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
         title = titled(one, scale)
         spec = _chart(binned[name], domain, most, colour, scale.unit)
-        drawn.append((title, f"Histogram of {one.values} seconds of {title}", spec))
+        drawn.append((title, f"Histogram of {counted(one.values, 'second')} of {title}", spec))
     more = f" Only the best {MAX_PANELS} of {len(best)} configurations are drawn." if len(best) > MAX_PANELS else ""
     return book.figure(
         f"{row.benchmark}: distribution of {metric_title(metric).lower()}, in seconds",

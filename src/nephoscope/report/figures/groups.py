@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nephoscope.model.words import provider_name
+from nephoscope.model.words import counted, provider_name
 from nephoscope.report.lookup import Lookup
 
 _CLOUDS = frozenset({"aws", "azure", "gcp"})
@@ -84,4 +84,4 @@ def _with_others(groups: Groups, lookup: Lookup) -> Groups:
 
 
 def _size(counts: Sequence[int]) -> str:
-    return f"{counts[0]} vCPUs" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} vCPUs"
+    return counted(counts[0], "vCPU") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} vCPUs"

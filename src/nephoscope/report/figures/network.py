@@ -7,6 +7,7 @@ from typing import Any
 
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFloor
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts, panels, theme
 from nephoscope.report.figures.counted_metrics import curves_of
@@ -159,7 +160,8 @@ def latency_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure |
         colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
         floor = floors.get(name)
         line = [] if floor is None else [{"floor": scale.value(floor.round_trip_s), "label": "light in fibre"}]
-        spoken = f"Histogram of {metric_title(metric)} for {name}, {sum(one['count'] for one in bins)} replies."
+        replies = counted(sum(one["count"] for one in bins), "reply", "replies")
+        spoken = f"Histogram of {metric_title(metric)} for {name}, {replies}."
         spec = machine_charts.histogram(bins, line, domain, most, colour, axis)
         drawn.append((titles.get(name, name), spoken, spec))
     physics = " ".join(f"{name}: {_physics(floors[name])}" for name in names[:MAX_PANELS] if name in floors)

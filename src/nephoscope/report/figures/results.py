@@ -12,6 +12,7 @@ from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.subjects import Subject
+from nephoscope.model.words import counted
 from nephoscope.report.lookup import Lookup, headlines
 
 PER_CPU, ABSOLUTE = "active_warehouses_per_cpu", "active_warehouses"
@@ -166,7 +167,7 @@ def _at(lookup: Lookup, row: BenchmarkRow, warehouses: float, series: Sequence[S
         ]
         for view in (False, True)
     }
-    about = f"{row.uses} at {warehouses:,g} warehouses"
+    about = f"{row.uses} at {counted(warehouses, 'warehouse')}"
     return Results(about, metric, (*own.plain, *more[False]), (*own.per_cpu, *more[True]))
 
 

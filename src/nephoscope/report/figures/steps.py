@@ -131,10 +131,12 @@ def _memory_families(lookup: Lookup, names: Sequence[str]) -> Groups:
     found: dict[str, dict[float, str]] = {}
     for name in names:
         row = lookup.described.get(name)
-        if row is None or row.memory_gib_per_vcpu is None or row.cpu_model is None:
+        if row is None or row.vcpus is None or row.memory_gib_per_vcpu is None or row.cpu_model is None:
             continue
         cloud = groups.cloud_of(lookup, name) or provider_name(row.provider)
-        title = ", ".join(filter(None, (cloud, row.cpu_design or row.cpu_model, f"{row.vcpus} vCPUs", row.storage)))
+        title = ", ".join(
+            filter(None, (cloud, row.cpu_design or row.cpu_model, counted(row.vcpus, "vCPU"), row.storage))
+        )
         found.setdefault(title, {}).setdefault(round(row.memory_gib_per_vcpu, 1), name)
     several = sorted((title for title, by in found.items() if len(by) > 1), key=lambda title: -len(found[title]))
     return {title: [found[title][size] for size in sorted(found[title])] for title in several[:MAX_FAMILIES]}

@@ -77,7 +77,9 @@ def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
             (
                 Cell(_title(wanted[one.benchmark, one.metric], boards), tone="name"),
                 Cell(f"{scope_name(one.scope)}, {counted(one.of, 'configuration')}"),
-                evidence_cell(book, _named(one, called), one.trials, f"{one.benchmark}: {one.metric}, {one.scope}"),
+                evidence_cell(
+                    book, _named(one, called), one.trials, f"{one.benchmark}: {one.metric}, {scope_name(one.scope)}"
+                ),
                 Cell(str(one.excluded)),
             )
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import panels, searches, theme, warehouses
 from nephoscope.report.figures.counted_metrics import Curve, curves_of
@@ -122,7 +123,7 @@ def _over_warehouses(book: Book, row: BenchmarkRow, palette: Palette, names: Seq
         rows = [
             _row(palette, name, float(one[warehouses.WAREHOUSES]), scale.value(float(one[metric])))
             | {
-                "at_text": f"{people.integer(float(one[warehouses.WAREHOUSES]))} warehouses",
+                "at_text": counted(round(float(one[warehouses.WAREHOUSES])), "warehouse"),
                 "text": scale.text(float(one[metric])),
                 **_passed(bool(one[warehouses.PASSED])),
             }

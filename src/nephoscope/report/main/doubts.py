@@ -269,9 +269,10 @@ def _looks(lookup: Lookup, rows: Sequence[Insight]) -> str:
     numbers = rows[0].numbers
     if "left_out" not in numbers:
         return _as_it_is(lookup, rows)
+    were, them = ("was", "it") if numbers["left_out"] == 1 else ("were", "them")
     text = (
-        f"{numbers['left_out']:,.0f} of {numbers['total']:,.0f} trials were not measured, because the questions "
-        "that needed them were already decided."
+        f"{numbers['left_out']:,.0f} of {numbers['total']:,.0f} trials {were} not measured, because the questions "
+        f"that needed {them} were already decided."
     )
     return text + ("" if len(rows) == 1 else " Some of these decisions would differ today.")
 

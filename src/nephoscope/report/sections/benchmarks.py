@@ -5,6 +5,7 @@ from typing import Any
 
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow
+from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import charts, panels, theme
 from nephoscope.report.figures.growth import growth_figures
@@ -177,7 +178,7 @@ def _spoken(row: BenchmarkRow, metric: Metric, statistics: list[Any], scale: peo
         f"{s.configuration} {scale.text(s.median)}, interval {scale.number(s.low)} to {scale.number(s.high)}"
         for s in statistics[:6]
     )
-    more = f"; and {len(statistics) - 6} more configurations" if len(statistics) > 6 else ""
+    more = f"; and {counted(len(statistics) - 6, 'more configuration')}" if len(statistics) > 6 else ""
     return f"Dot plot of {metric_title(metric)} in {row.benchmark}, {direction_text(metric.direction)}. Medians: " + (
         medians + more or "none, because no trial is valid"
     )

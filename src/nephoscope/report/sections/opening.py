@@ -75,7 +75,7 @@ def key_facts(book: Book) -> list[tuple[str, str]]:
     hosts = unique(row.facts.hostname or row.machine for row in study.machines)
     machines = f"{counted(len(hosts), 'machine')}: {'; '.join(models[:3])}" if hosts else "none observed"
     if len(models) > 3:
-        machines += f" and {len(models) - 3} more models"
+        machines += f" and {counted(len(models) - 3, 'more model')}"
     when = people.moment(study.started_unix_ms)
     if study.ended_unix_ms is not None:
         when += f" to {people.moment(study.ended_unix_ms)}"

@@ -54,18 +54,19 @@ def _best(book: Book, row: BestRow) -> Row:
         note = f"a tie: each two differ by less than {row.margin_percent:g} %"
     note = "; ".join(filter(None, (note, row.reason, row.note)))
     spread = people.MISSING if row.cv_percent is None else people.percent(row.cv_percent)
-    freedom = row.degrees_of_freedom
+    freedom = "" if row.degrees_of_freedom is None else f"{row.degrees_of_freedom:.3g}"
+    degrees = f"{freedom} degree{'' if freedom == '1' else 's'} of freedom" if freedom else ""
     return Row(
         (
             Cell(
                 f"{scope_name(row.scope)}, {counted(row.of, 'configuration')}",
                 note=f"{len(row.left_out)} left out" if row.left_out else "",
             ),
-            evidence_cell(book, text, row.trials, f"{_title(book, row)}, {row.scope}"),
+            evidence_cell(book, text, row.trials, f"{_title(book, row)}, {scope_name(row.scope)}"),
             Cell(str(row.excluded), note=note),
             Cell(people.percent(100 * row.alpha)),
             Cell(people.MISSING if row.detectable_percent is None else people.percent(row.detectable_percent)),
-            Cell(spread, note="" if freedom is None else f"{freedom:.3g} degrees of freedom"),
+            Cell(spread, note=degrees),
             Cell(str(row.n_least) if row.n_least == row.n_most else f"{row.n_least} to {row.n_most}"),
             Cell(_METHODS[row.method]),
         )

@@ -9,7 +9,7 @@ explorer.start = async () => {
   const packed = source.textContent.trim();
   const data = JSON.parse(packed.startsWith("{") ? packed : await unpacked(packed));
   const model = explorer.model(data);
-  const { element, DASH, written, dollars, heading, unitText } = explorer.numbers;
+  const { element, DASH, written, dollars, heading, counted, unitText } = explorer.numbers;
   const find = (name) => document.getElementById(`explore-${name}`);
   for (const { label, key } of model.LABELS)
     find("view").closest("label").before(element("label", {}, `${label} `, element("select", { id: `explore-${key}` })));
@@ -73,8 +73,8 @@ explorer.start = async () => {
 
   const answer = ({ board, measured, rows }) => {
     const all = measured.length;
-    if (!rows.length) return `None of ${all} configurations matches: relax or clear a filter.`;
-    const count = rows.length === all ? `${all} configurations.` : `${rows.length} of ${all} configurations match.`;
+    if (!rows.length) return `${all === 1 ? "The only configuration does not match" : `None of ${all} configurations matches`}: relax or clear a filter.`;
+    const count = rows.length === all ? `${counted(all, "configuration")}.` : `${rows.length} of ${all} configurations ${rows.length === 1 ? "matches" : "match"}.`;
     const ranked = rows.filter((row) => row.value !== null);
     const best = model.mayBeBest(board, rows, state);
     if (best.length === 1) {
@@ -109,7 +109,7 @@ explorer.start = async () => {
     seen = { ...model.rowsOf(state), state };
     state.page = table.show(seen);
     pinned.show(seen);
-    find("caption").textContent = `Configurations by ${heading(board, "plain")}, ${seen.rows.length} rows`;
+    find("caption").textContent = `Configurations by ${heading(board, "plain")}, ${counted(seen.rows.length, "row")}`;
     find("answer").textContent = answer(seen);
     find("note").textContent = notes(seen);
     find("download").textContent = `Download ${seen.rows.length === 1 ? "this row" : `these ${seen.rows.length} rows`} (CSV)`;

@@ -6,6 +6,7 @@ explorer.numbers = (() => {
   const cents = (value) => (Number.isFinite(value) ? value.toLocaleString("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 }) : "\u221e");
   const dollars = (value) => (value === null ? DASH : `$${fixed(value, value < 100 ? 2 : 0)}`);
   const ratio = (value) => `${fixed(value, value >= 0.8 && value < 1.25 ? 3 : Math.max(0, 2 - Math.floor(Math.log10(value))))}\u00d7`;
+  const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
   const unitText = (unit) => ({ "1/s": "per second", "1/min": "per minute", "": "" })[unit] ?? unit;
 
   // Dollars are quoted for a round quantity, so that the cheapest costs at least ten cents: per 1,000 and not for one.
@@ -42,5 +43,5 @@ explorer.numbers = (() => {
     made.append(...children);
     return made;
   };
-  return { DASH, fixed, significant, dollars, ratio, unitText, quantityOf, perText, written, heading, element };
+  return { DASH, fixed, significant, dollars, ratio, counted, unitText, quantityOf, perText, written, heading, element };
 })();

@@ -109,10 +109,11 @@
     for (const [name, text] of rows) list.append(element("div", "", element("dt", name), element("dd", text)));
     return [element("h4", title), list];
   };
+  const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
   const recordOf = (id) => {
     const found = records.trials[id] ?? {};
-    const files = found.files?.map(([name, bytes, digest]) => [`${name}, ${bytes.toLocaleString("en")} bytes`, digest]);
-    const more = found.more ? [element("p", `${found.more} more numbers are in measurements.csv.`)] : [];
+    const files = found.files?.map(([name, bytes, digest]) => [`${name}, ${counted(bytes, "byte")}`, digest]);
+    const more = found.more ? [element("p", `${counted(found.more, "more number")} ${found.more === 1 ? "is" : "are"} in measurements.csv.`)] : [];
     return [
       ...pairs("Verdict", found.verdict?.map((text) => ["", text])),
       ...pairs("Numbers", found.numbers?.map(([place, text]) => [records.metrics[place], text])),
