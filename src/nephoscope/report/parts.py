@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import count
 
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import ComparisonVerdict, TrialRow
+from nephoscope.model.rows import ComparisonVerdict, Statistic, TrialRow
 from nephoscope.model.words import counted
 from nephoscope.report.evidence import EvidenceBook, trial_anchor
 from nephoscope.report.figures import theme
@@ -14,6 +14,7 @@ from nephoscope.report.figures.settled import settled
 from nephoscope.report.figures.spec import Spec, is_plain, packed
 from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MAX_LINKS
 from nephoscope.report.lookup import Lookup
+from nephoscope.report.wording import line_of, range_text
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ class Figure:
     table: Table | None = None
     table_link: Link | None = None
     columns: int = 1
+    listed: Table | None = None
+    """What the signs in the chart stand for: below it, on paper, too."""
 
 
 class Page(StrEnum):
@@ -185,6 +188,7 @@ class Book:
         key: Sequence[KeyEntry] = (),
         table: Table | None = None,
         table_link: Link | None = None,
+        listed: Table | None = None,
         columns: int = 1,
         apart: bool = False,
     ) -> Figure:
@@ -200,7 +204,7 @@ class Book:
             for index, one in enumerate(settled(panels, apart=apart), 1)
         )
         below = " · ".join(filter(None, (self.mark, subtitle)))
-        return Figure(number, anchor, title, below, caption, drawn, tuple(key), table, table_link, columns)
+        return Figure(number, anchor, title, below, caption, drawn, tuple(key), table, table_link, columns, listed)
 
     def configuration_key(self, drawn: Collection[str]) -> tuple[KeyEntry, ...]:
         """Colour and sign of each configuration that is drawn, if there are few enough to tell apart by colour."""
@@ -222,6 +226,13 @@ def validity_key(counts: Iterable[bool], valid: str = "valid", others: str = "ex
         False: KeyEntry("○", "var(--muted)", f"hollow: {others}"),
     }
     return [entry for kind, entry in entries.items() if kind in drawn]
+
+
+def line_key(rows: Sequence[Statistic]) -> list[KeyEntry]:
+    """What solid and dashed lines around medians are, as far as there are any."""
+    lines = {line_of(row) for row in rows}
+    solid = [KeyEntry("─", "var(--ink)", "95 % interval of the median")] if "interval" in lines else []
+    return [*solid, *([KeyEntry("┄", "var(--ink)", range_text(rows))] if "range" in lines else [])]
 
 
 SIGNS = {

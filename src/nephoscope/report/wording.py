@@ -1,13 +1,18 @@
 """Short sentences and labels that several sections use."""
 
 import re
+from collections.abc import Sequence
+from typing import Literal
 
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Statistic
+from nephoscope.model.words import counted
 from nephoscope.report.format import Scale, coverage
 
 ENOUGH = 0.95
+Line = Literal["interval", "range", "none"]
+"""What is drawn around a median: an interval of 95 % or more, the range of too few values for one, nothing."""
 _UNITS_IN_WORDS = {"": "no unit", "1/s": "per second", "1/min": "per minute"}
 _PERCENTILE = re.compile(r"(?:^|(?<=[^A-Za-z0-9]))p(\d{2,3}(?:[._]\d+)?)(?=$|[^A-Za-z0-9])", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\s,:;._-]+")
@@ -73,6 +78,31 @@ def coverage_note(row: Statistic) -> str:
     return f"needs {row.more_replicates_needed} more" if row.more_replicates_needed else "range only"
 
 
+def line_of(row: Statistic) -> Line:
+    """Which line stands for how well a median is known."""
+    return "none" if row.n == 1 else "interval" if row.coverage >= ENOUGH else "range"
+
+
+def lines_text(rows: Sequence[Statistic]) -> str:
+    """'lines: 95 % intervals; dashed: the range of 3 to 5 replicates (75 to 93.7 %)', as far as these are drawn."""
+    kinds = {line_of(row) for row in rows}
+    if kinds <= {"none"}:
+        return "one value each"
+    parts = ["lines: 95 % intervals"] if "interval" in kinds else []
+    parts += [f"dashed{'' if parts else ' lines'}: {range_text(rows)}"] if "range" in kinds else []
+    return "; ".join([*parts, *(["no line: one value"] if "none" in kinds else [])])
+
+
+def range_text(rows: Sequence[Statistic]) -> str:
+    """'the range of 3 to 5 replicates (75 to 93.7 %)': how often ranges of so few values contain the true median."""
+    ranges = [row for row in rows if line_of(row) == "range"]
+    few, most = min(row.n for row in ranges), max(row.n for row in ranges)
+    shares = [coverage(end(row.coverage for row in ranges)).replace(".0 ", " ") for end in (min, max)]
+    if few == most:
+        return f"the range of {counted(few, 'replicate')} ({shares[0]})"
+    return f"the range of {few} to {counted(most, 'replicate')} ({shares[0].removesuffix(' %')} to {shares[1]})"
+
+
 def statistic_row(row: Statistic, scale: Scale) -> dict[str, object]:
     """A statistic as a row of chart data: numbers in the scale's unit for the marks, texts for the tooltip."""
     return {
@@ -85,8 +115,14 @@ def statistic_row(row: Statistic, scale: Scale) -> dict[str, object]:
         "median_text": scale.text(row.median),
         "interval_text": interval_text(row, scale) if row.n > 1 else "none: one value",
         "coverage_text": coverage(row.coverage),
+        "line": line_of(row),
         "n": str(row.n),
     }
+
+
+def named_or_counted(names: Sequence[str], most: int) -> str:
+    """Which may be the best: their names if they are few, else 'one of 17'."""
+    return ", ".join(names) if len(names) <= most else f"one of {len(names)}"
 
 
 def percentile_of(metric: Metric) -> tuple[str, str] | None:

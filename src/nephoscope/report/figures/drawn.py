@@ -6,8 +6,8 @@ from nephoscope.report.figures import theme
 from nephoscope.report.figures.library import VEGA_LITE_VERSION
 from nephoscope.report.figures.spec import Spec
 
-WIDTH_PX = 620
-"""Of a whole figure; two panels side by side share it. A third of it has no room for names and bars."""
+WIDTHS_PX = {1: 620, 2: 460, 3: 310}
+"""Of a chart, by how many share the width of a page of 1,280 pixels: letters keep their size."""
 
 
 def svg_of(spec: Spec, columns: int = 1) -> str:
@@ -15,7 +15,7 @@ def svg_of(spec: Spec, columns: int = 1) -> str:
 
     Args:
         spec: as wide as its container, unless it is faceted.
-        columns: panels of its figure that stand side by side.
+        columns: charts that stand side by side.
     """
-    sized = spec if "facet" in spec else {**spec, "width": WIDTH_PX // min(columns, 2)}
+    sized = spec if "facet" in spec else {**spec, "width": WIDTHS_PX[min(columns, max(WIDTHS_PX))]}
     return vl_convert.vegalite_to_svg(sized, vl_version=VEGA_LITE_VERSION, config=theme.config())

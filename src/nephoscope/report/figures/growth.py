@@ -1,5 +1,6 @@
 """A rate over the number of machines: every trial, the fitted power law, and linear growth for comparison."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -33,7 +34,7 @@ def growth_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
 def _figure(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow]) -> Figure:
     scale = people.scale_for(metric.unit, [median for one in rows for median in one.medians], metric=metric.name)
     drawn = [
-        (one.group, f"{metric_title(metric)} of {one.group} over {one.machines} machines: {one.growth}.",
+        (one.group, f"{metric_title(metric)} of {one.group} over {_counts(one.machines)} machines: {one.growth}.",
          _chart(book, one, scale))
         for one in rows
     ]  # fmt: skip
@@ -54,6 +55,12 @@ def _figure(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow]
         table=_table(book, row, metric, rows, scale),
         columns=min(2, len(drawn)),
     )
+
+
+def _counts(machines: Sequence[int]) -> str:
+    """'1, 3 and 6'."""
+    *first, last = map(str, machines)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _chart(book: Book, row: GrowthRow, scale: people.Scale) -> Spec:

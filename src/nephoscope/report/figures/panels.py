@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis
+from nephoscope.report.figures.spec import Rows, Spec, by_coverage, data, finished, rows_axis
 from nephoscope.report.figures.theme import PERCENTILE_COLOURS, SHAPES
 
 LOG_ROOM = 1.18
@@ -37,11 +37,12 @@ def latency(
             alt.Tooltip("percentile:N"),
             alt.Tooltip("median_text:N", title="median"),
             alt.Tooltip("interval_text:N", title="interval"),
+            alt.Tooltip("coverage_text:N"),
             alt.Tooltip("n:N", title="valid replicates"),
         ],
     )
     layers = [
-        base.mark_rule(strokeWidth=5, opacity=0.45).encode(x=x, x2=alt.X2("high:Q")),
+        *by_coverage(rows, base.encode(x=x, x2=alt.X2("high:Q")), strokeWidth=5, opacity=0.45),
         base.mark_point(filled=True, size=58, opacity=1).encode(
             x=alt.X("median:Q"),
             shape=alt.Shape("percentile:N", legend=None, scale=alt.Scale(domain=list(percentiles), range=shapes)),

@@ -8,7 +8,7 @@ import altair as alt
 
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, ROW
-from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis
+from nephoscope.report.figures.spec import Rows, Spec, by_coverage, data, finished, rows_axis
 from nephoscope.report.parts import KeyEntry
 
 BAR_ROOM = 1.25
@@ -66,7 +66,7 @@ def bars(
 
     Args:
         names: of configurations, in row order.
-        rows: `configuration`, `median`, `low`, `high`, `number`, and texts for the tooltip.
+        rows: `configuration`, `median`, `low`, `high`, `line`, `number`, and texts for the tooltip.
         axis: its title.
         colour: what colour means on the page.
         most: the largest end of an interval in any panel, so that all panels have one axis; None: of these rows.
@@ -74,12 +74,14 @@ def bars(
     """
     end = max((max(row["high"], row["median"]) for row in rows), default=1.0) if most is None else most
     scale = alt.Scale(domain=[0, end * BAR_ROOM or 1], nice=False, zero=True)
-    told = [alt.Tooltip(f"{field}:N") for field in ("configuration", "median_text", "interval_text", "n")]
+    told = [
+        alt.Tooltip(f"{field}:N") for field in ("configuration", "median_text", "interval_text", "coverage_text", "n")
+    ]
     base = alt.Chart(data("rows")).encode(y=rows_axis(names), tooltip=told)
     x = alt.X("median:Q", title=axis, scale=scale, axis=alt.Axis(tickCount=FEW_TICKS))
     layers = [
         base.mark_bar(opacity=0.85).encode(x=x, color=colour),
-        base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
+        *by_coverage(rows, base.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")), **theme.WHISKER),
         base.mark_text(**theme.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
     ]
     return finished(alt.layer(*layers), height or ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)

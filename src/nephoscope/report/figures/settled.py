@@ -4,6 +4,7 @@ A figure hands its panels to `settled`, which makes sure that
 
 - panels whose axes have the same title can be compared: they share the range of the axis;
 - an axis has a tick at or beyond its last value;
+- the names of rows take the same width in all panels, so that equal values have equal lengths;
 - the names of rows are whole: long ones take several lines, and no two look the same;
 - a chart with many rows becomes several panels, each of which fits on a screen together with its axis.
 """
@@ -22,6 +23,8 @@ from nephoscope.report.figures.ticks import MOST_STEPS, decimals, linear_ticks, 
 MAX_ROWS = 24
 """Of one panel; a row is at most 32 pixels high, so that such a panel fits on a screen."""
 LONG_NUMBER = 1e5
+CHARACTER_WIDTH = 6.9
+"""Of the name of a row, in pixels; a generous mean."""
 FRAME_HEIGHT = 46
 """Of an axis with its title."""
 Channel = dict[str, Any]
@@ -52,6 +55,7 @@ def settled(panels: Iterable[tuple[str, str, Spec]], *, apart: bool = False) -> 
                 _share(alike, name)
     for drawing in drawings:
         _name_rows(drawing.spec)
+    _align_rows([drawing.spec for drawing in drawings])
     return drawings
 
 
@@ -202,3 +206,16 @@ def _name_rows(spec: Spec) -> None:
             axis = channel.get("axis", {})
             if axis is not None:
                 channel["axis"] = {**axis, "labelExpr": expression}
+
+
+def _align_rows(specs: Sequence[Spec]) -> None:
+    """One width for the names of rows in several panels: a longer name would shrink its panel's bars."""
+    channels = [channel for spec in specs for channel in _channels(spec, "y") if _has_rows(channel)]
+    if len(specs) < 2 or not channels:
+        return
+    names = {str(name) for channel in channels for name in channel["scale"]["domain"]}
+    longest = max(len(line.rstrip()) for lines in wrapped(names).values() for line in lines)
+    width = round(longest * CHARACTER_WIDTH)
+    for channel in channels:
+        if channel.get("axis", {}) is not None:
+            channel["axis"] = {**channel.get("axis", {}), "minExtent": width, "maxExtent": width}

@@ -137,6 +137,15 @@ def limit_lines(bracket: Rows, limits: Rows) -> list[alt.Chart]:
     return layers
 
 
+def by_coverage(rows: Rows, drawn: alt.Chart, **mark: Any) -> list[alt.Chart]:
+    """Rules: solid for intervals, dashed where a `line` is only a range; a layer without rows is left out."""
+    kinds = {row.get("line", "interval") for row in rows}
+    layers = [drawn.transform_filter("datum.line !== 'range'").mark_rule(**mark)] if kinds - {"range"} else []
+    if "range" in kinds:
+        layers.append(drawn.transform_filter("datum.line === 'range'").mark_rule(strokeDash=theme.RANGE_DASH, **mark))
+    return layers
+
+
 def by_counting(rows: Rows, valid: alt.Chart, hollow: alt.Chart) -> list[alt.Chart]:
     """The layer of valid trials, then that of excluded ones; a layer without rows is left out."""
     layers = ((valid, True), (hollow, False))

@@ -13,6 +13,10 @@ PERCENTILE_COLOURS = ("var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)", "var(-
 INTERVAL: dict[str, Any] = {"stroke": "var(--band)", "opacity": 1}
 MEDIAN: dict[str, Any] = {"color": "var(--ink)", "thickness": 2.5, "opacity": 1}
 EXTREMES: dict[str, Any] = {"stroke": "var(--muted)", "strokeWidth": 1.2, "opacity": 1}
+WHISKER: dict[str, Any] = {"strokeWidth": 2, "color": "var(--ink)"}
+"""The interval of a median, behind the end of a bar."""
+RANGE_DASH = (2, 1.5)
+"""Of a line that is only the range of too few values for an interval; visible in short lines, too."""
 REFERENCE: dict[str, Any] = {"stroke": "var(--muted)", "strokeWidth": 1, "strokeDash": [4, 3], "opacity": 0.7}
 EQUIVALENCE: dict[str, Any] = {"fill": "var(--band)", "opacity": 1}
 TITLE_ABOVE: dict[str, Any] = {"titleAlign": "left", "titleX": 0, "titleY": -14}

@@ -10,12 +10,11 @@ from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.spec import coloured
 from nephoscope.report.lookup import best_first
-from nephoscope.report.parts import Book, Figure, KeyEntry
+from nephoscope.report.parts import Book, Figure, line_key
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
 
 TEN = 10
-INTERVAL_KEY = KeyEntry("─", "var(--ink)", "interval of the median")
 
 
 def tops(book: Book, results: Results, *, per_cpu: bool = False, most: int = TEN) -> Figure | None:
@@ -119,7 +118,7 @@ def _bars(
         axis,
         caption,
         drawn,
-        key=(INTERVAL_KEY,),
+        key=line_key(list(shown.values())),
         table=figure_table(book, f"{title}, {unit_text(scale, per_cpu=per_cpu)}", list(shown.values()), scale),
         columns=min(2, len(drawn)),
     )

@@ -8,6 +8,7 @@ from nephoscope.report.figures import theme
 from nephoscope.report.format import Scale
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.palette import Palette
+from nephoscope.report.wording import Line, line_of, lines_text
 
 MAX_BARS = 4
 
@@ -23,6 +24,9 @@ class Bar:
     high: float
     colour: str
     glyph: str
+    line: Line
+    about: str
+    """How many values the line rests on, and how often such lines contain the true median."""
 
 
 def bars(lookup: Lookup, palette: Palette, rows: Sequence[Statistic], scale: Scale) -> tuple[Bar, ...]:
@@ -40,4 +44,5 @@ def _bar(lookup: Lookup, palette: Palette, row: Statistic, scale: Scale, longest
     low, median, high = (round(100 * value / longest, 2) for value in (row.low, row.median, row.high))
     glyph = theme.glyph(place, count) if palette.by == "configuration" else ""
     colour = palette.colour(row.configuration)
-    return Bar(palette.called[row.configuration], scale.text(row.median), median, low, high, colour, glyph)
+    name, about = palette.called[row.configuration], f"n = {row.n}; {lines_text([row])}"
+    return Bar(name, scale.text(row.median), median, low, high, colour, glyph, line_of(row), about)

@@ -1,4 +1,4 @@
-"""Figures of chapters: rankings, winners of each cloud, what one thing changes, and medians over threads or load."""
+"""Figures of chapters: rankings, winners of each cloud, and the effect of a single change."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from nephoscope.report.main.money import bars, ranking_text
 from nephoscope.report.main.names import enumerated
 from nephoscope.report.main.palette import UNKNOWN, Palette, provider_of
 from nephoscope.report.parts import Book, Figure, KeyEntry
-from nephoscope.report.wording import direction_text, metric_title, unit_text
+from nephoscope.report.wording import direction_text, lines_text, metric_title, unit_text
 
 FEW = 8
 """Configurations that have room in one small panel."""
@@ -24,6 +24,7 @@ TWO = 2
 PANEL_HEIGHT, STACKED_HEIGHT = 40, 300
 """Of the title of a panel, and of panels in one column; higher ones are side by side."""
 MAX_RATIOS = 6
+X86_VENDORS = ("AMD", "Intel")
 
 
 def ranking(book: Book, boards: Sequence[Board], palette: Palette, *, per_cpu: bool = False) -> Figure | None:
@@ -44,8 +45,7 @@ def ranking(book: Book, boards: Sequence[Board], palette: Palette, *, per_cpu: b
     left_out = f" {_more(len(ranked) - MAX_PANELS)}" if len(ranked) > MAX_PANELS else ""
     return book.figure(
         _about(ranked, per_cpu=per_cpu),
-        cut
-        + ("; lines: intervals." if any(one.n > 1 for _, found in ranked for one in found) else "; one value each."),
+        f"{cut}; {lines_text([one for _, found in ranked[:MAX_PANELS] for one in found[:TOP_OF_CHAPTER]])}.",
         left_out.strip(),
         drawn,
         key=palette.key([one.configuration for _, found in ranked for one in found[:TOP_OF_CHAPTER]]),
@@ -76,15 +76,17 @@ def _named(board: Board, ranked: Sequence[tuple[Board, list[Statistic]]]) -> str
 
 
 def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
-    """The best of each cloud side by side; None with fewer than two clouds, or when the ranking shows everything."""
+    """The best of each cloud side by side; None with fewer than two clouds, or when the ranking shows all clouds."""
     by_cloud: dict[str, list[Statistic]] = {}
     found = board.ranked(book.lookup)
     for one in found:
         by_cloud.setdefault(provider_of(book.lookup, one.configuration), []).append(one)
     clouds = {name: many[:TOP_OF_CLOUD] for name, many in by_cloud.items() if name != UNKNOWN}
-    if len(clouds) < 2 or len(found) <= FEW:
+    ranked = {provider_of(book.lookup, one.configuration) for one in found[:TOP_OF_CHAPTER]}
+    if len(clouds) < 2 or len(found) <= FEW or ranked >= clouds.keys():
         return None
-    scale = scale_of(board.metric, [one for many in clouds.values() for one in many])
+    shown = [one for many in clouds.values() for one in many]
+    scale = scale_of(board.metric, shown)
     axis = f"{unit_text(scale)}, {direction_text(board.metric.direction)}"
     most = max(len(many) for many in clouds.values())
     drawn = [
@@ -97,7 +99,7 @@ def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
     ]
     return book.figure(
         f"The best of each cloud: {metric_title(board.metric)}",
-        f"Up to {most} of each, best first; all panels share their axis.",
+        f"Up to {most} of each, best first; all panels share their axis; {lines_text(shown)}.",
         "",
         drawn,
         columns=min(MAX_PANELS, len(drawn)),
@@ -105,7 +107,7 @@ def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
 
 
 def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
-    """What one thing changes, for all pairs of configurations that differ in nothing else.
+    """The effect of a single change, for all pairs of configurations that differ in nothing else.
 
     None without a question, and for two configurations: their comparison opens the chapter.
     """
@@ -124,10 +126,13 @@ def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
     margin = rows[0].margin_percent / 100
     verdicts = {row.verdict.value for row in rows}
     return book.figure(
-        "What one thing changes",
-        "Left ÷ right with its interval; within the band: a tie.",
+        "Effect of a single change",
+        "Ratios with their intervals; within the band: a tie.",
         "",
-        [_contrast_panel(book, question, many, margin) for question, many in questions.items()],
+        [
+            _contrast_panel(book, question, many, margin, is_alone=len(questions) == 1)
+            for question, many in questions.items()
+        ],
         key=[
             KeyEntry(sign, "var(--ink)", word) for kind, (_, sign, word) in charts.VERDICTS.items() if kind in verdicts
         ],
@@ -136,32 +141,56 @@ def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
 
 
 def _contrast_panel(
-    book: Book, question: str, rows: Sequence[ContrastRow], margin: float
+    book: Book, question: str, rows: Sequence[ContrastRow], margin: float, *, is_alone: bool
 ) -> tuple[str, str, dict[str, Any]]:
     """One question: its title names the pair if there is only one, and the rows name what differs between them."""
-    pairs = unique(f"{row.left} ÷ {row.right}" for row in rows)
+    sides = [_sides(book, row) for row in rows]
+    pairs = unique(f"{left} to {right}" for left, right in sides)
     metrics = unique(_metric(book, row) for row in rows)
     data: list[dict[str, Any]] = []
-    for row in rows:
-        parts = [f"{row.left} ÷ {row.right}"] if len(pairs) > 1 or len(metrics) == 1 else []
+    for row, (left, right) in zip(rows, sides, strict=True):
+        parts = [f"{left} to {right}"] if len(pairs) > 1 or len(metrics) == 1 else []
         parts += [_metric(book, row)] if len(metrics) > 1 else []
         data.append(
             {
                 "label": ": ".join(parts),
-                "left": row.left,
-                "right": row.right,
+                "compared": f"{left} to {right}",
                 "ratio": row.ratio,
                 "low": row.low if row.low is not None else row.ratio,
                 "high": row.high if row.high is not None else row.ratio,
                 "ratio_text": people.ratio(row.ratio),
                 "interval_text": _interval(row),
                 "verdict": row.verdict.value,
+                "verdict_text": _verdict(row, left),
             }
         )
     title = question[:1].upper() + question[1:]
     title += f": {pairs[0]}" if len(pairs) == 1 and len(metrics) > 1 else ""
-    spoken = "; ".join(f"{row['label']} {row['ratio_text']}, {row['verdict']}" for row in data)
-    return title, f"{title}. {spoken}.", charts.ratios([row["label"] for row in data], data, margin)
+    spoken = "; ".join(f"{row['label']} {row['ratio_text']}, {row['verdict_text']}" for row in data)
+    axis = f"ratio, {pairs[0]}" if is_alone and len(pairs) == 1 else "ratio"
+    return title, f"{title}. {spoken}.", charts.ratios([row["label"] for row in data], data, margin, axis)
+
+
+def _sides(book: Book, row: ContrastRow) -> tuple[str, str]:
+    """What is compared, so that it speaks for itself: 'm9g' rather than '9', 'x86 (AMD)' against 'Arm'."""
+    if row.question == "generation":
+        pairs = {tuple(_family(book, name) for name in member.split(" ")) for member in row.members}
+        if len(pairs) == 1 and len(named := [one for one in next(iter(pairs)) if one]) == 2:
+            return named[0], named[1]
+    if row.question == "architecture":
+        left, right = (f"x86 ({one})" if one in X86_VENDORS else one for one in (row.left, row.right))
+        return left, right
+    return row.left, row.right
+
+
+def _family(book: Book, configuration: str) -> str | None:
+    found = book.lookup.described.get(configuration)
+    return found.family if found else None
+
+
+def _verdict(row: ContrastRow, left: str) -> str:
+    decided = row.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
+    return f"{left} is {row.verdict.value}" if decided else row.verdict.value
 
 
 def _metric(book: Book, row: ContrastRow) -> str:

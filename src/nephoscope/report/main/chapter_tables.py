@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from nephoscope.model.questions import BestRow
 from nephoscope.model.words import counted, scope_name
+from nephoscope.report.lookup import unique
 from nephoscope.report.main.boards import Board
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
-from nephoscope.report.wording import interval_text, metric_title, unit_text
+from nephoscope.report.wording import interval_text, metric_title, named_or_counted, unit_text
 
 FEW = 8
 MAX_COLUMNS = 4
@@ -23,19 +24,22 @@ def chapter_table(book: Book, boards: Sequence[Board], called: Mapping[str, str]
 
 
 def _medians(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table:
-    """A row for each configuration, a column for each headline metric, in the order of the first one."""
-    columns = [Column("Configuration"), Column("Rank", numeric=True, hint="By the first metric; a range if uncertain.")]
+    """A row for each configuration, a column for each headline metric; ordered by the one that most have."""
+    lead = max(boards, key=lambda board: len(board.ranked(book.lookup)))
+    by = f"{lead.row.benchmark}: {metric_title(lead.metric)}"
+    columns = [Column("Configuration"), Column("Rank", numeric=True, hint=f"By {by}; a range if uncertain.")]
     for board in boards:
         scale = book.lookup.brief_scale(board.row.benchmark, board.metric)
         columns.append(
             Column(f"{metric_title(board.metric)}, {unit_text(scale)}", numeric=True, hint=board.row.benchmark)
         )
-    columns.append(Column("n", numeric=True, hint="Valid replicates of the first metric."))
-    first = boards[0]
-    ranks = book.lookup.ranks.get((first.row.benchmark, first.metric.name, "plain", None), {})
+    columns.append(Column("n", numeric=True, hint=f"Valid replicates of {by}."))
+    ranks = book.lookup.ranks.get((*lead.key, "plain", None), {})
     body = []
-    for name in book.lookup.ranked(first.row.benchmark, first.metric):
-        found = book.lookup.of_configuration(first.row.benchmark, first.metric.name, name)
+    for name in unique(
+        name for board in (lead, *boards) for name in book.lookup.ranked(board.row.benchmark, board.metric)
+    ):
+        found = book.lookup.of_configuration(*lead.key, name)
         cells = [
             Cell(called[name], tone="name"),
             rank_cell(ranks.get(name)),
@@ -47,6 +51,8 @@ def _medians(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
 
 def _median(book: Book, board: Board, configuration: str) -> Cell:
     found = book.lookup.of_configuration(board.row.benchmark, board.metric.name, configuration)
+    if not found and not book.lookup.trials_of(board.row.benchmark, configuration):
+        return Cell("not measured", tone="quiet")
     if not found:
         return Cell("no valid trial", tone="warn")
     one, scale = found[0], book.lookup.brief_scale(board.row.benchmark, board.metric)
@@ -100,5 +106,4 @@ def _title(board: Board, boards: Sequence[Board]) -> str:
 def _named(row: BestRow, called: Mapping[str, str]) -> str:
     if not row.excluded:
         return f"any of {row.of}"
-    names = [called[name] for name in (*row.best, *row.open)]
-    return ", ".join(names) if len(names) <= MAX_NAMED else f"one of {len(names)}"
+    return named_or_counted([called[name] for name in (*row.best, *row.open)], MAX_NAMED)

@@ -14,7 +14,7 @@ from nephoscope.report.main.answers import answered, questions_of
 from nephoscope.report.main.boards import Board, boards_of, main_board
 from nephoscope.report.main.chapter_tables import FEW, chapter_table
 from nephoscope.report.main.cost_lines import cheapest
-from nephoscope.report.main.palette import Palette, palette_of
+from nephoscope.report.main.palette import Palette, for_machines, palette_of
 from nephoscope.report.parts import Book, Figure, Link, Table
 from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import metric_title
@@ -58,9 +58,16 @@ class Chapter:
 
     @property
     def columns(self) -> int:
-        """Figures side by side, where the window is wide: all in one row, if there is room for their panels."""
-        panels = sum(figure.columns for figure in self.figures)
-        return panels if panels <= MAX_FIGURES else sum(figure.columns == 1 for figure in self.figures)
+        """Figures side by side, where the window is wide: two, or a narrow one beside one with two panels."""
+        panels = [figure.columns for figure in self.figures]
+        if sorted(panels) == [1, 2]:
+            return sum(panels)
+        return max(1, min(2, panels.count(1)))
+
+    @property
+    def place(self) -> int:
+        """How many of such places share the width of the page."""
+        return 2 if self.is_half else self.columns
 
 
 def chapters(book: Book, on_cards: Collection[tuple[str, str]] = ()) -> list[Chapter]:
@@ -111,6 +118,7 @@ def _chapter(
     on_cards: Collection[tuple[str, str]],
 ) -> Chapter:
     names = [row.benchmark for row in rows]
+    palette = for_machines(palette, book.lookup, names)
     first = boards[0]
     per_cpu = [one for one in boards if one.metric.per_cpu]
     second: Draw = lambda: (  # noqa: E731

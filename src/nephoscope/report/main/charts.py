@@ -7,7 +7,7 @@ import altair as alt
 
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.row_charts import FEW_TICKS
-from nephoscope.report.figures.spec import Rows, Spec, data, finished
+from nephoscope.report.figures.spec import Rows, Spec, by_coverage, data, finished
 from nephoscope.report.main.palette import Palette
 
 ROW, LOW_ROW, LOW_FROM = 22, 18, 12
@@ -15,8 +15,8 @@ ROW, LOW_ROW, LOW_FROM = 22, 18, 12
 AXIS_HEIGHT = 46
 LINES_HEIGHT = 150
 VERDICTS = {
-    "better": ("triangle-up", "▲", "left is better"),
-    "worse": ("triangle-down", "▼", "left is worse"),
+    "better": ("triangle-up", "▲", "the first is better"),
+    "worse": ("triangle-down", "▼", "the first is worse"),
     "tie": ("square", "■", "a tie"),
     "unresolved": ("circle", "●", "unresolved"),
 }
@@ -27,8 +27,8 @@ FEW_POINTS = 4
 MANY_POINTS = 60
 HALO: dict[str, Any] = {"stroke": "var(--paper)", "strokeWidth": 4}
 _ABOVE: dict[str, Any] = {**theme.TITLE_ABOVE, "titleLimit": 0}
-_FITS = "datum.fits == 'always' || (datum.fits == 'desk' && width > 520)"
-"""In Vega: the name has room beside its point on this screen."""
+WIDE = 520
+"""Pixels of a plot that is not on a telephone."""
 
 
 def height(rows: int) -> int:
@@ -50,16 +50,16 @@ def tip(*fields: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{field}:N") for field in fields]
 
 
-def ratios(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
+def ratios(labels: Sequence[str], rows: Rows, margin: float, title: str) -> Spec:
     """Ratios with their intervals around equality; the band is the equivalence margin."""
     x = alt.X(
         "ratio:Q",
-        title="left ÷ right",
+        title=title,
         scale=alt.Scale(type="log", nice=False, domain=[1 - margin, 1 + margin]),
         axis=alt.Axis(labelExpr="format(datum.value, '~r') + '\N{MULTIPLICATION SIGN}'", tickCount=FEW_TICKS),
     )
     base = alt.Chart(data("rows")).encode(
-        y=rows_axis(labels, "label"), tooltip=tip("left", "right", "ratio_text", "interval_text", "verdict")
+        y=rows_axis(labels, "label"), tooltip=tip("compared", "ratio_text", "interval_text", "verdict_text")
     )
     band = alt.Chart(data("margin"))
     signs = alt.Scale(domain=list(VERDICTS), range=[sign for sign, _, _ in VERDICTS.values()])
@@ -116,10 +116,11 @@ def lines(
 def scatter(
     rows: Rows, titles: tuple[str, str], logs: tuple[bool, bool], palette: Palette, shapes: Sequence[tuple[str, str]]
 ) -> Spec:
-    """Price against performance, with the interval of each, the Pareto front, and the names on it.
+    """Price against performance, with the interval of each, the Pareto front, and the numbers of the points on it.
 
     Args:
-        rows: `month`, `median`, `low`, `high`, `front`, `shade`, `processor`, where the name stands, and texts.
+        rows: `month`, `median`, `low`, `high`, `line`, `front`, `shade`, `processor`, `number` and where it stands,
+            and texts.
         titles: of both axes.
         logs: whether each axis is logarithmic.
         palette: what colour means.
@@ -136,6 +137,7 @@ def scatter(
         "price_text",
         "median_text",
         "interval_text",
+        "coverage_text",
         "per_dollar_text",
         "front_text",
         "n",
@@ -148,23 +150,20 @@ def scatter(
         alt.Chart(data("front"))
         .mark_line(interpolate="step-after", color="var(--muted)", strokeWidth=1.4, strokeDash=[5, 3])
         .encode(x=x, y=y),
-        base.mark_rule(strokeWidth=2, opacity=0.5).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        *by_coverage(rows, base.encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")), strokeWidth=2, opacity=0.5),
         base.mark_point(filled=True, size=46 if len(rows) > MANY_POINTS else 80, opacity=0.9).encode(y=y, shape=shape),
-        *(_names(x, y, align, drawn) for align in ("left", "right") for drawn in (HALO, {}) if _any(front, align)),
+        *(_numbers(x, y, drawn) for drawn in (HALO, {})),
     ]
     tall = SCATTER_HEIGHT if len(rows) > FEW_POINTS else LOW_SCATTER_HEIGHT
     return finished(alt.layer(*layers), tall, rows=rows, front=front)
 
 
-def _any(front: Rows, align: str) -> bool:
-    return any(row["align"] == align for row in front)
-
-
-def _names(x: alt.X, y: alt.Y, align: str, drawn: dict[str, Any]) -> alt.Chart:
-    """Names on the side where no point is; on a telephone only those that fit."""
-    mark: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": align, "baseline": "bottom"}
-    away: dict[str, Any] = {"dx": 7 if align == "left" else -7, "dy": -5}
-    shown = alt.condition(_FITS, alt.value(1), alt.value(0))
-    chart = alt.Chart(data("front")).encode(x=x, y=y, text=alt.Text("configuration:N"), opacity=shown)
-    named: alt.Chart = chart.transform_filter(f"datum.align == '{align}'").mark_text(**mark, **away, **drawn)
-    return named
+def _numbers(x: alt.X, y: alt.Y, drawn: dict[str, Any]) -> alt.Chart:
+    """The number of each point on the front, beside it."""
+    mark: dict[str, Any] = {"fontSize": 12, "fontWeight": "bold", "fill": "var(--ink)", "baseline": "middle"}
+    aside: dict[str, Any] = {
+        f"d{end}": alt.expr(f"width > {WIDE} ? datum.desk_{end} : datum.narrow_{end}") for end in ("x", "y")
+    }
+    placed = alt.Chart(data("front")).encode(x=x, y=y, text=alt.Text("number:N"))
+    numbered: alt.Chart = placed.mark_text(**mark, **aside, **drawn)
+    return numbered

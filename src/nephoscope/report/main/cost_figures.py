@@ -15,7 +15,7 @@ from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure, KeyEntry, Table
 from nephoscope.report.sections import costs
-from nephoscope.report.wording import metric_title
+from nephoscope.report.wording import line_of, lines_text, metric_title
 
 _PARTS = {"machines": "var(--muted)", "volumes": "var(--band-edge)"}
 MAX_TRANSFERS = 8
@@ -26,6 +26,7 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     every = sorted(board.prices(book.lookup), key=lambda row: (row.usd_per_unit, row.configuration))
     found = every[:TOP_OF_CHAPTER]
     sold = book.lookup.sold(board.metric.unit)
+    statistics = book.lookup.statistics[(*board.key, False)]
     rows: list[dict[str, Any]] = [
         {
             "configuration": palette.called[row.configuration],
@@ -36,6 +37,8 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
             "number": people.money(row.usd_per_unit * sold.size),
             "median_text": people.money(row.usd_per_unit * sold.size),
             "interval_text": money_interval(row, sold),
+            "coverage_text": people.coverage(statistics[row.configuration].coverage),
+            "line": line_of(statistics[row.configuration]),
             "n": str(row.n),
         }
         for row in found
@@ -46,7 +49,7 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     spoken = "; ".join(f"{row['configuration']} {row['median_text']}" for row in rows[:6])
     return book.figure(
         f"Cost of {metric_title(board.metric)}",
-        f"{cut}{found[0].basis} prices; lines: intervals, from those of the medians.",
+        f"{cut}{found[0].basis} prices; from the medians; {lines_text([statistics[name] for name in names])}.",
         "",
         [
             (

@@ -16,6 +16,7 @@ from nephoscope.report.parts import Book, Figure, KeyEntry, validity_key
 from nephoscope.report.wording import (
     direction_text,
     interval_text,
+    lines_text,
     operation_title,
     percentile_number,
     percentile_of,
@@ -263,13 +264,14 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
         for name, one in shown
     ]
     log = ", logarithmic axis" if domain[0] > 0 else ""
+    lines = lines_text([one for _, one in shown])
     title = operation_title(group[0][1], operation)
     title = title[:1].upper() + title[1:]
     spec = panels.latency([palette.called[name] for name in names], percentiles, rows, domain, f"{scale.unit}{log}")
     return book.figure(
         f"{title} in {row.benchmark}",
         f"{scale.unit}, lower is better{log}",
-        _other_operations(len(groups) - 1),
+        " ".join(filter(None, (f"{lines.capitalize()}.", _other_operations(len(groups) - 1)))),
         [("", f"{', '.join(percentiles)} of {title} for each configuration.", spec)],
         key=[
             KeyEntry(theme.GLYPHS[place], theme.PERCENTILE_COLOURS[min(place, len(theme.PERCENTILE_COLOURS) - 1)], name)

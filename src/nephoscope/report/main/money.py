@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from nephoscope.model.price_rows import PricePerformance
@@ -16,19 +16,19 @@ from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP, Board, main_board
 from nephoscope.report.main.palette import Palette, palette_of
-from nephoscope.report.parts import Book, Figure, KeyEntry, Link
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Link, Row, Table
 from nephoscope.report.tables.statistics import section_anchor
-from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
+from nephoscope.report.wording import direction_text, lines_text, metric_title, statistic_row, unit_text
 
 LOG_FROM = 8.0
 """An axis is logarithmic if the largest value is this many times the smallest."""
 _SHAPES = {"Intel": 0, "AMD": 1, "Arm": 2, "x86": 3}
 UNKNOWN = "processor not known"
 _DESK, _TELEPHONE = (860.0, 330.0), (260.0, 330.0)
-"""About the size of the plot, in pixels: names that would touch there are left out."""
-_LABEL_HEIGHT = 14.0
-_CHARACTER = 6.4
-_ASIDE = 7.0
+"""About the size of the plot, in pixels."""
+_ASIDES = ((-9.0, -9.0), (9.0, -9.0), (0.0, -13.0), (-13.0, 0.0), (13.0, 0.0), (9.0, 9.0), (-9.0, 9.0), (0.0, 13.0))
+"""Where a number may stand beside its point, in pixels to the right and down; the first with enough room."""
+_ENOUGH = 12.0
 FRONT = {"on it": "on the Pareto front", "open": "may be on it", "behind": "behind it"}
 
 
@@ -67,21 +67,47 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
         if row.configuration in statistics
     ]
     logs = (_is_wide(rows, ("month",)), _is_wide(rows, ("low", "high")))
-    rows = _labelled(rows, logs)
+    rows = _numbered(rows, logs)
     shapes = _shapes(processors.values())
     worth = f"{unit_text(scale)}, {direction_text(metric.direction)}"
     titles = ("$ a month" + _log(log=logs[0]), worth + _log(log=logs[1]))
     names = [row.configuration for row in priced if row.configuration in statistics]
+    shown = [statistics[name] for name in names]
     front = [row["configuration"] for row in rows if row["front"]]
     return book.figure(
         f"{metric_title(metric)} in {board.row.benchmark} and its price",
         f"{worth}, against $ a month at {priced[0].basis} prices",
-        "The dashed line is the Pareto front: nothing measured is both cheaper and better than a configuration on it. "
-        "Vertical lines are the intervals of the medians. " + ("" if any(logs) else "Both axes start at zero."),
+        "The stepped line is the Pareto front: nothing measured is both cheaper and better than a configuration on it. "
+        "Numbers stand for the rows of the table below. "
+        f"{lines_text(shown).capitalize()}. " + ("" if any(logs) else "Both axes start at zero."),
         [("", _spoken(rows, front), charts.scatter(rows, titles, logs, palette, shapes))],
         key=[*_colours(palette, names), *_signs(shapes)],
         table_link=Link("Every price with its formula", book.href("costs")),
+        listed=_front(rows, worth),
     )
+
+
+def _front(rows: Sequence[Mapping[str, Any]], worth: str) -> Table:
+    """What the numbers in the chart stand for."""
+    columns = (
+        Column("No.", numeric=True),
+        Column("On the Pareto front"),
+        Column("Price", numeric=True),
+        Column(worth[:1].upper() + worth[1:], numeric=True),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(row["number"]),
+                Cell(row["configuration"], tone="name"),
+                Cell(row["price_text"]),
+                Cell(row["median_text"]),
+            )
+        )
+        for row in rows
+        if row["front"]
+    )
+    return Table("The Pareto front, cheapest first", columns, body, compact=True)
 
 
 def _log(*, log: bool) -> str:
@@ -93,65 +119,49 @@ def _is_wide(rows: Sequence[Mapping[str, Any]], ends: tuple[str, ...]) -> bool:
     return bool(min(values) > 0 and max(values) >= LOG_FROM * min(values))
 
 
-def _labelled(rows: list[dict[str, Any]], logs: tuple[bool, bool]) -> list[dict[str, Any]]:
-    """With the side on which the name of each row stands, and where it fits: always, on a desk only, or nowhere."""
-    desk, telephone = (_fitting(rows, logs, size) for size in (_DESK, _TELEPHONE))
+def _numbered(rows: list[dict[str, Any]], logs: tuple[bool, bool]) -> list[dict[str, Any]]:
+    """With a number for each row of the front, from the cheapest on, and where it stands beside its point."""
+    places = {size: _beside(rows, logs, size) for size in (_DESK, _TELEPHONE)}
+    numbers = count(1)
     return [
-        {**row, "align": wide or "right", "fits": "always" if wide and wide == narrow else "desk" if wide else ""}
-        for row, wide, narrow in zip(rows, desk, telephone, strict=True)
+        {
+            **row,
+            "number": str(next(numbers)) if row["front"] else "",
+            "desk_x": desk[0],
+            "desk_y": desk[1],
+            "narrow_x": narrow[0],
+            "narrow_y": narrow[1],
+        }
+        for row, desk, narrow in zip(rows, places[_DESK], places[_TELEPHONE], strict=True)
     ]
 
 
-def _fitting(rows: Sequence[Mapping[str, Any]], logs: tuple[bool, bool], size: tuple[float, float]) -> list[str]:
-    """For each row 'left' or 'right', as its name is aligned to its point, or empty if it would cover something.
+def _beside(
+    rows: Sequence[Mapping[str, Any]], logs: tuple[bool, bool], size: tuple[float, float]
+) -> list[tuple[float, float]]:
+    """For each row of the front how far its number is from its point, to the right and down, where most room is.
 
-    No point lies to the left of the front at its height, so names stand there, unless the chart ends.
+    No point lies to the left of the front at its height, so numbers stand there if nothing else decides.
     """
     across = _places([row["month"] for row in rows], size[0], log=logs[0])
     up = _places([row["median"] for row in rows], size[1], log=logs[1])
-    points = list(zip(across, up, strict=True))
-    taken: list[_Box] = []
+    points = [(x, size[1] - y) for x, y in zip(across, up, strict=True)]
+    taken = list(points)
     found = []
     for row, (x, y) in zip(rows, points, strict=True):
-        boxes = {align: _Box.beside(x, y, len(row["configuration"]), align) for align in ("right", "left")}
-        free = (
-            align
-            for align, box in boxes.items()
-            if row["front"]
-            and box.left >= 0
-            and box.right <= size[0]
-            and not any(box.touches(other) for other in taken)
-            and not any(box.covers(*point) for point in points)
-        )
-        align = next(free, "")
-        taken += [boxes[align]] if align else []
-        found.append(align)
+        aside = (0.0, 0.0)
+        if row["front"]:
+            aside = max(
+                _ASIDES, key=lambda one: min(_ENOUGH, *(_apart((x + one[0], y + one[1]), other) for other in taken))
+            )
+            taken.append((x + aside[0], y + aside[1]))
+        found.append(aside)
     return found
 
 
-@dataclass(frozen=True)
-class _Box:
-    """Where a name stands, in pixels from the lower left corner of the plot."""
-
-    left: float
-    right: float
-    low: float
-
-    @classmethod
-    def beside(cls, x: float, y: float, characters: int, align: str) -> "_Box":
-        """The name of the point at (x, y), above it to the left or to the right, as charts draw it."""
-        width = _CHARACTER * characters
-        left = x + _ASIDE if align == "left" else x - _ASIDE - width
-        return cls(left, left + width, y + _ASIDE / 2)
-
-    def touches(self, other: "_Box") -> bool:
-        """Whether two names would run into each other."""
-        apart = abs(self.low - other.low) >= _LABEL_HEIGHT or self.left > other.right or self.right < other.left
-        return not apart
-
-    def covers(self, x: float, y: float) -> bool:
-        """Whether the sign of a point would be hidden."""
-        return self.left - 4 < x < self.right + 4 and self.low - 3 < y < self.low + _LABEL_HEIGHT + 3
+def _apart(one: tuple[float, float], other: tuple[float, float]) -> float:
+    """How far two signs are from each other, in pixels."""
+    return math.dist(one, other)
 
 
 def _places(values: Sequence[float], length: float, *, log: bool) -> list[float]:
@@ -208,7 +218,7 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
     return book.figure(
         f"{metric_title(metric)} in {board.row.benchmark}, best first",
         axis,
-        f"No prices are known, so value for money is not shown. Lines: intervals of the medians.{more}",
+        f"No prices are known, so value for money is not shown. {lines_text(shown).capitalize()}.{more}",
         [
             (
                 "",

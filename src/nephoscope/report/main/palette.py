@@ -1,7 +1,7 @@
 """What colour means on the main page: the provider where there are several, else the configuration."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import altair as alt
@@ -52,6 +52,21 @@ class Palette:
             for place, name in enumerate(self.names)
             if name in shown
         ]
+
+
+def for_machines(palette: Palette, lookup: Lookup, benchmarks: Sequence[str]) -> Palette:
+    """Machine types as sold, where names also say a setup that plays no part: CoreMark needs no disk.
+
+    Then each type was measured once by these benchmarks, and in several setups by others.
+    """
+    measured = unique(row.configuration for row in lookup.study.statistics if row.benchmark in benchmarks)
+    types = {name: lookup.described[name].machine_type for name in measured if name in lookup.described}
+    sold = {name: kind for name, kind in types.items() if kind}
+    once = len(measured) == len(sold) == len(set(sold.values()))
+    again = any(
+        row.machine_type in sold.values() and row.configuration not in sold for row in lookup.study.configurations
+    )
+    return replace(palette, called={**palette.called, **sold}) if once and again else palette
 
 
 def palette_of(lookup: Lookup) -> Palette:

@@ -73,7 +73,7 @@ def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | No
 
 
 def _median(row: Statistic) -> list[float]:
-    return [row.median, row.low, row.high, row.n]
+    return [row.median, row.low, row.high, row.n, row.coverage]
 
 
 def _ranks(lookup: Lookup, benchmark: str, metric: str) -> dict[str, Mapping[str, list[int]]]:

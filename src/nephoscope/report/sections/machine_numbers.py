@@ -16,7 +16,7 @@ from nephoscope.report.figures.spec import coloured
 from nephoscope.report.figures.storage import storage_figures
 from nephoscope.report.figures.tops import TEN, best_of_clouds, tops
 from nephoscope.report.lookup import best_first, headlines
-from nephoscope.report.parts import Book, Figure, KeyEntry, present
+from nephoscope.report.parts import Book, Figure, line_key, present
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
 
@@ -104,6 +104,6 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
                 row_charts.bars(names, rows, axis, coloured(book.lookup.configurations), most=most),
             )
         ],
-        key=(KeyEntry("─", "var(--ink)", "interval of the median"),),
+        key=line_key(shown),
         table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=True)}", shown, scale),
     )

@@ -1,5 +1,6 @@
 """What opens evidence.html: key facts, and every answer, warning and note with its trials."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from nephoscope.model.analysed import AnalysedStudy
@@ -32,6 +33,7 @@ class AnswerGroup:
 
 
 FIRST_ANSWERS = 5
+MAX_MODELS = 3
 QUESTIONS = {
     "answer": "Which is best",
     "leaders": "Which is best",
@@ -71,11 +73,6 @@ def _sentence(book: Book, insight: Insight) -> Sentence:
 def key_facts(book: Book) -> list[tuple[str, str]]:
     """What was measured, where and when."""
     study, lookup = book.lookup.study, book.lookup
-    models = unique(row.facts.cpu_model or "CPU model unknown" for row in study.machines)
-    hosts = unique(row.facts.hostname or row.machine for row in study.machines)
-    machines = f"{counted(len(hosts), 'machine')}: {'; '.join(models[:3])}" if hosts else "none observed"
-    if len(models) > 3:
-        machines += f" and {counted(len(models) - 3, 'more model')}"
     when = people.moment(study.started_unix_ms)
     if study.ended_unix_ms is not None:
         when += f" to {people.moment(study.ended_unix_ms)}"
@@ -83,7 +80,7 @@ def key_facts(book: Book) -> list[tuple[str, str]]:
     names = lookup.configurations
     facts = [
         ("Configurations", ", ".join(names) if len(names) <= 4 else f"{len(names)}"),
-        ("Machines", machines),
+        ("Machines", _machines(study)),
         ("Benchmarks", ", ".join(row.benchmark for row in study.benchmarks) or "none"),
         ("Trials", outcomes(study.trials)),
         ("Replicates", _replicates(study)),
@@ -95,6 +92,21 @@ def key_facts(book: Book) -> list[tuple[str, str]]:
         ("Version", f"nephoscope {study.nephoscope_version}"),
     ]
     return [(name, text) for name, text in facts if text]
+
+
+def _machines(study: AnalysedStudy) -> str:
+    """Types as sold, each a cluster of its own; hosts with their CPUs where nobody sells a type."""
+    types = unique(row.machine_type for row in study.configurations if row.machine_type)
+    if types:
+        roles = {(row.configuration, row.machine) for row in study.machines}
+        most = max(Counter(configuration for configuration, _ in roles).values(), default=1)
+        return counted(len(types), "machine type") + (f", up to {most} machines per cluster" if most > 1 else "")
+    models = unique(row.facts.cpu_model or "CPU model unknown" for row in study.machines)
+    hosts = unique(row.facts.hostname or row.machine for row in study.machines)
+    if not hosts:
+        return "none observed"
+    more = f" and {counted(len(models) - MAX_MODELS, 'more CPU model')}" if len(models) > MAX_MODELS else ""
+    return f"{counted(len(hosts), 'machine')}: {'; '.join(models[:MAX_MODELS])}{more}"
 
 
 def _replicates(study: AnalysedStudy) -> str:

@@ -29,6 +29,7 @@ explorer.csv = (() => {
       low: (row) => row.low,
       high: (row) => row.high,
       n: (row) => row.n,
+      coverage: (row) => (row.n > 1 ? row.coverage : null),
       first_rank: (row) => (row.value === null ? null : row.first),
       last_rank: (row) => (row.value === null ? null : row.last),
       ranked: () => ranked,

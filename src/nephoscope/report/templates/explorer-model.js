@@ -17,17 +17,17 @@ explorer.model = (data) => {
   };
   const asListed = (state) => !state.discount && !Object.keys(state.prices).length;
 
-  // ---- values: [median, low, high] in the unit of the view; dollars are for one unit ----
+  // ---- values: [median, low, high, n, coverage] in the unit of the view; dollars are for one unit ----
 
   const fits = (board, view) =>
     view === "plain" || (view === "cpu" ? Object.keys(board.cpu).length > 0 : board.higher && data.bases.length > 0);
   const valueOf = (board, view, one, state) => {
     const found = view === "cpu" ? board.cpu[one.name] : board.plain[one.name];
     if (!found) return null;
-    const [median, low, high, n] = found;
-    if (view !== "dollar") return { value: median, low, high, n };
+    const [median, low, high, n, coverage] = found;
+    if (view !== "dollar") return { value: median, low, high, n, coverage };
     const month = monthOf(one, state);
-    return month === null || median <= 0 ? null : { value: month / median, low: month / high, high: low > 0 ? month / low : Infinity, n };
+    return month === null || median <= 0 ? null : { value: month / median, low: month / high, high: low > 0 ? month / low : Infinity, n, coverage };
   };
   const lessIsBetter = (board, view) => view === "dollar" || !board.higher;
 
@@ -45,7 +45,7 @@ explorer.model = (data) => {
   };
   const shiftOf = (board, view, one, state) => {
     if (view === "plain") return 0;
-    const by = view === "cpu" ? board.cpu[one.name]?.[4] : monthOf(one, state);
+    const by = view === "cpu" ? board.cpu[one.name]?.[5] : monthOf(one, state);
     return by ? (board.higher ? -1 : 1) * Math.log(by) : null;
   };
   const placed = (board, view, one, state) => ({ at: intervalsOf(board)?.at.get(one.name), shift: shiftOf(board, view, one, state) });

@@ -2,6 +2,7 @@
 explorer.table = (model, find, change) => {
   const { DASH, dollars, written, heading, ratio, element, quantityOf, significant } = explorer.numbers;
   const PAGE_ROWS = 20;
+  const share = (of) => `${Math.floor(1000 * of + 1e-9) / 10}\u00a0%`; // truncated: 94.99 never reads as 95
   const LONG_TITLE = 14;
 
   // Relative values are ratios to one row; where a pair is known, by its fitted ratio and simultaneous interval.
@@ -15,7 +16,8 @@ explorer.table = (model, find, change) => {
     return { value: Math.exp(sign * found.estimate), low: ends[0], high: ends[1] };
   };
 
-  const measured = (row) => ({ value: row.value, low: row.n > 1 ? row.low : null, high: row.n > 1 ? row.high : null });
+  const ENOUGH = 0.95; // with fewer replicates than it takes, the line is only their range
+  const measured = (row) => ({ value: row.value, low: row.n > 1 ? row.low : null, high: row.n > 1 ? row.high : null, partial: row.coverage < ENOUGH });
 
   // How values of this state are shown: which numbers, their text, and where they are on a bar.
   const scaleOf = (seen) => {
@@ -36,13 +38,13 @@ explorer.table = (model, find, change) => {
     return { numbers, text, at: (value) => Math.min(1, at(value)), log, base: relative ? base : null, said, quantity };
   };
 
-  const bar = ({ value, low, high }, scale) => {
+  const bar = ({ value, low, high, partial }, scale) => {
     const x = (number) => 1 + 118 * scale.at(number);
     const part = (tag, attributes) => element(tag, { svg: true, ...attributes });
     const drawn = element("svg", { svg: true, viewBox: "0 0 120 14", width: 120, height: 14, "aria-hidden": "true", class: "bar" });
     drawn.append(part("line", { x1: 1, x2: 119, y1: 13.5, y2: 13.5, class: "bar-axis" }));
     if (!scale.log) drawn.append(part("rect", { x: 1, width: Math.max(0, x(value) - 1), y: 3, height: 7, class: "bar-length" }));
-    if (low !== null) drawn.append(part("rect", { x: x(low), width: Math.max(1, x(high) - x(low)), y: 1, height: 11, class: "bar-interval" }));
+    if (low !== null) drawn.append(part("rect", { x: x(low), width: Math.max(1, x(high) - x(low)), y: 1, height: 11, class: partial ? "bar-interval partial" : "bar-interval" }));
     drawn.append(part("rect", { x: x(value) - 1, width: 2, y: 0, height: 13, class: "bar-median" }));
     if (scale.base) drawn.append(part("line", { x1: x(1), x2: x(1), y1: 0, y2: 14, class: "bar-one" }));
     return drawn;
@@ -70,7 +72,9 @@ explorer.table = (model, find, change) => {
     if (row.value === null) return [element("span", { class: "warn" }, "no price"), element("small", {}, row.missing ?? "")];
     const { value, low, high } = scale.numbers(row);
     const interval = row === scale.base ? "" : low === null ? (row.n === 1 ? "single run" : "not decided") : `${scale.text(low)} ${DASH} ${scale.text(high)}`;
-    return [element("a", { href: board.evidence }, scale.text(value)), element("small", {}, interval)];
+    // Relative values have the intervals of pairs, which all are right at once.
+    const sure = scale.base || low === null ? [] : [element("small", {}, `n = ${row.n}, ${share(row.coverage)}`)];
+    return [element("a", { href: board.evidence }, scale.text(value)), element("small", {}, interval), ...sure];
   };
 
   const monthCell = ({ month }) => [month === null ? DASH : element("a", { href: model.data.costs }, dollars(month))];
