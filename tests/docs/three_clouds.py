@@ -125,16 +125,46 @@ def _says(claim: Claim, row: FamilyComparison) -> str:
 
 
 def _verdicts(asked: Sequence[tuple[Claim, str, FamilyComparison]]) -> Iterator[str]:
-    heads = ("edition", "conclusion", "measured by", "these data", "left ÷ right", "ratio", "interval", "n", "blocks")
+    heads = (
+        "edition",
+        "conclusion",
+        "measured by",
+        "these data",
+        "claimed better ÷ other",
+        "ratio",
+        "interval",
+        "n",
+        "blocks",
+    )
     yield f"| {' | '.join((*heads, 'p, adjusted'))} |"
     yield "|---" * (len(heads) + 1) + "|"
-    for claim, name, row in asked:
+    for claim, name, found in asked:
+        row = _as_claimed(claim, found)
         interval = "none: too few types"
         if row.low is not None and row.high is not None and row.coverage is not None:
             interval = f"{ratio(row.low)} to {ratio(row.high)} ({coverage(100 * row.coverage)} %)"
         cells = (claim.edition, claim.text, name, f"**{_says(claim, row)}**", f"{row.left} ÷ {row.right}")
         numbers = (ratio(row.ratio), interval, f"{row.n_left} against {row.n_right}", str(row.blocks))
         yield f"| {' | '.join((*cells, *numbers, probability(row.p_adjusted)))} |"
+
+
+def _as_claimed(claim: Claim, row: FamilyComparison) -> FamilyComparison:
+    """With the side on the left that the claim puts first: above 1 speaks for it."""
+    if row.left == claim.better:
+        return row
+    turned = {_B: _W, _W: _B}
+    return row.model_copy(
+        update={
+            "left": row.right,
+            "right": row.left,
+            "ratio": 1 / row.ratio,
+            "low": None if row.high is None else 1 / row.high,
+            "high": None if row.low is None else 1 / row.low,
+            "n_left": row.n_right,
+            "n_right": row.n_left,
+            "verdict": turned.get(row.verdict, row.verdict),
+        }
+    )
 
 
 def _designs(study: AnalysedStudy) -> Iterator[str]:

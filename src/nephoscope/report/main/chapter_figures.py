@@ -119,6 +119,7 @@ def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
     if not rows or len(book.lookup.configurations) <= TWO:
         return None
     # Decided questions first: they are answers.
+    more = len(rows) - MAX_RATIOS
     rows = sorted(rows, key=lambda row: row.verdict is ComparisonVerdict.UNRESOLVED)[:MAX_RATIOS]
     questions: dict[str, list[ContrastRow]] = {}
     for row in rows:
@@ -128,7 +129,7 @@ def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
     return book.figure(
         "Effect of a single change",
         "Ratios with their intervals; within the band: a tie.",
-        "",
+        f"{counted(more, 'more ratio')} on the evidence page." if more > 0 else "",
         [
             _contrast_panel(book, question, many, margin, is_alone=len(questions) == 1)
             for question, many in questions.items()

@@ -92,7 +92,7 @@ def _front(rows: Sequence[Mapping[str, Any]], worth: str) -> Table:
     columns = (
         Column("No.", numeric=True),
         Column("On the Pareto front"),
-        Column("Price", numeric=True),
+        Column("$ a month", numeric=True),
         Column(worth[:1].upper() + worth[1:], numeric=True),
     )
     body = tuple(
@@ -100,7 +100,7 @@ def _front(rows: Sequence[Mapping[str, Any]], worth: str) -> Table:
             (
                 Cell(row["number"]),
                 Cell(row["configuration"], tone="name"),
-                Cell(row["price_text"]),
+                Cell(people.dollars(row["month"])),
                 Cell(row["median_text"]),
             )
         )
