@@ -23,8 +23,8 @@ def test_it_has_the_medians_of_the_analysis(on: int, n: int) -> None:
     for row in study.statistics:
         if row.metric == "new_orders_per_minute":
             found = data["boards"][0]["cpu" if row.per_cpu else "plain"][row.configuration]
-            assert found[:4] == [row.median, row.low, row.high, n]
-            assert found[4:] == ([{"a": 2, "b": 4}[row.configuration]] if row.per_cpu else [])
+            assert found[:5] == [row.median, row.low, row.high, n, row.coverage]
+            assert found[5:] == ([{"a": 2, "b": 4}[row.configuration]] if row.per_cpu else [])
 
 
 def test_half_widths_are_packed_upwards_by_at_most_a_step() -> None:

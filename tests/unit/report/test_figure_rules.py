@@ -101,6 +101,15 @@ def test_panels_with_the_same_quantity_share_their_axis(figures: list[Figure]) -
         assert all(len(many) == 1 for many in domains.values()), figure.title
 
 
+def test_names_of_rows_take_one_width_so_that_equal_values_have_equal_lengths(figures: list[Figure]) -> None:
+    for figure in figures:
+        encodings = [layer["encoding"] for spec in specs_of(figure) for layer in layers(spec)]
+        axes = [y.get("axis") or {} for one in encodings if (y := one.get("y", {})).get("type") == "nominal"]
+        widths = {(axis.get("minExtent"), axis.get("maxExtent")) for axis in axes}
+        assert len(widths) <= 1, figure.title
+        assert len(figure.panels) == 1 or (None, None) not in widths, figure.title
+
+
 def test_no_chart_is_taller_than_a_screen_so_that_its_axis_is_in_sight(figures: list[Figure]) -> None:
     assert all(spec["height"] < SCREEN for figure in figures for spec in specs_of(figure))
 

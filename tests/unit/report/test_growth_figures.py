@@ -58,6 +58,7 @@ def test_figures_stand_in_the_order_of_their_numbers(study: AnalysedStudy) -> No
 def test_the_rate_and_then_the_times_are_drawn_over_machines(study: AnalysedStudy) -> None:
     row = next(row for row in study.benchmarks if row.benchmark == "tpcc")
     rate, times = growth_figures(Book(Lookup.of(study)), row)
+    assert "over 1 and 2 machines" in rate.panels[0].alt
     assert rate.title.endswith("over the number of machines")
     assert times.title == "tpcc: response times over the number of machines"
     sets = unpacked(rate.panels[0].script)["datasets"]

@@ -1,21 +1,25 @@
 """The main page's figures: price and performance, and the chapters."""
 
 import json
+import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
-from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.boards import TOP, TOP_OF_CHAPTER, boards_of, main_board
+from nephoscope.report.main.chapter_figures import contrasts, winners
 from nephoscope.report.main.chapter_tables import MAX_WINNERS
 from nephoscope.report.main.chapters import MAX_FIGURES, Chapter, chapter_of, chapters
-from nephoscope.report.main.money import price_and_performance
-from nephoscope.report.main.palette import palette_of
-from nephoscope.report.parts import Book, Figure, Page
+from nephoscope.report.main.money import _beside, price_and_performance
+from nephoscope.report.main.palette import for_machines, palette_of
+from nephoscope.report.parts import Book, Figure, Page, line_key
+from nephoscope.report.wording import lines_text
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 from tests.unit.report.report_example_trials import UP, Sketch, metric
@@ -91,11 +95,134 @@ def test_without_prices_configurations_are_ranked(laptop: tuple[Figure | None, l
     assert "chapter-cost" not in {chapter.anchor for chapter in written}
 
 
-def test_names_on_the_front_do_not_touch() -> None:
-    machines = {f"m{place:02d}": ("aws", "us-east-1", "m6i.2xlarge", 8, 1 + place / 1000) for place in range(12)}
-    money, _ = sections(priced_example.priced(4, machines))
+def test_the_front_is_numbered_in_the_chart_and_listed_below_it(
+    priced: tuple[Figure | None, list[Chapter]],
+) -> None:
+    money, _ = priced
     [spec] = specs_of(money)
-    assert sum(row["fits"] != "" for row in rows_of(spec)) <= 1, "all cost the same, and are equally good"
+    front = spec["datasets"]["front"]
+    assert len(front) > 1
+    assert [row["number"] for row in front] == [str(place) for place in range(1, len(front) + 1)]
+    assert money is not None
+    assert money.listed is not None
+    listed = [[cell.text for cell in row.cells] for row in money.listed.rows]
+    assert [row[:2] for row in listed] == [[row["number"], row["configuration"]] for row in front]
+    assert [row[3] for row in listed] == [row["median_text"] for row in front]
+    assert {row["number"] for row in rows_of(spec) if not row["front"]} == {""}
+
+
+def test_numbers_of_close_points_stand_on_different_sides() -> None:
+    points = [{"month": 100 + place, "median": 100 + place, "front": True} for place in range(2)]
+    (left, first), (right, second) = _beside(points, (False, False), (200.0, 200.0))
+    apart = math.dist((left, first), (right, second))
+    assert apart > 9, "the points are in the same place"
+
+
+def test_lines_say_whether_they_are_intervals_or_ranges_of_too_few_values() -> None:
+    def said(replicates: int) -> tuple[str, set[str]]:
+        _, written = sections(example.build(Sketch(configurations=list(MANY[:9]), replicates=replicates, series_s=2)))
+        figure = written[0].figures[0]
+        dashes = {str("strokeDash" in layer["mark"]) for spec in specs_of(figure) for layer in rules(spec)}
+        return figure.subtitle, dashes
+
+    assert said(6) == ("Medians, best first; lines: 95 % intervals.", {"False"})
+    assert said(3) == ("Medians, best first; dashed lines: the range of 3 replicates (75 %).", {"True"})
+    assert said(1) == ("Medians, best first; one value each.", {"False"})
+
+
+def rules(spec: Spec) -> list[dict[str, Any]]:
+    return [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
+
+
+def test_intervals_and_ranges_in_one_figure_are_told_apart() -> None:
+    some = [row for row in example.laptop().statistics if row.n == 6][:3]
+    rows = [
+        row.model_copy(update={"n": n, "coverage": 1 - 2 ** (1 - n)}) for row, n in zip(some, (6, 3, 5), strict=True)
+    ]
+    assert lines_text(rows) == "lines: 95 % intervals; dashed: the range of 3 to 5 replicates (75 to 93.7 %)"
+    assert [entry.text for entry in line_key(rows)] == [
+        "95 % interval of the median",
+        "the range of 3 to 5 replicates (75 to 93.7 %)",
+    ]
+
+
+def test_a_table_has_every_configuration_that_any_of_its_metrics_has() -> None:
+    study = example.laptop()
+    one, other = (row.model_copy(update={"benchmark": name}) for row in study.benchmarks[:1] for name in ("one", "all"))
+    of_one = [row for row in study.statistics if row.benchmark == study.benchmarks[0].benchmark]
+    rows = [row.model_copy(update={"benchmark": "all"}) for row in of_one]
+    rows += [row.model_copy(update={"benchmark": "one"}) for row in of_one if row.configuration == "local-all"]
+    trials = [
+        row.model_copy(update={"benchmark": name})
+        for name, names in (("one", {"local-all"}), ("all", {"local-all", "local-1cpu"}))
+        for row in study.trials
+        if row.benchmark == study.benchmarks[0].benchmark and row.configuration in names
+    ]
+    changed = {"benchmarks": [one, other], "statistics": rows, "trials": trials}
+    _, [chapter] = sections(study.model_copy(update=changed))
+    assert chapter.table is not None
+    assert {row.cells[0].text: row.cells[2].text != "not measured" for row in chapter.table.rows} == {
+        "local-all": True,
+        "local-1cpu": False,
+    }
+    assert all(row.cells[3].text[0].isdigit() for row in chapter.table.rows)
+
+
+def test_machine_types_stand_for_names_that_also_say_a_setup_that_plays_no_part() -> None:
+    study = priced_example.priced(2)
+    types = {"aws-m6i": "m6i.2xlarge", "aws-c5a": "m6i.2xlarge"}
+    known = [row.model_copy(update={"machine_type": types.get(row.configuration)}) for row in study.configurations]
+    kept = [row for row in study.statistics if row.benchmark == "tpcc" or row.configuration == "aws-m6i"]
+    lookup = Lookup.of(study.model_copy(update={"configurations": known, "statistics": kept}))
+    palette = palette_of(lookup)
+    assert for_machines(palette, lookup, ["reads"]).called["aws-m6i"] == "m6i.2xlarge"
+    assert for_machines(palette, lookup, ["tpcc"]) == palette, "two setups of one type"
+
+
+def test_a_single_change_names_what_is_compared() -> None:
+    study = priced_example.priced(4)
+    [first, *_] = [row for row in study.contrasts if row.view == "plain"] or [None]
+    assert first is not None
+    asked = {
+        "generation": ("9", "8", "m9g to m8g"),
+        "architecture": ("AMD", "Arm", "x86 (AMD) to Arm"),
+        "CPU vendor": ("AMD", "Intel", "AMD to Intel"),
+    }
+    families = {"aws-m6i": "m9g", "aws-c5a": "m8g"}
+    known = [row.model_copy(update={"family": families.get(row.configuration)}) for row in study.configurations]
+    for question, (left, right, said) in asked.items():
+        of = {"question": question, "left": left, "right": right, "benchmark": "tpcc", "members": ["aws-m6i aws-c5a"]}
+        row = first.model_copy(update={**of, "metric": "new_orders_per_minute", "verdict": ComparisonVerdict.BETTER})
+        figure = contrasts(book_of(study.model_copy(update={"contrasts": [row], "configurations": known})), ["tpcc"])
+        [spec] = specs_of(figure)
+        assert [one["compared"] for one in rows_of(spec)] == [said]
+        assert f"ratio, {said}" in json.dumps(spec)
+        assert said.split(" to ")[0] + " is better" in json.dumps(spec)
+
+
+def test_the_best_of_each_cloud_is_drawn_where_the_ranking_leaves_a_cloud_out() -> None:
+    def drawn(slow: float) -> Figure | None:
+        clouds = {"aws": ("us-east-1", "m6i.2xlarge", 1.0), "gcp": ("us-east4", "n2-standard-8", slow)}
+        machines = {
+            f"{cloud}-{place:02d}": (cloud, region, kind, 8, speed + place / 100)
+            for cloud, (region, kind, speed) in clouds.items()
+            for place in range(11)
+        }
+        book = book_of(priced_example.priced(2, machines))
+        board = main_board(book.lookup)
+        assert board is not None
+        return winners(book, board, palette_of(book.lookup))
+
+    with unchecked():
+        assert drawn(1.005) is None, "both clouds are among the ten of the ranking"
+        assert drawn(0.5) is not None
+
+
+def test_no_more_than_two_charts_share_a_row(priced: tuple[Figure | None, list[Chapter]]) -> None:
+    cost = priced[1][-1]
+    assert len(cost.figures) == 3 or [figure.columns for figure in cost.figures] == [1] * len(cost.figures)
+    assert replace(cost, figures=(cost.figures[0],) * 3).columns == 2
+    assert replace(cost, is_half=True, figures=cost.figures[:1]).place == 2
 
 
 def test_each_benchmark_is_in_the_chapter_of_what_it_declares() -> None:
