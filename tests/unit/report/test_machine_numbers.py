@@ -17,7 +17,8 @@ from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.machine_numbers import MachineNumbers, machine_numbers
 from nephoscope.report.sections.machines import machines_table
-from tests.unit.report import report_example
+from nephoscope.report.sections.opening import key_facts
+from tests.unit.report import priced_example, report_example
 from tests.unit.report.numbers_example import FAR, MACHINES, SECONDS, numbers
 
 REPLICATES = 6
@@ -211,3 +212,17 @@ def test_many_machines_stand_below_each_other(count: int, columns: int, rows: in
         assert table.rows[3].cells[3].tone == "warn"
         assert "Kernel" in table.note
         assert "Sockets" not in table.note
+
+
+def test_the_opening_counts_machine_types_rather_than_hosts() -> None:
+    study = priced_example.priced(1)
+    types = ["m8a.2xlarge", "m8g.2xlarge"]
+    known = [row.model_copy(update={"machine_type": types[at % 2]}) for at, row in enumerate(study.configurations)]
+    machines = [
+        MachineRow(
+            configuration=known[0].configuration, machine=role, facts=Facts(at_unix_ms=1), trials=[], differs_in=[]
+        )
+        for role in ("database", "load")
+    ]
+    lookup = Lookup.of(study.model_copy(update={"configurations": known, "machines": machines}))
+    assert dict(key_facts(Book(lookup)))["Machines"] == "2 machine types, up to 2 machines per cluster"
