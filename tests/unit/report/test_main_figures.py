@@ -181,8 +181,7 @@ def test_machine_types_stand_for_names_that_also_say_a_setup_that_plays_no_part(
 
 def test_a_single_change_names_what_is_compared() -> None:
     study = priced_example.priced(4)
-    [first, *_] = [row for row in study.contrasts if row.view == "plain"] or [None]
-    assert first is not None
+    first = next(row for row in study.contrasts if row.view == "plain")
     asked = {
         "generation": ("9", "8", "m9g to m8g"),
         "architecture": ("AMD", "Arm", "x86 (AMD) to Arm"),

@@ -199,7 +199,7 @@ def _name_rows(spec: Spec) -> None:
     names = [str(name) for name in channels[0]["scale"]["domain"]]
     lines = wrapped(names)
     most = max(map(len, lines.values()), default=1)
-    spec["height"] = max(spec["height"], len(names) * (most * LINE_HEIGHT + (12 if most > 1 else 3)) + FRAME_HEIGHT)
+    spec["height"] = max(spec["height"], len(names) * (most * LINE_HEIGHT + (8 if most > 1 else 3)) + FRAME_HEIGHT)
     if most > 1:
         expression = f"{json.dumps(lines)}[datum.value]"
         for channel in channels:

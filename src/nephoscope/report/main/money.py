@@ -27,7 +27,7 @@ UNKNOWN = "processor not known"
 _DESK, _TELEPHONE = (860.0, 330.0), (260.0, 330.0)
 """About the size of the plot, in pixels."""
 _ASIDES = ((-9.0, -9.0), (9.0, -9.0), (0.0, -13.0), (-13.0, 0.0), (13.0, 0.0), (9.0, 9.0), (-9.0, 9.0), (0.0, 13.0))
-"""Where a number may stand beside its point, in pixels to the right and down; the first with enough room."""
+"""Where the number of a point may be, in pixels to the right and down; the first with enough room."""
 _ENOUGH = 12.0
 FRONT = {"on it": "on the Pareto front", "open": "may be on it", "behind": "behind it"}
 
@@ -120,7 +120,7 @@ def _is_wide(rows: Sequence[Mapping[str, Any]], ends: tuple[str, ...]) -> bool:
 
 
 def _numbered(rows: list[dict[str, Any]], logs: tuple[bool, bool]) -> list[dict[str, Any]]:
-    """With a number for each row of the front, from the cheapest on, and where it stands beside its point."""
+    """With a number for each row of the front, from the cheapest on, and where it is drawn."""
     places = {size: _beside(rows, logs, size) for size in (_DESK, _TELEPHONE)}
     numbers = count(1)
     return [
