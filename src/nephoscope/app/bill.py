@@ -3,6 +3,7 @@
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
 
 from nephoscope.model.records import Plan
 from nephoscope.model.units import GIB, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
@@ -47,6 +48,17 @@ def bill_lines(bill: Bill) -> Iterator[str]:
     yield from _transfers(bill.transfers)
 
 
+def transfer_words(transfers: Sequence[TransferSpend]) -> str:
+    """'plus at most $448 for transfer (azure, between zones of eastus: no price)'; empty if there is none."""
+    if not transfers:
+        return ""
+    unknown = [f"{one.provider}, between {_places(one)}" for one in transfers if one.usd is None]
+    usd = fsum(one.usd for one in transfers if one.usd is not None)
+    lacks = f" ({'; '.join(unknown)}: no price)" if unknown else ""
+    most = "" if len(unknown) == len(transfers) else f"at most {_usd(usd)} for "
+    return f"plus {most}transfer{lacks}"
+
+
 def stop_lines(plan: Plan, bill: Bill) -> Iterator[str]:
     """The bill of a study that stops by itself, beside the full one."""
     decided = bill.decided
@@ -63,6 +75,15 @@ def stop_lines(plan: Plan, bill: Bill) -> Iterator[str]:
     elif bill.total.creating.time_s:
         yield from _wrapped(
             f'stop = "decided" would save about {_spent(decided.saved)}: it is expected to measure {trials}'
+        )
+
+
+def placement_lines(saved: Spend | None) -> Iterator[str]:
+    """What the benchmarks of a configuration would save if they shared machines."""
+    if saved is not None:
+        yield from _wrapped(
+            f'placement = "per-replicate" would save {_spent(saved)}: the benchmarks of a configuration would share '
+            "the machines of their replicate"
         )
 
 
@@ -140,14 +161,18 @@ def _transfers(transfers: Sequence[TransferSpend]) -> Iterator[str]:
         f"all the time, and benchmarks that fill the network {NETWORK_GBIT_PER_S} Gbit/s:"
     )
     for one in transfers:
-        places = f"zones of {one.here}" if one.here == one.there else f"{one.here} and {one.there}"
         ends = ", at both ends" if one.both_ends else ""
         cost = (
             f"unknown: {one.reason_missing}"
             if one.usd is None or one.price_usd is None
             else f"{_usd(one.usd)} (${one.price_usd:g} per {one.unit}{ends})"
         )
-        yield from _wrapped(f"{one.provider}, between {places}, {counted(one.trials, 'trial')}: {cost}", indent="  ")
+        trials = counted(one.trials, "trial")
+        yield from _wrapped(f"{one.provider}, between {_places(one)}, {trials}: {cost}", indent="  ")
+
+
+def _places(one: TransferSpend) -> str:
+    return f"zones of {one.here}" if one.here == one.there else f"{one.here} and {one.there}"
 
 
 def _loads(loads: Loads) -> str:

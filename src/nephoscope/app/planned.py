@@ -5,6 +5,8 @@ from itertools import groupby
 
 from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
 from nephoscope.model.words import counted, dollars, duration
+from nephoscope.plan.afford import LeftOut
+from nephoscope.plan.cut import Cut
 from nephoscope.study.managed import MANAGED
 
 HEADERS = ("benchmark", "trials", "each, mean", "total", "cost")
@@ -20,25 +22,47 @@ def in_one_line(plan: Plan) -> str:
     return f"{counted(len(plan.trials), 'trial')}, about {duration(plan.expected_duration_s)}, {price}"
 
 
-def summary(plan: Plan) -> Iterator[str]:
-    """What it measures, how long that takes, what it costs, and how many machines a cluster has."""
+def summary(plan: Plan, transfer: str = "") -> Iterator[str]:
+    """What it measures, how long that takes, what it costs, and how many machines a cluster has.
+
+    Args:
+        plan: the plan.
+        transfer: what comes on top of its dollars, in words; empty: nothing.
+    """
     intents = [trial.intent for trial in plan.trials]
     configurations = len({intent.configuration_name for intent in intents})
     benchmarks = len({intent.benchmark.name for intent in intents})
     replicates = len({intent.replicate for intent in intents})
-    product = " × ".join(
-        (
-            counted(configurations, "configuration"),
-            counted(benchmarks, "benchmark"),
-            counted(replicates, "replicate"),
-        )
+    with_benchmarks = counted(benchmarks, "benchmark")
+    if len(intents) < configurations * benchmarks * replicates:
+        with_benchmarks = f"each with some of {with_benchmarks}"
+    yield (
+        f"{counted(len(intents), 'trial')} ({counted(configurations, 'configuration')}, {with_benchmarks}, "
+        f"{counted(replicates, 'replicate')})"
     )
-    missing = configurations * benchmarks * replicates - len(intents)
-    without = f", less {missing:,} that do not apply" if missing else ""
-    yield f"{counted(len(intents), 'trial')}: {product}{without}"
-    yield f"about {duration(plan.expected_duration_s)}, one trial after another; {_price(plan)}"
-    machines = max(map(_machines, intents), default=0)
-    yield f"machines per cluster: {machines}; --max-clusters sets how many clusters at once"
+    more = f", {transfer}" if transfer else ""
+    yield f"about {duration(plan.expected_duration_s)}, one trial after another; {_price(plan)}{more}"
+    machines = counted(max(map(_machines, intents), default=0), "machine")
+    yield f"Each cluster has {machines}; --max-clusters sets how many run at the same time."
+
+
+def left_out_lines(left_out: Sequence[LeftOut], cut: Cut) -> Iterator[str]:
+    """What the budget of a part does not pay for, by chapter, what is left out entirely first."""
+    if not left_out:
+        return
+    by_chapter: dict[tuple[str, int, int], list[str]] = {}
+    for one in sorted(left_out, key=lambda one: one.configurations > 0):
+        by_chapter.setdefault((one.chapter, one.configurations, one.of_configurations), []).append(one.benchmark)
+    yield f"{dollars(cut.budget_usd or 0.0)} do not pay for all of it. Left out:"
+    for (chapter, kept, whole), names in by_chapter.items():
+        what = f"{whole - kept:,} of" if kept else "all"
+        yield f"  {chapter}: {', '.join(names)} on {what} {counted(whole, 'configuration')}"
+    if not cut.only:
+        yield f"To keep a chapter, spend the budget on it alone: --only {min(left_out, key=_kept_share).chapter}"
+
+
+def _kept_share(one: LeftOut) -> float:
+    return one.configurations / one.of_configurations
 
 
 def groups(plan: Plan) -> Iterator[tuple[str, ...]]:

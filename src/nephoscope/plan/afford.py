@@ -7,7 +7,7 @@ configurations as the rest of the budget pays; then the next one, until nothing 
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from nephoscope.model.errors import InputError
@@ -29,20 +29,80 @@ class _Extent:
         return math.comb(len(self.configurations), 2) / self.usd if self.usd else math.inf
 
 
-def affordable(study: Study, planned: Plan, budget_usd: float) -> Study:
-    """The chosen part of a study; see the module for the rule.
+@dataclass(frozen=True)
+class _Choice:
+    """A part of a study."""
+
+    study: Study
+    usd: float
+    """What its trials cost in the plan of the whole, where they share clusters with others."""
+
+
+def affordable(study: Study, plan_of: Callable[[Study], Plan], budget_usd: float) -> Study:
+    """The chosen part of a study; see the module for the rule. Its own plan never costs more than the budget.
+
+    Trials that share a cluster with others in the plan of the whole pay for it alone once the others are left out. So a
+    part may cost more than its trials do there, and the largest sum is sought whose choice still fits.
 
     Args:
         study: the study, or a part of it.
-        planned: its plan, with the price of every trial.
+        plan_of: the plan of a part, with the price of every trial.
         budget_usd: for all replicates of what is chosen.
 
     Raises:
         InputError: a configuration has no price, or the budget does not pay for one pair under any benchmark.
     """
-    costs_usd = _costs_usd(planned)
+    costs_usd = _costs_usd(plan_of(study))
+    best: Study | None = None
+    low_usd, high_usd, aim_usd = 0.0, budget_usd, budget_usd
+    for _ in range(_MAX_TRIES):
+        choice = _choice(study, costs_usd, aim_usd)
+        if choice is not None and (plan_of(choice.study).price_usd or 0.0) > budget_usd:
+            high_usd = choice.usd
+        else:
+            best = best if choice is None else choice.study
+            low_usd = aim_usd
+        if high_usd - low_usd < _CLOSE_SHARE * budget_usd:
+            break
+        aim_usd = (low_usd + high_usd) / 2
+    return best or _of_one_benchmark(_only(study, costs_usd), plan_of, budget_usd)
+
+
+_MAX_TRIES = 10
+_CLOSE_SHARE = 0.01
+"""Of the budget: sums this close to each other are not told apart."""
+
+
+def _of_one_benchmark(study: Study, plan_of: Callable[[Study], Plan], budget_usd: float) -> Study:
+    """The most pairs under one benchmark, at the prices that it has without the others.
+
+    Raises:
+        InputError: the budget does not pay for one pair.
+    """
+    labels = [one.label for one in study.benchmarks]
+    alone = {label: _costs_usd(plan_of(_only(study, [label])))[label] for label in labels}
+    extents = [one for label, of in alone.items() if (one := _extent(label, of, budget_usd))]
+    for extent in sorted(extents, key=lambda one: (len(one.configurations), one.pairs_per_usd), reverse=True):
+        part = _with(study, {extent.benchmark: extent.configurations})
+        if (plan_of(part).price_usd or 0.0) <= budget_usd:
+            return part
+    least_usd = min((sum(sorted(of.values())[:2]) for of in alone.values() if len(of) > 1), default=None)
+    if least_usd is None:
+        raise InputError("--budget chooses pairs of configurations, but no benchmark here runs on two of them")
+    raise InputError(
+        f"{dollars(budget_usd)} do not pay for a comparison: the cheapest one costs {dollars(least_usd)}",
+        hint="raise --budget, or lower `replicates`",
+    )
+
+
+def _only(study: Study, labels: Collection[str]) -> Study:
+    return study.model_copy(update={"benchmarks": [one for one in study.benchmarks if one.label in labels]})
+
+
+def _choice(study: Study, costs_usd: Mapping[str, Mapping[str, float]], aim_usd: float) -> _Choice | None:
+    """What so much pays at these prices; None: not one pair."""
     chosen: dict[str, _Extent] = {}
-    left_usd = budget_usd
+    left_usd = aim_usd
     while best := max(
         (one for label, of in costs_usd.items() if label not in chosen and (one := _extent(label, of, left_usd))),
         key=lambda one: (one.pairs_per_usd, one.benchmark),
@@ -51,12 +111,8 @@ def affordable(study: Study, planned: Plan, budget_usd: float) -> Study:
         chosen[best.benchmark] = best
         left_usd -= best.usd
     if not chosen:
-        least_usd = min(sum(sorted(of.values())[:2]) for of in costs_usd.values())
-        raise InputError(
-            f"{dollars(budget_usd)} do not pay for a comparison: the cheapest one costs {dollars(least_usd)}",
-            hint="raise --budget, or lower `replicates`",
-        )
-    return _with(study, {label: one.configurations for label, one in chosen.items()})
+        return None
+    return _Choice(_with(study, {label: one.configurations for label, one in chosen.items()}), aim_usd - left_usd)
 
 
 def _costs_usd(planned: Plan) -> dict[str, dict[str, float]]:
@@ -93,3 +149,36 @@ def _with(study: Study, chosen: Mapping[str, Sequence[str]]) -> Study:
     ]
     configurations = [one for one in study.configurations if one.name in kept]
     return study.model_copy(update={"benchmarks": entries, "configurations": configurations})
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A benchmark that a part of a study runs on fewer configurations than the study, or not at all."""
+
+    chapter: str
+    benchmark: str
+    configurations: int
+    """On which it still runs."""
+    of_configurations: int
+
+
+def left_out(whole: Plan, chosen: Plan, chapters: Mapping[str, str]) -> list[LeftOut]:
+    """What a part leaves out, in the order of the study.
+
+    Args:
+        whole: plan of everything that was asked for, or of one replicate of it.
+        chosen: plan of the part.
+        chapters: of each benchmark, by its name, in the order of the study.
+    """
+    asked, kept = _cells(whole), _cells(chosen)
+
+    counts = {label: (len(kept[label]), len(asked[label])) for label in chapters}
+    return [LeftOut(chapters[label], label, *two) for label, two in counts.items() if two[0] < two[1]]
+
+
+def _cells(plan: Plan) -> Mapping[str, set[str]]:
+    """Benchmark -> configurations."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in plan.trials:
+        found[row.intent.benchmark.name].add(row.intent.configuration_name)
+    return found

@@ -1,5 +1,6 @@
 """Estimated time before a trial: creating its machines, loading or restoring its data set."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -91,8 +92,8 @@ class Before:
         """Clusters and the data sets that are kept on their disks."""
         self._first_reads = False
         """Whether volumes are read that come from snapshots and are slow at first."""
-        self._reloads: dict[str, list[str]] = {}
-        """What could be done where every cluster does -> providers."""
+        self._reloads: dict[str, set[str]] = defaultdict(set)
+        """Where data sets could be kept that are loaded more than once -> providers."""
 
     def of(
         self,
@@ -137,10 +138,6 @@ class Before:
         kept = (bucket or cluster or "", fixture_bytes)
         loaded = kept in self._kept and kept[0] != ""
         self._kept.add(kept)
-        if cluster != configuration.name and bucket is None:
-            providers = self._reloads.setdefault(_instead(configuration, own=cluster is None), [])
-            if configuration.provider not in providers:
-                providers.append(configuration.provider)
         restore_s = fixture_bytes / RESTORE_BYTES_PER_S
         if cluster is not None and configuration.database.system in _KEEPS_FILES:
             if (cluster, fixture_bytes) in self._on_disks:
@@ -150,7 +147,10 @@ class Before:
         if loaded:
             return Setup(make_s, restore_s=restore_s)
         load_s = fixture_bytes / LOAD_BYTES_PER_S
-        return Setup(make_s, load_s, restore_s, load_s if self._was_loaded(configuration, fixture_bytes) else 0.0)
+        again = self._was_loaded(configuration, fixture_bytes)
+        if again and bucket is None:
+            self._reloads[_store_for(configuration)].add(configuration.provider)
+        return Setup(make_s, load_s, restore_s, load_s if again else 0.0)
 
     def _in_snapshots(
         self, configuration: Configuration, fixture_bytes: int, cluster: str | None, make_s: float, place: str
@@ -204,8 +204,9 @@ class Before:
                 f"the time includes an estimate: {EMULATED_HOST_S:g} s for each emulated machine of a database"
             )
         found += [
-            f"{', '.join(sorted(where))}: every new cluster loads its data set again; {instead}"
-            for instead, where in self._reloads.items()
+            f"{', '.join(sorted(where))}: clusters load data sets again; to keep them, set `database.fixtures` to "
+            f"{store}"
+            for store, where in self._reloads.items()
         ]
         return found
 
@@ -215,18 +216,10 @@ def can_keep_backups(configuration: Configuration) -> bool:
     return configuration.database.system in _KEEPS_BACKUPS
 
 
-def _instead(configuration: Configuration, *, own: bool) -> str:
-    """What a study could do so that not every cluster loads its data set; `own`: each trial has one."""
-    kept = (
-        '`placement = "per-replicate"` loads it once for each replicate'
-        if own
-        else '`placement = "per-configuration"` loads it once, but then the results describe those machines only'
-    )
-    if not can_keep_backups(configuration):
-        return kept
+def _store_for(configuration: Configuration) -> str:
+    """Where its database could keep a data set."""
     by_files = configuration.provider == "azure" and (configuration.database.version or "").startswith(_NO_IDENTITY)
-    place = "azure-stores://account/container/folder?AUTH=implicit" if by_files else "a bucket"
-    return f"set `database.fixtures` to {place}; {kept}"
+    return "azure-stores://account/container/folder?AUTH=implicit" if by_files else "a bucket"
 
 
 def fill_s(configuration: Configuration, share: float) -> float:

@@ -149,11 +149,10 @@ def _priced_elsewhere(quotes: Collection[Quote]) -> list[str]:
     for one in (one for quote_ in quotes for one in quote_.elsewhere):
         of_regions.setdefault((one.region, one.price_of), set()).add(one.what)
     found = [
-        f"{listed(sorted(whats), _MAX_NAMED)} in {region} (those of {other})"
+        f"{listed(sorted(whats), _MAX_NAMED)} in {region} (price of {other})"
         for (region, other), whats in sorted(of_regions.items())
     ]
-    what = "some prices are not in the price book, so the plan uses another region's; check that yours sells them"
-    return [f"{what}: {'; '.join(found)}"] if found else []
+    return [f"no price in these regions; the plan uses another region's: {'; '.join(found)}"] if found else []
 
 
 _MAX_NAMED = 3

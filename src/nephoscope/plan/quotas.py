@@ -2,7 +2,8 @@
 
 The clusters that exist at the same time are not known before, so this adds up the largest ones for each quota: no more
 is ever needed, and often less. Names of quotas are those of the providers' consoles: on AWS, families of one letter
-share a quota of vCPUs (https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html).
+share a quota of vCPUs (https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html). Spot machines
+have quotas of their own on AWS and Azure; on GCP they count for the usual ones, unless a project has asked for others.
 """
 
 import re
@@ -27,7 +28,10 @@ _AWS_OTHERS = {
     "dl": "DL",
     "hpc": "HPC",
     "u": "High Memory",
+    "mac": "mac",
 }
+_AZURE_SPOT = "Total Regional Low-priority vCPUs"
+"""Of all families together; the portal still uses the old name of spot machines."""
 _GCP_SHARED = frozenset({"n1", "e2", "f1", "g1"})
 """Families that count as plain 'CPUS'."""
 
@@ -134,7 +138,8 @@ def _of_machines(configuration: Configuration, machine: Machine) -> Iterator[tup
     if vcpus is None:
         yield _Quota("unknown", kind), 1
     else:
-        yield _Quota("vcpus", _family(provider, kind)), vcpus * machine.count
+        spot = configuration.cloud is not None and bool(configuration.cloud.spot)
+        yield _Quota("vcpus", _vcpu_quota(provider, kind, spot=spot)), vcpus * machine.count
     for volume in _volumes(machine, provider):
         yield _Quota("volumes", volume.kind), volume.count
         yield _Quota("size", volume.kind), round(volume.size)
@@ -156,17 +161,24 @@ def _volumes(machine: Machine, provider: str) -> Sequence[VolumeNeeds]:
     return list(found.values())
 
 
-def _family(provider: str, kind: str) -> str:
+def _vcpu_quota(provider: str, kind: str, *, spot: bool) -> str:
     """The quota of vCPUs that a machine type counts for."""
     if provider == "aws":
-        letters = re.match(r"[a-z]+", kind)
-        name = letters[0] if letters else ""
-        if name in _AWS_OTHERS:
-            return _AWS_OTHERS[name]
-        return "Standard" if name[:1] in _AWS_STANDARD else name[:1].upper()
+        family = _aws_family(kind)
+        return f"All {family} Spot Instance Requests" if spot else f"Running On-Demand {family} instances"
     family = machine_name(provider, kind).family or kind
     if provider == "gcp":
         series = family.partition("-")[0]
         return "CPUS" if series in _GCP_SHARED or series == "custom" else f"{series.upper()}_CPUS"
+    if spot:
+        return _AZURE_SPOT
     base, _, version = family.partition("_")
     return f"{base.upper()}{version}"
+
+
+def _aws_family(kind: str) -> str:
+    letters = re.match(r"[a-z]+", kind)
+    name = letters[0] if letters else ""
+    if name in _AWS_OTHERS:
+        return _AWS_OTHERS[name]
+    return "Standard" if name[:1] in _AWS_STANDARD else name[:1].upper()

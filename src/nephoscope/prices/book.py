@@ -12,6 +12,12 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.prices.catalogue.index import architectures
 from nephoscope.prices.rows import Basis, Price, Unit, parse_csv
 
+_PARTITIONS = {
+    "aws": ("us-gov-", "us-iso", "cn-"),
+    "azure": ("usgov", "usdod", "china"),
+}
+"""Provider -> how the regions of its clouds for governments and for China start: they have accounts and prices of their
+own, so that none of them stands for a public region, nor the other way round."""
 AGREEMENT = 0.01
 """Two prices that differ by at most this share of the smaller one agree."""
 
@@ -39,6 +45,11 @@ class Pick(Frozen):
 def agree(left_usd: float, right_usd: float) -> bool:
     """Whether two prices are one price, rounded differently."""
     return abs(left_usd - right_usd) <= AGREEMENT * min(left_usd, right_usd)
+
+
+def partition_of(provider: str, region: str) -> str:
+    """The separate cloud of a provider to which a region belongs; empty: its public one."""
+    return next((start for start in _PARTITIONS.get(provider, ()) if region.startswith(start)), "")
 
 
 Further = Callable[[str, str, str | None], tuple[Price, ...]]
@@ -164,10 +175,13 @@ class PriceBook:
     ) -> Pick:
         """What `price_at` finds in the provider's other regions; of several the dearest, so that no bill is too low.
 
-        Each of its rows names its region: whoever uses one must say so.
+        Only regions of the same partition count, see `partition_of`. Each of its rows names its region: whoever uses
+        one must say so.
         """
         further = {row.region for row in self.further(provider, item)}
-        regions = sorted((self._regions.get((provider, item), set()) | further) - {region})
+        ours = partition_of(provider, region)
+        known = (self._regions.get((provider, item), set()) | further) - {region}
+        regions = sorted(one for one in known if partition_of(provider, one) == ours)
         found = [self.price_at(on, provider, one, item, basis, unit=unit, terms=terms) for one in regions]
         priced = [pick for pick in found if pick.prices]
         if not priced:

@@ -129,7 +129,7 @@ class Bill(Frozen):
 
     @property
     def storage_share(self) -> float | None:
-        """The the volumes' share of the price, from 0 to 1."""
+        """The volumes' share of the price, from 0 to 1."""
         one = self.machine_usd
         if not one:
             return None

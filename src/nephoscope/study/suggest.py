@@ -56,7 +56,20 @@ def meant(key: str, allowed: Sequence[str]) -> list[str]:
     same = [word for word in allowed if unit_of(word) and _split(word)[0] == base]
     same_kind = [word for word in same if _scale_of(unit, unit_of(word))]
     near = nearest(key, allowed)
-    return same_kind or same or ([near] if near else [])
+    found = same_kind or same
+    # `us` of `max_us` is a unit, but one letter was more likely left out of `usd` than hours given in microseconds.
+    slip = near is not None and _edits(key, near) == 1 and all(_edits(key, word) > 1 for word in found)
+    return [near] if near and (slip or not found) else found
+
+
+def _edits(word: str, other: str) -> int:
+    """How many letters must be inserted, removed or replaced to turn one word into the other."""
+    row = list(range(len(other) + 1))
+    for count, letter in enumerate(word, start=1):
+        above, row[0] = row[0], count
+        for place, wanted in enumerate(other, start=1):
+            above, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, above + (letter != wanted))
+    return row[-1]
 
 
 def unknown_key(key: str, value: Any, allowed: Sequence[str]) -> str:
@@ -69,7 +82,7 @@ def unknown_key(key: str, value: Any, allowed: Sequence[str]) -> str:
     if len(suggestions) > 1 or _split(suggestions[0]) == (base, unit) or _split(suggestions[0])[0] != base:
         return question
     converted = _convert(value, unit, suggestions[0])
-    example = f": {suggestions[0]} = {converted}" if converted else ""
+    example = f": {suggestions[0]} = {converted}" if converted and _is_plausible(converted) else ""
     return f"{question} It is in {unit_in_words(suggestions[0])}{example}"
 
 
@@ -115,6 +128,14 @@ def _convert(value: Any, unit: str, key: str) -> str | None:
         return number(float(Fraction(value) * factor))
     except (OverflowError, ValueError):  # inf, nan, and numbers that no float can hold
         return None
+
+
+def _is_plausible(converted: str) -> bool:
+    """Whether somebody may have meant such a number: nobody allows a billionth of an hour."""
+    return not float(converted) or _LEAST <= abs(float(converted)) < _MOST
+
+
+_LEAST, _MOST = 1e-4, 1e15
 
 
 def _scale_of(unit: str, other: str) -> dict[str, Fraction]:

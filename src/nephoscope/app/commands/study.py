@@ -2,7 +2,9 @@
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +20,6 @@ from nephoscope.model.words import counted
 if TYPE_CHECKING:
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.model.analysed import AnalysedStudy
-    from nephoscope.model.records import Plan
     from nephoscope.plan.cut import Cut
     from nephoscope.run.study import RunOptions, StudyOutcome
     from nephoscope.store.folder import ResultsFolder
@@ -242,8 +243,8 @@ def plan(
     from nephoscope.app import bill as bills
     from nephoscope.app import planned as words
     from nephoscope.app.stages import planning
-    from nephoscope.app.stages.advice import warnings_with_lines
-    from nephoscope.app.stages.architecture import require_builds
+    from nephoscope.app.stages.advice import unpriced_transfer, warnings_with_lines
+    from nephoscope.app.stages.architecture import missing_build
     from nephoscope.study.choices import with_chosen
 
     text = with_chosen(read_text(study), choose or ())
@@ -251,7 +252,8 @@ def plan(
         say(planning.expanded_study(text, str(study)))
         return
     loaded, lines = planning.load_for_advice(text, str(study))
-    part = planning.cut_out(loaded, _cut(only, types, budget))
+    cut = _cut(only, types, budget)
+    part = planning.cut_out(loaded, cut)
     planned = planning.plan(loaded, scale=scale, part=part)
     if rows:
         print_rows(words.ROW_HEADERS, words.rows(planned))
@@ -259,23 +261,27 @@ def plan(
     clusters = max_clusters or planning.clusters_by_default(part or loaded)
     shared = planning.clusters(loaded, planned)
     bill, needs = planning.bill(loaded, planned, shared), planning.quotas(loaded, planned, clusters, shared)
+    left_out = planning.left_out(loaded, cut, planned)
     if as_json:
-        print_json({**planned.model_dump(mode="json", by_alias=True), "bill": bill, "quotas": needs})
+        without = {"left_out": left_out} if left_out else {}
+        print_json({**planned.model_dump(mode="json", by_alias=True), "bill": bill, "quotas": needs, **without})
         return
-    for line in words.summary(planned):
-        say(line)
+    blocked = missing_build(part or loaded)
+    if blocked is not None:
+        tell(f"cannot run yet: {blocked.message}", style="bold red")
+    _say_all(words.summary(planned, bills.transfer_words(bill.transfers)), words.left_out_lines(left_out, cut))
     details = [*bills.bill_lines(bill)]
-    for line in (*details, *bills.stop_lines(planned, bill), *bills.quota_lines(needs, clusters)):
-        say(line)
+    saved = planning.saved_by_sharing(loaded, planned, scale=scale, part=part)
+    hints = (*bills.stop_lines(planned, bill), *bills.placement_lines(saved))
+    _say_all(details, hints, bills.quota_lines(needs, clusters))
     if not details:
         print_table(words.HEADERS, words.groups(planned))
-    for line in planning.decides(planned, _analysed(like), "" if like is None else str(like)):
-        say(line)
-    _warn(planned)
-    for warning in warnings_with_lines(lines, str(study), loaded, _cpus_here()):
-        tell(f"warning: {warning}", style="yellow")
+    _say_all(planning.decides(planned, _analysed(like), "" if like is None else str(like)))
+    _warn(planned.warnings, warnings_with_lines(lines, str(study), loaded, _cpus_here()))
+    _warn(unpriced_transfer(bill.transfers))
     tell(f"every trial: nephoscope plan {study} --rows", style="dim")
-    require_builds(part or loaded)
+    if blocked is not None:
+        raise blocked
 
 
 def _analysed(like: Path | None) -> "AnalysedStudy | None":
@@ -383,7 +389,7 @@ class _Wanted:
 
 
 def _run(text: str, name: str, out: Path | None, options: "CliOptions", wanted: _Wanted) -> None:
-    from nephoscope.app.planned import in_one_line
+    from nephoscope.app.planned import in_one_line, left_out_lines
     from nephoscope.app.stages import planning, running
     from nephoscope.app.stages.advice import require_cpus
     from nephoscope.app.stages.architecture import require_builds
@@ -401,7 +407,9 @@ def _run(text: str, name: str, out: Path | None, options: "CliOptions", wanted: 
         folder = folder.only([row.intent.id for row in planned.trials])
     how = running.run_options(folder, part or study, options)
     tell(in_one_line(planned))
-    _warn(planned)
+    for line in left_out_lines(planning.left_out(study, wanted.cut, planned), wanted.cut):
+        tell(line)
+    _warn(planned.warnings)
     with folder.lock():
         whole = None if part is None else planning.plan(study, scale=wanted.scale, simulated=wanted.rehearse)
         running.adopt(folder, text, study, planned, replan=wanted.replan, whole=whole)
@@ -497,6 +505,11 @@ def _cpus_here() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _warn(planned: "Plan") -> None:
-    for warning in planned.warnings:
+def _say_all(*texts: Iterable[str]) -> None:
+    for line in chain(*texts):
+        say(line)
+
+
+def _warn(*warnings: Iterable[str]) -> None:
+    for warning in chain(*warnings):
         tell(f"warning: {warning}", style="yellow")

@@ -1,16 +1,13 @@
 """What a plan warns of with the line of the study: too few CPUs here, types that are misspelt, prices unknown."""
 
-from collections.abc import Collection, Iterator, Mapping
-from datetime import date
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from nephoscope.model.errors import EnvironmentProblem
+from nephoscope.plan.transfer import TransferSpend
 from nephoscope.prices.book import shipped
 from nephoscope.prices.catalogue.index import architectures, nearest
-from nephoscope.prices.offers import offer_of
 from nephoscope.prices.quote import quote
-from nephoscope.prices.transfer import Way, price_of_way
 from nephoscope.study.locate import Path, line_of
-from nephoscope.study.machine_places import two_regions, zone_count
 from nephoscope.study.model import Configuration, Study
 
 MAX_LINES = 10
@@ -34,10 +31,16 @@ def warnings_with_lines(lines: Mapping[Path, int], name: str, study: Study, cpus
     first_of_each: dict[str, str] = {}
     for path, sentence in _unpriced(study):
         first_of_each.setdefault(sentence, at(path, sentence))
-    transfers: dict[str, str] = {}
-    for path, sentence in _transfer(study):
-        transfers.setdefault(sentence, at(path, sentence))
-    return [*_cut(too_many), *_cut(misspelt.values()), *_cut(first_of_each.values()), *_cut(transfers.values())]
+    return [*_cut(too_many), *_cut(misspelt.values()), *_cut(first_of_each.values())]
+
+
+def unpriced_transfer(transfers: Sequence[TransferSpend]) -> list[str]:
+    """One sentence for all transfer of a plan that has no price."""
+    reasons = list(dict.fromkeys(one.reason_missing for one in transfers if one.reason_missing))
+    if not reasons:
+        return []
+    then = "neither this plan nor the report includes its cost; docs/how-to/prices.md says how to add a price"
+    return [f"{'; '.join(reasons)}: {then}"]
 
 
 def require_cpus(study: Study, cpus: int) -> None:
@@ -84,33 +87,6 @@ def _unpriced(study: Study) -> Iterator[tuple[Path, str]]:
         if missing is not None and missing.kind == "not in the price book":
             then = "set price_usd_per_hour, or see `nephoscope types` for the types that have a price"
             yield ("configurations", index, *_place_of_type(one)), f"{missing.what}: {then}"
-
-
-def _transfer(study: Study) -> Iterator[tuple[Path, str]]:
-    """The price of transfer between the zones and regions of each configuration, which no plan includes."""
-    for index, one in enumerate(study.configurations):
-        offer, regions = offer_of(one), two_regions(one)
-        if offer is None:
-            continue
-        if regions is not None:
-            yield (
-                ("configurations", index, "load_machine", "region"),
-                _of_way(offer.provider, Way.BETWEEN_REGIONS, *regions),
-            )
-        if zone_count(one) > 1:
-            role = "load_machine" if one.database_machine.zones is None else "database_machine"
-            here = offer.region
-            yield ("configurations", index, role, "zones"), _of_way(offer.provider, Way.BETWEEN_ZONES, here, here)
-
-
-def _of_way(provider: str, way: Way, here: str, there: str) -> str:
-    found = price_of_way(shipped(), date.max, provider, way, here, there)
-    if not found.pick.prices:
-        lacks = f"{found.pick.reason_missing}: the report will not include the cost of transfer"
-        return f"{lacks}; docs/how-to/prices.md says how to add a price"
-    price, each = found.pick.price, " in each direction" if found.both_ends else ""
-    between = f"from {here} to {there}" if way is Way.BETWEEN_REGIONS else f"between zones of {here}"
-    return f"transfer {between} costs ${price.usd:g} per {price.unit}{each}, which the plan's dollars do not include"
 
 
 def _place_of_type(configuration: Configuration) -> tuple[str, ...]:

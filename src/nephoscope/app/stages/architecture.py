@@ -65,6 +65,15 @@ def require_builds(study: Study, program: Path | None = None) -> None:
                 ) from error
 
 
+def missing_build(study: Study) -> EnvironmentProblem | None:
+    """What `require_builds` finds missing, for callers that say more before they end with it."""
+    try:
+        require_builds(study)
+    except EnvironmentProblem as error:
+        return error
+    return None
+
+
 def _known(configuration: Configuration) -> Iterator[tuple[str, Machine, str]]:
     """Each role whose machine type is in the catalogue, with its architecture."""
     for role, machine in (("database", configuration.database_machine), ("load", configuration.load_machine)):

@@ -1,6 +1,7 @@
 """A study file -> a study -> a plan. Loads no part that only a run needs: a plan must be there at once."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -11,10 +12,13 @@ from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
 from nephoscope.model.records import Plan
+from nephoscope.model.units import SECONDS_PER_MINUTE
+from nephoscope.model.words import counted
 from nephoscope.plan import calendar
-from nephoscope.plan.afford import affordable
-from nephoscope.plan.bill import Bill, bill_of
-from nephoscope.plan.cut import Cut, part_of
+from nephoscope.plan.afford import LeftOut, affordable
+from nephoscope.plan.afford import left_out as parts_left_out
+from nephoscope.plan.bill import Bill, Spend, bill_of
+from nephoscope.plan.cut import Cut, chapter_of, part_of
 from nephoscope.plan.expand import expand
 from nephoscope.plan.placement import clusters_of
 from nephoscope.plan.quotas import RegionNeeds, needs_of
@@ -76,15 +80,21 @@ def cut_out(study: Study, cut: Cut) -> Study | None:
     part = part_of(study, BENCHMARKS, cut)
     if cut.budget_usd is None:
         return part
-    whole, aim_usd = expand(study, BENCHMARKS, part=part), cut.budget_usd
-    for _ in range(_MAX_TRIES):
-        chosen = affordable(part, whole, aim_usd)
-        costs_usd = expand(study, BENCHMARKS, part=chosen).price_usd or 0.0
-        if costs_usd <= cut.budget_usd:
-            break
-        # Trials that shared a cluster with others now pay for making it alone.
-        aim_usd *= cut.budget_usd / costs_usd
-    return chosen
+    return affordable(part, lambda one: expand(study, BENCHMARKS, part=one), cut.budget_usd)
+
+
+def left_out(study: Study, cut: Cut, planned: Plan) -> list[LeftOut]:
+    """What the plan of a part leaves out to stay within the budget; nothing if there is no budget."""
+    if cut.budget_usd is None:
+        return []
+    # The same cells in each replicate: one is enough to know them.
+    asked = part_of(study, BENCHMARKS, replace(cut, budget_usd=None))
+    whole = expand(study.model_copy(update={"replicates": 1}), BENCHMARKS, part=asked)
+    chapters = {}
+    for entry in asked.benchmarks:
+        benchmark = BENCHMARKS[entry.uses]
+        chapters[entry.label] = chapter_of(benchmark, benchmark.parameters.model_validate(entry.parameters))
+    return parts_left_out(whole, planned, chapters)
 
 
 def clusters(study: Study, planned: Plan) -> Mapping[str, str | None]:
@@ -95,6 +105,19 @@ def clusters(study: Study, planned: Plan) -> Mapping[str, str | None]:
 def bill(study: Study, planned: Plan, shared: Mapping[str, str | None] | None = None) -> Bill:
     """What the hours and dollars of a plan go into; `shared` are its `clusters`, for callers that have them."""
     return bill_of(study, planned, BENCHMARKS, clusters(study, planned) if shared is None else shared)
+
+
+def saved_by_sharing(study: Study, planned: Plan, *, scale: float | None, part: Study | None) -> Spend | None:
+    """What `placement = "per-replicate"` would save if each trial has a cluster of its own; None: nothing."""
+    if study.placement != "fresh" or {one.provider for one in study.configurations} <= {"local", "ssh"}:
+        return None
+    shared = study.model_copy(update={"placement": "per-replicate"})
+    other = expand(shared, BENCHMARKS, scale=scale, part=part)
+    saved_s = planned.expected_duration_s - other.expected_duration_s
+    if saved_s < SECONDS_PER_MINUTE:
+        return None
+    known = planned.price_usd is not None and other.price_usd is not None
+    return Spend(time_s=saved_s, usd=(planned.price_usd or 0.0) - (other.price_usd or 0.0) if known else None)
 
 
 def clusters_by_default(study: Study) -> int:
@@ -110,7 +133,6 @@ def quotas(
     return needs_of(study_as_provided(study), planned, at_once, shared)
 
 
-_MAX_TRIES = 10
 ASSUMED_CV = 0.02
 """Spread of single values where no earlier results say it."""
 
@@ -131,28 +153,36 @@ def decides(planned: Plan, like: "AnalysedStudy | None" = None, name: str = "") 
         label = trial.intent.benchmark.name
         runs.setdefault(label, set()).add(trial.intent.configuration_name)
         replicates.setdefault(label, set()).add(trial.intent.replicate)
-    lines: dict[str, list[str]] = {}
+    found: dict[tuple[int, str, float], list[str]] = {}
     for label, names in runs.items():
         n = len(replicates[label])
         cv = ASSUMED_CV if like is None else _spread(like, label)
         share = detectable_share(len(names), n, cv) if len(names) > 1 and cv else None
         if share is not None and cv is not None:
-            at = (
-                f"at the spread of {name} (CV {100 * cv:.2g} %)"
-                if like
-                else f"if the values of a configuration have a CV of {100 * cv:g} %"
-            )
-            line = (
-                f"({len(names)} configurations): {n} replicates detect a difference of {100 * share:.2g} % or more "
-                f"with a probability of {100 * critical_values()['power']:g} %, {at}"
-            )
-            lines.setdefault(line, []).append(label)
-    found = [f"{', '.join(labels)} {line}" for line, labels in lines.items()]
-    return (
-        [*found, "That CV is an assumption; --like RESULTS takes it from earlier results."]
-        if found and not like
-        else found
-    )
+            found.setdefault((n, _about(100 * share), cv), []).append(label)
+    power = critical_values()["power"]
+    lines = []
+    for (n, percent, cv), labels in found.items():
+        which = f"{', '.join(labels)}: " if len(found) > 1 else ""
+        basis = (
+            f"at the spread of {name}: repeats of a trial vary by {100 * cv:.2g} %"
+            if like
+            else f"if repeats of a trial vary by {100 * cv:g} %, their coefficient of variation"
+        )
+        lines.append(
+            f"{which}{counted(n, 'replicate')} show differences of about {percent} % or more with a probability of "
+            f"{100 * power:g} % ({basis})"
+        )
+    assumed = "That spread is an assumption; --like RESULTS takes it from earlier results."
+    return [*lines, assumed] if lines and not like else lines
+
+
+def _about(percent: float) -> str:
+    """'6' of 5.9 and 6.2, '0.45' of 0.447: what the number of configurations changes is less than this."""
+    return f"{percent:.0f}" if percent >= _WHOLE_FROM_PERCENT else f"{percent:.2g}"
+
+
+_WHOLE_FROM_PERCENT = 4.95
 
 
 def _spread(like: "AnalysedStudy", label: str) -> float | None:
