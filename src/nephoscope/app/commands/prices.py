@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SHOWN_CHANGES = 20
 _KINDS = ", ".join(f"{name} ({importer.what})" for name, importer in IMPORTERS.items())
 
-ProviderName = Annotated[str | None, typer.Option("--provider", help="aws, gcp, azure or another name")]
+ProviderName = Annotated[str | None, typer.Option("--provider", metavar="NAME", help="aws, gcp, azure or another name")]
 Day = Annotated[
     str | None,
     typer.Option(
@@ -91,6 +91,7 @@ def show(
     from nephoscope.prices.rows import Basis, read_csv
 
     chosen = PriceBook(read_csv(book)) if book else shipped()
+    provider = _known_provider(provider, chosen.providers)
     wanted = Basis(basis) if basis else None
     rows = chosen.select(provider=provider, region=region, item=item, basis=wanted, on=_day(on))
     if as_json:
@@ -99,6 +100,24 @@ def show(
     if rows:
         print_table(("provider", "region", "item", "basis", "USD", "per", "date", "source"), map(_cells, rows))
     say(f"{len(rows):,} of {counted(len(chosen.rows), 'row')}")
+
+
+def _known_provider(name: str | None, known: Collection[str]) -> str | None:
+    """The provider as the book writes it.
+
+    Raises:
+        InputError: it has no such provider.
+    """
+    from nephoscope.study.nicknames import meant_by
+
+    found = next((one for one in known if name is not None and one.casefold() == name.casefold()), None)
+    if name is not None and found is None:
+        meant = meant_by("provider", name, known)
+        raise InputError(
+            f"the price book has no provider {name!r}{f'; {meant}' if meant else ''}",
+            hint=f"its providers: {', '.join(sorted(known))}",
+        )
+    return found
 
 
 def check(
@@ -175,7 +194,7 @@ def update(
 ) -> None:
     """Download a provider's price list, write it as a price book (CSV), and say what changed.
 
-    The list is compared with the prices that ship.
+    The list is compared with the built-in price book.
     """
     from nephoscope.app.prices_download import LISTS, download
     from nephoscope.prices.book import shipped
@@ -204,7 +223,7 @@ def update(
 
 def _tell_changes(found: "Changes") -> None:
     tell(
-        f"compared with the prices that ship: {len(found.changed):,} changed, {found.unchanged:,} unchanged, "
+        f"compared with the built-in price book: {len(found.changed):,} changed, {found.unchanged:,} unchanged, "
         f"{found.new:,} new"
     )
     for change in found.changed[:_SHOWN_CHANGES]:

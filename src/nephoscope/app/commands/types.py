@@ -1,4 +1,4 @@
-"""`nephoscope types`: find machine types in the catalogue that ships."""
+"""`nephoscope types`: find machine types in the built-in catalogue."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -9,7 +9,7 @@ from nephoscope.app.console import print_answer, print_json, say, tell
 from nephoscope.model.words import counted
 
 if TYPE_CHECKING:
-    from nephoscope.prices.catalogue.search import MachinePrice
+    from nephoscope.prices.catalogue.search import MachinePrice, Question
 
 _HEADERS = ("provider", "type", "arch", "vCPUs", "GiB", "CPU", "region", "$/hour", "$/month", "SSD GB")
 _SHOWN_DOUBTS = 5
@@ -57,8 +57,11 @@ def types(
     ] = "usd-month",
     as_json: AsJson = False,
 ) -> None:
-    """Find machine types of AWS, Azure and GCP, with prices, in the catalogue that ships. Uses no network."""
-    from nephoscope.prices.catalogue.search import Question, search
+    """Find machine types of AWS, Azure and GCP, with prices, in the built-in catalogue. Uses no network.
+
+    Exit code 2: a word is neither a provider nor a machine type of the catalogue.
+    """
+    from nephoscope.prices.catalogue.search import Question, named_without_price, search
 
     question = Question(
         words=tuple(part for word in words or () for part in word.split()),
@@ -77,11 +80,43 @@ def types(
     found = search(question)
     if as_json:
         print_json(found)
-        return
-    if found:
-        print_answer(_HEADERS, map(_cells, found))
-    say(counted(len(found), "machine type") + _dates(found))
-    _tell_more(found, basis)
+    else:
+        if found:
+            print_answer(_HEADERS, map(_cells, found))
+        say(counted(len(found), "machine type") + _dates(found))
+        _tell_more(found, basis)
+    unpriced = named_without_price(question, found)
+    for sentence in unpriced:
+        tell(sentence)
+    if not found and not unpriced:
+        _tell_what_excludes(question)
+
+
+_OPTIONS = {
+    "region": "--region",
+    "basis": "--basis",
+    "architecture": "--arch",
+    "category": "--category",
+    "min_vcpus": "--min-vcpus",
+    "max_vcpus": "--max-vcpus",
+    "min_memory_gib": "--min-memory",
+    "max_memory_gib": "--max-memory",
+    "min_local_ssd_gb": "--min-local-ssd",
+    "max_usd_per_month": "--max-usd-month",
+}
+
+
+def _tell_what_excludes(question: "Question") -> None:
+    """Which option is to blame if nothing was found."""
+    from nephoscope.prices.catalogue.search import excluded_by
+
+    excluding = excluded_by(question)
+    for field, many in excluding.items():
+        value = getattr(question, field)
+        option = f"{_OPTIONS[field]} {value:g}" if isinstance(value, float) else f"{_OPTIONS[field]} {value}"
+        tell(f"{option} excludes everything: without it, {counted(many, 'machine type')} would fit")
+    if not excluding:
+        tell("several options together exclude everything: leave out some of them")
 
 
 def _tell_more(found: "list[MachinePrice]", basis: Basis) -> None:

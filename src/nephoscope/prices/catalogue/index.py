@@ -18,8 +18,16 @@ def architectures() -> Mapping[tuple[str, str], str]:
     return MappingProxyType({(row["provider"], row["type"]): row["architecture"] for row in rows})
 
 
-def nearest(provider: str, name: str) -> list[str]:
-    """At most three types of the provider with similar names, the most similar one first."""
-    by_folded = {one.casefold(): one for maker, one in architectures() if maker == provider}
-    close = difflib.get_close_matches(name.casefold(), by_folded, n=MAX_NAMES, cutoff=0.75)
-    return [by_folded[one] for one in close]
+def short_name(name: str) -> str:
+    """In lower case, without the prefix that all types of Azure have: 'd8s_v5' of 'Standard_D8s_v5'."""
+    return name.casefold().removeprefix(_AZURE_PREFIX)
+
+
+_AZURE_PREFIX = "standard_"
+
+
+def nearest(provider: str | None, name: str) -> list[str]:
+    """At most three types of the provider, or of all, with similar names, the most similar one first."""
+    by_short = {short_name(one): one for maker, one in architectures() if provider in {maker, None}}
+    close = difflib.get_close_matches(short_name(name), by_short, n=MAX_NAMES, cutoff=0.75)
+    return [by_short[one] for one in close]

@@ -9,9 +9,13 @@ from pydantic import Field
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import listed
+from nephoscope.prices.catalogue.index import nearest, short_name
 from nephoscope.prices.catalogue.machines import CloudType
 from nephoscope.prices.catalogue.tables import prices, types
 from nephoscope.prices.cost import METHODS
+from nephoscope.study.nicknames import meant_by
+from nephoscope.study.suggest import nearest as nearest_word
 
 HOURS = METHODS["default"].hours
 """Of a month."""
@@ -60,8 +64,9 @@ def search(question: Question) -> list[MachinePrice]:
     """Every type that fits, with its price; ties by provider and type.
 
     Raises:
-        InputError: a column to sort by, or a region, that does not exist.
+        InputError: a column to sort by, a region, a provider or a type that does not exist.
     """
+    _require_types(question)
     priced = prices().rename(
         {"usd": "usd_hour", "date": "price_date", "source": "price_source", "licence": "price_licence"}
     )
@@ -101,9 +106,7 @@ def _of_type(question: Question) -> pl.Expr:
     for column, wanted in (("architecture", question.architecture), ("category", question.category)):
         if wanted is not None:
             fits &= pl.col(column) == wanted
-    known = set(types()["provider"])
-    providers = [word for word in question.words if word in known]
-    patterns = [word for word in question.words if word not in known]
+    providers, patterns = _words(question)
     if providers:
         fits &= pl.col("provider").is_in(providers)
     if patterns:
@@ -111,9 +114,90 @@ def _of_type(question: Question) -> pl.Expr:
     return fits
 
 
+def _words(question: Question) -> tuple[list[str], list[str]]:
+    """The providers and the patterns of types that are asked for, whatever the case."""
+    known = set(types()["provider"])
+    providers = [word.casefold() for word in question.words if word.casefold() in known]
+    return providers, [word for word in question.words if word.casefold() not in known]
+
+
 def _is_one_of(name: str, patterns: Sequence[str]) -> bool:
-    """Whatever the case: Azure's names mix both. Only * and ? are wildcards, a bracket is itself."""
-    return any(fnmatchcase(name.casefold(), pattern.casefold().replace("[", "[[]")) for pattern in patterns)
+    """Whatever the case, and without Azure's prefix, too. Only * and ? are wildcards, a bracket is itself."""
+    escaped = [pattern.casefold().replace("[", "[[]") for pattern in patterns]
+    return any(fnmatchcase(one, pattern) for one in (name.casefold(), short_name(name)) for pattern in escaped)
+
+
+def _require_types(question: Question) -> None:
+    """Checks that each pattern fits a type of the providers that are asked for.
+
+    Raises:
+        InputError: one does not.
+    """
+    providers, patterns = _words(question)
+    table = types().filter(pl.col("provider").is_in(providers)) if providers else types()
+    for pattern in patterns:
+        if any(_is_one_of(name, [pattern]) for name in table["type"]):
+            continue
+        known = sorted(set(types()["provider"]))
+        provider = meant_by("provider", pattern, known)
+        if provider:
+            raise InputError(
+                f"the catalogue has no provider {pattern!r}; {provider}", hint=f"its providers: {', '.join(known)}"
+            )
+        of = f" of {' or '.join(providers)}" if providers else ""
+        similar = _similar(table, pattern, providers)
+        meant = f"; did you mean {' or '.join(similar)}?" if similar else ""
+        raise InputError(
+            f"no machine type{of} matches {pattern!r}{meant}",
+            hint=f"the words are providers ({', '.join(known)}) and machine types, with * and ? as wildcards: 'c8g*'",
+        )
+
+
+def _similar(table: pl.DataFrame, pattern: str, providers: Sequence[str]) -> list[str]:
+    """Types with similar names; of a pattern, the family that it may mean."""
+    stem = pattern.rstrip("*")
+    if stem == pattern:
+        return nearest(providers[0] if len(providers) == 1 else None, pattern)
+    family = nearest_word(stem.casefold(), set(table["family"]))
+    return [f"{family}*"] if family else []
+
+
+def named_without_price(question: Question, found: Sequence[MachinePrice]) -> list[str]:
+    """Types that are asked for by their whole names but have no such price there, each in a sentence."""
+    has = {one.type for one in found}
+    _, patterns = _words(question)
+    whole = [name for name in types()["type"] if _is_one_of(name, [one for one in patterns if not set(one) & {*"*?"}])]
+    return [said for name in whole if name not in has and (said := _no_price(question, name))]
+
+
+def _no_price(question: Question, name: str) -> str:
+    """Empty if it has one, and only other limits exclude it."""
+    priced = prices().filter(pl.col("type") == name)
+    of_basis = priced.filter(pl.col("basis") == question.basis)
+    if not of_basis.height:
+        others = ", ".join(sorted(set(priced["basis"])))
+        return f"{name} exists, but the catalogue has no {question.basis} price for it; it has {others}"
+    if question.region is None or question.region in set(of_basis["region"]):
+        return ""
+    regions = listed(sorted(set(of_basis["region"])), _MAX_REGIONS)
+    return (
+        f"{name} exists, but the catalogue has no {question.basis} price for it in {question.region}; it has {regions}"
+    )
+
+
+_MAX_REGIONS = 5
+
+
+def excluded_by(question: Question) -> dict[str, int]:
+    """Fields of a question that nothing fits, without which something would -> how many types then fit."""
+    found = {}
+    for field, info in Question.model_fields.items():
+        if field in {"words", "sort"} or getattr(question, field) == info.default:
+            continue
+        without = search(question.model_copy(update={field: info.default}))
+        if without:
+            found[field] = len(without)
+    return found
 
 
 def _at_home(both: pl.DataFrame) -> pl.DataFrame:
