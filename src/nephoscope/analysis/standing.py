@@ -103,4 +103,8 @@ def _other_version(ran: set[str | None], offered: Mapping[str, int]) -> str:
     there = " and ".join(f"{version} ({counted(count, 'type')})" for version, count in sorted(offered.items()))
     here = ", ".join(sorted(version for version in ran if version))
     what = f"this study ran stress-ng {here}" if here else "it is not known which version of stress-ng this study ran"
-    return f"{what}, and the public results are of {there}: bogo operations of two versions cannot be compared"
+    most = max(offered, key=lambda version: (offered[version], version))
+    then = (
+        f"build stress-ng {most} as docs/how-to/place-a-machine.md shows, put it first on PATH and run the study again"
+    )
+    return f"{what}, and the public results are of {there}, whose bogo operations cannot be compared; {then}"

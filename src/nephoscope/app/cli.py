@@ -37,6 +37,7 @@ from nephoscope.model.errors import (
     Stopped,
     StorageFailed,
 )
+from nephoscope.model.words import without_kind
 
 COMMANDS = (study, fleet, doctor, results, compare, serve, parse_output, imports, types, place, prices)
 """Modules with a `register`, in the order of `--help`. A new module of commands: one file beside them, and here."""
@@ -98,7 +99,9 @@ def main(arguments: list[str] | None = None) -> int:
         return tell_error(error)
     except TyperException as error:
         return tell_error(
-            InputError(error.format_message(), hint="see `nephoscope --help` or `nephoscope COMMAND --help`")
+            InputError(
+                without_kind(error.format_message()), hint="see `nephoscope --help` or `nephoscope COMMAND --help`"
+            )
         )
     except (Stopped, KeyboardInterrupt, typer.Abort) as stopped:
         tell("stopped; run the same command again to resume", style="yellow")

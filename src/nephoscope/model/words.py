@@ -47,6 +47,11 @@ def scope_name(scope: str) -> str:
     return (provider_name(value) if kind == "cloud" else value) if colon else scope
 
 
+def without_kind(message: str) -> str:
+    """What a validator says, without the words that Pydantic puts before it."""
+    return message.replace("Value error, ", "", 1)
+
+
 def counted(count: float, noun: str, nouns: str = "") -> str:
     """'1 row', '3,102 rows', '1.5 CPUs'; `nouns` is for a plural that is not the noun with an s: '2 replies'."""
     number = f"{count:,g}" if isinstance(count, float) else f"{count:,}"

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, without_kind
 
 
 class Kind(StrEnum):
@@ -205,7 +205,7 @@ def _add(rows: list[Price], columns: list[str], cells: list[str], place: str) ->
         for one in error.errors(include_url=False):
             where = ".".join(str(part) for part in one["loc"])
             found = "" if one["type"] == "missing" or not where else f", found {one['input']!r}"
-            yield f"{place}: {where + ': ' if where else ''}{one['msg']}{found}"
+            yield f"{place}: {where + ': ' if where else ''}{without_kind(one['msg'])}{found}"
 
 
 def _cell(value: object) -> str:

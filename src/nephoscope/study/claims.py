@@ -7,6 +7,7 @@ from pydantic import Field, ValidationError
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import without_kind
 
 Kind = Literal["better", "tie", "first", "last"]
 Verdict = Literal["supported", "refuted", "not decided"]
@@ -73,7 +74,7 @@ def load_claims(text: str, name: str) -> Claims:
         raise InputError(f"{name}: not TOML: {error}") from error
     except ValidationError as error:
         lines = [
-            f"{name}: {'.'.join(str(part) for part in one['loc'])}: {one['msg']}"
+            f"{name}: {'.'.join(str(part) for part in one['loc'])}: {without_kind(one['msg'])}"
             for one in error.errors(include_url=False)
         ]
         raise InputError("\n".join(lines), hint="docs/how-to/claims.md lists the keys") from error

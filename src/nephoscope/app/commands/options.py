@@ -1,5 +1,6 @@
 """Arguments and options that several commands share, and how a command joins the command line."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,43 @@ StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="study file (TO
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="results folder, as written by `run --out`")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="results folder [default: results/<study>]")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON instead of a table")]
+
+
+class Command(typer.core.TyperCommand):
+    """Help in a reader's words: what a value stands for, not its type in Python, and a range without a formula."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """See `TyperCommand`."""
+        records: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                records[param.param_type_name].append((_named(record[0]), _ranged(record[1])))
+        for heading, rows in (("Arguments", records["argument"]), ("Options", records["option"])):
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
+_VALUES = {"int": "N", "int range": "N", "float": "NUMBER", "float range": "NUMBER", "path": "PATH", "str": "TEXT"}
+_TYPE = re.compile(r" <(?:list\[)?([^<>\]]+)\]?>$")
+_BETWEEN = re.compile(r"([\d.]+)<=x<=([\d.]+)")
+_AT_LEAST = re.compile(r"x>=([\d.]+)")
+
+
+def _named(term: str) -> str:
+    """'--port N' for '--port <int range>', '--format table|csv' for '--format <table|csv>'; an argument has its name.
+
+    An argument, in capitals, says already what it stands for.
+    """
+    if not term.startswith("-"):
+        return _TYPE.sub("", term)
+    return _TYPE.sub(lambda found: f" {_VALUES.get(found[1], found[1])}", term)
+
+
+def _ranged(text: str) -> str:
+    """'at least 1' for 'x>=1'."""
+    return _AT_LEAST.sub(r"at least \1", _BETWEEN.sub(r"from \1 to \2", text))
 
 
 class Group(typer.core.TyperGroup):
@@ -81,4 +119,4 @@ def add_command(
     following = f"\n\nNext: {then}" if then else ""
     examples = "\n\n".join(f"Example: nephoscope {one}" for one in (example, *more))
     epilog = f"{examples}{following}"
-    app.command(name, epilog=epilog, rich_help_panel=under or None)(command)
+    app.command(name, cls=Command, epilog=epilog, rich_help_panel=under or None)(command)

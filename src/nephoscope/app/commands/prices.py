@@ -75,9 +75,12 @@ def register(app: typer.Typer) -> None:
 
 def show(
     provider: ProviderName = None,
-    region: Annotated[str | None, typer.Option("--region", help="region, as the provider names it")] = None,
+    region: Annotated[
+        str | None, typer.Option("--region", metavar="NAME", help="region, as the provider names it")
+    ] = None,
     item: Annotated[
-        str | None, typer.Option("--item", help="machine type or kind of volume; * and ? are wildcards")
+        str | None,
+        typer.Option("--item", metavar="PATTERN", help="machine type or kind of volume; * and ? are wildcards"),
     ] = None,
     basis: Annotated[BasisName | None, typer.Option("--basis", help="only prices of this kind of contract")] = None,
     on: Day = None,
@@ -187,10 +190,16 @@ def import_(
 
 
 def update(
-    provider: Annotated[str, typer.Option("--provider", help="aws, azure or gcp (gcp needs GCP_API_KEY)")],
-    region: Annotated[str, typer.Option("--region", help="region, as the provider names it; gcp always lists all")],
+    provider: Annotated[
+        str, typer.Option("--provider", metavar="NAME", help="aws, azure or gcp (gcp needs GCP_API_KEY)")
+    ],
+    region: Annotated[
+        str, typer.Option("--region", metavar="NAME", help="region, as the provider names it; gcp always lists all")
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="CSV", help="write this new file")],
-    base: Annotated[str | None, typer.Option("--base-url", help="address of a mirror of the provider's list")] = None,
+    base: Annotated[
+        str | None, typer.Option("--base-url", metavar="URL", help="address of a mirror of the provider's list")
+    ] = None,
 ) -> None:
     """Download a provider's price list, write it as a price book (CSV), and say what changed.
 

@@ -104,7 +104,10 @@ MaxClusters = Annotated[
 MaxUsd = Annotated[
     float | None,
     typer.Option(
-        "--max-usd", min=0.01, help="budget in US dollars: start no trial that could exceed it, and stop one that would"
+        "--max-usd",
+        metavar="USD",
+        min=0.01,
+        help="budget in US dollars: start no trial that could exceed it, and stop one that would",
     ),
 ]
 Until = Annotated[

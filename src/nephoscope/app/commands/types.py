@@ -34,10 +34,11 @@ def register(app: typer.Typer) -> None:
 def types(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[WORD]...", help="providers, and types with * and ? as wildcards [default: all]"),
+        typer.Argument(metavar="WORD", help="providers, and types with * and ? as wildcards [default: all]"),
     ] = None,
     region: Annotated[
-        str | None, typer.Option("--region", help="prices of this region [default: a large one in the USA]")
+        str | None,
+        typer.Option("--region", metavar="NAME", help="prices of this region [default: a large one in the USA]"),
     ] = None,
     basis: Annotated[Basis, typer.Option("--basis", help="kind of contract")] = "on-demand",
     architecture: Annotated[Architecture | None, typer.Option("--arch", help="amd64 (x86) or arm64")] = None,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.words import without_kind
 from nephoscope.prices.rows import Basis, Price, first_day
 
 HOURS_PER_YEAR = 8760
@@ -92,7 +93,7 @@ def shape_of(path: Path, what: str) -> Iterator[None]:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise InputError(
-            f"{path}: {where}: {first['msg']}, found {first['input']!r}", hint=f"expected {what}"
+            f"{path}: {where}: {without_kind(first['msg'])}, found {first['input']!r}", hint=f"expected {what}"
         ) from error
     except KeyError as error:
         raise InputError(f"{path}: no key {error}", hint=f"expected {what}") from error
