@@ -78,6 +78,7 @@ def test_what_cannot_be_compared_is_not(versions: str, parameters: dict[str, Any
     assert study.standing is not None
     assert study.standing.rows == []
     assert why in study.standing.why_not
+    assert ("build stress-ng 0.17.08" in study.standing.why_not) == (versions != KNOWN), "the one of most types"
 
 
 def test_without_a_valid_trial_that_is_the_reason_and_not_the_version() -> None:

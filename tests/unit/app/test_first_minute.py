@@ -110,35 +110,6 @@ def test_a_plan_warns_with_lines() -> None:
     require_cpus(study, 64)
 
 
-FAR = """
-name = "far"
-[[matrix]]
-name = "{region}"
-axes.region = ["us-east-1", "eu-west-1"]
-provider = "aws"
-region = "{region}"
-zone = "{region}a"
-price_usd_per_hour = 1
-database_machine = { type = "m6i.large", count = 3, zones = ["{region}a", "{region}b"] }
-load_machine = { type = "m6i.large", region = "us-west-2", zones = ["us-west-2a"] }
-[[benchmarks]]
-uses = "tpcb"
-"""
-
-
-def test_a_plan_says_what_transfer_costs_or_that_it_has_no_price() -> None:
-    study, lines = load_with_lines(FAR, "s.toml", BENCHMARKS)
-    own = "which the plan's dollars do not include"
-    add = "docs/how-to/prices.md says how to add a price"
-    lacks = f"not in the price book: the report will not include the cost of transfer; {add}"
-    assert warnings_with_lines(lines, "s.toml", study, 2) == [
-        f"s.toml:11: transfer from us-east-1 to us-west-2 costs $0.02 per GB, {own}",
-        f"s.toml:10: transfer between zones of us-east-1 costs $0.01 per GB in each direction, {own}",
-        f"s.toml:11: aws eu-west-1: transfer between regions: {lacks}",
-        f"s.toml:10: aws eu-west-1: transfer between zones: {lacks}",
-    ]
-
-
 def test_a_hundred_warnings_are_ten() -> None:
     many = "".join(f'[[configurations]]\nname = "c{n}"\ndatabase_machine = {{ cpus = 99 }}\n' for n in range(100))
     text = 'name = "many"\n' + many + '[[benchmarks]]\nuses = "tpcb"\n'

@@ -1,12 +1,15 @@
 """What a plan's hours, dollars and quotas are, by chapter and region."""
 
+import re
 from dataclasses import replace
 from math import isclose
 
 import pytest
 
-from nephoscope.app.bill import WIDTH, bill_lines, quota_lines, stop_lines
-from nephoscope.app.stages.planning import bill, load, plan, quotas
+from nephoscope.app.bill import WIDTH, bill_lines, placement_lines, quota_lines, stop_lines, transfer_words
+from nephoscope.app.planned import summary
+from nephoscope.app.stages.advice import unpriced_transfer
+from nephoscope.app.stages.planning import bill, load, plan, quotas, saved_by_sharing
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.plan.before import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S, HasDataSet
 from nephoscope.plan.bill import FULL_BLOCKS, Bill
@@ -135,7 +138,8 @@ def test_a_search_loads_its_data_before_it(name: str) -> None:
 
 def test_quotas_are_those_of_the_largest_clusters() -> None:
     one = needed(1)
-    assert one["aws"].vcpus == {"Standard": 4 * 32}
+    standard = "Running On-Demand Standard instances"
+    assert one["aws"].vcpus == {standard: 4 * 32}
     assert one["aws"].addresses == 4
     assert [(kind.kind, kind.count, kind.size, kind.iops) for kind in one["aws"].volumes] == [
         ("gp3", 3, 3000, 24_000),
@@ -145,9 +149,38 @@ def test_quotas_are_those_of_the_largest_clusters() -> None:
     assert one["azure"].addresses == 0, "reached from inside"
     assert one["gcp"].vcpus == {"CPUS": 16, "N2_CPUS": 48}
     assert [(kind.kind, kind.count, kind.size) for kind in one["gcp"].volumes] == [("local SSD", 6, 2250)]
-    assert needed(3)["aws"].vcpus == {"Standard": 3 * 4 * 32}
-    assert needed(99)["aws"].vcpus == {"Standard": 4 * 128 + 8 * (3 * 8 + 36)}, "no more clusters than trials"
-    assert needed(3, "per-configuration")["aws"].vcpus == {"Standard": 128 + 60}
+    assert needed(3)["aws"].vcpus == {standard: 3 * 4 * 32}
+    assert needed(99)["aws"].vcpus == {standard: 4 * 128 + 8 * (3 * 8 + 36)}, "no more clusters than trials"
+    assert needed(3, "per-configuration")["aws"].vcpus == {standard: 128 + 60}
+
+
+def test_spot_machines_have_quotas_of_their_own_on_aws_and_azure() -> None:
+    spot = load(
+        TEXT.replace("PLACEMENT", "").replace('ingress = "203.0.113.7/32"', 'spot = true, ingress = "203.0.113.7/32"'),
+        "spot.toml",
+    )
+    vcpus = {one.provider: one.vcpus for one in quotas(spot, plan(spot), 1)}
+    assert vcpus == {
+        "aws": {"All Standard Spot Instance Requests": 128},
+        "azure": {"Total Regional Low-priority vCPUs": 32},
+        "gcp": {"CPUS": 16, "N2_CPUS": 48},
+    }
+
+
+def test_sharing_machines_is_advised_only_where_it_saves_with_the_saving() -> None:
+    fresh = study()
+    planned = plan(fresh)
+    saved = saved_by_sharing(fresh, planned, scale=None, part=None)
+    assert saved is not None
+    other = plan(study("per-replicate"))
+    assert isclose(saved.time_s, planned.expected_duration_s - other.expected_duration_s)
+    (line, *_) = placement_lines(saved)
+    assert re.match(r'placement = "per-replicate" would save \d.* h and \$\d', line)
+    single = fresh.model_copy(update={"benchmarks": fresh.benchmarks[1:]})
+    assert saved_by_sharing(single, plan(single), scale=None, part=None) is None, "one benchmark shares with none"
+    shared = study("per-replicate")
+    assert saved_by_sharing(shared, other, scale=None, part=None) is None
+    assert not [*placement_lines(None)]
 
 
 def test_it_fits_a_terminal(found: Bill) -> None:
@@ -233,8 +266,20 @@ def test_transfer_stands_beside_the_dollars_at_most() -> None:
     assert f"aws, between us-east-1 and us-west-2, 4 trials: ${regions.usd:.2f} ($0.02 per GB)" in text
     assert "aws, between zones of us-east-1, 2 trials: " in text
     assert "($0.01 per GB, at both ends)" in text
+    words = transfer_words(found.transfers)
+    assert words == f"plus at most ${regions.usd + zones.usd:.2f} for transfer"
+    assert [*summary(planned, words)][1].endswith(f", {words}")
+    assert unpriced_transfer(found.transfers) == []
     elsewhere = load(FAR.replace("us-west-2", "mx-central-1"), "far.toml")
-    unknown = " ".join(line.strip() for line in bill_lines(bill(elsewhere, plan(elsewhere))))
+    lacking = bill(elsewhere, plan(elsewhere))
+    assert transfer_words(lacking.transfers).endswith(
+        f"${zones.usd:.2f} for transfer (aws, between us-east-1 and mx-central-1: no price)"
+    )
+    (warning,) = unpriced_transfer(lacking.transfers)
+    assert warning.startswith("aws mx-central-1: transfer between regions: not in the price book: neither this plan")
+    near = load(FAR.partition("[[benchmarks]]")[0] + '[[benchmarks]]\nuses = "coremark"\n', "near.toml")
+    assert transfer_words(bill(near, plan(near)).transfers) == "", "nothing is sent on those ways"
+    unknown = " ".join(line.strip() for line in bill_lines(lacking))
     assert "4 trials: unknown: aws mx-central-1: transfer between regions: not in the price book" in unknown
 
 

@@ -175,7 +175,6 @@ def test_types_have_prices_in_three_regions_or_are_the_few_and_new_ones_that_do_
             Question(words=("azure", "standard_d?ps_v6"), sort="-vcpus"),
             ["Standard_D8ps_v6", "Standard_D4ps_v6", "Standard_D2ps_v6"],
         ),
-        (Question(words=("gcp", "n4-standard-[24]")), []),
         (Question(words=("n4-standard-2",), region="europe-west4", basis="spot"), ["n4-standard-2"]),
         (Question(words=("n4-standard-2",), region="us-east-1"), []),
         (Question(words=("m8g.2xlarge",), region="eu-central-1", basis="reserved-3y"), ["m8g.2xlarge"]),
@@ -190,7 +189,11 @@ def test_a_question_finds_what_it_asks_for(question: Question, names: list[str])
 
 @pytest.mark.parametrize(
     ("question", "words"),
-    [(Question(sort="price"), "cannot sort by 'price'"), (Question(region="us-east"), "no region 'us-east'")],
+    [
+        (Question(sort="price"), "cannot sort by 'price'"),
+        (Question(region="us-east"), "no region 'us-east'"),
+        (Question(words=("gcp", "n4-standard-[24]")), "no machine type of gcp matches 'n4-standard-"),
+    ],
 )
 def test_a_question_nobody_can_answer_is_rejected(question: Question, words: str) -> None:
     with pytest.raises(InputError, match=words):
@@ -211,6 +214,53 @@ def test_the_command_prints_a_table_with_doubts_or_json() -> None:
     (one,) = json.loads(runner.invoke(app, ["types", "c8g.2xlarge", "--json"]).stdout)
     assert (one["architecture"], one["vcpus"], one["memory_gib"], one["threads_per_core"]) == ("arm64", 8, 16, 1)
     assert one["usd_month"] == pytest.approx(730 * one["usd_hour"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("m6i.2xlrge", "no machine type matches 'm6i.2xlrge'; did you mean m6i.2xlarge"),
+        ("aws c8gg*", "no machine type of aws matches 'c8gg*'; did you mean c8g*?"),
+        ("azure m6i.2xlarge", "no machine type of azure matches 'm6i.2xlarge'"),
+        ("amazon", "the catalogue has no provider 'amazon'; did you mean \"aws\"?"),
+    ],
+)
+def test_a_misspelt_type_or_provider_is_an_error_that_names_what_was_meant(words: str, told: str) -> None:
+    found = CliRunner().invoke(app, ["types", words])
+    assert isinstance(found.exception, InputError)
+    assert found.exception.message.startswith(told)
+
+
+@pytest.mark.parametrize("words", ["azure D8s_v5", "AZURE standard_d8S_V5"])
+def test_azures_types_have_short_names_and_case_does_not_matter(words: str) -> None:
+    assert [one.type for one in search(Question(words=tuple(words.split())))] == ["Standard_D8s_v5"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["m9g.2xlarge", "--region", "eu-central-1"],
+            "m9g.2xlarge exists, but the catalogue has no on-demand price for it in eu-central-1; it has us-east-1",
+        ),
+        (
+            ["m9g.2xlarge", "--basis", "spot"],
+            "m9g.2xlarge exists, but the catalogue has no spot price for it; it has on-demand",
+        ),
+        (
+            ["m6i.2xlarge", "--min-vcpus", "9"],
+            "--min-vcpus 9 excludes everything: without it, 1 machine type would fit",
+        ),
+        (
+            ["m6i.2xlarge", "--min-vcpus", "9", "--max-usd-month", "1"],
+            "several options together exclude everything: leave out some of them",
+        ),
+    ],
+)
+def test_an_empty_answer_says_why(arguments: list[str], told: str) -> None:
+    found = CliRunner().invoke(app, ["types", *arguments])
+    assert (found.exit_code, found.stdout) == (0, "0 machine types\n")
+    assert found.stderr.strip() == told
 
 
 def test_a_study_takes_a_price_of_the_catalogue_for_a_type_that_the_book_does_not_list() -> None:

@@ -23,6 +23,11 @@ def test_show_as_json_is_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(json.loads(capsys.readouterr().out)) == len(shipped().rows)
 
 
+def test_case_of_a_provider_does_not_matter(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prices", "show", "--provider", "AWS", "--json"]) == 0
+    assert {row["provider"] for row in json.loads(capsys.readouterr().out)} == {"aws"}
+
+
 def test_show_on_a_day_and_of_a_book_of_yours(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["prices", "show", "--item", "m6i.2xlarge", "--date", "2022-06-30", "--json"]) == 0
     assert [row["date"] for row in json.loads(capsys.readouterr().out)] == ["2022-06-23"]
@@ -89,6 +94,8 @@ def test_import_prints_or_writes_rows_and_says_what_it_left_out(
             "a list of kind 'azure' already contains this: --provider",
         ),
         (["import", "aws", "none.json", "--date", "June"], "not a date, month or year: 'June'"),
+        (["show", "--provider", "amazon"], "the price book has no provider 'amazon'; did you mean \"aws\"?"),
+        (["show", "--basis", "reserved"], "Invalid value for '--basis': 'reserved' is not one of"),
         (["show", "--date", "June"], "not a date, month or year: 'June'"),
         (["check", "none.csv"], "none.csv: cannot be read: No such file or directory"),
     ],

@@ -53,8 +53,8 @@ def test_optional_columns_may_be_left_out() -> None:
         (GOOD.replace("0.384", "inf"), "a.csv:3: usd: Input should be a finite number"),
         (GOOD.replace("on-demand", "cheap"), "a.csv:3: basis: Input should be 'on-demand'"),
         (GOOD.replace("hour", "day"), "a.csv:3: unit: Input should be 'hour'"),
-        (GOOD.replace("2022-06-23", "June"), "a.csv:3: date: Value error, not a date, month or year: 'June'"),
-        (GOOD.replace("2022-06-23", "2022-13"), "a.csv:3: date: Value error, month must be in 1..12"),
+        (GOOD.replace("2022-06-23", "June"), "a.csv:3: date: not a date, month or year: 'June'"),
+        (GOOD.replace("2022-06-23", "2022-13"), "a.csv:3: date: month must be in 1..12"),
         (GOOD + ",more", "a.csv:3: 11 cells, but 10 columns"),
         (GOOD + '"x', "a.csv:3: "),
         ('"' + GOOD, "not CSV"),
@@ -88,7 +88,7 @@ def test_columns_are_checked_first(header: str, words: str) -> None:
 
 
 def test_a_tier_has_a_width() -> None:
-    with pytest.raises(InputError, match=r"a\.csv:2: Value error, the tier ends at 5, before it starts at 10"):
+    with pytest.raises(InputError, match=r"a\.csv:2: the tier ends at 5, before it starts at 10"):
         parse_csv(f"{HEADER},above,up_to\n{GOOD},10,5\n", "a.csv")
 
 

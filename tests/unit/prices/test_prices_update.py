@@ -90,7 +90,7 @@ def test_every_page_becomes_rows_and_what_changed_is_told(
     out = tmp_path / "azure.csv"
     assert update("azure", out, base) == 0
     told = " ".join(capsys.readouterr().err.split())
-    assert "compared with the prices that ship: 1 changed, 1 unchanged, 0 new" in told
+    assert "compared with the built-in price book: 1 changed, 1 unchanged, 0 new" in told
     assert "azure eastus Standard_D16s_v5, on-demand: $0.768 (2026-06-18) is now $0.9 (+17.2 %)" in told
     rows = read_csv(out)
     assert {row.item: row.usd for row in rows} == {"Standard_D8s_v5": 0.384, "Standard_D16s_v5": 0.9}

@@ -153,7 +153,12 @@ def test_its_plan_makes_one_load_machine_for_each_trial_and_loads_the_data_once(
     assert bill.total.creating.time_s == 6 * 240
     assert [one.clusters for one in bill.calendar] == [1, 6]
     (needs,) = planning.quotas(read, plan, 1, planning.clusters(read, plan))
-    assert (needs.provider, needs.region, needs.machines, needs.vcpus) == ("aws", "us-east-1", 1, {"Standard": 8})
+    assert (needs.provider, needs.region, needs.machines, needs.vcpus) == (
+        "aws",
+        "us-east-1",
+        1,
+        {"Running On-Demand Standard instances": 8},
+    )
     assert not any("loads its data set again" in warning for warning in plan.warnings)
     assert {row.intent.disturbance for row in plan.trials} == {"record"}
     require_builds(read)

@@ -170,6 +170,16 @@ def test_zero_replicates_and_a_bad_name() -> None:
     ]
 
 
+def test_a_letter_that_is_missing_is_no_unit() -> None:
+    (line,) = problems(MINIMAL + "[budget]\nmax_us = 4\n")
+    assert line == 's.toml:7: budget.max_us: unknown key; did you mean "max_usd"? It is in US dollars'
+
+
+def test_a_conversion_that_nobody_means_is_not_offered() -> None:
+    (line,) = problems(MINIMAL + "[budget]\nmax_ms = 4\n")
+    assert line.endswith('did you mean "max_hours"? It is in hours')
+
+
 def test_an_ambiguous_key_names_every_candidate() -> None:
     assert problems(MINIMAL + "[budget]\nmax = 3\n") == [
         's.toml:7: budget.max: unknown key; did you mean "max_usd" or "max_hours"?'

@@ -182,7 +182,7 @@ def _about(percent: float) -> str:
     return f"{percent:.0f}" if percent >= _WHOLE_FROM_PERCENT else f"{percent:.2g}"
 
 
-_WHOLE_FROM_PERCENT = 4.95
+_WHOLE_FROM_PERCENT = 2.95
 
 
 def _spread(like: "AnalysedStudy", label: str) -> float | None:
