@@ -31,6 +31,7 @@ ALLOWED: Mapping[str, str] = MappingProxyType(
         "deserialize": "DBOS calls it",
         "detached": "the protocol Detached is recognised by this name: isinstance looks for it",
         "format_commands": "typer calls it",
+        "format_options": "typer calls it",
         "format_field": "string.Formatter calls it",
         "on_broken_pipe": "rich calls it",
         "register": "app/cli.py calls it on each module of COMMANDS",
