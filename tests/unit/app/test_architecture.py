@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from nephoscope.app.cli import main
+from nephoscope.app.stages import architecture
 from nephoscope.app.stages.advice import warnings_with_lines
 from nephoscope.app.stages.architecture import require_builds, require_images
 from nephoscope.app.stages.planning import load, load_for_advice
@@ -83,6 +85,20 @@ def test_the_build_of_the_load_generator_follows_the_machine(tmp_path: Path, mon
     assert build_for(program, "x86_64") == static
     assert build_for(program, "aarch64") == cross
     require_builds(arm, program)
+
+
+def test_a_plan_that_cannot_run_here_says_so_first_and_last(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(architecture, "load_program", lambda: str(tmp_path / "nephoscope-load"))
+    file = tmp_path / "s.toml"
+    file.write_text(_text(database_machine={"type": "c4a-standard-8"}, image=DEBIAN_ARM))
+    assert main(["plan", str(file)]) == 3
+    told = capsys.readouterr().err.splitlines()
+    lacks = "configuration 'a', database machine c4a-standard-8: there is no build of nephoscope-load for aarch64"
+    assert told[0].startswith(f"cannot run yet: {lacks}")
+    assert told[-2].startswith(f"error: {lacks}")
 
 
 def test_a_misspelt_machine_type_is_answered_with_similar_ones() -> None:

@@ -1,7 +1,11 @@
 """A budget buys the part of a study that answers the most questions."""
 
+import json
+from pathlib import Path
+
 import pytest
 
+from nephoscope.app.cli import main
 from nephoscope.app.planned import left_out_lines
 from nephoscope.app.stages.planning import cut_out, left_out, load, plan
 from nephoscope.model.errors import InputError
@@ -92,6 +96,18 @@ def test_what_a_budget_leaves_out_is_said_by_chapter_with_how_to_keep_one() -> N
     gone = [LeftOut(chapter="oltp", benchmark="long", configurations=0, of_configurations=4)]
     assert [*left_out_lines(gone, entirely)][1:] == ["  oltp: long on all 4 configurations"]
     assert left_out(study(), Cut(), planned(None)) == []
+
+
+def test_json_has_what_is_left_out_only_if_something_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "budget.toml"
+    file.write_text(TEXT)
+    assert main(["plan", str(file), "--budget", f"{price_usd(*SHORT) + 0.01:.2f}", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["left_out"] == [
+        {"chapter": "oltp", "benchmark": "long", "configurations": 0, "of_configurations": 4},
+    ]
+    assert main(["plan", str(file), "--json"]) == 0
+    assert "left_out" not in json.loads(capsys.readouterr().out)
 
 
 SHARED = """
