@@ -22,6 +22,8 @@ class RankCorrelation:
     rho: float
     low: float
     high: float
+    confidence: float
+    """Of the interval from `low` to `high`."""
     n: int
 
 
@@ -50,8 +52,7 @@ def rank_correlation(
         return None
     rho = float(np.corrcoef(doubled_midranks(x)[0], doubled_midranks(y)[0])[0, 1])
     if abs(rho) > 1 - 1e-12:
-        rho = math.copysign(1.0, rho)
-        return RankCorrelation(rho, rho, rho, x.size) if x.size > 50 else _perfect(rho, x.size, confidence)
+        return _perfect(math.copysign(1.0, rho), x.size, confidence)
     return _interval(rho, rho, x.size, confidence)
 
 
@@ -63,4 +64,4 @@ def _perfect(rho: float, n: int, confidence: float) -> RankCorrelation:
 def _interval(rho: float, centre: float, n: int, confidence: float) -> RankCorrelation:
     width = normal_quantile((1 + confidence) / 2) * math.sqrt((1 + centre * centre / 2) / (n - 3))
     low, high = math.tanh(math.atanh(centre) - width), math.tanh(math.atanh(centre) + width)
-    return RankCorrelation(rho, min(low, rho), max(high, rho), n)
+    return RankCorrelation(rho, min(low, rho), max(high, rho), confidence, n)

@@ -8,6 +8,8 @@ from nephoscope.stats.samples import Floats, middle, sample, smallest_first
 
 OUTLIER_THRESHOLD = 3.5
 """Limit of the modified z-score (Iglewicz & Hoaglin 1993)."""
+MIN_N_OF_OUTLIERS = 6
+"""Of fewer values none is flagged: when two of three happen to be close, the score of the third has no bound."""
 NORMAL_MAD = 0.6745
 """MAD / standard deviation of a normal distribution: its third quartile."""
 NORMAL_MEAN_DEVIATION = 0.797885
@@ -78,5 +80,10 @@ def modified_z_scores(values: Sequence[float] | Floats) -> list[float]:
 
 
 def outliers(values: Sequence[float] | Floats) -> list[int]:
-    """Indices of the values with a modified z-score over 3.5: to be flagged and inspected, never dropped."""
+    """Indices of the values with a modified z-score over 3.5: to be flagged and inspected, never dropped.
+
+    None below six values.
+    """
+    if len(values) < MIN_N_OF_OUTLIERS:
+        return []
     return [place for place, score in enumerate(modified_z_scores(values)) if score > OUTLIER_THRESHOLD]

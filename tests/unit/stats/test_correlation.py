@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
 from nephoscope.stats.correlation import rank_correlation
@@ -23,14 +25,16 @@ def test_too_few_or_constant_values_say_nothing() -> None:
         rank_correlation([1, 2], [1])
 
 
-def test_a_perfect_order_has_an_interval_with_a_width() -> None:
-    found = rank_correlation(range(8), [2 * x for x in range(8)])
+@given(st.integers(6, 400))
+def test_a_perfect_order_has_an_interval_with_a_width(n: int) -> None:
+    found, down = (rank_correlation(range(n), [sign * x for x in range(n)]) for sign in (2, -1))
+    more = rank_correlation(range(n + 1), range(n + 1))
     assert found is not None
-    assert (found.rho, found.high) == (1, 1)
-    assert 0.5 < found.low < 1
-    down = rank_correlation(range(8), [-x for x in range(8)])
     assert down is not None
-    assert (down.rho, down.low) == (-1, -1)
+    assert more is not None
+    assert (found.rho, found.high, down.rho, down.low) == (1, 1, -1, -1)
+    assert 0.3 < found.low < more.low < 1
+    assert down.high == pytest.approx(-found.low)
 
 
 @pytest.mark.parametrize("true", [0.0, 0.6])

@@ -39,7 +39,12 @@ def test_zero_median_and_zero_mean_have_no_shares() -> None:
 def test_modified_z_score_by_hand() -> None:
     # median 11, absolute deviations 2 1 0 1 19, MAD 1
     assert modified_z_scores([9, 10, 11, 12, 30])[4] == pytest.approx(0.6745 * 19)
-    assert outliers([9, 10, 11, 8, 30]) == [4]
+    assert outliers([9, 10, 11, 8, 10, 30]) == [5]
+
+
+@given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=5))
+def test_of_fewer_than_six_values_none_is_an_outlier(values: list[float]) -> None:
+    assert outliers(values) == []
 
 
 def test_a_mad_of_zero_falls_back_to_the_mean_deviation() -> None:

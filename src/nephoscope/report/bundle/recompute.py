@@ -148,7 +148,7 @@ def check_statistics(rows, cells, trials_of, planned):
         mad, mean_deviation = median(deviations), fmean(deviations)
         scale = 0.6745 / mad if mad else 0.797885 / mean_deviation if mean_deviation else 0
         pairs, used = zip(trials_of[key], deviations, strict=True), [t for many in trials_of[key] for t in many]
-        far = [trial for many, off in pairs if scale * off > 3.5 for trial in many]
+        far = [trial for many, off in pairs if n >= 6 and scale * off > 3.5 for trial in many]
         found = {"n": n, "median": middle, "low": low, "high": high, "coverage": coverage, "mad": mad} | {
             "n_excluded": planned[row["configuration"], row["benchmark"]] - len(used),
             "margin_percent": 50 * (high - low) / abs(middle) if middle and n > 1 else None,
