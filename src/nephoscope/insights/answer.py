@@ -4,7 +4,7 @@ from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import MAX_NAMED, told
 from nephoscope.insights.pairs import INTERVAL, unresolved, winner_first
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import enumeration, interval_of_one, quantity_style, say
+from nephoscope.insights.words import enumeration, interval_of_one, keyed, quantity_style, say
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight, RankRow, Statistic
@@ -68,7 +68,7 @@ def _best(best: BestRow, statistics: list[Statistic], metric: Metric) -> Insight
         sign = -1 if metric.direction is Direction.HIGHER else 1
         first = sorted(statistics, key=lambda row: (sign * row.median, row.configuration))[:_NAMED]
         parts = []
-        for key, row in zip("abc", first, strict=False):
+        for key, row in keyed(first):
             numbers[f"median_{key}"] = row.median
             words[f"name_{key}"] = row.configuration
             parts.append(f"{{name_{key}}} ({{median_{key}:{style}}})")
@@ -121,8 +121,7 @@ def _ranks(ranks: list[RankRow], statistics: list[Statistic], metric: Metric, al
     numbers: dict[str, float] = {"configurations": len(ranks), "alpha": 100 * alpha}
     words: dict[str, str] = {}
     parts: list[str] = []
-    for index, row in enumerate(ranks):
-        key = "abcdefghijklmnopqrstuvwxyz"[index % 26] * (1 + index // 26)
+    for key, row in keyed(ranks):
         numbers |= {f"first_{key}": row.first, f"last_{key}": row.last}
         words[f"name_{key}"] = row.configuration
         exact = row.first == row.last

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.gaps import LEFT_OUT
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import enumeration, keyed, plural, say
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import Insight, TrialRow
 
@@ -30,8 +30,8 @@ def exclusions(findings: Findings) -> list[Insight]:
     numbers: dict[str, float] = {"total": total, "excluded": len(ids)}
     words: dict[str, str] = {}
     parts: list[str] = []
-    for reason, trials in sorted(excluded.items(), key=lambda item: (-len(item[1]), item[0])):
-        key = "x" * (len(parts) + 1)
+    by_number = sorted(excluded.items(), key=lambda item: (-len(item[1]), item[0]))
+    for key, (reason, trials) in keyed(by_number):
         numbers[f"count_{key}"], words[f"reason_{key}"] = len(trials), reason
         parts.append(f"{{count_{key}:count}} {{reason_{key}}}")
     template = (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import enumeration, keyed, plural, say
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict, FamilyComparison, Insight
 
@@ -38,8 +38,7 @@ def _sentence(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
     words: dict[str, str] = {}
     parts: dict[str, list[str]] = {}
     sizes = {(row.n_left, row.n_right, row.blocks) for row in rows}
-    for index, row in enumerate(rows):
-        key = "abcdefghijklmnopqrstuvwxyz"[index % 26] * (1 + index // 26)
+    for key, row in keyed(rows):
         numbers |= {f"ratio_{key}": row.ratio} | _sizes(row, key)
         words[f"metric_{key}"] = f"{findings.title(row.benchmark, row.metric)}" + (" per vCPU" if row.per_cpu else "")
         interval = ", too few types for an interval"

@@ -1,7 +1,7 @@
 """What the checks changed: medians with and without the trials that they reject."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import plural, quantity_style, say
+from nephoscope.insights.words import keyed, plural, quantity_style, say
 from nephoscope.model.rows import GateRow, Insight
 
 NAME = "gate"
@@ -25,7 +25,7 @@ def gate(findings: Findings) -> list[Insight]:
         "notable": NOTABLE_PERCENT,
     }
     words: dict[str, str] = {}
-    named = [_named(row, "abcdefgh"[index], numbers, words, findings) for index, row in enumerate(by_size[:MAX_NAMED])]
+    named = [_named(row, key, numbers, words, findings) for key, row in keyed(by_size[:MAX_NAMED])]
     return [
         say(
             NAME,

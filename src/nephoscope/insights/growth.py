@@ -1,7 +1,7 @@
 """Does a database do more with more machines, and how close is that to linear growth?"""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, quantity_style, say
+from nephoscope.insights.words import enumeration, keyed, quantity_style, say
 from nephoscope.model.rows import GrowthRow, Insight
 
 NAME = "growth"
@@ -23,8 +23,7 @@ def growth(findings: Findings) -> list[Insight]:
 def _sentence(findings: Findings, row: GrowthRow) -> Insight:
     numbers: dict[str, float] = {"exponent": row.exponent}
     parts = []
-    for index, (machines, median) in enumerate(zip(row.machines, row.medians, strict=True)):
-        key = "abcdefghijklmnopqrstuvwxyz"[index % 26] * (1 + index // 26)
+    for key, (machines, median) in keyed(zip(row.machines, row.medians, strict=True)):
         numbers |= {f"machines_{key}": machines, f"median_{key}": median}
         parts.append(f"{{median_{key}:{quantity_style(row.unit)}}} on {{machines_{key}:count}}")
     interval = "too few trials for an interval"

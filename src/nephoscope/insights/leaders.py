@@ -6,7 +6,7 @@ from itertools import groupby
 from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import RATE, short, told
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import say
+from nephoscope.insights.words import keyed, say
 from nephoscope.model.questions import BestRow, View
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight
@@ -54,8 +54,7 @@ def _within(rows: Sequence[BestRow], metric: Metric, kind: str, view: View) -> I
     parts = []
     numbers: dict[str, float] = {"alpha": 100 * rows[0].alpha}
     words: dict[str, str] = {}
-    for place, row in enumerate(rows):
-        key = "abcdefghijklmnopqrstuvwxyz"[place % 26] * (1 + place // 26)
+    for key, row in keyed(rows):
         answer, more, named = short(row, key)
         numbers |= more
         words |= {f"scope_{key}": scope_name(row.scope), **named}

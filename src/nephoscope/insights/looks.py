@@ -1,7 +1,7 @@
 """What was still measured after each block of a study that stops when its questions are answered."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import enumeration, keyed, plural, say
 from nephoscope.model.rows import Insight
 
 NAME = "looks"
@@ -19,13 +19,11 @@ def looks(findings: Findings) -> list[Insight]:
         "planned": last.configurations,
     }
     stages, reasons = [], []
-    for place, look in enumerate((one for one in findings.looks if one.block < one.last), start=1):
-        key = "x" * place
+    for key, look in keyed(one for one in findings.looks if one.block < one.last):
         numbers |= {f"block_{key}": look.block, f"still_{key}": len(look.still)}
         stages.append(f"{{still_{key}:count}} after block {{block_{key}:count}}")
     words = {}
-    for place, (reason, count) in enumerate(last.outcomes().items(), start=1):
-        key = "x" * place
+    for key, (reason, count) in keyed(last.outcomes().items()):
         numbers[f"closed_{key}"], words[f"reason_{key}"] = count, reason
         reasons.append(f"{{closed_{key}:count}} {{reason_{key}}}")
     questions = len(last.questions)

@@ -1,7 +1,7 @@
 """How precise the study is, and which metrics are noisier than the smallest difference it cares about."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import enumeration, keyed, plural, say
 from nephoscope.model.rows import Insight, Statistic
 
 NAME = "noise"
@@ -51,10 +51,9 @@ def _wide(findings: Findings) -> list[Insight]:
             if row.n > 1 and (row.margin_percent or 0) > findings.margin_percent
         ]
         if rows:
-            keys = ["x" * length for length in range(1, len(rows) + 1)]
-            parts = [f"{{name_{key}}} ±{{margin_{key}:percent}} %" for key in keys]
-            widths = {f"margin_{key}": row.margin_percent or 0.0 for key, row in zip(keys, rows, strict=True)}
-            names = {f"name_{key}": row.configuration for key, row in zip(keys, rows, strict=True)}
+            parts = [f"{{name_{key}}} ±{{margin_{key}:percent}} %" for key, _ in keyed(rows)]
+            widths = {f"margin_{key}": row.margin_percent or 0.0 for key, row in keyed(rows)}
+            names = {f"name_{key}": row.configuration for key, row in keyed(rows)}
             insights.append(
                 say(
                     NAME,

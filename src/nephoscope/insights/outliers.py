@@ -1,26 +1,48 @@
 """Outliers: values worth a second look. They are kept."""
 
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
+
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import plural, say
-from nephoscope.model.rows import Insight
+from nephoscope.insights.words import enumeration, keyed, plural, say
+from nephoscope.model.rows import Insight, Statistic
 
 NAME = "outliers"
+MAX_NAMED = 3
+"""Of the statistics of a benchmark that have outliers; the others are counted."""
 
 
 def outliers(findings: Findings) -> list[Insight]:
-    """One note per headline statistic with outliers; its trials are the outliers."""
-    return [
-        say(
-            NAME,
-            "note",
-            "{metric}: {flagged:count} of {n:count} values "
-            + plural(len(row.outliers), "is an outlier", "are outliers")
-            + " (modified z-score). Outliers are kept in all statistics.",
-            numbers={"flagged": len(row.outliers), "n": row.n},
-            trials=row.outliers,
-            benchmark=row.benchmark,
-            metric=f"{findings.title(row.benchmark, row.metric)} in {row.benchmark} on {row.configuration}",
-        )
-        for row in findings.headline_statistics()
-        if row.outliers
-    ]
+    """One note for each benchmark that has outliers among its headline values; its trials are the outliers."""
+    rows = [row for row in findings.headline_statistics() if row.outliers]
+    return [_note(findings, list(many)) for _, many in groupby(rows, key=attrgetter("benchmark"))]
+
+
+def _note(findings: Findings, rows: Sequence[Statistic]) -> Insight:
+    """The first are those with the largest share of outliers."""
+    ordered = sorted(rows, key=lambda row: (-len(row.outliers) / row.n, row.metric, row.configuration))
+    flagged = sum(len(row.outliers) for row in rows)
+    numbers: dict[str, float] = {"flagged": flagged, "more": len(rows) - MAX_NAMED}
+    words: dict[str, str] = {}
+    parts = []
+    for key, row in keyed(ordered[:MAX_NAMED]):
+        numbers |= {f"flagged_{key}": len(row.outliers), f"n_{key}": row.n}
+        words |= {f"title_{key}": findings.title(row.benchmark, row.metric), f"name_{key}": row.configuration}
+        parts.append(f"{{flagged_{key}:count}} of {{n_{key}:count}} values of {{title_{key}}} on {{name_{key}}}")
+    if len(rows) > MAX_NAMED:
+        parts.append("values of {more:count} other " + plural(len(rows) - MAX_NAMED, "median"))
+    return say(
+        NAME,
+        "note",
+        "{benchmark_name}: {flagged:count} "
+        + plural(flagged, "value is an outlier", "values are outliers")
+        + " by the modified z-score ("
+        + enumeration(parts)
+        + "). Outliers are kept in all statistics.",
+        numbers=numbers,
+        trials=[trial for row in rows for trial in row.outliers],
+        benchmark=rows[0].benchmark,
+        benchmark_name=rows[0].benchmark,
+        **words,
+    )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.effort import effort_words, more_replicates
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import enumeration, keyed, plural, say
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight, Statistic
 from nephoscope.stats.median import least_n
@@ -33,7 +33,7 @@ def _note(findings: Findings, metric: Metric, rows: Sequence[Statistic]) -> Insi
     needed = replicates_for_precision(values, SHARES)
     beyond = max((share for share in SHARES if needed[share] is None), default=None)
     parts = []
-    for key, (share, least) in zip("abc", needed.items(), strict=True):
+    for key, (share, least) in keyed(needed.items()):
         numbers |= {f"share_{key}": 100 * share, f"needed_{key}": least or worst.n}
         if least or share == beyond:  # even higher precision takes more than that, too
             parts.append(("" if least else "more than ") + f"{{needed_{key}:count}} for ±{{share_{key}:limit}} %")

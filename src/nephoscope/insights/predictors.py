@@ -5,21 +5,26 @@ own data: the rank correlation over configurations, with its interval. One run o
 n counts configurations.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import plural, say
+from nephoscope.insights.words import enumeration, keyed, plural, say
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Insight, Statistic
 from nephoscope.model.subjects import Subject
 from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlation
+from nephoscope.stats.median import CONFIDENCE
 
 NAME = "predictors"
 SHORTLIST = 3
 
 
 def predictors(findings: Findings) -> list[Insight]:
-    """One sentence per database metric; where machine types were measured without a database, one that says so."""
+    """One sentence for each database metric that a microbenchmark predicts, and one about all others.
+
+    Where machine types were measured without a database, one that says so.
+    """
     ranked = {benchmark for benchmark, _ in findings.headlines()}
     databases = ranked & {row.benchmark for row in findings.trials if row.subject is Subject.DATABASE}
     types = {row.machine_type for row in findings.configurations if row.machine_type}
@@ -32,7 +37,12 @@ def predictors(findings: Findings) -> list[Insight]:
         return []
     if not databases:
         return [_no_database(findings, micro)]
-    return [insight for benchmark in sorted(databases) for insight in _of_database(findings, benchmark, micro)]
+    most_like = [found for benchmark in sorted(databases) for found in _of_database(findings, benchmark, micro)]
+    unpredicted = [one for one in most_like if one.correlation.low <= 0]
+    return [
+        *(_predicts(findings, one) for one in most_like if one.correlation.low > 0),
+        *([_nothing_predicts(findings, unpredicted)] if unpredicted else []),
+    ]
 
 
 def _no_database(findings: Findings, micro: Sequence[tuple[str, str]]) -> Insight:
@@ -50,70 +60,118 @@ def _no_database(findings: Findings, micro: Sequence[tuple[str, str]]) -> Insigh
     )
 
 
-def _of_database(findings: Findings, benchmark: str, micro: Sequence[tuple[str, str]]) -> Iterator[Insight]:
+def _of_database(findings: Findings, benchmark: str, micro: Sequence[tuple[str, str]]) -> Iterator["_MostLike"]:
     for of, metric in findings.headlines():
         if of != benchmark or metric.direction is not Direction.HIGHER:
             continue
         target = {row.configuration: row for row in findings.statistics_of(benchmark, metric.name)}
-        found = [
-            (correlation, rows)
+        tried = [
+            both
             for name, of_micro in micro
             for rows in [findings.statistics_of(name, of_micro)]
-            for correlation in [_correlation(rows, target)]
-            if correlation is not None
+            for both in [[row for row in rows if row.configuration in target]]
+            if _correlation(both, target) is not None
+        ]
+        found = [
+            _MostLike(target, metric.title, both, correlation, len(tried))
+            for both in tried
+            if (correlation := _correlation(both, target, len(tried))) is not None
         ]
         if found:
-            yield _sentence(findings, max(found, key=lambda one: abs(one[0].rho)), target, metric.title, len(found))
+            yield max(found, key=lambda one: one.correlation.rho)
+
+
+@dataclass(frozen=True)
+class _MostLike:
+    """Of a database metric: the microbenchmark metric with the most similar order. The other way round is least so."""
+
+    target: Mapping[str, Statistic]
+    title: str
+    micro: Sequence[Statistic]
+    """On the configurations that have both."""
+    correlation: RankCorrelation
+    tried: int
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        found = self.correlation
+        return {
+            "tried": self.tried,
+            "n": found.n,
+            "rho": found.rho,
+            "low": found.low,
+            "high": found.high,
+            "level": 100 * found.confidence,
+        }
+
+    @property
+    def trials(self) -> list[str]:
+        return [trial for row in self.micro for trial in (*row.trials, *self.target[row.configuration].trials)]
+
+    def words(self, findings: Findings) -> dict[str, str]:
+        first = self.micro[0]
+        return {
+            "micro": first.benchmark,
+            "micro_title": findings.title(first.benchmark, first.metric),
+            "title": self.title,
+            "database": next(iter(self.target.values())).benchmark,
+        }
 
 
 def _signed(row: Statistic) -> float:
     return row.median if row.direction is Direction.HIGHER else -row.median
 
 
-def _correlation(rows: Sequence[Statistic], target: dict[str, Statistic]) -> RankCorrelation | None:
-    both = [row for row in rows if row.configuration in target]
-    if len(both) < MIN_N:
-        return None
-    return rank_correlation([_signed(row) for row in both], [target[row.configuration].median for row in both])
+def _correlation(rows: Sequence[Statistic], target: Mapping[str, Statistic], tried: int = 1) -> RankCorrelation | None:
+    """With an interval that holds for the best of several metrics, too: Bonferroni's. None: too few values."""
+    values = [target[row.configuration].median for row in rows]
+    return rank_correlation([_signed(row) for row in rows], values, 1 - (1 - CONFIDENCE) / tried)
 
 
-def _sentence(
-    findings: Findings,
-    found: tuple[RankCorrelation, Sequence[Statistic]],
-    target: dict[str, Statistic],
-    title: str,
-    tried: int,
-) -> Insight:
-    correlation, rows = found
-    shared = [row for row in rows if row.configuration in target]
-    both = sorted(shared, key=lambda row: (-_signed(row), row.configuration))
-    best = max(both, key=lambda row: target[row.configuration].median).configuration
-    rank = 1 + [row.configuration for row in both].index(best)
-    certain = correlation.low > 0 or correlation.high < 0
+def _predicts(findings: Findings, one: _MostLike) -> Insight:
+    in_order = sorted(one.micro, key=lambda row: (-_signed(row), row.configuration))
+    best = max(in_order, key=lambda row: one.target[row.configuration].median).configuration
     return say(
         NAME,
         "answer",
-        ("Of {tried:count} microbenchmark metrics, " if tried > 1 else "")
+        ("Of {tried:count} microbenchmark metrics, " if one.tried > 1 else "")
         + "{micro_title} of {micro} ranks {n:count} configurations most like {title} of {database}: rank correlation "
-        "{rho:signed} ({level:coverage} % interval {low:signed} to {high:signed}), "
-        + ("so it predicts the order" if certain else "which is compatible with no relation at all")
-        + ". Its first {short:count} are {shortlist}; the configuration with the best {title}, {best}, is number "
-        "{rank:count} in its order.",
-        numbers={
-            "tried": tried,
-            "n": correlation.n,
-            "rho": correlation.rho,
-            "low": correlation.low,
-            "high": correlation.high,
-            "level": 95,
-            "short": min(SHORTLIST, len(both)),
-            "rank": rank,
+        "{rho:signed} ({level:coverage} % interval {low:signed} to {high:signed}), so it predicts the order. Its first "
+        "{short:count} are {shortlist}; the configuration with the best {title}, {best}, is number {rank:count} in its "
+        "order.",
+        numbers=one.numbers
+        | {
+            "short": min(SHORTLIST, len(in_order)),
+            "rank": 1 + [row.configuration for row in in_order].index(best),
         },
-        trials=[trial for row in both for trial in (*row.trials, *target[row.configuration].trials)],
-        micro=rows[0].benchmark,
-        micro_title=findings.title(rows[0].benchmark, rows[0].metric),
-        title=title,
-        database=next(iter(target.values())).benchmark,
-        shortlist=", ".join(row.configuration for row in both[:SHORTLIST]),
+        trials=one.trials,
+        shortlist=", ".join(row.configuration for row in in_order[:SHORTLIST]),
         best=best,
+        **one.words(findings),
+    )
+
+
+def _nothing_predicts(findings: Findings, many: Sequence[_MostLike]) -> Insight:
+    """One sentence, however many database metrics it is about."""
+    numbers: dict[str, float] = {}
+    words: dict[str, str] = {}
+    parts = []
+    for key, one in keyed(many):
+        numbers |= {f"{name}_{key}": value for name, value in one.numbers.items()}
+        words |= {f"{name}_{key}": word for name, word in one.words(findings).items()}
+        most_like = f"the most similar order of {{tried_{key}:count}} is that of " if one.tried > 1 else ""
+        parts.append(
+            f"{{title_{key}}} of {{database_{key}}} ({most_like}{{micro_title_{key}}} of {{micro_{key}}}: rank "
+            f"correlation {{rho_{key}:signed}}, {{level_{key}:coverage}} % interval {{low_{key}:signed}} to "
+            f"{{high_{key}:signed}}, n = {{n_{key}:count}})"
+        )
+    return say(
+        NAME,
+        "note",
+        "These data do not show that a microbenchmark predicts the order of configurations by "
+        + enumeration(parts)
+        + ".",
+        numbers=numbers,
+        trials=[trial for one in many for trial in one.trials],
+        **words,
     )

@@ -1,7 +1,7 @@
 """How many trials can be used, and what repairs the cells that lost some."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import plural, say
+from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.rows import Insight
 from nephoscope.model.usable import UsableCell, worst_first
 
@@ -39,8 +39,7 @@ def _cell(cell: UsableCell) -> Insight:
     numbers: dict[str, float] = {"usable": cell.usable, "planned": cell.planned}
     words: dict[str, str] = {}
     parts: list[str] = []
-    for group in cell.unusable:
-        key = "x" * (len(parts) + 1)
+    for key, group in keyed(cell.unusable):
         numbers[f"count_{key}"], words[f"why_{key}"] = len(group.trials), group.why
         parts.append(f"{{count_{key}:count}} {{why_{key}}}")
     return say(

@@ -6,11 +6,13 @@ only print numbers that are in `numbers`. Names (of configurations, metrics, che
 
 import math
 import string
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
 from nephoscope.model.rows import Insight
 from nephoscope.model.units import GIB, KIB, MIB, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+
+Item = TypeVar("Item")
 
 MIN_IN_CENTS_USD = 0.095
 """Smaller amounts need more digits than whole cents."""
@@ -188,6 +190,11 @@ def say(
         trials=sorted(set(trials)),
         numbers={name: float(value) for name, value in sorted(numbers.items()) if name in used},
     )
+
+
+def keyed(items: Iterable[Item]) -> Iterator[tuple[str, Item]]:
+    """The items of a list in a sentence, each with a key that its numbers and words end with: `k1`, `k2` and so on."""
+    return ((f"k{place}", item) for place, item in enumerate(items, start=1))
 
 
 def plural(number: float, one: str, many: str = "") -> str:

@@ -18,8 +18,8 @@ from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.machine_numbers import machine_numbers
 from nephoscope.study.model import Study
-from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, inputs, measurement, noisy, rows
-from tests.unit.insights.rule_studies import CPU_TIME, STUDIES, clouds, stopped
+from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, inputs, measurement, noisy, observed, rows
+from tests.unit.insights.rule_studies import CPU_TIME, STUDIES, clouds, ordered_alike, stopped
 
 UNITS = ("USD", "New-Orders/min", "s")
 WIDTHS = {"narrow": 0.002, "wide": 0.03}
@@ -206,6 +206,18 @@ def test_split_machines_client_share_and_outliers() -> None:
     assert unobserved.text.startswith("managed and other: the machine of the database was not observed in 12 trials.")
     (outlier,) = told("zeros", "outliers")
     assert outlier.trials == ["tpcc-b-6"]
+    assert outlier.text.startswith(
+        "tpcc: 1 value is an outlier by the modified z-score (1 of 6 values of New-Orders committed on b). "
+    )
+
+
+def test_outliers_of_a_benchmark_are_one_note_and_of_three_values_there_are_none() -> None:
+    far_off = analyse(inputs(rows({name: [100.0, 101, 102, 103, 104, 500] for name in "abcde"})))
+    (note,) = [one for one in far_off.insights if one.rule == "outliers"]
+    assert note.numbers["flagged"] == len(note.trials) == 5
+    assert "on c and values of 2 other medians). " in note.text
+    three = analyse(inputs(rows({name: [100.0, 100.1, 500] for name in "ab"})))
+    assert [one for one in three.insights if one.rule == "outliers"] == []
 
 
 def test_a_metric_without_a_ratio_is_named() -> None:
@@ -267,7 +279,7 @@ def test_two_names_of_one_machine_are_told() -> None:
 def test_families_are_decided_over_types_and_told_by_pairs_of_groups() -> None:
     told_ = {insight.text.split(":")[0]: insight for insight in told("clouds", "families")}
     designs = told_["Ice Lake compared with Milan"]
-    assert designs.numbers["ratio_b"] == pytest.approx(1 / 1.3, rel=0.01)
+    assert designs.numbers["ratio_k2"] == pytest.approx(1 / 1.3, rel=0.01)
     assert designs.text.startswith(
         "Ice Lake compared with Milan: worse in Bogo operations per vCPU (0.768 ×, 96 % interval"
     )
@@ -300,6 +312,25 @@ def test_a_microbenchmark_is_held_against_the_database_or_said_to_be_undecidable
     assert told("clear", "predictors") == []
 
 
+FALLING, RISING = [10.0 - place for place in range(8)], [1.0, 2, 3, 5, 4, 6, 7, 8]
+
+
+def test_the_metric_that_predicts_best_orders_as_the_database_does_and_not_the_other_way_round() -> None:
+    study = ordered_alike({"memory": FALLING, "cpu": RISING})
+    (said,) = [one for one in study.insights if one.rule == "predictors"]
+    assert said.text.startswith("Of 2 microbenchmark metrics, Bogo operations of cpu ranks 8 configurations most like")
+    assert said.numbers["rho"] > 0.9
+    assert said.numbers["level"] == pytest.approx(97.5), "the best of two needs more certainty than one alone"
+    assert said.text.endswith("Its first 3 are c7, c6, c5; the configuration with the best New-Orders committed, c7, "
+                              "is number 1 in its order.")  # fmt: skip
+    (opposite,) = [one for one in ordered_alike({"memory": FALLING}).insights if one.rule == "predictors"]
+    assert opposite.kind == "note"
+    assert opposite.text.startswith(
+        "These data do not show that a microbenchmark predicts the order of configurations by New-Orders committed of "
+        "tpcc (Bogo operations of memory: rank correlation \N{MINUS SIGN}1.00, 95 % interval"
+    )
+
+
 @pytest.mark.parametrize("workload", ["max-warehouses", "tpcb", "kv", "oltp-insert", "highest-load"])
 def test_a_workload_is_a_database_in_every_sentence_and_no_microbenchmark(workload: str) -> None:
     study = clouds(workload)
@@ -320,9 +351,29 @@ def test_a_workload_is_a_database_in_every_sentence_and_no_microbenchmark(worklo
 
 
 def test_memory_against_consistency_is_told_with_its_interval() -> None:
-    found = told("clouds", "consistency")
-    assert len(found) == 2
-    assert all("the rank correlation of memory per vCPU with the spread" in insight.text for insight in found)
+    related, unrelated = told("clouds", "consistency")
+    assert (related.kind, unrelated.kind) == ("answer", "note")
+    assert "the rank correlation of memory per vCPU with the spread (CV) of New-Orders committed over" in related.text
+    assert related.text.endswith("more memory per vCPU goes with more repeatable results.")
+    assert {one.numbers["level"] for one in (related, unrelated)} == {97.5}
+
+
+def test_metrics_whose_spread_has_nothing_to_do_with_memory_are_one_note() -> None:
+    trials, measurements = noisy({f"c{place}": 1.0 for place in range(8)}, 0.02, n=3)
+    values = [measurement(row, one.value, LATENCY) for row, one in zip(trials, measurements, strict=True)]
+    metrics = [TPMC, LATENCY.model_copy(update={"headline": True})]
+    types = {f"c{place}": ("aws", f"m{place}.large") for place in range(8)}
+    seen = [
+        observed(row, memory_bytes=(1 + 5 * int(row.configuration[1]) % 8) * 2**30, cpus_online=1) for row in trials
+    ]
+    study = analyse(inputs((trials, measurements + values), metrics={"tpcc": metrics}, machines=seen, types=types))
+    (note,) = [one for one in study.insights if one.rule == "consistency"]
+    assert note.kind == "note"
+    assert note.text.startswith(
+        "These data do not show a relation between memory per vCPU and the spread (CV) of New-Orders committed in tpcc "
+    )
+    assert ") and 95th percentile of response time in tpcc (" in note.text
+    assert note.text.endswith("its 97.5 % interval and the number of configurations.")
 
 
 def test_what_the_checks_change_is_told_with_both_medians() -> None:

@@ -90,6 +90,12 @@ def test_enumeration() -> None:
     assert [words.enumeration(list(text)) for text in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
 
 
+def test_keys_of_a_long_list_are_distinct_and_short() -> None:
+    keys = [key for key, _ in words.keyed(range(5000))]
+    assert len(set(keys)) == 5000
+    assert max(map(len, keys)) == len("k5000")
+
+
 def test_a_single_run_is_told_without_an_interval() -> None:
     numbers = {"low": 1.0, "high": 2.0, "coverage": 96.875, "n": 6.0}
     told = [words.say("rule", "answer", words.interval_of_one(n, "ratio"), numbers=numbers, trials=[]) for n in (1, 6)]
