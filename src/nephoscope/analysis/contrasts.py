@@ -68,7 +68,7 @@ def contrasts_as_delivered(
     others = {_key(row): row.verdict for row in contrasts_on(boards, questions, margin_percent=margin_percent)}
     found = []
     for row in rows:
-        names = [name for pair in row.members for name in pair.split(" ")]
+        names = [*row.lefts, *row.rights]
         update: dict[str, object] = {"note": notes_of(row.benchmark, row.metric, row.view, names, notes)}
         if not quiet.disturbed.isdisjoint(row.trials):
             other = others.get(_key(row), ComparisonVerdict.UNRESOLVED)
@@ -121,7 +121,8 @@ def _row(board: Board, question: Question, margin_percent: float, alpha: float) 
         method=board.method,
         margin_percent=margin_percent,
         detectable_percent=detectable,
-        members=[f"{board.names[left]} {board.names[right]}" for left, right in pairs],
+        lefts=[board.names[left] for left, _ in pairs],
+        rights=[board.names[right] for _, right in pairs],
         trials=sorted({trial for pair in pairs for row in pair for trial in board.trials[row]}),
     )
 

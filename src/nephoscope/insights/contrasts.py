@@ -99,7 +99,8 @@ def mirrored(row: ContrastRow) -> ContrastRow:
                 for verdict in [getattr(row, name)]
             },
             "reason": " ".join(_MIRRORED.get(word, word) for word in row.reason.split(" ")),
-            "members": [" ".join(reversed(pair.split(" "))) for pair in row.members],
+            "lefts": row.rights,
+            "rights": row.lefts,
         }
     )
 

@@ -78,7 +78,8 @@ class ContrastRow(Frozen):
     method: Method
     margin_percent: float = Field(description="the study's equivalence margin")
     detectable_percent: float | None = Field(description="smallest difference that shows with a chance of 80 %")
-    members: list[str] = Field(description="'left right' of each pair")
+    lefts: list[str] = Field(description="the configuration on the left of each pair")
+    rights: list[str] = Field(description="the one on its right, in the same order")
     trials: list[str]
     subject: Subject
     delivered: ComparisonVerdict | None = Field(

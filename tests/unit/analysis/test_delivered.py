@@ -20,7 +20,7 @@ from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import Comparison, ComparisonVerdict
 from nephoscope.stats.proportion import proportion_interval
 from nephoscope.study.claims import Claims
-from tests.unit.analysis.study_builder import METRICS, Rows, inputs, rows
+from tests.unit.analysis.study_builder import METRICS, Rows, inputs, observed, rows
 
 BETTER, WORSE, TIE, OPEN = (
     ComparisonVerdict.BETTER,
@@ -171,8 +171,29 @@ def test_a_contrast_needs_both(
     found = [row for row in study.contrasts if row.view == "plain"]
     assert found, "a and b differ in nothing but the vendor of their CPUs"
     for row in found:
-        of_b = row if row.members == ["b a"] else mirrored(row)
+        of_b = row if (row.lefts, row.rights) == (["b"], ["a"]) else mirrored(row)
         assert (of_b.verdict, of_b.delivered, of_b.quiet, of_b.reason) == (verdict, WORSE, quiet, reason)
+
+
+def of_split_machines() -> AnalysedStudy:
+    """As `among_three`, but b ran on two models of CPU, so that it counts as two configurations."""
+    b = [*FASTER[:4], *STOLEN, *STOLEN]
+    found = with_stolen(rows({"a": QUIET * 3, "b": b, "c": QUIET * 3}), "b", 4, rejected=False)
+    models = {"b": ("Xeon 8373C", "Xeon 8375C")}
+    seen = [
+        observed(row, cpu_model=models.get(row.configuration, ("EPYC 7R13",) * 2)[row.replicate % 2])
+        for row in found[0]
+    ]
+    return analyse(inputs(found, types=TYPES, machines=seen))
+
+
+def test_the_pairs_of_a_contrast_may_have_names_with_spaces() -> None:
+    contrasts = [row for row in of_split_machines().contrasts if row.view == "plain"]
+    assert contrasts
+    for row in contrasts:
+        assert sorted({*row.lefts, *row.rights}) == ["a", "b (Xeon 8373C)", "b (Xeon 8375C)"]
+        assert row.pairs == len(row.lefts) == len(row.rights) == 2
+        assert (mirrored(row).lefts, mirrored(row).rights) == (row.rights, row.lefts)
 
 
 def test_what_is_certainly_behind_is_so_in_both_views() -> None:

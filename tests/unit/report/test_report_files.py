@@ -182,7 +182,9 @@ def test_a_stranger_recomputes_what_both_views_say_of_many_configurations(tmp_pa
     b = [*test_delivered.FASTER[:4], *test_delivered.STOLEN, *test_delivered.STOLEN]
     contrasted = test_delivered.among_three(b, after=4, types=test_delivered.TYPES)
     assert any(row.reason for row in contrasted.contrasts)
-    for many in (study, contrasted):
+    split = test_delivered.of_split_machines()
+    assert split.contrasts
+    for many in (study, contrasted, split):
         done = recomputed(unpacked(many, tmp_path))
         assert done.returncode == 0, done.stdout + done.stderr
 

@@ -114,7 +114,7 @@ def certain(board, places, shift, alpha=0.05, margin=None):
 def check_contrasts(rows, found, months, views):
     for row in rows:
         board, shift, _ = view_of(row, found, months)
-        pairs = [tuple(board["place"][name] for name in member.split(" ")) for member in row["members"].split(";")]
+        pairs = [tuple(board["place"][name] for name in pair) for pair in pairs_in(row)]
         where = (
             f"{row['question']}, {row['left']} against {row['right']} {row['benchmark']} {row['metric']} {row['view']}"
         )
@@ -221,14 +221,18 @@ def better_in_both(benchmark, metric, board, views):
     return named if second is None else named & still
 
 
+def pairs_in(row):
+    """The names of both sides of each pair; a name may hold spaces."""
+    return list(zip(row["lefts"].split(";"), row["rights"].split(";"), strict=True))
+
+
 def contrast_in_quiet_trials(row, views, months):
     """Its verdict over the pairs of which both sides have quiet trials."""
     if (row["benchmark"], row["metric"], row["view"] == "per CPU") not in views["strict"]:
         return "unresolved"
     board, shift, _ = view_of(row, views["strict"], months)
     able = {name for name, place in board["place"].items() if board["able"][place]}
-    members = [member.split(" ") for member in row["members"].split(";")]
-    pairs = [tuple(board["place"][name] for name in member) for member in members if able.issuperset(member)]
+    pairs = [tuple(board["place"][name] for name in pair) for pair in pairs_in(row) if able.issuperset(pair)]
     if not pairs:
         return "unresolved"
     pair = of_pairs(board, pairs, shift)
