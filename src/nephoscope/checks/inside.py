@@ -85,8 +85,10 @@ class CacheServed:
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Its verdict over every job that read; None if none did."""
-        memory = [facts.memory_bytes for facts in evidence.facts_before.values() if facts.memory_bytes is not None]
+        """Its verdict over every job that read; None if none did. The load generator's memory caches no reads."""
+        facts = evidence.facts_before
+        known = (facts[machine].memory_bytes for machine in measured_of(facts, evidence.load_machines))
+        memory = [size for size in known if size is not None]
         judged = [self._reads(one, max(memory, default=None)) for one in evidence.reads]
         return over_machines(self.name, judged, "") if judged else None
 

@@ -348,6 +348,16 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         "1 GiB read through the page cache with 16 GiB",
     ),
     ("cache-served", {"reads": reads(direct=False, files_bytes=80 * GIB)}, "valid", "80 GiB read"),
+    (
+        "cache-served",
+        {
+            "reads": reads(direct=False, files_bytes=80 * GIB),
+            "facts_before": {**facts(), "load": LOAD.model_copy(update={"memory_bytes": 128 * GIB})},
+            "load_machines": ["load"],
+        },
+        "valid",
+        "80 GiB read through the page cache with 16 GiB of memory",
+    ),
     ("cache-served", {"reads": reads(direct=False), "facts_before": {}}, "unknown", "memory size is not known"),
     ("cache-served", {"reads": reads(latency_median_s=None)}, "valid", ""),
     ("cache-served", {"reads": []}, None, ""),
