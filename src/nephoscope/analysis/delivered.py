@@ -157,6 +157,7 @@ def delivered_rows(
 def _delivered(
     whole: Cell, counted: Cell | None, disturbed: AbstractSet[str], rejected: AbstractSet[str]
 ) -> DeliveredRow:
+    """Numbers are of trials, also where a machine with several of them is one value of the median."""
     quiet = quiet_of(counted, disturbed) if counted else None
     interval = median_interval(quiet.values) if quiet else None
     n_rejected = sum(name in rejected for name in whole.trials)
@@ -167,15 +168,15 @@ def _delivered(
         unit=whole.unit,
         direction=whole.direction,
         per_cpu=whole.per_cpu,
-        n=len(counted.values) if counted else 0,
+        n=len(counted.trials) if counted else 0,
         median=median(counted.values) if counted else None,
-        n_quiet=len(quiet.values) if quiet else 0,
+        n_quiet=len(quiet.trials) if quiet else 0,
         quiet_median=interval.median if interval else None,
         quiet_low=interval.low if interval else None,
         quiet_high=interval.high if interval else None,
         quiet_coverage=interval.coverage if interval else None,
         n_rejected=n_rejected,
-        rejected_share=n_rejected / len(whole.values),
+        rejected_share=n_rejected / len(whole.trials),
         median_with_rejected=median(whole.values) if n_rejected else None,
         trials=[name for name in whole.trials if name in disturbed or name in rejected],
         subject=whole.subject,

@@ -153,13 +153,14 @@ def _median(row: DeliveredRow, metric: Metric) -> Insight:
     numbers["all"] = row.n + row.n_rejected
     parts = []
     if row.n_quiet < row.n:
+        quiet = f"{{quiet:{style}}} in the {{n_quiet:count}} quiet {plural(row.n_quiet, 'one')}"
         parts.append(
-            f"as delivered {{median:{style}}} (n = {{n:count}}), "
-            + (f"in quiet trials {{quiet:{style}}} (n = {{n_quiet:count}})" if row.n_quiet else "with no quiet trial")
+            f"as delivered {{median:{style}}} in {{n:count}} {plural(row.n, 'trial')}, "
+            + (quiet if row.n_quiet else "none of which was quiet")
         )
     if row.n_rejected:
         them = plural(row.n_rejected, "it", "them")
-        without = f"without {them} " + (f"{{median:{style}}} (n = {{n:count}})" if row.n else "no trial is left")
+        without = f"without {them} " + (f"{{median:{style}}}" if row.n else "no trial is left")
         parts.append(
             f"steal rejected {{rejected:count}} of {{all:count}} {plural(numbers['all'], 'trial')}: with {them} the "
             f"median is {{with_rejected:{style}}}, {without}"

@@ -34,7 +34,7 @@ class DeliveredRow(Frozen):
     per_cpu: bool
     n: int = Field(ge=0, description="valid trials; 0: steal rejected all")
     median: float | None = Field(description="as delivered: of all valid trials")
-    n_quiet: int = Field(ge=0, description="valid trials that lost at most 2 % of CPU time")
+    n_quiet: int = Field(ge=0, description="valid trials behind the quiet median: they lost at most 2 % of CPU time")
     quiet_median: float | None
     quiet_low: float | None = Field(description="end of the interval of the quiet median")
     quiet_high: float | None

@@ -79,7 +79,6 @@ class ContrastRow(Frozen):
     margin_percent: float = Field(description="the study's equivalence margin")
     detectable_percent: float | None = Field(description="smallest difference that shows with a chance of 80 %")
     lefts: list[str] = Field(description="the configuration on the left of each pair")
-    rights: list[str] = Field(description="the one on its right, in the same order")
     trials: list[str]
     subject: Subject
     delivered: ComparisonVerdict | None = Field(
@@ -90,6 +89,7 @@ class ContrastRow(Frozen):
         default="", description="why it is unresolved if not by its interval: as delivered and in quiet trials differ"
     )
     note: str = Field(default="", description="what steal rejected, if that is over 10 % of a side's trials")
+    rights: list[str] = Field(description="the configuration on the right of each pair, in the order of `lefts`")
 
     def as_costs(self) -> "ContrastRow":
         """An answer of the view per dollar with ratios of what a unit costs, left / right; the verdict stays."""

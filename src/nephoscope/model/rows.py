@@ -389,9 +389,7 @@ class Statistic(Frozen):
     minimum: float
     maximum: float
     more_replicates_needed: int = Field(ge=0, description="replicates missing until the interval reaches 95 %")
-    outliers: list[str] = Field(
-        description="trials with a modified z-score above 3.5, of six values or more: flagged, never dropped"
-    )
+    outliers: list[str] = Field(description="trials with a modified z-score above 3.5, if n >= 6: flagged, not dropped")
     trials: list[str] = Field(description="the valid replicates, by value")
     subject: Subject
     counted: Counted = Field(default="trials", description="what n counts; a machine has the median of its trials")

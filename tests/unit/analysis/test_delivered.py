@@ -277,6 +277,30 @@ def test_few_rejected_trials_are_no_caution() -> None:
     assert study.delivered[0].rejected_share == pytest.approx(1 / 15)
 
 
+def on_four_machines(steal: VerdictKind) -> AnalysedStudy:
+    """Ten trials on each of four machines of b; half of those of each lost CPU time, or on one machine none did."""
+    trials, measurements = rows({"a": QUIET, "b": [1100.0 + at for at in range(40)]})
+    hit = {"stolen_share": 0.2, "verdict": steal, "reasons": ["steal: db: 20 % of CPU time was stolen"]}
+    placed = [
+        row.model_copy(
+            update={"machine": f"{row.configuration}-{row.replicate % 4}", "stolen_share": 0.0}
+            | (hit if row.configuration == "b" and row.replicate % 4 and row.replicate <= 20 else {})
+        )
+        for row in trials
+    ]
+    return analyse(inputs((placed, measurements)))
+
+
+def test_where_machines_are_counted_what_steal_rejected_is_still_a_share_of_trials() -> None:
+    study = on_four_machines(VerdictKind.INVALID)
+    row = next(row for row in study.delivered if not row.per_cpu)
+    assert next(one for one in study.statistics if one.configuration == "b").counted == "machines"
+    assert (row.n, row.n_quiet, row.n_rejected, row.rejected_share) == (25, 25, 15, 15 / 40)
+    assert "steal rejected 15 of 40 trials of b" in plain(study).note
+    kept = next(row for row in on_four_machines(VerdictKind.VALID).delivered if not row.per_cpu)
+    assert (kept.n, kept.n_quiet, kept.n_rejected) == (40, 10, 0), "only one machine was quiet all the time"
+
+
 def test_a_configuration_of_which_steal_left_nothing_still_has_its_median_of_all() -> None:
     row = studied(STOLEN, after=0, rejected=True).delivered[0]
     assert (row.n, row.median, row.n_rejected, row.median_with_rejected) == (0, None, 10, 893.5)

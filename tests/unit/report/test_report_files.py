@@ -21,6 +21,7 @@ from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.priced_quantity import priced_quantity
+from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import ClaimRow, Comparison, FamilyComparison, GateRow, MeasurementRow, RankRow, Statistic
 from nephoscope.report.bundle_files import BUNDLE
 from nephoscope.report.files import report_files
@@ -184,7 +185,8 @@ def test_a_stranger_recomputes_what_both_views_say_of_many_configurations(tmp_pa
     assert any(row.reason for row in contrasted.contrasts)
     split = test_delivered.of_split_machines()
     assert split.contrasts
-    for many in (study, contrasted, split):
+    machines = [test_delivered.on_four_machines(kind) for kind in (VerdictKind.VALID, VerdictKind.INVALID)]
+    for many in (study, contrasted, split, *machines):
         done = recomputed(unpacked(many, tmp_path))
         assert done.returncode == 0, done.stdout + done.stderr
 

@@ -8,13 +8,22 @@ from boards import contrast, fit
 from exact import benjamini_hochberg, compare, holm, judge
 
 
+def block_of_trials(trials, trials_of):
+    """Trial -> its block; without the trials of cells whose values are medians of machines: these are in no block."""
+    merged = set()
+    for many in trials_of.values():
+        if any(len(of_value) > 1 for of_value in many):
+            merged.update(trial for of_value in many for trial in of_value)
+    return {row["trial"]: row["block"] for row in trials if row["trial"] not in merged}
+
+
 def boards_of(cells, trials_of, block_of, metrics, blocked):
     """(benchmark, metric, per CPU) -> a leaderboard, for headline metrics."""
     values = defaultdict(dict)
     for (benchmark, metric, per_cpu, name), many in cells.items():
         if metrics.get((benchmark, metric), {}).get("headline") == "true" and many[0] > 0:
             trials = trials_of[benchmark, metric, per_cpu, name]
-            at = [block_of[trial] for [trial] in trials] if all(len(of_value) == 1 for of_value in trials) else []
+            at = [block_of[first] for first, *_ in trials if first in block_of]
             values[benchmark, metric, per_cpu][name] = (many, at)
     return {key: board_of(of_names, metrics[key[:2]], blocked) for key, of_names in values.items()}
 

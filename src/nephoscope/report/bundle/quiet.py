@@ -25,6 +25,16 @@ def lost_trials(tables):
     return lost, rejected
 
 
+def quiet_cells(cells, trials_of, lost):
+    """Values without a lost trial behind them, and their trials: a machine is quiet if all of its trials were."""
+    quiet, quiet_trials = {}, {}
+    for key, values in cells.items():
+        kept = [pair for pair in zip(values, trials_of[key], strict=True) if lost.isdisjoint(pair[1])]
+        if kept:
+            quiet[key], quiet_trials[key] = map(list, zip(*kept, strict=True))
+    return quiet, quiet_trials
+
+
 def judged_quietly(found, quiet, cells, quiet_cells):
     """Adds to each comparison that a lost trial touches its verdict in quiet trials; both must agree."""
     for key, pair in found.items():
@@ -55,19 +65,24 @@ def check_steal(tables, agree):
             agree("steal", f"{row['configuration']} {name}", row[name], value)
 
 
-def check_delivered(rows, cells, quiet, whole):
-    """Yields column, place, stored and recomputed value. `whole`: cells with the trials that steal rejected."""
+def check_delivered(rows, counted, quiet, whole):
+    """Yields column, place, stored and recomputed value, from values and the trials behind each, by cell.
+
+    `whole` has the trials that steal rejected, too. Numbers are of trials, medians of values: a machine may be one.
+    """
+    of_values, of_trials = zip(counted, quiet, whole, strict=True)
     for row in rows:
         key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["configuration"])
-        mine, still, every = cells.get(key, []), quiet.get(key, []), whole[key]
-        (rank, coverage), n_rejected = median_rank(len(still)) if still else (1, None), len(every) - len(mine)
-        found = {"n": len(mine), "median": median(mine) if mine else None, "n_quiet": len(still)} | {
+        mine, still, every = (values.get(key, []) for values in of_values)
+        n, n_quiet, n_all = (sum(map(len, trials.get(key, []))) for trials in of_trials)
+        (rank, coverage), n_rejected = median_rank(len(still)) if still else (1, None), n_all - n
+        found = {"n": n, "median": median(mine) if mine else None, "n_quiet": n_quiet} | {
             "quiet_median": median(still) if still else None,
             "quiet_low": still[rank - 1] if still else None,
             "quiet_high": still[-rank] if still else None,
             "quiet_coverage": coverage,
             "n_rejected": n_rejected,
-            "rejected_share": n_rejected / len(every),
+            "rejected_share": n_rejected / n_all,
             "median_with_rejected": median(every) if n_rejected else None,
         }
         for name, value in found.items():

@@ -20,8 +20,8 @@ from statistics import fmean, median, stdev
 
 from answers import better_in_both, check_best, check_contrasts, check_ranks, second_views
 from exact import benjamini_hochberg, compare, holm, judge, median_rank
-from questions import boards_of, pairs_of
-from quiet import check_delivered, check_steal, judged_quietly, lost_trials
+from questions import block_of_trials, boards_of, pairs_of
+from quiet import check_delivered, check_steal, judged_quietly, lost_trials, quiet_cells
 
 BYTES = {"GB": 10**9, "GiB": 2**30}
 SECONDS_PER = {"/s": 1, "/min": 60}
@@ -41,12 +41,14 @@ def main():
     needed = [row for row in tables["trials"] if row["state"] != "not needed"]
     check_statistics(tables["statistics"], cells, trials_of, Counter(map(cell_of_trial, needed)))
     lost, rejected = lost_trials(tables)
-    calm, calm_trials = cells_of(tables["trials"], tables["measurements"], metrics, without=lost)
-    whole, _ = cells_of(tables["trials"], tables["measurements"], metrics, adding=rejected)
+    calm, calm_trials = quiet_cells(cells, trials_of, lost)
+    whole, whole_trials = cells_of(tables["trials"], tables["measurements"], metrics, adding=rejected)
     check_steal(tables, agree)
-    for where, stored, value in check_delivered(tables["delivered"], cells, calm, whole):
+    for where, stored, value in check_delivered(
+        tables["delivered"], (cells, trials_of), (calm, calm_trials), (whole, whole_trials)
+    ):
         agree("delivered", where, stored, value)
-    block_of = {row["trial"]: row["block"] for row in tables["trials"]}
+    block_of = block_of_trials(tables["trials"], trials_of)
     found = boards_of(cells, trials_of, block_of, metrics, study["blocked"])
     still = boards_of(calm, calm_trials, block_of, metrics, study["blocked"])
     views = second_views(
@@ -106,11 +108,10 @@ def cell_of_trial(row):
 # configurations
 
 
-def cells_of(trials, measurements, metrics, *, without=(), adding=()):
+def cells_of(trials, measurements, metrics, *, adding=()):
     """(benchmark, metric, per CPU, configuration) -> values of the trials that count, smallest first; and their ids."""
     good = {row["trial"]: row for row in trials if row["state"] == "finished" and row["verdict"] == "valid"}
     good |= {row["trial"]: row for row in trials if row["trial"] in adding}
-    good = {trial: row for trial, row in good.items() if trial not in without}
     cells = defaultdict(list)
     for row in measurements:
         trial = good.get(row["trial"])
