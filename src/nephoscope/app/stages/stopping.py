@@ -69,9 +69,8 @@ def _within_margin(folder: ResultsFolder, study: Study, margin_percent: float) -
 
     def look(block: int) -> Rest:
         found = _headlines(folder, study)
-        cells = len(study.configurations) * len({(row.benchmark, row.metric) for row in found})
         widest = max((_margin(row) for row in found), default=float("inf"))
-        if not found or len(found) < cells or widest > margin_percent:
+        if _has_gaps(folder, found) or widest > margin_percent:
             return Rest()
         return Rest(
             f"stopped after block {block} of {study.replicates}: the 95 % interval of every headline median is within "
@@ -79,6 +78,23 @@ def _within_margin(folder: ResultsFolder, study: Study, margin_percent: float) -
         )
 
     return look
+
+
+def _has_gaps(folder: ResultsFolder, found: list[Statistic]) -> bool:
+    """Whether a planned benchmark has no value yet on a configuration, or one of its headline metrics has none there.
+
+    Two machines that differ make two configurations of one: both are the study's.
+    """
+    intents = {row.intent.id: row.intent for row in folder.plan().trials}
+    metrics: dict[str, set[str]] = {}
+    for row in found:
+        metrics.setdefault(row.benchmark, set()).add(row.metric)
+    measured = {(row.benchmark, row.metric, intents[row.trials[0]].configuration_name) for row in found}
+    return any(
+        (intent.benchmark.name, metric, intent.configuration_name) not in measured
+        for intent in intents.values()
+        for metric in metrics.get(intent.benchmark.name, {""})
+    )
 
 
 def _margin(row: Statistic) -> float:
