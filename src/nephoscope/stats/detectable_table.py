@@ -39,7 +39,7 @@ def detectable_share(configurations: int, replicates: int, cv: float) -> float |
     first step of the step-down test is assumed to decide; later ones need less.
 
     Args:
-        configurations: K, at least 2; more than 2,000 count as 2,000.
+        configurations: K, at least 2; more than 100,000 count as 100,000.
         replicates: n of each configuration, one in each block.
         cv: standard deviation of single values / mean, within blocks.
 

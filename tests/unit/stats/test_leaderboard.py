@@ -48,6 +48,12 @@ def even_noise(k: int) -> Floats:
     return np.asarray((noise - noise.mean(axis=1, keepdims=True)) / noise.std(axis=1, keepdims=True))
 
 
+def test_thousands_of_configurations_are_compared_at_once() -> None:
+    levels = np.r_[5.0, np.zeros(2000)]
+    logs = levels[:, None] + np.random.default_rng(1).normal(0, 0.1, (2001, 3))
+    assert possible_best(Leaderboard.of(logs, blocked=True), ALPHA).tolist() == [0]
+
+
 def answers(board: Leaderboard) -> list[list[int]]:
     first, last = possible_ranks(board, ALPHA)
     return [possible_best(board, ALPHA).tolist(), first.tolist(), last.tolist()]
