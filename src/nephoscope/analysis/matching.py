@@ -1,12 +1,14 @@
 """Which configuration of an earlier study is the counterpart of which in a later one, and what differs between them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from pydantic import ValidationError
 
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.study.differences import changes
+from nephoscope.study.differences import changes, likenesses
 from nephoscope.study.model import Configuration
 
 
@@ -30,24 +32,40 @@ def counterparts(before: AnalysedStudy, after: AnalysedStudy) -> list[Counterpar
     old, new = _declared(before), _declared(after)
     names_old, names_new = _measured(before), _measured(after)
     found = [Counterparts(name, name, _differs(name, old, new, before, after)) for name in names_old & names_new]
-    rest_old, rest_new = sorted(names_old - names_new), sorted(names_new - names_old)
+    old = {name: old[name] for name in sorted(names_old - names_new) if name in old}
+    new = {name: new[name] for name in sorted(names_new - names_old) if name in new}
     for most in (0, 1):
-        fitting = [
-            Counterparts(left, right, said)
-            for left in rest_old
-            for right in rest_new
-            if left in old and right in new and len(said := changes(old[left], new[right])) <= most
-        ]
-        for one in _unambiguous(fitting):
-            found.append(one)
-            rest_old.remove(one.before)
-            rest_new.remove(one.after)
+        for left, right in _unambiguous(old, new, most):
+            found.append(Counterparts(left, right, changes(old.pop(left), new.pop(right))))
     return sorted(found, key=lambda one: one.after)
 
 
-def _unambiguous(fitting: Sequence[Counterparts]) -> Iterator[Counterparts]:
-    lefts, rights = [one.before for one in fitting], [one.after for one in fitting]
-    return (one for one in fitting if lefts.count(one.before) == 1 and rights.count(one.after) == 1)
+def _unambiguous(
+    old: Mapping[str, Configuration], new: Mapping[str, Configuration], most: int
+) -> list[tuple[str, str]]:
+    """Names of two configurations that differ in so few things, where that is so of no other one of the two studies."""
+    after, before = _partners(old, new, most), _partners(new, old, most)
+    return [(left, right) for left, (right, *others) in after.items() if not others and before[right] == [left]]
+
+
+def _partners(
+    some: Mapping[str, Configuration], others: Mapping[str, Configuration], most: int
+) -> dict[str, list[str]]:
+    """Name -> the others that differ from it in so few things, two at most: more would not change the answer.
+
+    Only those that are alike at all are compared: comparing each with each takes minutes for a thousand.
+    """
+    alike: dict[Hashable, list[str]] = defaultdict(list)
+    for name, other in others.items():
+        for likeness in likenesses(other, most):
+            alike[likeness].append(name)
+    found = {}
+    for name, one in some.items():
+        candidates = dict.fromkeys(chain.from_iterable(alike.get(likeness, ()) for likeness in likenesses(one, most)))
+        fitting = (candidate for candidate in candidates if len(changes(one, others[candidate])) <= most)
+        if two := list(islice(fitting, 2)):
+            found[name] = two
+    return found
 
 
 def _measured(study: AnalysedStudy) -> set[str]:

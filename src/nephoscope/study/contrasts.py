@@ -185,7 +185,12 @@ def _name(key: str, left: str, right: str) -> str:
 
 def without_followers(keys: AbstractSet[str]) -> set[str]:
     """The keys less those that may change with another one of them: a volume's IOPS with its kind."""
-    return set(keys).difference(*(_FOLLOW.get(key, ()) for key in keys))
+    return set(keys) - followers(keys)
+
+
+def followers(keys: AbstractSet[str]) -> set[str]:
+    """What may change with one of these keys."""
+    return {follower for key in keys for follower in _FOLLOW.get(key, ())}
 
 
 def name_of(key: str) -> str:

@@ -11,6 +11,7 @@ from nephoscope.study.contrasts import (
     Value,
     differing_keys,
     facts_of,
+    followers,
     name_of,
     without_followers,
 )
@@ -134,6 +135,21 @@ def changes(before: Configuration, after: Configuration) -> tuple[str, ...]:
         else:
             said.append(f"{name}: {_shown(old.get(key))} → {_shown(new.get(key))}")
     return tuple(sorted(said))
+
+
+def likenesses(configuration: Configuration, most: int) -> frozenset[frozenset[tuple[str, Value]]]:
+    """Configurations of which `changes` finds so few share one of these; some that differ in more do, too.
+
+    Each is everything that is known of the configuration, but for one thing and what may change with it.
+
+    Args:
+        configuration: one of a study.
+        most: 0 or 1.
+    """
+    known = frozenset((key, value) for key, value in facts_of(configuration).items() if value is not None)
+    things = [_SAYS_MACHINE, *(frozenset({key}) for key, _ in known if key not in _SAYS_MACHINE)] if most else []
+    ignored = [thing | followers(thing) for thing in things]
+    return frozenset({known, *(frozenset(pair for pair in known if pair[0] not in keys) for keys in ignored)})
 
 
 def _type_of(configuration: Configuration) -> str:
