@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nephoscope.insights.words import enumeration, plural
+from nephoscope.insights.words import plural
 from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.words import named_or_counted
 
 MAX_NAMED = 3
 """More configurations than this are counted instead of named in a reason."""
@@ -57,10 +58,13 @@ def why_open(
         parts.append(f"as delivered {_may_be(delivered, of)}, but in quiet trials {_may_be(quiet, of)}")
         kept = sorted({*too_few} - {*delivered})
         if kept:
-            parts.append(f"too few trials of {_named(kept)} were quiet to exclude " + plural(len(kept), "it", "them"))
+            parts.append(
+                f"too few trials of {named_or_counted(kept, MAX_NAMED)} were quiet to exclude "
+                + plural(len(kept), "it", "them")
+            )
     if never:
         parts.append(
-            f"no trial of {_named(never)} was quiet, so what "
+            f"no trial of {named_or_counted(never, MAX_NAMED)} was quiet, so what "
             + plural(len(never), "it", "they")
             + " delivered counts in both views"
         )
@@ -73,7 +77,3 @@ def _may_be(names: Sequence[str], of: int) -> str:
     if len(names) == of or len(names) > MAX_NAMED:
         return f"any of {len(names)} may be the best"
     return f"{', '.join(names[:-1])} or {names[-1]} may be the best"
-
-
-def _named(names: Sequence[str]) -> str:
-    return enumeration(names) if len(names) <= MAX_NAMED else f"{len(names)} configurations"

@@ -17,7 +17,7 @@ from nephoscope.analysis.claims import claims_of
 from nephoscope.analysis.comparisons import comparisons_of, with_rows
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.contrasts import contrasts_as_delivered, contrasts_on
-from nephoscope.analysis.costs import costs_of, day_of
+from nephoscope.analysis.costs import costs_of, day_of, months_by_basis
 from nephoscope.analysis.delivered import (
     CellKey,
     claims_as_delivered,
@@ -322,14 +322,14 @@ def _ranks(
     medians: dict[tuple[str, str, bool], dict[str, float]] = defaultdict(dict)
     for row in statistics:
         medians[row.benchmark, row.metric, row.per_cpu][row.configuration] = row.median
-    months = {(row.configuration, row.basis): row.month_usd for row in costs if row.month_usd}
+    months = months_by_basis(costs)
     found: list[RankRow] = []
     for board in boards:
         if not board.headline:
             continue
         of_board = medians[board.benchmark, board.metric, board.view == "per CPU"]
         if board.basis is not None:
-            of_board = {name: of_board[name] / months[name, board.basis] for name in board.members}
+            of_board = {name: of_board[name] / months[board.basis][name] for name in board.members}
         found += ranks_as_delivered(board, of_board, quiet, margin_percent=margin_percent)
     return found
 

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from statistics import median
 
 from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.costs import months_by_basis
 from nephoscope.analysis.families import matched_words
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import View
@@ -90,7 +91,7 @@ def _asked(
         fits = fnmatchcase(cell.benchmark, claim.benchmark) and fnmatchcase(cell.metric, claim.metric)
         if fits and cell.headline and cell.per_cpu == (claim.per == "cpu") and cell.values[0] > 0:
             found[cell.benchmark, cell.metric][cell.configuration] = cell
-    months = {row.configuration: row.month_usd for row in costs if row.basis == claim.basis and row.month_usd}
+    months = months_by_basis(costs).get(claim.basis, {})
     if not found:
         reason = "no such headline metric was measured"
         yield _Asked(claim, claim.benchmark, None, claim.metric, higher=True, estimate=None, reason=reason)

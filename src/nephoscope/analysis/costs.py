@@ -1,5 +1,6 @@
 """Monthly costs of configurations from `prices`, with evidence for every item."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -181,3 +182,12 @@ def _unpriced(name: str, method: Method, reason: str) -> CostRow:
         reason_missing=reason,
         **nothing,
     )
+
+
+def months_by_basis(rows: Sequence[CostRow]) -> dict[str, dict[str, float]]:
+    """Basis of prices -> configuration -> dollars of a month; only those that have a price, and are not free."""
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in rows:
+        if row.month_usd:
+            found[row.basis][row.configuration] = row.month_usd
+    return dict(found)

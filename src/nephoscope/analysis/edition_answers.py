@@ -8,7 +8,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.editions import AnswerChange, BestChange, ContrastChange
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.rows import ComparisonVerdict
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, named_or_counted
 
 MAX_DIFFERENCES = 30
 """Settings and CPUs beyond this number are counted, not listed."""
@@ -124,7 +124,9 @@ def also_different(before: AnalysedStudy, after: AnalysedStudy, names: Iterable[
     for one in names:
         for said in (*_settings(before, after, one), *_cpus(before, after, one)):
             where.setdefault(said, set()).add(one.after)
-    everywhere = [f"{said} ({_named(sorted(configurations))})" for said, configurations in sorted(where.items())]
+    everywhere = [
+        f"{said} ({named_or_counted(sorted(configurations), 3)})" for said, configurations in sorted(where.items())
+    ]
     more = len(everywhere) - MAX_DIFFERENCES
     found += everywhere[:MAX_DIFFERENCES]
     return [*found, f"and {counted(more, 'more setting')}"] if more > 0 else found
@@ -144,7 +146,3 @@ def _cpus(before: AnalysedStudy, after: AnalysedStudy, one: Counterparts) -> lis
         for study, name in ((before, one.before), (after, one.after))
     )
     return [f"CPU: {old} → {new}"] if old and new and old != new else []
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{len(names)} configurations"

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nephoscope.insights.words import enumeration
 from nephoscope.model.editions import EditionCard, EditionRow, Editions, LeftOut
 from nephoscope.model.records import Direction
-from nephoscope.model.words import listed
+from nephoscope.model.words import listed, named_or_counted
 
 _MAX_IN_ONE = 3
 """More configurations of one card than this are counted."""
@@ -75,7 +74,7 @@ def named(row: EditionCard) -> str:
 
 def named_group(names: list[str]) -> str:
     """'a', 'a, b and c', '12 configurations'."""
-    return enumeration(names) if len(names) <= _MAX_IN_ONE else f"{len(names)} configurations"
+    return named_or_counted(names, _MAX_IN_ONE)
 
 
 def reasons(left_out: Iterable[LeftOut]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from nephoscope.analysis.agreement import agree
 from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.comparisons import verdict_of
 from nephoscope.analysis.delivered import disturbed_trials
 from nephoscope.analysis.edition_answers import also_different, best_changes, contrast_changes
 from nephoscope.analysis.matching import Counterparts, counterparts
@@ -146,10 +147,7 @@ class _Family:
     def verdict(self, interval: RatioInterval | None, direction: Direction) -> ComparisonVerdict:
         """By the interval alone, which is corrected for the family already."""
         said = relation(interval, 0.0, equivalence_margin=self.margin_percent / 100, alpha=self.alpha)
-        if said in {"tie", "unresolved"}:
-            return ComparisonVerdict(said)
-        better = (said == "above") == (direction is Direction.HIGHER)
-        return ComparisonVerdict.BETTER if better else ComparisonVerdict.WORSE
+        return verdict_of(said, direction)
 
 
 def _measured(cell: Cell) -> Measured:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from nephoscope.analysis.cells import Metrics, declared
-from nephoscope.model.records import Direction
-from nephoscope.model.rows import ComparisonVerdict, ConfigurationRow, FamilyComparison, Statistic
+from nephoscope.analysis.comparisons import verdict_of
+from nephoscope.model.rows import ConfigurationRow, FamilyComparison, Statistic
 from nephoscope.stats.blocked import BlockedEstimate, compare_in_blocks
 from nephoscope.stats.decide import ALPHA, benjamini_hochberg, relation
 
@@ -114,11 +114,6 @@ def _row(
 ) -> FamilyComparison:
     one, interval = next(iter(by_name.values())), estimate.interval
     said = relation(interval, p_adjusted, equivalence_margin=margin, alpha=alpha)
-    if said in {"tie", "unresolved"}:
-        verdict = ComparisonVerdict(said)
-    else:
-        more_is_better = one.direction is Direction.HIGHER
-        verdict = ComparisonVerdict.BETTER if (said == "above") == more_is_better else ComparisonVerdict.WORSE
     names = sorted({name for block in blocks for side in block for name in side})
     return FamilyComparison(
         question=question.question,
@@ -140,7 +135,7 @@ def _row(
         coverage=interval.coverage if interval else None,
         p_value=estimate.p_value,
         p_adjusted=p_adjusted,
-        verdict=verdict,
+        verdict=verdict_of(said, one.direction),
         margin_percent=100 * margin,
         configurations=names,
         matched=matched_words(blocks),

@@ -1,10 +1,10 @@
 """Headline metrics and cost: leaderboards per dollar, dollars per unit, and the Pareto front."""
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from nephoscope.analysis.boards import Board, per_dollar
+from nephoscope.analysis.costs import months_by_basis
 from nephoscope.analysis.quiet_boards import QuietBoards
 from nephoscope.analysis.ranks import surely_better_in_both
 from nephoscope.model.price_rows import CostRow, PricePerformance
@@ -26,10 +26,7 @@ def priced_boards(boards: Sequence[Board], costs: Sequence[CostRow]) -> list[Boa
         boards: all; those per CPU are ignored.
         costs: by configuration and basis.
     """
-    months: dict[str, dict[str, float]] = defaultdict(dict)
-    for cost in costs:
-        if cost.month_usd:
-            months[cost.basis][cost.configuration] = cost.month_usd
+    months = months_by_basis(costs)
     found = [
         per_dollar(board, months[basis], basis)
         for basis in sorted(months)

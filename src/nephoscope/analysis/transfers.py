@@ -199,7 +199,7 @@ def _legs(configuration: Configuration, rates: Sequence[_Rates], book: PriceBook
         both: Billed = "sent and received" if price.both_ends else "sent"
         if shares is None:
             billed = [a + b for a, b in zip(sent, received, strict=True)] if price.both_ends else sent
-            stood, note = way is Way.SAME_ZONE and _in_one_zone(configuration), ""
+            stood, note = way is Way.SAME_ZONE and _zones_are_known(configuration), ""
         else:
             billed = [_within(one, shares, way, both_ends=price.both_ends) for one in rates]
             stood, note = True, shares.note
@@ -248,5 +248,5 @@ def _within(one: _Rates, shares: _Shares, way: Way, *, both_ends: bool) -> float
     return total
 
 
-def _in_one_zone(configuration: Configuration) -> bool:
+def _zones_are_known(configuration: Configuration) -> bool:
     return all(one.zone is not None for one in (*database_places(configuration), *load_places(configuration)))

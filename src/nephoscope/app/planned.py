@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
-from nephoscope.model.words import counted, dollars, duration
+from nephoscope.model.words import counted, dollars, duration, named_or_counted
 from nephoscope.plan.afford import LeftOut
 from nephoscope.plan.cut import Cut
 from nephoscope.study.managed import MANAGED
@@ -96,19 +96,15 @@ def _price(plan: Plan) -> str:
 
 
 def _reasons(unpriced: Sequence[str]) -> str:
-    """'a, b: local machine: no price given'; each reason once."""
+    """'a and b: local machine: no price given'; each reason once."""
     names: dict[str, list[str]] = {}
     for one in unpriced:
         name, _, reason = one.partition(": ")
         names.setdefault(reason, []).append(name)
-    told = [f"{_some(those)}: {reason}" for reason, those in names.items()]
+    told = [f"{named_or_counted(those, _MAX_REASONS)}: {reason}" for reason, those in names.items()]
     return "; ".join(told[:_MAX_REASONS]) + (
         f"; and {len(told) - _MAX_REASONS} more" if len(told) > _MAX_REASONS else ""
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= _MAX_REASONS else counted(len(names), "configuration")
 
 
 def _machines(intent: TrialIntent) -> int:

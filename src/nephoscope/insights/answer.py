@@ -4,10 +4,11 @@ from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import MAX_NAMED, told
 from nephoscope.insights.pairs import INTERVAL, unresolved, winner_first
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import enumeration, interval_of_one, keyed, quantity_style, say
+from nephoscope.insights.words import interval_of_one, keyed, quantity_style, say
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight, RankRow, Statistic
+from nephoscope.model.words import enumeration
 
 NAME = "answer"
 MAX_RANKED = 12

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nephoscope.insights.words import enumeration, plural
+from nephoscope.insights.words import plural
 from nephoscope.model.questions import BestRow
+from nephoscope.model.words import enumeration
 from nephoscope.stats.decide import POWER
 
 MAX_NAMED = 12

@@ -1,8 +1,9 @@
 """Metrics that no comparison can be made of, as their values have no ratio."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import plural, say
 from nephoscope.model.rows import Insight
+from nephoscope.model.words import named_or_counted
 
 NAME = "claims"
 MAX_NAMED = 8
@@ -35,10 +36,8 @@ def claims(findings: Findings) -> list[Insight]:
             + " not compared there: {metrics}.",
             numbers={"count": len(names)},
             trials=trials,
-            metrics="; ".join(f"{title} on {_listed(many)}" for title, many in sorted(names.items())),
+            metrics="; ".join(
+                f"{title} on {named_or_counted(sorted(many), MAX_NAMED)}" for title, many in sorted(names.items())
+            ),
         )
     ]
-
-
-def _listed(names: list[str]) -> str:
-    return enumeration(sorted(names)) if len(names) <= MAX_NAMED else f"{len(names)} configurations"

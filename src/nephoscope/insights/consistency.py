@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, keyed, say
+from nephoscope.insights.words import keyed, say
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight, Statistic
+from nephoscope.model.words import enumeration
 from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlation
 from nephoscope.stats.median import CONFIDENCE
 

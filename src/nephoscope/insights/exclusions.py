@@ -4,9 +4,10 @@ from collections import defaultdict
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.gaps import LEFT_OUT
-from nephoscope.insights.words import enumeration, keyed, plural, say
+from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import Insight, TrialRow
+from nephoscope.model.words import enumeration
 
 NAME = "exclusions"
 

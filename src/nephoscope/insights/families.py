@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, keyed, plural, say
+from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict, FamilyComparison, Insight
+from nephoscope.model.words import enumeration
 
 NAME = "families"
 _DECIDED = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.TIE}

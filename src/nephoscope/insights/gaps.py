@@ -4,9 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import plural, say
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight, TrialRow
+from nephoscope.model.words import enumeration
 
 NAME = "gaps"
 MAX_NAMED = 8

@@ -1,8 +1,9 @@
 """Replicates that did not run on the same machine."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import plural, say
 from nephoscope.model.rows import Insight
+from nephoscope.model.words import enumeration
 
 NAME = "machines"
 

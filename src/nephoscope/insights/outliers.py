@@ -5,8 +5,9 @@ from itertools import groupby
 from operator import attrgetter
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, keyed, plural, say
+from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.rows import Insight, Statistic
+from nephoscope.model.words import enumeration
 
 NAME = "outliers"
 MAX_NAMED = 3

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.effort import effort_words, more_replicates
-from nephoscope.insights.words import enumeration, keyed, plural, say
+from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight, Statistic
+from nephoscope.model.words import enumeration
 from nephoscope.stats.median import least_n
 from nephoscope.stats.precision import replicates_for_precision
 

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, keyed, plural, say
+from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Insight, Statistic
 from nephoscope.model.subjects import Subject
+from nephoscope.model.words import enumeration
 from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlation
 from nephoscope.stats.median import CONFIDENCE
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import told
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import enumeration, interval_of_one, say
+from nephoscope.insights.words import interval_of_one, say
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import Insight
+from nephoscope.model.words import enumeration
 from nephoscope.prices.rows import Basis
 
 NAME = "price_leaders"

@@ -3,8 +3,9 @@
 from collections import defaultdict
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import plural, say
 from nephoscope.model.rows import Insight
+from nephoscope.model.words import enumeration
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.rank_sum import least_n_each
 

@@ -4,10 +4,11 @@ import math
 from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, quantity_style, say
+from nephoscope.insights.words import plural, quantity_style, say
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight
+from nephoscope.model.words import enumeration
 
 NAME = "steal"
 MAX_NAMED = 8

@@ -2,11 +2,12 @@
 
 from nephoscope.insights import contrasts
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, percent_range, plural, say
+from nephoscope.insights.words import percent_range, plural, say
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.rows import ComparisonVerdict, Insight
 from nephoscope.model.storage_classes import HIGH, storage_class
+from nephoscope.model.words import enumeration
 
 NAME = "storage"
 KIND = "volume kind"

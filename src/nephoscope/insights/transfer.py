@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, percent_range, plural, say
+from nephoscope.insights.words import percent_range, plural, say
 from nephoscope.model.price_rows import TransferRow
 from nephoscope.model.rows import Insight
+from nephoscope.model.words import enumeration
 from nephoscope.prices.rows import Basis
 
 NAME = "transfer"

@@ -1,9 +1,10 @@
 """Databases on machines that nobody observed: a managed one, or a server of the user's elsewhere."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import plural, say
 from nephoscope.model.records import NOT_OBSERVED
 from nephoscope.model.rows import Insight
+from nephoscope.model.words import enumeration
 
 NAME = "unobserved"
 MAX_NAMED = 8

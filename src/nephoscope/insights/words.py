@@ -209,11 +209,6 @@ def percent_range(least: str, most: str, numbers: Mapping[str, float]) -> str:
     return f"{{{least}:percent}} to {{{most}:percent}} %"
 
 
-def enumeration(parts: Sequence[str]) -> str:
-    """'a', 'a and b', 'a, b and c'."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
-
-
 def interval_of_one(n: int, style: str, *, sign: str = "") -> str:
     """A template for the interval of one configuration's median; a single run has no interval."""
     if n == 1:

@@ -24,7 +24,7 @@ _ENVIRONMENT = {"LC_ALL": "C"}
 _LSCPU = ("lscpu", "-J", "-B")
 _HEAD = ("head", "-v", "-c", "65536", "--")
 AGAIN = "==> again <=="
-"""Seconds between the two readings."""
+"""The line between the two readings."""
 _STAT = shlex.join((*_HEAD, "/proc/stat", "/proc/uptime"))
 _WATCH = f'{_STAT}; sleep "$1"; shift; echo; echo "{AGAIN}"; {_STAT} "$@"'
 """Arguments of a shell: seconds, and files that are read with the second reading."""

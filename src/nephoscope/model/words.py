@@ -64,6 +64,16 @@ def listed(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
+def enumeration(parts: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def named_or_counted(names: Sequence[str], most: int, noun: str = "configuration") -> str:
+    """'a, b and c', or '12 configurations' where there are more than `most`."""
+    return enumeration(names) if len(names) <= most else counted(len(names), noun)
+
+
 def duration(seconds: float) -> str:
     """'8 s', '2 min 05 s', '3 h 10 min', '1,234 h (51.4 days)'."""
     whole = round(seconds)

@@ -14,13 +14,12 @@ import numpy as np
 
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.distributions import student_t_quantile
+from nephoscope.stats.limits import NO_SPREAD
 from nephoscope.stats.ratio import RatioInterval
 from nephoscope.stats.samples import Floats, positive_sample
 
 MIN_VALUES = 2
 """A configuration with fewer values takes part in no claim."""
-_NO_SPREAD = 1e-18
-"""Squares of logarithms below this are rounding errors."""
 
 Method = Literal["values", "rank sums", "none"]
 
@@ -74,7 +73,7 @@ def change(pairs: Sequence[tuple[Measured, Measured]], confidence: float) -> Cha
         raise ValueError("a change needs at least one configuration")
     before, after = ([_logs(pair[side]) for pair in pairs] for side in (0, 1))
     several = all(one.size >= MIN_VALUES for one in (*before, *after))
-    flat = sum(float(np.square(one - one.mean()).sum()) <= _NO_SPREAD for one in (*before, *after))
+    flat = sum(float(np.square(one - one.mean()).sum()) <= NO_SPREAD for one in (*before, *after))
     if several and flat >= len(pairs):
         exact = compare_in_blocks([(new.values, old.values) for old, new in pairs], confidence)
         return Change(exact.ratio, exact.interval, "rank sums")

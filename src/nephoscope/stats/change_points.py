@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from nephoscope.stats.limits import MIN_CHANGE, MIN_SUSTAINED_SHARE, MIN_SUSTAINED_VALUES
+from nephoscope.stats.limits import MAD_TO_SIGMA, MIN_CHANGE, MIN_SUSTAINED_SHARE, MIN_SUSTAINED_VALUES
 
 MIN_VALUES = 20
 """Fewer cannot tell a step from noise."""
@@ -32,7 +32,6 @@ _MAX_BINS = 1500
 _PENALTY = 3.0
 _HAMPEL_HALF_WIDTH = 5
 _HAMPEL_SIGMAS = 5.0
-_MAD_TO_SIGMA = 1.4826
 _CUT_SIGMAS = 3.5
 _MAX_DEPENDENT = 0.85
 """Limit for differences: a stronger dependence cannot be distinguished from a change of level."""
@@ -130,7 +129,7 @@ def without_outliers(values: Floats) -> Floats:
     padded = np.pad(values, half, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
     medians = np.median(windows, axis=1)
-    spread = _MAD_TO_SIGMA * float(np.median(np.abs(values - medians)))
+    spread = MAD_TO_SIGMA * float(np.median(np.abs(values - medians)))
     far = np.abs(values - medians) > _HAMPEL_SIGMAS * spread
     return np.where(far, medians, values)
 
@@ -169,7 +168,7 @@ def _noise_around(values: Floats, bounds: Sequence[int]) -> _Noise:
 
 def _mean_square(differences: Floats) -> float:
     """With those beyond a few sigmas cut down to that: a step is such a difference."""
-    spread = _MAD_TO_SIGMA * float(np.median(np.abs(differences)))
+    spread = MAD_TO_SIGMA * float(np.median(np.abs(differences)))
     limit = _CUT_SIGMAS * spread if spread > 0 else np.inf
     return float(np.mean(np.square(np.clip(differences, -limit, limit))))
 

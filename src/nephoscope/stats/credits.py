@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 
 from nephoscope.stats.change_points import plateaus, throttling
+from nephoscope.stats.limits import MAD_TO_SIGMA
 
 MAX_DEVIATION = 0.05
 """Of all CPU time, second by second: a level around which the stolen time deviates more is not steady."""
 MIN_SECONDS = 60
 """Values; fewer do not show whether a level is steady."""
-_MAD_TO_SIGMA = 1.4826
 
 
 @dataclass(frozen=True)
@@ -47,5 +47,5 @@ def credit_phase(stolen: Sequence[float], limit: float) -> CreditPhase:
     fall = throttling(levels)
     if fall is not None:
         return CreditPhase("ran out", fall.start, 1 - fall.burst_level, 1 - fall.sustained_level)
-    deviation = _MAD_TO_SIGMA * float(np.median(np.abs(delivered - np.median(delivered))))
+    deviation = MAD_TO_SIGMA * float(np.median(np.abs(delivered - np.median(delivered))))
     return CreditPhase("baseline" if len(levels) == 1 and deviation <= MAX_DEVIATION else "unsteady")

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
+from nephoscope.stats.limits import NO_SPREAD
 from nephoscope.stats.moderation import Spreads, completed, moderated
 from nephoscope.stats.rank_board import possible_best_by_ranks, surely_above
 from nephoscope.stats.samples import Floats, Indices, Mask
@@ -21,8 +22,6 @@ MIN_VALUES = 3
 """A configuration with fewer values takes part in no claim. Where a metric has two narrow levels, two values often
 agree by chance and seem to have no spread: with two each, up to 40 % of boards of equal configurations excluded one."""
 _SQRT_2 = np.sqrt(2.0)
-_NO_SPREAD = 1e-18
-"""Squares of logarithms below this are rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class Leaderboard:
     def discrete(self) -> bool:
         """True if most configurations have no spread at all: a metric in steps, for which the fit is no model."""
         several = self.fit.counts >= MIN_VALUES
-        return bool(several.any() and np.mean(self.fit.squares[several] <= _NO_SPREAD) > 0.5)
+        return bool(several.any() and np.mean(self.fit.squares[several] <= NO_SPREAD) > 0.5)
 
     @cached_property
     def samples(self) -> tuple[Floats, ...]:
@@ -306,7 +305,7 @@ def contrast(board: Leaderboard, pairs: list[tuple[int, int]]) -> Contrast | Non
 def _own_spreads(board: Leaderboard, involved: Indices) -> tuple[Floats, Floats]:
     """Variances without what was borrowed, and their degrees of freedom; the borrowed ones where values are equal."""
     squares, freedom = board.fit.squares[involved], board.fit.freedom[involved]
-    known = (squares > _NO_SPREAD) & (freedom > 0)
+    known = (squares > NO_SPREAD) & (freedom > 0)
     own = np.divide(squares, freedom, out=np.zeros_like(squares), where=known)
     return (
         np.where(known, own, board.spreads.variances[involved]),

@@ -1,4 +1,4 @@
-"""Limits of this package that others print or compare with, without the libraries that compute."""
+"""Limits and factors that several modules share or others print, without the libraries that compute."""
 
 MIN_CHANGE = 0.05
 """Of the higher level: less is no throttling. Half of the steps of 10 % that must be found."""
@@ -8,3 +8,9 @@ MIN_SUSTAINED_VALUES = 12
 
 MIN_SUSTAINED_SHARE = 0.1
 """Of the series; the same."""
+
+NO_SPREAD = 1e-18
+"""Squares of logarithms below this are rounding errors."""
+
+MAD_TO_SIGMA = 1.4826
+"""Standard deviation / MAD of a normal distribution."""

@@ -140,7 +140,7 @@ def changes(before: Configuration, after: Configuration) -> tuple[str, ...]:
 def likenesses(configuration: Configuration, most: int) -> frozenset[frozenset[tuple[str, Value]]]:
     """Configurations of which `changes` finds so few share one of these; some that differ in more do, too.
 
-    Each is everything that is known of the configuration, but for one thing and what may change with it.
+    Each is everything that is known about the configuration, but for one thing and what may change with it.
 
     Args:
         configuration: one of a study.

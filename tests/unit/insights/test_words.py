@@ -86,10 +86,6 @@ def test_only_the_numbers_used_are_kept_and_evidence_is_sorted() -> None:
     assert (found.text, found.numbers, found.trials) == ("2 of z9", {"b": 2.0}, ["x", "y"])
 
 
-def test_enumeration() -> None:
-    assert [words.enumeration(list(text)) for text in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
-
-
 def test_keys_of_a_long_list_are_distinct_and_short() -> None:
     keys = [key for key, _ in words.keyed(range(5000))]
     assert len(set(keys)) == 5000
