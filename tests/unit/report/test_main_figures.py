@@ -190,7 +190,8 @@ def test_a_single_change_names_what_is_compared() -> None:
     families = {"aws-m6i": "m9g", "aws-c5a": "m8g"}
     known = [row.model_copy(update={"family": families.get(row.configuration)}) for row in study.configurations]
     for question, (left, right, said) in asked.items():
-        of = {"question": question, "left": left, "right": right, "benchmark": "tpcc", "members": ["aws-m6i aws-c5a"]}
+        of: dict[str, object] = {"question": question, "left": left, "right": right, "benchmark": "tpcc"}
+        of |= {"lefts": ["aws-m6i"], "rights": ["aws-c5a"]}
         row = first.model_copy(update={**of, "metric": "new_orders_per_minute", "verdict": ComparisonVerdict.BETTER})
         figure = contrasts(book_of(study.model_copy(update={"contrasts": [row], "configurations": known})), ["tpcc"])
         [spec] = specs_of(figure)

@@ -175,7 +175,8 @@ def _contrast_panel(
 def _sides(book: Book, row: ContrastRow) -> tuple[str, str]:
     """What is compared, so that it speaks for itself: 'm9g' rather than '9', 'x86 (AMD)' against 'Arm'."""
     if row.question == "generation":
-        pairs = {tuple(_family(book, name) for name in member.split(" ")) for member in row.members}
+        names = zip(row.lefts, row.rights, strict=True)
+        pairs = {(_family(book, left), _family(book, right)) for left, right in names}
         if len(pairs) == 1 and len(named := [one for one in next(iter(pairs)) if one]) == 2:
             return named[0], named[1]
     if row.question == "architecture":
