@@ -72,7 +72,7 @@ class GeneratorBound:
         signs = list(_signs(seen, co_located=bool(shares), cpus=known))
         bound = [f"{sign.said} ({sign.limit})" for sign in signs if sign.over and sign.judged]
         if bound:
-            return invalid(self.name, f"generator bound: {'; '.join(bound)}")
+            return invalid(self.name, f"the load generator was the limit: {'; '.join(bound)}")
         told = [sign.said for sign in signs if sign.judged or not sign.over]
         client = evidence.operations.client_cpu_share
         if evidence.expected.co_located and client is not None:
