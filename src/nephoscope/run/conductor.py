@@ -476,11 +476,15 @@ async def open_attempt(trial: Trial, provider: Provider, study_key: str) -> tupl
     """The attempt that a dead controller left, if it can be continued.
 
     That is one whose output is already stored, or whose measurement still runs on machines that still exist.
+
+    Raises:
+        DamagedFile: it holds links.
     """
     attempt = trial.open_attempt()
     lease = attempt.lease() if attempt else None
     if attempt is None or lease is None:
         return None
+    attempt.require_plain()
     last = trial.states()[-1:]
     if last and last[0].attempt == attempt.number and last[0].state in _COLLECTED and attempt.collected():
         return attempt, lease

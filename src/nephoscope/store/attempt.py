@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -31,6 +30,8 @@ from nephoscope.store.place import Place
 
 When = Literal["before", "after"]
 MEASUREMENTS, VERDICTS, FACTS = "measurements.jsonl", "verdict.json", "facts"
+_NETWORK, _RESOURCES, _ERRORS, _KIND = "network.jsonl", "resources.jsonl", "errors.jsonl", "kind.json"
+_DERIVED_FILES = frozenset({MEASUREMENTS, VERDICTS, _NETWORK, _RESOURCES, _ERRORS, _KIND})
 _VERDICTS = TypeAdapter(list[Verdict])
 _DERIVE = "run `nephoscope parse`, which derives it again"
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -103,6 +104,15 @@ class Attempt:
         """See `Place.require`."""
         if self._place is not None:
             self._place.require()
+
+    def require_plain(self) -> None:
+        """Call this before an attempt that somebody else began is continued: its files are written to.
+
+        Raises:
+            DamagedFile: it holds a link or another special file.
+        """
+        for name, _ in digests.walk(self.folder):
+            plain.require(self._path(name))
 
     def write_facts(self, record: FactsRecord) -> None:
         """Facts of one machine, before and (if known) after."""
@@ -178,34 +188,37 @@ class Attempt:
         if status is None:
             raise AssertionError(f"{self.folder} is not committed")
         kind_text = files.dump(kind).encode()
-        self._store_again({VERDICTS: _verdict_bytes(verdicts), "kind.json": kind_text}, status)
+        self._store_again({VERDICTS: _verdict_bytes(verdicts), _KIND: kind_text}, status)
 
     def _store_again(self, contents: Mapping[str, bytes], status: Status) -> None:
-        """Replaces the folder of later derivations as a whole; files that `contents` does not name are kept in it."""
+        """Replaces the folder of later derivations as a whole; files that `contents` does not name are kept in it.
+
+        The attempt may come from anybody: only files of ours are kept, and nothing is read or written behind a link.
+        """
+        derived, new, old = (self.folder / name for name in (DERIVED, f".{DERIVED}.new", f".{DERIVED}.old"))
+        plain.require(derived)
         earlier = self._derived_status()
-        kept = {
-            name: digest
-            for name, digest in ((earlier.files if earlier else None) or {}).items()
-            if name not in contents and (self.folder / DERIVED / name).is_file()
-        }
-        new, old = self.folder / f".{DERIVED}.new", self.folder / f".{DERIVED}.old"
+        listed = (earlier.files if earlier else None) or {}
+        kept = sorted(name for name in _DERIVED_FILES & (listed.keys() - contents.keys()) if (derived / name).exists())
         self.require_place()
         try:
             for folder in (new, old):
-                shutil.rmtree(folder, ignore_errors=True)
-            for name in kept:
-                atomic.write_bytes(new / name, (self.folder / DERIVED / name).read_bytes())
-            for name, content in contents.items():
+                plain.remove(folder)
+            new.mkdir()
+            for name, content in (*((name, plain.read(derived / name)) for name in kept), *contents.items()):
                 atomic.write_bytes(new / name, content)
-            listed = {**kept, **{name: digests.sha256(new / name) for name in contents}}
-            files.write(new / STATUS, status.model_copy(update={"files": listed}))
-            if earlier is not None:
-                (self.folder / DERIVED).rename(old)
-            new.rename(self.folder / DERIVED)
+            digest_of = {
+                **{name: listed[name] for name in kept},
+                **{name: digests.sha256(new / name) for name in contents},
+            }
+            files.write(new / STATUS, status.model_copy(update={"files": digest_of}))
+            if derived.exists():
+                derived.rename(old)
+            new.rename(derived)
             atomic.sync_folder(self.folder)
-            shutil.rmtree(old, ignore_errors=True)
+            plain.remove(old)
         except OSError as error:
-            raise StorageFailed.of(self.folder / DERIVED, error) from error
+            raise StorageFailed.of(derived, error) from error
 
     def _derived_status(self) -> Status | None:
         """None: nothing was derived since it was committed."""
@@ -303,23 +316,23 @@ class Attempt:
 
     def usual_kind(self) -> MachineKind | None:
         """None: equal machines are not demanded, or no kind was usual yet."""
-        return self._read(self._used_name("kind.json"), MachineKind)
+        return self._read(self._used_name(_KIND), MachineKind)
 
     def measurements(self) -> list[Measurement]:
         """As last parsed."""
-        return self._read_lines("measurements.jsonl", Measurement)
+        return self._read_lines(MEASUREMENTS, Measurement)
 
     def errors(self) -> list[OperationErrors]:
         """As last parsed; empty if there were none, or nothing counted them."""
-        return self._read_lines("errors.jsonl", OperationErrors)
+        return self._read_lines(_ERRORS, OperationErrors)
 
     def network(self) -> list[NetworkBytes]:
         """As last parsed, by machine, without machines whose counters were not read."""
-        return self._read_lines("network.jsonl", NetworkBytes)
+        return self._read_lines(_NETWORK, NetworkBytes)
 
     def resources(self) -> list[ResourceUse]:
         """As last parsed, by machine, without machines that were not sampled."""
-        return self._read_lines("resources.jsonl", ResourceUse)
+        return self._read_lines(_RESOURCES, ResourceUse)
 
     def verdicts(self) -> list[Verdict]:
         """As last checked; empty if it was never checked."""
@@ -391,11 +404,11 @@ def _contents(derived: Derived) -> dict[str, bytes]:
     """Derived data as files, by name."""
     found = {
         MEASUREMENTS: _lines(derived.measurements),
-        "network.jsonl": _lines(derived.network),
-        "resources.jsonl": _lines(derived.resources),
+        _NETWORK: _lines(derived.network),
+        _RESOURCES: _lines(derived.resources),
         VERDICTS: _verdict_bytes(derived.verdicts),
     }
-    return found if derived.errors is None else {**found, "errors.jsonl": _lines(derived.errors)}
+    return found if derived.errors is None else {**found, _ERRORS: _lines(derived.errors)}
 
 
 def _lines(values: Sequence[BaseModel]) -> bytes:

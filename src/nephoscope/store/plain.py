@@ -5,6 +5,7 @@ A link could lead to any file of this machine, a FIFO never ends, and a device m
 
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,6 +56,18 @@ def require_entries(folder: Path) -> None:
         raise DamagedFile(f"{folder} cannot be read: {error.strerror}", hint="make it readable") from error
     for path in sorted(paths):
         require(path)
+
+
+def remove(path: Path) -> None:
+    """Deletes a folder with everything in it, or a file, or a link itself; there may be nothing.
+
+    Raises:
+        OSError: it cannot be deleted.
+    """
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def open_itself(path: str, flags: int) -> int:

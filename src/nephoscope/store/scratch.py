@@ -6,7 +6,6 @@ a folder that is moved within its file system keeps them.
 """
 
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,7 +33,7 @@ def claim(scratch: Path) -> bool:
             return False
         strange = [path for path in scratch.iterdir() if path.name != KEEP or path.is_symlink()]
         for path in strange:
-            _delete(path)
+            plain.remove(path)
         mark = scratch / _MARK
         mark.touch()
         (scratch / _SEEN).write_bytes(_looks(mark))
@@ -53,10 +52,3 @@ def _made_here(scratch: Path) -> bool:
 def _looks(mark: Path) -> bytes:
     found = os.lstat(mark)
     return b"%d %d\n" % (found.st_ino, found.st_ctime_ns)
-
-
-def _delete(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()

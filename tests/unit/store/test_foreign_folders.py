@@ -1,5 +1,6 @@
 """A results folder from anybody leads to no file outside of it, is no reason to wait, and starts nothing."""
 
+import asyncio
 import hashlib
 import os
 import shutil
@@ -10,9 +11,13 @@ import pytest
 
 from nephoscope.app.cli import main
 from nephoscope.app.stages import evaluation, verifying
-from nephoscope.model.control import StateRecord
-from nephoscope.model.errors import FolderInUse, NephoscopeError, StorageFailed
+from nephoscope.model.control import Lease, StateRecord
+from nephoscope.model.errors import DamagedFile, FolderInUse, NephoscopeError, StorageFailed
+from nephoscope.providers.fake import FakeProvider
+from nephoscope.run.clock import FakeClock
+from nephoscope.run.conductor import open_attempt
 from nephoscope.run.states import State
+from nephoscope.store import files, plain
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from tests.support.made_results import made_results
@@ -169,6 +174,55 @@ def test_nothing_is_written_through_a_link(folder: Path, elsewhere: Path, monkey
     with pytest.raises((StorageFailed, FolderInUse)), results.lock():
         pytest.fail("it is locked")
     assert elsewhere.read_text() == f"{SECRET}\n"
+
+
+def test_what_is_derived_again_is_stored_within_its_attempt(folder: Path, elsewhere: Path) -> None:
+    """Whatever names the folder's own list of derived files has, and whatever lies where new ones are made."""
+    attempt = next(ResultsFolder(folder).every_attempt())
+    status = attempt.status()
+    assert status is not None
+    outside = os.path.relpath(elsewhere, attempt.folder / "derived")
+    listed = {"verdict.json": "0", "authorized_keys": "0", outside: "0"}
+    files.write(attempt.folder / "derived" / "status.json", status.model_copy(update={"files": listed}))
+    for name in ("verdict.json", "authorized_keys"):
+        (attempt.folder / "derived" / name).write_text("[]")
+    for name in (".derived.new", ".derived.old"):
+        (attempt.folder / name).symlink_to(elsewhere.parent)
+    elsewhere.chmod(0o600)
+    attempt.write_status_again(status.model_copy(update={"message": "judged again"}))
+    assert sorted(path.name for path in (attempt.folder / "derived").iterdir()) == ["status.json", "verdict.json"]
+    assert [path.name for path in attempt.folder.glob(".*")] == []
+    assert [path.name for path in elsewhere.parent.iterdir()] == ["secret"]
+    assert (elsewhere.read_text(), elsewhere.stat().st_mode & 0o777) == (f"{SECRET}\n", 0o600)
+    a_link(attempt.folder / "derived", elsewhere)
+    with pytest.raises(DamagedFile, match="derived is a link"):
+        attempt.write_status_again(status)
+
+
+def test_what_cannot_be_cleared_away_is_not_written_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempt = next(ResultsFolder(folder).every_attempt())
+    status = attempt.status()
+    assert status is not None
+    (attempt.folder / ".derived.new").mkdir()
+    monkeypatch.setattr(plain, "remove", lambda _: None)
+    with pytest.raises(StorageFailed, match="File exists"):
+        attempt.write_status_again(status.model_copy(update={"message": "judged again"}))
+    assert attempt.status() == status
+
+
+def test_an_attempt_with_links_is_not_continued(folder: Path, elsewhere: Path) -> None:
+    trial = next(trial for _, trial in ResultsFolder(folder).planned())
+    attempt = trial.attempts()[0]
+    (attempt.folder / "status.json").unlink()
+    attempt.write_lease(
+        Lease(cluster="k", placement="fresh", provider="fake", usd_per_hour=None, quoted_usd=None, begun_unix_ms=0)
+    )
+    trial.add_state(StateRecord(state=State.COLLECTED, attempt=1, at_unix_ms=0))
+    provider = FakeProvider({}, FakeClock())
+    assert asyncio.run(open_attempt(trial, provider, "study")) is not None
+    said = beside_raw_output(attempt, elsewhere)
+    with pytest.raises(DamagedFile, match=f"{said} is a link"):
+        asyncio.run(open_attempt(trial, provider, "study"))
 
 
 def test_a_file_larger_than_any_of_ours_is_not_read_into_memory(folder: Path) -> None:
