@@ -6,16 +6,21 @@ a folder that is moved within its file system keeps them.
 """
 
 import os
+import secrets
 from contextlib import suppress
 from pathlib import Path
 
 from nephoscope.model.errors import DamagedFile, StorageFailed
-from nephoscope.store import plain
+from nephoscope.store import digests, plain
 
 _MARK, _SEEN = ".made-here", ".made-here.seen"
 KEEP = "ssh"
 """Folder with the key of cloud machines and their host keys, without which a study cannot reach machines that it has.
 Nothing in it is executed."""
+_KEY, _HOST_KEYS = "id_ed25519", "host-keys/"
+_EARLIER = "earlier-keys"
+"""Folder with keys that were not made here. They open the machines that exist; others may have them, so no new machine
+gets them."""
 
 
 def claim(scratch: Path) -> bool:
@@ -31,15 +36,28 @@ def claim(scratch: Path) -> bool:
         scratch.mkdir(exist_ok=True)
         if _made_here(scratch):
             return False
-        strange = [path for path in scratch.iterdir() if path.name != KEEP or path.is_symlink()]
+        strange = [path for path in scratch.iterdir() if path.name != KEEP or path.is_symlink() or not path.is_dir()]
         for path in strange:
             plain.remove(path)
+        if (scratch / KEEP).exists():
+            _set_key_aside(scratch / KEEP)
         mark = scratch / _MARK
         mark.touch()
         (scratch / _SEEN).write_bytes(_looks(mark))
     except OSError as error:
         raise StorageFailed.of(scratch, error) from error
     return bool(strange)
+
+
+def _set_key_aside(folder: Path) -> None:
+    """Keeps what the machines that exist are reached with, and nothing else."""
+    earlier = folder / _EARLIER
+    for name, about in list(digests.walk(folder)):
+        if plain.oddity(about.st_mode) is None and name == _KEY:
+            earlier.mkdir(exist_ok=True)
+            (folder / name).rename(earlier / secrets.token_hex(4))
+        elif plain.oddity(about.st_mode) is not None or not name.startswith((_HOST_KEYS, f"{_EARLIER}/")):
+            (folder / name).unlink()
 
 
 def _made_here(scratch: Path) -> bool:

@@ -15,6 +15,7 @@ from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.provider import CloudMachine, Life
 from nephoscope.providers.cloud.ssh import SshConnect
 from nephoscope.run.clock import FakeClock
+from nephoscope.store import scratch
 from nephoscope.study.model import Machine
 from tests.support.made_cloud import request_of
 from tests.support.sshd import Server, sshd
@@ -97,6 +98,29 @@ def test_the_host_key_of_a_machine_is_kept_as_long_as_it_lives(server: Server, t
         with pytest.raises(HostKeyRefused, match=r"the host key of database-1 \(i-1\) changed since it was created"):
             asyncio.run(enter(another, MACHINE))
         asyncio.run(enter(another, replace(MACHINE, id="i-2")))  # a later machine of that name
+
+
+def test_a_copied_folder_reaches_the_machines_that_exist_and_new_ones_get_a_key_of_its_own(
+    server: Server, tmp_path: Path
+) -> None:
+    async def enter(known: SshConnect) -> None:
+        entered = await known(MACHINE, Machine(), request(tmp_path))
+        assert isinstance(entered.remote, SshRemote)
+        await entered.remote.close()
+
+    async def scenario() -> None:
+        known = connect(server, tmp_path, [])
+        (tmp_path / "boot").write_text("ready\n")
+        before = await known.key(tmp_path / "scratch")
+        assert not scratch.claim(tmp_path / "scratch"), "as of a folder that was copied to here"
+        let_in(server, before)
+        after = await known.key(tmp_path / "scratch")
+        assert after != before
+        await enter(known)
+        let_in(server, after)
+        await enter(known)
+
+    asyncio.run(scenario())
 
 
 def test_what_the_script_failed_of_is_told(server: Server, tmp_path: Path) -> None:

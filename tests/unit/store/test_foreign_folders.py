@@ -225,6 +225,32 @@ def test_an_attempt_with_links_is_not_continued(folder: Path, elsewhere: Path) -
         asyncio.run(open_attempt(trial, provider, "study"))
 
 
+def test_a_key_that_was_not_made_here_is_set_aside(tmp_path: Path, elsewhere: Path) -> None:
+    folder = ResultsFolder(tmp_path / "r")
+    ssh = folder.path / "scratch" / "ssh"
+    (ssh / "host-keys").mkdir(parents=True)
+    (ssh / "host-keys" / "i-1").write_text("of a machine")
+    (ssh / "id_ed25519").write_text("theirs")
+    for name in ("id_rsa", "host-keys/i-2"):
+        (ssh / name).symlink_to(elsewhere)
+    (ssh / "id_ed25519.half").write_text("of a killed controller")
+
+    def files_of(scratch: Path) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in sorted(path for path in (scratch / "ssh").rglob("*") if not path.is_dir()):
+            found.setdefault(path.parent.name, []).append(path.read_text())
+        return found
+
+    folder.claim_scratch()
+    assert files_of(folder.scratch) == {"earlier-keys": ["theirs"], "host-keys": ["of a machine"]}
+    (ssh / "id_ed25519").write_text("ours")
+    folder.claim_scratch()
+    assert (ssh / "id_ed25519").read_text() == "ours", "it was made here"
+    copied = ResultsFolder(Path(shutil.copytree(folder.path, tmp_path / "copied")))
+    copied.claim_scratch()
+    assert sorted(files_of(copied.scratch)["earlier-keys"]) == ["ours", "theirs"]
+
+
 def test_a_file_larger_than_any_of_ours_is_not_read_into_memory(folder: Path) -> None:
     with (folder / "plan.json").open("r+b") as file:
         file.truncate(1 << 40)
@@ -244,7 +270,6 @@ def test_data_of_a_database_that_was_not_made_here_is_deleted_before_a_run(tmp_p
     lay(folder.path)
     assert folder.claim_scratch()
     assert not (folder.path / data).exists()
-    assert (folder.path / key).exists(), "machines that a copied study has cannot be reached without it"
     lay(folder.path)
     assert not folder.claim_scratch(), "what was made since stays"
     moved = ResultsFolder(folder.path.rename(tmp_path / "moved"))

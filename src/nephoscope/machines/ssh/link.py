@@ -51,13 +51,15 @@ class SshAddress:
     port: int | None = None
     user: str | None = None
     key_file: Path | None = None
-    """The only key to offer; None: the user's own keys and agent."""
+    """The key to offer; None: the user's own keys and agent."""
     host_key: str | None = None
     """As `ssh-keyscan` prints it, without the host; None: known_hosts decides, or without `user_config` the first key
     that is seen."""
     jump: "SshAddress | None" = None
     user_config: bool = True
     """Whether ~/.ssh/config and known_hosts are read."""
+    more_key_files: tuple[Path, ...] = ()
+    """Offered after `key_file`."""
 
     def __str__(self) -> str:
         user = f"{self.user}@" if self.user else ""
@@ -244,7 +246,8 @@ class Link:
         if address.user is not None:
             options["username"] = address.user
         if address.key_file is not None:
-            options |= {"client_keys": [str(address.key_file)], "agent_path": None}
+            keys = [str(file) for file in (address.key_file, *address.more_key_files)]
+            options |= {"client_keys": keys, "agent_path": None}
         pin = address.host_key or self._pins.get(address)
         try:
             check = HostKeyCheck(

@@ -57,7 +57,10 @@ class SshConnect:
         self._folder = folder
 
     async def key(self, scratch: Path) -> str:
-        """See `Connect.key`. The private key stays in the study's scratch folder, which goes when the study ends."""
+        """See `Connect.key`. The private key stays in the study's scratch folder, which goes when the study ends.
+
+        Keys that were not made in the folder (see `store.scratch`) are never given to a machine, only offered to it.
+        """
         return await asyncio.to_thread(_public_key, _key_file(scratch))
 
     async def __call__(self, machine: CloudMachine, asked: Machine, request: ClusterRequest) -> MachineHandle:
@@ -73,8 +76,8 @@ class SshConnect:
                 f"{machine.name} has no {cloud.reach} address",
                 hint='set `subnet` to one with public addresses, or `reach = "private"` from inside the network',
             )
-        key_file = _key_file(request.scratch)
-        address = SshAddress(host, self._port, cloud.user, key_file=key_file, user_config=False)
+        key_file, more = _key_file(request.scratch), _earlier_keys(request.scratch)
+        address = SshAddress(host, self._port, cloud.user, key_file, user_config=False, more_key_files=more)
         remote = SshRemote(
             machine.name,
             await self._booted(machine, address, request),
@@ -166,6 +169,11 @@ def _require_ready(name: str, said: str) -> None:
 
 def _key_file(scratch: Path) -> Path:
     return scratch / "ssh" / "id_ed25519"
+
+
+def _earlier_keys(scratch: Path) -> tuple[Path, ...]:
+    """Keys of machines that were created before the folder was copied to here."""
+    return tuple(sorted((scratch / "ssh" / "earlier-keys").glob("[!.]*")))
 
 
 def _host_key_file(scratch: Path, machine: CloudMachine) -> Path:
