@@ -1,13 +1,13 @@
 """Stored trials as an analysis finds them: which attempt counts, and whether its files are what they were."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import nephoscope
 from nephoscope.model.records import Plan, TrialIntent
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.files import read_text
-from nephoscope.store.folder import ResultsFolder, decisive
+from nephoscope.store.folder import ResultsFolder, Trial, decisive
 from nephoscope.store.made_from import Looks, remembered, stamp_now
 from nephoscope.store.made_from import remember as remember_inputs
 from nephoscope.store.read_once import ReadOnce
@@ -30,7 +30,7 @@ class Stored:
     not_needed_after: int | None = None
     """The block after which no open question needed it; None: it is needed."""
     running: bool = False
-    """Its attempt has not ended, and a controller is working on the folder."""
+    """Its attempt has not ended, and the controller that works on the folder began or continued it."""
     checked: Checked | None = None
     """How its files compare with their digests; None: not compared, or its attempt is not committed."""
 
@@ -51,7 +51,7 @@ def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None, looks
     With a verifier, the files of each attempt are read only once, and a committed attempt has those that were compared,
     and no others. What the files look like is added to `looks`.
     """
-    in_use, not_needed = folder.in_use(), folder.not_needed()
+    since_ns, not_needed = folder.in_use_since_ns(), folder.not_needed()
     rows: list[Stored] = []
     for planned, trial in folder.planned():
         attempts = trial.attempts()
@@ -65,13 +65,14 @@ def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None, looks
             checked = verifier.check(attempt, looks_like)
         altered = checked is not None and bool(checked.altered)
         intent = trial.started_as(planned.intent) if attempt and not altered else planned.intent
-        running = in_use and attempt is not None and attempt.status() is None
+        running = attempt is not None and attempt.status() is None and _is_live(trial, attempt, since_ns)
         rows.append(Stored(intent, attempt, len(attempts), not_needed.get(intent.id), running, checked))
-    newest = max((row.attempt.touched_ns for row in rows if row.running and row.attempt), default=None)
-    return [
-        replace(row, running=row.running and row.attempt is not None and row.attempt.touched_ns == newest)
-        for row in rows
-    ]
+    return rows
+
+
+def _is_live(trial: Trial, attempt: Attempt, since_ns: int | None) -> bool:
+    """Whether the controller that has the folder since then works on an attempt; others were left by dead ones."""
+    return since_ns is not None and trial.touched_ns(attempt) >= since_ns
 
 
 def verified_trials(folder: ResultsFolder, looks: Looks | None = None, *, remember: bool = True) -> list[Stored]:

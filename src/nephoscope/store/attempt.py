@@ -65,7 +65,7 @@ class Attempt:
 
     @property
     def touched_ns(self) -> int:
-        """When a file of its folder was last created or replaced: the newest attempt changed last."""
+        """When a file of its folder was last created or replaced."""
         return self.folder.stat().st_mtime_ns
 
     # written while the trial runs
@@ -193,7 +193,7 @@ class Attempt:
     def _store_again(self, contents: Mapping[str, bytes], status: Status) -> None:
         """Replaces the folder of later derivations as a whole; files that `contents` does not name are kept in it.
 
-        The attempt may come from anybody: only files of ours are kept, and nothing is read or written behind a link.
+        The attempt may come from anybody: only names that we write are kept, and nothing behind a link is read or written.
         """
         derived, new, old = (self.folder / name for name in (DERIVED, f".{DERIVED}.new", f".{DERIVED}.old"))
         plain.require(derived)

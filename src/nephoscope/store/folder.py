@@ -146,6 +146,14 @@ class Trial:
         """Every state it entered, in order; empty: it never started, or an earlier nephoscope ran it."""
         return files.read_lines(self.folder / "states.jsonl", StateRecord)
 
+    def touched_ns(self, attempt: Attempt) -> int:
+        """When it last entered a state, or a file in the folder of this attempt was created or replaced."""
+        try:
+            entered_ns = os.lstat(self.folder / "states.jsonl").st_mtime_ns
+        except OSError:
+            entered_ns = 0
+        return max(entered_ns, attempt.touched_ns)
+
     def finished(self) -> bool:
         """True if it was measured to its end: only a repeat of a rejected trial measures it again."""
         return bool(self.finished_attempts())
@@ -339,6 +347,10 @@ class ResultsFolder:
     def in_use(self) -> bool:
         """True while a process works on it."""
         return lock.held(self.path / "lock")
+
+    def in_use_since_ns(self) -> int | None:
+        """When the process that works on it began, as the times of files say it; None: no process does."""
+        return lock.held_since_ns(self.path / "lock")
 
     def write_plan(self, study_text: str, plan: Plan) -> None:
         """Stores the study as its author wrote it, and its plan."""

@@ -66,3 +66,12 @@ def held(path: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def held_since_ns(path: Path) -> int | None:
+    """When the process that holds the lock file `path` took it, by the clock of its file system; None: nobody does."""
+    try:
+        since_ns = path.stat(follow_symlinks=False).st_mtime_ns
+    except OSError:
+        return None
+    return since_ns if held(path) else None

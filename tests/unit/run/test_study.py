@@ -1,5 +1,6 @@
 import asyncio
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from itertools import chain, cycle, repeat
@@ -14,11 +15,13 @@ from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
+from nephoscope.model.control import StateRecord
 from nephoscope.model.derived import Derived
 from nephoscope.model.errors import DatabaseFailed, InputError, StorageFailed, ToolTimedOut
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.seeds import derive_seed
 from nephoscope.run.derive import derive
+from nephoscope.run.states import State
 from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
 from nephoscope.store import files
 from nephoscope.store.attempt import Attempt
@@ -320,15 +323,19 @@ def test_a_sampler_that_ends_or_hangs_during_a_trial_does_not_vouch_for_the_rest
 
 
 def test_an_attempt_without_an_end_is_running_while_somebody_works_on_the_folder(tmp_path: Path) -> None:
+    """Several may run at once; one that a dead controller left runs once this one continues it."""
     study = rehearsal(tmp_path / "r")
-    (first, killed), (second, trial), *_ = study.folder.planned()
-    killed.new_attempt(first.intent)
+    (first, killed), (second, trial), (third, another), *_ = study.folder.planned()
+    os.utime(killed.new_attempt(first.intent).folder, (0, 0))
     assert states(study.folder)[:2] == ["interrupted", "planned"]
     with study.folder.lock():
         trial.new_attempt(second.intent)
-        assert states(study.folder)[:2] == ["interrupted", "running"]
+        another.new_attempt(third.intent)
+        assert states(study.folder)[:3] == ["interrupted", "running", "running"]
         assert evaluation.status(study.folder)[1].reasons == ["running now"]
-    assert states(study.folder)[:2] == ["interrupted", "interrupted"]
+        killed.add_state(StateRecord(state=State.PROVISIONING, at_unix_ms=0, attempt=1))
+        assert states(study.folder)[0] == "running"
+    assert states(study.folder)[:3] == ["interrupted"] * 3
 
 
 @pytest.mark.parametrize("damage", [lambda said: {**said, "bounds": [{"n": 1}]}, lambda _: {}])
