@@ -10,9 +10,10 @@ from rich.text import Text
 from nephoscope.app.console import output
 from nephoscope.app.stages import tracking
 from nephoscope.app.stages.tracking import StudyProgress
+from nephoscope.model.control import State
 from nephoscope.model.words import counted, dollars, duration
 from nephoscope.run.clock import SystemClock
-from nephoscope.run.states import STOPS, State
+from nephoscope.run.states import STOPS
 from nephoscope.store.folder import ResultsFolder
 
 LOOK_S = 2.0

@@ -1,5 +1,6 @@
 """What a controller writes down so that its successor can go on: leases, states, resumptions."""
 
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field
@@ -34,10 +35,32 @@ class Lease(Frozen):
         return None if self.usd_per_hour is None else self.usd_per_hour * hours
 
 
+class State(StrEnum):
+    """The state of a trial."""
+
+    PLANNED = "planned"
+    LEASED = "leased"
+    PROVISIONING = "provisioning"
+    PREPARING = "preparing"
+    VERIFIED = "verified"
+    RUNNING = "running"
+    COLLECTED = "collected"
+    DESTROYING = "destroying"
+    DONE = "done"
+    """It is valid."""
+    INVALID = "invalid"
+    """Kept as data but not valid: a check rejected it, or there is no such machine."""
+    GAVE_UP = "gave up"
+    """It has no numbers: something failed that a retry would not change, or it failed too often."""
+    OUT_OF_BUDGET = "out of budget"
+    """It did not start, or was stopped on its machines, because the budget is spent; with a larger budget it restarts.
+    """
+
+
 class StateRecord(Frozen):
     """One line of a trial's states.jsonl: a state it entered."""
 
-    state: str = Field(description="see docs/concepts/architecture.md, 'States of a trial'")
+    state: State = Field(description="see docs/concepts/architecture.md, 'States of a trial'")
     at_unix_ms: int
     attempt: int = Field(ge=0, description="0: no attempt was started")
     reason: str = ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from nephoscope.benchmarks.base import VOLUME
 from nephoscope.checks.repeatable import Cause, Repair
-from nephoscope.model.control import Lease, StateRecord
+from nephoscope.model.control import Lease, State, StateRecord
 from nephoscope.model.errors import BudgetReached, NephoscopeError, QuotaReached
 from nephoscope.model.placement import NEW_MACHINES, Placement
 from nephoscope.model.records import PlannedTrial, VerdictKind
@@ -21,7 +21,7 @@ from nephoscope.run.loaded_once import LoadedOnce
 from nephoscope.run.queue import Step
 from nephoscope.run.repeats import due, quiet_within_s, repair_for
 from nephoscope.run.spending import cost_until, cost_usd, reserve_usd
-from nephoscope.run.states import ENDS, Decision, Failure, Patience, State, after_failure, may_follow
+from nephoscope.run.states import ENDS, Decision, Failure, Patience, after_failure, may_follow
 from nephoscope.run.trial import AttemptTask, Ended, run_attempt
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
@@ -431,7 +431,7 @@ class _StateLog:
         self._trial = trial
         self._unix_ms = unix_ms
         states = trial.states()
-        self.last = State(states[-1].state) if states else None
+        self.last = states[-1].state if states else None
         self.attempt = states[-1].attempt if states else 0
 
     def enter(self, state: State, reason: str = "") -> None:

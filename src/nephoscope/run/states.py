@@ -7,10 +7,9 @@ from invalid.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
 
-from nephoscope.model.control import StateRecord
+from nephoscope.model.control import State, StateRecord
 from nephoscope.model.errors import (
     CapacityLacking,
     InfrastructureFailure,
@@ -20,29 +19,6 @@ from nephoscope.model.errors import (
     QuotaReached,
     Throttled,
 )
-
-
-class State(StrEnum):
-    """The state of a trial."""
-
-    PLANNED = "planned"
-    LEASED = "leased"
-    PROVISIONING = "provisioning"
-    PREPARING = "preparing"
-    VERIFIED = "verified"
-    RUNNING = "running"
-    COLLECTED = "collected"
-    DESTROYING = "destroying"
-    DONE = "done"
-    """It is valid."""
-    INVALID = "invalid"
-    """Kept as data but not valid: a check rejected it, or there is no such machine."""
-    GAVE_UP = "gave up"
-    """It has no numbers: something failed that a retry would not change, or it failed too often."""
-    OUT_OF_BUDGET = "out of budget"
-    """It did not start, or was stopped on its machines, because the budget is spent; with a larger budget it restarts.
-    """
-
 
 ENDS = frozenset({State.DONE, State.INVALID, State.GAVE_UP})
 STOPS = ENDS | {State.OUT_OF_BUDGET}

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 
-from nephoscope.model.control import StateRecord
-from nephoscope.run.states import State
+from nephoscope.model.control import State, StateRecord
 
 BENCHMARKS = "benchmarks"
 _STEPS: Mapping[str, str] = MappingProxyType(

@@ -193,7 +193,8 @@ class Attempt:
     def _store_again(self, contents: Mapping[str, bytes], status: Status) -> None:
         """Replaces the folder of later derivations as a whole; files that `contents` does not name are kept in it.
 
-        The attempt may come from anybody: only names that we write are kept, and nothing behind a link is read or written.
+        The attempt may come from anybody: only names that we write are kept, and nothing is read or written behind a
+        link.
         """
         derived, new, old = (self.folder / name for name in (DERIVED, f".{DERIVED}.new", f".{DERIVED}.old"))
         plain.require(derived)

@@ -90,8 +90,8 @@ def read_lines(path: Path | str, model: type[Value]) -> list[Value]:
         found = _many(model).validate_json(b"[%b]" % b",\n".join(lines))
         if len(found) == len(lines):
             return found
-    numbered = enumerate(lines, start=1)  # what is wrong, and where
-    return [_validate(path, _decoded(line, f"{path}:{number}", MEND), model) for number, line in numbered]
+    numbered = ((f"{path}:{number}", line) for number, line in enumerate(lines, start=1))  # what is wrong, and where
+    return [_validate(where, _decoded(line, where, MEND), model) for where, line in numbered]
 
 
 @cache

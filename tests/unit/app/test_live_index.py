@@ -9,6 +9,7 @@ from nephoscope.app.live.drawing import ReportDrawer, draw
 from nephoscope.app.live.index import StudyIndex
 from nephoscope.app.live.state import Studies
 from nephoscope.model.control import StateRecord
+from nephoscope.model.errors import DamagedFile
 from nephoscope.run.clock import FakeClock
 from nephoscope.store.folder import ResultsFolder
 from tests.support.made_results import Value, made_results, write_trial
@@ -55,6 +56,14 @@ def test_a_trial_that_runs_and_its_end(folder: ResultsFolder) -> None:
     with folder.lock():
         view = index.view(0)
     assert (view.running, len(view.ended), view.in_use) == ([], 1, True)
+
+
+def test_an_unknown_state_is_told_as_damage(folder: ResultsFolder) -> None:
+    _, trial = next(folder.planned())
+    trial.folder.mkdir(parents=True)
+    (trial.folder / "states.jsonl").write_text('{"state":"paused","at_unix_ms":1,"attempt":1}\n')
+    with pytest.raises(DamagedFile, match=r"states\.jsonl:1 is damaged: state: Input should be 'planned'"):
+        StudyIndex(folder).view(0)
 
 
 def test_cards_become_more_certain(folder: ResultsFolder) -> None:

@@ -22,6 +22,7 @@ from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.fake import FakeRemote
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.control import State
 from nephoscope.model.errors import CapacityLacking, MachineLost
 from nephoscope.plan.before import GIVE_BACK_S, MAKE_S
 from nephoscope.providers.base import Cluster, ClusterRequest
@@ -30,7 +31,7 @@ from nephoscope.run.clock import FakeClock
 from nephoscope.run.conductor import Conductor, Rules
 from nephoscope.run.ledger import Limits, OwnLedger
 from nephoscope.run.spending import MIN_BILLED_MS
-from nephoscope.run.states import Patience, State
+from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, StudyOutcome, run_study, study_key
 from tests.support.fake_world import Rehearsal, rehearsal
 from tests.support.virtual_time import LoopClock, run_virtually

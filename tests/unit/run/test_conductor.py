@@ -11,6 +11,7 @@ from nephoscope.app.stages.running import CliOptions, run_options
 from nephoscope.app.stages.stopping import margin_of
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
+from nephoscope.model.control import State
 from nephoscope.model.errors import (
     CapacityLacking,
     CleanupFailed,
@@ -29,7 +30,7 @@ from nephoscope.run.cleaning import TRIES
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
 from nephoscope.run.queue import Advance, OwnQueue
-from nephoscope.run.states import Patience, State
+from nephoscope.run.states import Patience
 from nephoscope.run.study import StudyOutcome, run_study
 from nephoscope.study.address import THIS_MACHINE, server_host
 from nephoscope.study.model import Study

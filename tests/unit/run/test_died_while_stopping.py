@@ -11,9 +11,10 @@ from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.fake import Answer
+from nephoscope.model.control import State
 from nephoscope.model.errors import TargetLost
 from nephoscope.providers.base import Cluster, ClusterRequest
-from nephoscope.run.states import State, may_follow
+from nephoscope.run.states import may_follow
 from nephoscope.run.trial import AttemptTask, run_attempt
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings

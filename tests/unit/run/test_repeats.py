@@ -14,9 +14,9 @@ from nephoscope.app.stages.running import CliOptions, run_options
 from nephoscope.benchmarks.fake import PROGRAM, Fake, fake_program
 from nephoscope.machines.fake import Answer
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.control import State
 from nephoscope.model.errors import InputError, MachineLost, ToolFailed
 from nephoscope.model.records import Facts
-from nephoscope.run.states import State
 from nephoscope.run.study import StudyOutcome, run_study
 from nephoscope.store.folder import Trial
 from tests.support.fake_world import Rehearsal, observe_at_once, rehearsal

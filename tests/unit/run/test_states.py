@@ -2,13 +2,12 @@ import itertools
 
 import pytest
 
-from nephoscope.model.control import StateRecord
+from nephoscope.model.control import State, StateRecord
 from nephoscope.run.states import (
     STOPS,
     Decision,
     Failure,
     Patience,
-    State,
     after_failure,
     may_follow,
     repeat_is_open,

@@ -15,13 +15,12 @@ from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
-from nephoscope.model.control import StateRecord
+from nephoscope.model.control import State, StateRecord
 from nephoscope.model.derived import Derived
 from nephoscope.model.errors import DatabaseFailed, InputError, StorageFailed, ToolTimedOut
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.seeds import derive_seed
 from nephoscope.run.derive import derive
-from nephoscope.run.states import State
 from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
 from nephoscope.store import files
 from nephoscope.store.attempt import Attempt

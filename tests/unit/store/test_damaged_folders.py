@@ -44,6 +44,10 @@ def deep(path: Path) -> None:
     path.write_text(DEEP)
 
 
+def unknown_state(path: Path) -> None:
+    path.write_text('{"state":"paused","at_unix_ms":1,"attempt":1}\n')
+
+
 ATTEMPTS = "trials/*/attempts"
 DAMAGE: Sequence[tuple[str, Callable[[Path], None], str]] = (
     ("study.toml", not_text, "status"),
@@ -66,6 +70,7 @@ DAMAGE: Sequence[tuple[str, Callable[[Path], None], str]] = (
     (f"{ATTEMPTS}/1/status.json", a_folder, "status"),
     (f"{ATTEMPTS}/1", a_file, "status"),
     (ATTEMPTS, a_file, "status"),
+    ("trials/*/states.jsonl", unknown_state, "run"),
 )
 
 
@@ -80,6 +85,7 @@ def test_damage_is_told_in_one_sentence_with_the_file_and_what_to_do(
 ) -> None:
     folder = tmp_path / "r"
     shutil.copytree(good, folder)
+    (min((folder / "trials").iterdir()) / "states.jsonl").touch()
     path = min(folder.glob(name), default=folder / name)
     damage(path)
     assert main([command, str(folder)]) in {2, 6}

@@ -11,12 +11,11 @@ import pytest
 
 from nephoscope.app.cli import main
 from nephoscope.app.stages import evaluation, verifying
-from nephoscope.model.control import Lease, StateRecord
+from nephoscope.model.control import Lease, State, StateRecord
 from nephoscope.model.errors import DamagedFile, FolderInUse, NephoscopeError, StorageFailed
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.run.clock import FakeClock
 from nephoscope.run.conductor import open_attempt
-from nephoscope.run.states import State
 from nephoscope.store import files, plain
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder

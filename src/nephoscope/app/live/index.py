@@ -9,10 +9,11 @@ from nephoscope.analysis.collect import benchmark_rows, imported_rows, measureme
 from nephoscope.analysis.stored_trials import Stored
 from nephoscope.app.stages.tracking import StudyProgress, TrialProgress, together, trial_progress
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.model.control import State
 from nephoscope.model.records import Plan, PlannedTrial
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.run.spending import spent_usd
-from nephoscope.run.states import STOPS, State
+from nephoscope.run.states import STOPS
 from nephoscope.store.folder import ResultsFolder, Trial
 
 Stamp = tuple[object, ...]

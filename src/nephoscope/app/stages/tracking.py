@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from nephoscope.app.remaining import Remaining
 from nephoscope.benchmarks.load.benchmark import FIXTURE
 from nephoscope.checks.registry import overall
+from nephoscope.model.control import State
 from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.run.cleaning import CleanupResult, clean, find
 from nephoscope.run.repeats import due
 from nephoscope.run.spending import spent_usd
-from nephoscope.run.states import ENDS, STOPS, State
+from nephoscope.run.states import ENDS, STOPS
 from nephoscope.run.study import study_key
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder, Trial
@@ -101,7 +102,7 @@ def trial_progress(planned: PlannedTrial, trial: Trial) -> TrialProgress:
 def state_of(trial: Trial) -> State:
     """The state of a trial. A finished one has ended even if its controller died before recording that."""
     states = trial.states()
-    last = State(states[-1].state) if states else State.PLANNED
+    last = states[-1].state if states else State.PLANNED
     if last in ENDS or due(trial):
         return last
     attempt = trial.decisive_attempt()
