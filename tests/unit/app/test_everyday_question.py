@@ -141,18 +141,20 @@ def test_a_server_says_what_can_be_compared_on_it(users: Server, file: Path, mon
 def test_clean_lists_what_it_made_and_drops_it_when_asked(users: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", users.endpoint.environment["PGPASSWORD"])
     monkeypatch.setenv("COLUMNS", "200")
-    command = ("clean", "--dsn", users.endpoint.dsn)
+    dsn = f"{users.endpoint.dsn}?sslmode=disable&connect_timeout=5"
+    command = ("clean", "--dsn", dsn)
     assert run(*command) == "nephoscope has no databases on this server\n"
     users.sql("CREATE DATABASE nephoscope_tpcc_0123456789ab IS_TEMPLATE true")
     users.sql("COMMENT ON DATABASE nephoscope_tpcc_0123456789ab IS 'made by nephoscope: a data set'")
-    users.sql("CREATE DATABASE nephoscope_old IS_TEMPLATE true")
+    users.sql('CREATE DATABASE "nephoscope_old""; --" IS_TEMPLATE true')
     listed = run(*command)
     assert "1 database, 7 MiB; nothing was changed" in listed
-    assert f"nephoscope clean --dsn {users.endpoint.dsn} --yes" in listed
-    assert 'ALTER DATABASE "nephoscope_old" IS_TEMPLATE false; DROP DATABASE "nephoscope_old";' in listed
+    assert f"nephoscope clean --dsn '{dsn}' --yes" in listed
+    name = '"nephoscope_old""; --"'
+    assert f"ALTER DATABASE {name} IS_TEMPLATE false; DROP DATABASE {name};" in listed
     assert "1 database dropped, 7 MiB" in run(*command, "--yes")
     left = users.sql("SELECT datname FROM pg_database WHERE datname LIKE 'nephoscope%'")
-    assert left == "nephoscope_old"
+    assert left == 'nephoscope_old"; --'
 
 
 @pytest.mark.parametrize("arguments", [(), ("results", "--dsn", FIRST)])

@@ -1,11 +1,12 @@
 """What nephoscope left on a server of the user's: listed, and dropped on request."""
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from nephoscope.app.stages.beginning import require_addresses
 from nephoscope.databases.postgres.made import MadeDatabase, databases_made, drop
-from nephoscope.databases.postgres.psql import UsersServer
+from nephoscope.databases.postgres.psql import UsersServer, quoted
 from nephoscope.model.units import GIB, MIB
 from nephoscope.model.words import counted
 
@@ -48,15 +49,16 @@ def lines(found: Sequence[MadeDatabase], left: Mapping[str, str], dsn: str, *, d
         yield f"{counted(len(gone), 'database')} dropped, {_total(gone)}"
     else:
         yield f"{counted(len(recorded), 'database')}, {_total(recorded)}; nothing was changed"
-        yield f"to drop {'it' if len(recorded) == 1 else 'them'}: nephoscope clean --dsn {dsn} --yes"
+        yield f"to drop {'it' if len(recorded) == 1 else 'them'}: nephoscope clean --dsn {shlex.quote(dsn)} --yes"
     if others:
         yield (
             f"{counted(len(others), 'database')} without nephoscope's record, not dropped. An earlier "
             "version left no record; if they are nephoscope's, drop them yourself:"
         )
         for one in others:
-            template = f'ALTER DATABASE "{one.name}" IS_TEMPLATE false; ' if one.template else ""
-            yield f'    {template}DROP DATABASE "{one.name}";'
+            name = quoted(one.name)  # it is the server's, and the reader will copy it
+            template = f"ALTER DATABASE {name} IS_TEMPLATE false; " if one.template else ""
+            yield f"    {template}DROP DATABASE {name};"
 
 
 def _total(databases: Sequence[MadeDatabase]) -> str:
