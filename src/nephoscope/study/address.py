@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 THIS_MACHINE = "localhost"
 _LOOPBACK = frozenset({THIS_MACHINE, "127.0.0.1", "::1"})
-_SCHEMES = frozenset({"postgresql", "postgres"})
+_SCHEMES = ("postgresql://", "postgres://")
 _EXPECTED = "is not the address of one server reached over TCP; expected: postgresql://user@host:port/database"
 _NAME = re.compile(r"[^\s/?#\x00-\x1f\x7f]{0,63}")
 """A role or a database, decoded; PostgreSQL cuts names after 63 bytes."""
@@ -18,8 +18,8 @@ _FILE = re.compile(r"[^\x00-\x1f\x7f]{1,4096}")
 _PARAMETERS: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "user": _NAME,
-        "connect_timeout": re.compile(r"[0-9]{1,6}"),
-        "target_session_attrs": re.compile("any|read-write|read-only|primary|standby|prefer-standby"),
+        "connect_timeout": re.compile(r"[1-9][0-9]{0,5}"),
+        "target_session_attrs": re.compile("any|read-write|read-only|primary|standby"),
         "sslmode": re.compile("disable|allow|prefer|require|verify-ca|verify-full"),
         "channel_binding": re.compile("disable|prefer|require"),
         "sslrootcert": _FILE,
@@ -27,8 +27,9 @@ _PARAMETERS: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "sslkey": _FILE,
     }
 )
-"""What may follow the question mark. `host` and the like would redirect the address, and settings belong in
-`settings`."""
+"""What may follow the question mark: what both `psql` and the load generator take, which a test of the contract
+compares. `host` and the like would redirect the address, and settings belong in `settings`."""
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 def problem_of(dsn: str) -> str | None:
@@ -40,20 +41,29 @@ def problem_of(dsn: str) -> str | None:
         parts = urlsplit(dsn)
         port_fits = parts.port is None or parts.port > 0
         given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query), errors="strict")
+        userinfo, _, place = parts.netloc.rpartition("@")
+        names = [unquote(one, errors="strict") for one in (userinfo.removesuffix(":"), parts.path.removeprefix("/"))]
     except ValueError:
         return _EXPECTED
-    userinfo, _, place = parts.netloc.rpartition("@")
-    names = (userinfo.removesuffix(":"), parts.path.removeprefix("/"))
     one_host = bool(parts.hostname) and not set(place) & set(",/%")
-    if not dsn.isprintable() or parts.scheme not in _SCHEMES or not port_fits or not one_host:
+    if not dsn.isprintable() or not dsn.startswith(_SCHEMES) or not port_fits or not one_host:
         return _EXPECTED
-    if "#" in dsn or not all(_NAME.fullmatch(unquote(name)) for name in names):
+    if "#" in dsn or _BAD_ESCAPE.search(dsn) or not all(_NAME.fullmatch(name) for name in names):
         return f"has text that is not part of an address; {_EXPECTED.partition('; ')[2]}"
     if any(name not in _PARAMETERS or not _PARAMETERS[name].fullmatch(value) for name, value in given):
         return (
             f"has a parameter after `?` that a study may not hold, or a wrong value; allowed: "
             f"{', '.join(_PARAMETERS)}; settings of a server belong in `settings`"
         )
+    return _problem_of_certificates(dict(given))
+
+
+def _problem_of_certificates(parameters: Mapping[str, str]) -> str | None:
+    """What does not fit together of an address's parameters."""
+    if ("sslcert" in parameters) != ("sslkey" in parameters):
+        return "has only one of `sslcert` and `sslkey`, which go together: give both or none"
+    if parameters.get("sslrootcert") == "system" and parameters.get("sslmode", "verify-full") != "verify-full":
+        return "has `sslrootcert=system`, which needs `sslmode=verify-full`"
     return None
 
 

@@ -1,0 +1,83 @@
+"""The addresses that a study may hold are ones that the load generator takes: it says so before machines are paid."""
+
+import os
+import subprocess
+
+import pytest
+
+from nephoscope.app.wiring import load_program
+from nephoscope.benchmarks.load.spec import LoadSpec, PointSelectWorkload, PostgresTarget
+from nephoscope.study.address import problem_of
+from tests.support.real_parts import needs
+
+pytestmark = needs("nephoscope-load")
+
+REJECTED, NO_SERVER = 2, 3
+HERE = "127.0.0.1:1"
+"""Nothing listens there."""
+
+TAKEN = (
+    f"postgresql://u@{HERE}/d",
+    f"postgres://{HERE}/d?user=u%40tenant",
+    f"postgresql://{HERE}/d?user=u@tenant",
+    f"postgresql://u%25@{HERE}/d%25e",
+    f"postgresql://u@{HERE}",
+    *(f"postgresql://u@{HERE}/d?target_session_attrs={one}" for one in ("any", "read-write", "read-only")),
+    *(f"postgresql://u@{HERE}/d?target_session_attrs={one}" for one in ("primary", "standby")),
+    *(f"postgresql://u@{HERE}/d?sslmode={one}" for one in ("disable", "allow", "prefer", "require")),
+    *(f"postgresql://u@{HERE}/d?sslmode={one}&sslrootcert=/x" for one in ("verify-ca", "verify-full")),
+    *(f"postgresql://u@{HERE}/d?channel_binding={one}" for one in ("disable", "prefer", "require")),
+    f"postgresql://u@{HERE}/d?connect_timeout=1",
+    f"postgresql://u@{HERE}/d?sslcert=/x&sslkey=/y",
+    f"postgresql://u@{HERE}/d?sslrootcert=system",
+    f"postgresql://u@{HERE}/d?sslrootcert=system&sslmode=verify-full",
+)
+WRONG = (
+    "mysql://u@h/d",
+    "POSTGRESQL://u@h/d",
+    "postgresql://u@h:0/d",
+    "postgresql://u@h:70000/d",
+    "postgresql://u@h:x/d",
+    "postgresql://u@[::1/d",
+    "postgresql://u@h/d%zz",
+    "postgresql://u@h/d%ff",
+    "postgresql://u@h/d?sslmode=on",
+    "postgresql://u@h/d?sslcert=/x%zz&sslkey=/y",
+    "postgresql://u@h/d?unknown=1",
+    "postgresql://u@h/d?passfile=/x",
+    "postgresql://u@h/d?target_session_attrs=prefer-standby",
+    "postgresql://u@h/d?connect_timeout=0",
+    "postgresql://u@h/d?connect_timeout=soon",
+    "postgresql://u@h/d?channel_binding=yes",
+    "postgresql://u@h/d?sslcert=/x",
+    "postgresql://u@h/d?sslkey=/x",
+    "postgresql://u@h/d?sslrootcert=system&sslmode=require",
+)
+
+
+def generator(dsn: str) -> int:
+    """How the load generator ends that is to measure at an address."""
+    spec = LoadSpec(
+        action="run",
+        target=PostgresTarget(dsn=dsn),
+        workload=PointSelectWorkload(rows=1),
+        seed=1,
+        connections=1,
+        duration_s=1.0,
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    text = spec.model_dump_json(by_alias=True).encode()
+    command = [load_program(), "exec"]
+    return subprocess.run(command, input=text, capture_output=True, env=environment, timeout=60, check=False).returncode
+
+
+@pytest.mark.parametrize("dsn", TAKEN)
+def test_both_sides_take_it(dsn: str) -> None:
+    assert problem_of(dsn) is None
+    assert generator(dsn) == NO_SERVER
+
+
+@pytest.mark.parametrize("dsn", WRONG)
+def test_both_sides_reject_it(dsn: str) -> None:
+    assert problem_of(dsn) is not None
+    assert generator(dsn) == REJECTED
