@@ -22,7 +22,7 @@ pub(crate) mod value;
 pub use batch::{Batch, Retry};
 pub use connection::{Canceller, Connection, Isolation, PrepareError, TextRows};
 pub use copy::{Copied, CopyWriter};
-pub(super) use dsn::unescape;
 pub use dsn::{Address, ChannelBinding, Dsn, DsnError, SessionAttributes, SslMode, redact};
+pub(super) use dsn::{unescape, without_secrets};
 pub use prepared::{Prepared, Unnamed, keeps_names};
 pub use reply::{Reply, Row};

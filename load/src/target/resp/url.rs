@@ -1,6 +1,6 @@
 //! Where servers are: `redis://[user[:password]@]host[:port][/database]`, or `unix:///path/of/socket[?db=number]`.
 
-use crate::target::postgres::{Address, redact, unescape};
+use crate::target::postgres::{Address, redact, unescape, without_secrets};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -42,6 +42,10 @@ impl Url {
     /// # Errors
     /// [`UrlError`].
     pub fn parse(text: &str, environment: impl Fn(&str) -> Option<String>) -> Result<Self, UrlError> {
+        Self::read(text, environment).map_err(|UrlError(wrong)| UrlError(without_secrets(text, wrong)))
+    }
+
+    fn read(text: &str, environment: impl Fn(&str) -> Option<String>) -> Result<Self, UrlError> {
         let bad = |why: &str| UrlError(why.to_owned());
         let password = environment(PASSWORD_VARIABLE);
         let shown = redact(text);
@@ -95,7 +99,8 @@ impl Url {
 }
 
 fn address(text: &str) -> Result<Address, UrlError> {
-    let bad = || UrlError(format!("{text:?} is not HOST:PORT"));
+    // The text is not shown: in `user:password` without `@host` it holds the password.
+    let bad = || UrlError("what follows redis:// is not [USER@]HOST:PORT".to_owned());
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (host, rest) = rest.split_once(']').ok_or_else(bad)?;
@@ -156,6 +161,11 @@ mod tests {
         ] {
             let message = parse(url).unwrap_err().to_string();
             assert!(message.contains(expected), "{url}: {message}");
+        }
+        for url in ["redis://u:hunt/er2@h:1/1", "redis://u:hunt?er2@h", "redis://:hunt/er2@h", "redis://u:hunt"] {
+            let message = parse(url).unwrap_err().to_string();
+            assert!(!message.contains("hunt") && !message.contains("er2"), "{message}");
+            assert_eq!(message.contains("%2F"), url.contains('@'), "{message}");
         }
         let url = parse("redis://u:hunter2@h/1").unwrap();
         assert!(!format!("{url} {url:?}").contains("hunter2"));

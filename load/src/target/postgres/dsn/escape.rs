@@ -22,6 +22,18 @@ pub(in crate::target) fn unescape(text: &str, part: &str) -> Result<String, DsnE
     String::from_utf8(bytes).map_err(|_| bad())
 }
 
+/// What is wrong with a URL, without any of its text if a password may have been taken for something else: `/` and `?`
+/// end the part with the password, so an `@` after them may be the end of one that holds them.
+pub(in crate::target) fn without_secrets(url: &str, wrong: String) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    match rest.find(['/', '?']) {
+        Some(end) if rest[end..].contains('@') => "an @ follows the first / or ? of the address: write / and ? in a \
+                                                   password as %2F and %3F, or an @ that ends no password as %40"
+            .to_owned(),
+        _ => wrong,
+    }
+}
+
 /// The URL with `***` for its passwords. Works on any text, so that a bad URL can be shown too.
 #[must_use]
 pub fn redact(url: &str) -> String {

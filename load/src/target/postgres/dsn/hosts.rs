@@ -45,25 +45,26 @@ fn split_port(hostport: &str) -> Result<(&str, Option<u16>), DsnError> {
         return match rest.strip_prefix(':') {
             Some(port) => Ok((host, parse_port(port)?)),
             None if rest.is_empty() => Ok((host, None)),
-            None => Err(DsnError(format!("unexpected {rest:?} after the DSN's host"))),
+            None => Err(DsnError("there is unexpected text after the ] of the DSN's host".to_owned())),
         };
     }
     match hostport.split_once(':') {
         Some((_, port)) if port.contains(':') => {
-            Err(DsnError(format!("the DSN's host {hostport:?} has several colons: write an IPv6 address in []")))
+            Err(DsnError("the DSN's host has several colons: write an IPv6 address in []".to_owned()))
         }
         Some((host, port)) => Ok((host, parse_port(port)?)),
         None => Ok((hostport, None)),
     }
 }
 
-/// A port; an empty one is the default, as libpq has it.
+/// A port; an empty one is the default, as libpq has it. What is no port is not shown: in `user:password` without
+/// `@host` it is the password.
 fn parse_port(text: &str) -> Result<Option<u16>, DsnError> {
     if text.is_empty() {
         return Ok(None);
     }
     let port = text.parse().ok().filter(|&port| port > 0);
-    port.map(Some).ok_or_else(|| DsnError(format!("the DSN's port must be 1 to 65535, not {text:?}")))
+    port.map(Some).ok_or_else(|| DsnError("the DSN's port must be 1 to 65535".to_owned()))
 }
 
 #[cfg(test)]

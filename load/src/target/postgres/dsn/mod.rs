@@ -7,7 +7,7 @@ mod parameters;
 mod settings;
 
 use super::tls::TlsClient;
-pub(in crate::target) use escape::unescape;
+pub(in crate::target) use escape::{unescape, without_secrets};
 use parameters::Parameters;
 use std::fmt;
 use std::path::PathBuf;
@@ -68,6 +68,10 @@ impl Dsn {
     /// # Errors
     /// [`DsnError`] for another scheme, a missing user, a bad port, a bad escape or an unknown parameter.
     pub fn parse(url: &str, environment: impl Fn(&str) -> Option<String>) -> Result<Self, DsnError> {
+        Self::read(url, environment).map_err(|DsnError(wrong)| DsnError(without_secrets(url, wrong)))
+    }
+
+    fn read(url: &str, environment: impl Fn(&str) -> Option<String>) -> Result<Self, DsnError> {
         let rest = url
             .strip_prefix("postgresql://")
             .or_else(|| url.strip_prefix("postgres://"))
@@ -198,6 +202,11 @@ mod tests {
     }
 
     #[test]
+    fn a_role_may_hold_an_at_sign() {
+        assert_eq!(parse("postgresql://h:1/d?user=me@tenant").unwrap().user(), "me@tenant");
+    }
+
+    #[test]
     fn defaults_and_environment() {
         let environment = |name: &str| matches!(name, "PGUSER" | "PGPASSWORD").then(|| format!("from-{name}"));
         let dsn = Dsn::parse("postgres://db", environment).unwrap();
@@ -263,6 +272,24 @@ mod tests {
         ] {
             let message = parse(url).unwrap_err().to_string();
             assert!(message.contains(expected), "{url}: {message}");
+        }
+    }
+
+    #[test]
+    fn no_part_of_a_password_is_shown_where_the_url_is_wrong() {
+        for url in [
+            "postgresql://u:hunt?er2@127.0.0.1:1/d",
+            "postgresql://u:hunt/er2@h/d",
+            "postgresql://u:1/hunt@h:1/d",
+            "postgresql://u:hunt/er2@h/d?sslmode=er2",
+            "postgresql://u:hunt?er2=x@h",
+            "postgresql://u:hunt?sslmode=er2@h",
+            "postgresql://u:hunt",
+            "postgresql://u:hunt:er2",
+        ] {
+            let message = parse(url).unwrap_err().to_string();
+            assert!(!message.contains("hunt") && !message.contains("er2"), "{url}: {message}");
+            assert_eq!(message.contains("%2F"), url.contains('@'), "{url}: {message}");
         }
     }
 
