@@ -20,6 +20,7 @@
 //! target    connections and bytes: knows no workload
 //! clock     the time
 //! tell      messages for people
+//! words     counts with their nouns
 //! ```
 //!
 //! `engine::pace` never reads a clock, so that tables can test it.
@@ -44,4 +45,5 @@ pub mod tell;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 pub mod verify;
+pub mod words;
 pub mod workload;

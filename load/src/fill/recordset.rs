@@ -6,6 +6,7 @@ use crate::fill::rows::{Asks, Calls, Each, RowStore};
 use crate::target::TargetError;
 use crate::target::aerospike::{Cluster, Connection, FOUND, Member, Messages, NOT_FOUND, Place, Reply, Write};
 use crate::target::postgres::Address;
+use crate::words::counted;
 use crate::workload::kv::{BIN, MARKER};
 use crate::workload::{Records, ServerCounter};
 use std::collections::BTreeMap;
@@ -177,9 +178,10 @@ impl RowStore for Recordset {
         let set = &self.place.set;
         if copies > 0 && !marked {
             let message = format!(
-                "the set {} of {} holds {copies} records that no load wrote: use an empty set, or truncate this one",
+                "the set {} of {} holds {} that no load wrote: use an empty set, or truncate this one",
                 set.name(),
-                set.namespace()
+                set.namespace(),
+                counted(copies, "record")
             );
             return Err(Failure::new(ExitCode::BadSpec, message));
         }

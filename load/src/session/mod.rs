@@ -15,6 +15,7 @@ use crate::target::aerospike::Place;
 use crate::target::resp::Url;
 use crate::tell;
 use crate::verify::check;
+use crate::words::counted;
 use crate::workload::{self, Workload};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -176,8 +177,8 @@ impl Execution {
             return Ok(());
         }
         let message = format!(
-            "the rate was not kept: of {} operations due in the measurement, {} never started and {} failed",
-            offered.measured,
+            "the rate was not kept: of {} due in the measurement, {} never started and {} failed",
+            counted(offered.measured, "operation"),
             offered.not_sent,
             missed - offered.not_sent
         );

@@ -9,6 +9,7 @@ use crate::stop::Stop;
 use crate::target::RowWriter;
 use crate::target::postgres::Connection;
 use crate::target::{Dialect, Value};
+use crate::words::counted;
 use crate::workload::keys::fnv1a;
 use crate::workload::{Dataset, NULL_TEXT, Table, tables};
 use std::collections::BTreeMap;
@@ -67,8 +68,12 @@ pub fn judge(results: &[FingerprintResult]) -> Option<Failure> {
     let differs = |result: &&FingerprintResult| (result.rows, &result.hash) != (result.expected_rows, &result.expected);
     let first = results.iter().find(differs)?;
     let message = format!(
-        "table {} differs from what was loaded: {} rows with fingerprint {}, expected {} rows with {}",
-        first.table, first.rows, first.hash, first.expected_rows, first.expected
+        "table {} differs from what was loaded: {} with fingerprint {}, expected {} with {}",
+        first.table,
+        counted(first.rows, "row"),
+        first.hash,
+        counted(first.expected_rows, "row"),
+        first.expected
     );
     Some(Failure::new(ExitCode::ConsistencyBroken, message))
 }

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Statement, StatementId, Value};
+use crate::words::counted;
 use std::collections::BTreeMap;
 
 const POINT_SELECT: OperationId = OperationId(0);
@@ -125,9 +126,11 @@ impl Worker for PointSelectWorker {
         };
         match reply.row(0, 0).and_then(|row| row.text(0)) {
             Some(_) if reply.row_count(0) == 1 => Ok(Step::Done(Completion::Committed)),
-            _ => {
-                Err(DataError(format!("sbtest1 has {} rows with id {}, or one without c", reply.row_count(0), self.id)))
-            }
+            _ => Err(DataError(format!(
+                "sbtest1 has {} with id {}, or one without c",
+                counted(reply.row_count(0) as u64, "row"),
+                self.id
+            ))),
         }
     }
 

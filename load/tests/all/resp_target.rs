@@ -155,7 +155,7 @@ fn what_no_load_wrote_is_never_deleted_and_a_missing_row_is_found() {
     let mut spec = kv("run", &redis);
     (spec["workload"]["read_percent"], spec["workload"]["rows"]) = (json!(100), json!(30_000));
     let broken = exec(&spec).expect(5);
-    assert!(broken.message().contains("rows exist, of those starting with"), "{}", broken.message());
+    assert!(broken.message().contains("found only 0 of 1 row, of those starting with"), "{}", broken.message());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::{HEADER_BYTES, INFO, MAX_INFO_BYTES, MAX_MESSAGE_BYTES, MESSAGE_BYTES
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
 use crate::target::link::Answers;
+use crate::words::counted;
 use std::ops::Range;
 
 /// The type of values that are bytes.
@@ -130,7 +131,7 @@ fn read_record(body: &[u8]) -> Result<Answer, TargetError> {
         return Err(out_of_step("a message that is shorter than its header"));
     };
     if usize::from(head[0]) != MESSAGE_BYTES {
-        return Err(out_of_step(&format!("a header of {} bytes", head[0])));
+        return Err(out_of_step(&format!("a header of {}", counted(u64::from(head[0]), "byte"))));
     }
     let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
     let (result, fields, operations) = (head[5], number(18), number(20));

@@ -4,6 +4,7 @@ use super::connection::Connection;
 use super::value::encode_field;
 use crate::target::RowWriter;
 use crate::target::{TargetError, Value};
+use crate::words::counted;
 use bytes::{BufMut, BytesMut};
 use postgres_protocol::message::frontend;
 use std::io;
@@ -95,7 +96,10 @@ impl<'a> CopyWriter<'a> {
         frontend::copy_done(&mut done);
         let rows = self.connection.finish_copy(&done)?;
         if rows != self.copied.rows {
-            return Err(TargetError::Protocol(format!("the server accepted {rows} of {} rows", self.copied.rows)));
+            return Err(TargetError::Protocol(format!(
+                "the server accepted {rows} of {}",
+                counted(self.copied.rows, "row")
+            )));
         }
         Ok(self.copied)
     }

@@ -6,6 +6,7 @@ use super::options::KvOptions;
 use super::plan::{Drawer, Plan};
 use super::worker::{KvWorker, Verbs};
 use crate::target::resp::{Answer, Commands, Connection, Reply, Slots};
+use crate::words::counted;
 use crate::workload::{AuditLine, DataError, Draws, ServerCounter, Worker, Workload};
 use std::sync::Arc;
 
@@ -76,9 +77,9 @@ impl Verbs for Connection {
             return Ok(());
         }
         Err(DataError(format!(
-            "only {} of {} rows exist, of those starting with {}",
+            "found only {} of {}, of those starting with {}",
             there(),
-            keys.len(),
+            counted(keys.len() as u64, "row"),
             String::from_utf8_lossy(&write_key(keys[0]))
         )))
     }

@@ -5,6 +5,7 @@ use super::data::{C_BYTES, PAD_BYTES, Tables, text, write_groups};
 use super::draw::{Counts, Plan};
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Statement, StatementId, Value};
+use crate::words::counted;
 use crate::workload::transaction::{Script, Sender, Trips};
 use crate::workload::{
     AuditLine, Condition, DataError, Draws, Effect, Effects, OperationId, ServerCounter, Step, Tally, Times, Worker,
@@ -267,8 +268,10 @@ impl Script for Hand {
         };
         let (name, _) = STATEMENTS[kind];
         let table = table + 1;
-        let wrong =
-            || DataError(format!("sbtest{table}: {name} with id {id} found {rows} rows and changed {affected}"));
+        let wrong = || {
+            let found = counted(rows as u64, "row");
+            DataError(format!("sbtest{table}: {name} with id {id} found {found} and changed {affected}"))
+        };
         right.then_some(()).ok_or_else(wrong)
     }
 }

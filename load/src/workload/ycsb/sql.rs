@@ -6,6 +6,7 @@ use super::worker::{Verbs, YcsbWorker};
 use super::{INSERT, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE, YcsbOptions};
 use crate::target::postgres::{Batch, Connection, Reply};
 use crate::target::{Statement, StatementId, Value};
+use crate::words::counted;
 use crate::workload::ShardSpec;
 use crate::workload::{
     AuditLine, Condition, Draws, Effect, Effects, OperationId, ServerCounter, Times, Worker, Workload,
@@ -111,6 +112,6 @@ impl Verbs for Connection {
             // The record that was asked for, whole.
             _ => rows == 1 && first.is_some_and(|row| row.text(drawer.plan.options.fields as usize).is_some()),
         };
-        if right { Ok(()) } else { Err(format!("{} records", reply.affected(0))) }
+        if right { Ok(()) } else { Err(counted(reply.affected(0), "record")) }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::target::postgres::{Batch, Reply, Row};
 use crate::target::{StatementId, Value};
+use crate::words::counted;
 use crate::workload::tpcc::profile::Profile;
 use crate::workload::tpcc::statements::{Query, stock};
 use crate::workload::{Completion, DataError, Step};
@@ -190,6 +191,6 @@ impl<'a> Answer<'a> {
         if changed == expected as u64 {
             return Ok(());
         }
-        Err(DataError(format!("{what} changed {changed} rows instead of {expected}")))
+        Err(DataError(format!("{what} changed {} instead of {expected}", counted(changed, "row"))))
     }
 }
