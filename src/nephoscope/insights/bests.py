@@ -53,11 +53,11 @@ def _answer(row: BestRow, best: str, value: str) -> str:
     if not row.excluded:
         why = "no difference is certain" + (" both as delivered and in quiet trials" if row.reason else "")
         return f"any of {{of:count}} configurations may have the {best} {RATE}: {why}."
-    which = ": {names};" if len(row.best) <= MAX_NAMED else ";"
+    which = ": {names}" if len(row.best) <= MAX_NAMED else ""
+    are = plural(row.excluded, "is", "are")
     return (
-        f"one of {{left:count}} configurations has the {best}{which} the other "
-        + plural(row.excluded, "one is", "{excluded:count} are")
-        + f" worse {RATE}."
+        f"{{excluded:count}} of {{of:count}} configurations {are} clearly worse; any of the remaining "
+        f"{{left:count}} may have the {best}{which} {RATE}."
     )
 
 

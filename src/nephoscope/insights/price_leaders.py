@@ -1,11 +1,11 @@
 """Which configuration costs least for what it does on each price basis, and whether that is certain."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.bests import told
+from nephoscope.insights.bests import RATE, told
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import interval_of_one, say
+from nephoscope.insights.words import interval_of_one, plural, say
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import Insight
@@ -13,6 +13,8 @@ from nephoscope.model.words import enumeration
 from nephoscope.prices.rows import Basis
 
 NAME = "price_leaders"
+_TERMS: Mapping[str, str] = {Basis.RESERVED_1Y: "1-year", Basis.RESERVED_3Y: "3-year"}
+"""What a reader calls the price of a commitment."""
 
 
 def price_leaders(findings: Findings) -> list[Insight]:
@@ -36,6 +38,10 @@ def price_leaders(findings: Findings) -> list[Insight]:
     return found
 
 
+def _called(basis: str) -> str:
+    return _TERMS.get(basis, basis)
+
+
 def _best(rows: Sequence[PricePerformance]) -> PricePerformance:
     return min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
 
@@ -56,32 +62,40 @@ def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequen
         "coverage": 100 * best.coverage,
         "n": best.n,
     }
-    certainty, words, delivered = "", {}, ""
-    if row is not None:
+    certainty, words, delivered = ".", {}, ""
+    if row is not None and row.best == [best.configuration] and row.excluded and not row.reason:
+        close = "; {close} " + plural(len(row.close), "is", "are") + " within ±{margin:limit} % of it"
+        certainty = f" {RATE}{close if row.close else ''}."
+        words = {"close": enumeration(row.close)}
+        numbers |= {"alpha": 100 * row.alpha, "margin": row.margin_percent}
+    elif row is not None:
         answer = told(row, best="lowest cost of {title}")
-        certainty, words = f" {answer.template[0].upper()}{answer.template[1:]}", answer.words
+        certainty, words = f". {answer.template[0].upper()}{answer.template[1:]}", answer.words
         numbers |= answer.numbers
         delivered = "as delivered " if row.reason else ""
+    measured = len(findings.statistics_of(best.benchmark, best.metric))
+    numbers |= {"priced": len(rows), "measured": measured}
+    known = ", known for only {priced:count} of {measured:count}" if len(rows) < measured else ""
     insight = say(
         NAME,
         "answer",
-        f"{{benchmark_name}}, {{basis}} prices: {delivered}"
-        "{name} costs least for its {title}: ${usd:money} a month per "
+        f"{{benchmark_name}}: at {{basis}} prices{known}, {delivered}"
+        "{name} costs least for its {title}, ${usd:money} a month per "
         + ("{quantity:count}{unit} (" if sold.needs_count else "{unit} (")
         + interval_of_one(best.n, "exact_money", sign="$")
-        + "; price from {date})."
+        + "; price from {date})"
         + certainty
         + (" It also costs least at {same} prices." if same else ""),
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         benchmark=best.benchmark,
         benchmark_name=best.benchmark,
-        basis=best.basis,
+        basis=_called(best.basis),
         name=best.configuration,
         title=findings.title(best.benchmark, best.metric),
         unit=sold.suffix if sold.needs_count else sold.suffix.strip(),
         date=best.date or "the study",
-        same=enumeration(same),
+        same=enumeration([_called(basis) for basis in same]),
         **words,
     )
     return cautioned(insight, findings)

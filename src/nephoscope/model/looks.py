@@ -17,7 +17,7 @@ QuestionState = Literal["open", "decided", "tie", "out of reach", "undecided"]
 OUTCOMES: Mapping[QuestionState, str] = {
     "decided": "decided",
     "tie": "ended in a tie",
-    "out of reach": "out of reach of the blocks left",
+    "out of reach": "could not be decided with the replicates left",
     "undecided": "not decided by the last block",
 }
 

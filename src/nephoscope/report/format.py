@@ -117,8 +117,11 @@ def percent(value: float | None) -> str:
     size = abs(value)
     if 0 < size < 0.01:
         return "<0.01 %"
-    decimals = 0 if size >= 9.95 or size == 0 else 1 if size >= 0.995 else 2
-    return f"{grouped(value, decimals)} %"
+    return f"{grouped(value, _percent_decimals(size))} %"
+
+
+def _percent_decimals(size: float) -> int:
+    return 0 if size >= 9.95 or size == 0 else 1 if size >= 0.995 else 2
 
 
 def counting(good: int, of: int) -> str:
@@ -142,17 +145,38 @@ def ratio(value: float | None) -> str:
         return MISSING
     if value <= 0:
         return f"{value:g}{TIMES}"
+    return f"{grouped(value, _ratio_decimals(value))}{TIMES}"
+
+
+def _ratio_decimals(value: float) -> int:
     decimals = 3 if 0.8 <= value < 1.25 else 2 - math.floor(math.log10(value))
-    return f"{grouped(value, max(0, min(decimals, MAX_DECIMALS)))}\N{MULTIPLICATION SIGN}"
+    return max(0, min(decimals, MAX_DECIMALS))
 
 
-def ratio_interval(low: float, high: float) -> str:
-    """'1.77× to 2.05×', with as many decimals as it takes that both ends differ; one number if six do not suffice."""
-    told = f"{ratio(low)} to {ratio(high)}"
-    if low == high or ratio(low) != ratio(high):
-        return told
-    decimals = next((d for d in range(3, MAX_DECIMALS) if f"{low:.{d}f}" != f"{high:.{d}f}"), MAX_DECIMALS)
-    return f"{grouped(low, decimals)}{TIMES} to {grouped(high, decimals)}{TIMES}"
+def ratios(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """A ratio and both ends of its interval with equal decimals: '1.30', '1.23', '1.37'."""
+    return alike(value, low, high, _ratio_decimals(value), unlike=1.0)
+
+
+def percentages(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """A percentage and both ends of its interval with equal decimals, without the sign: '1.7', '0.9', '2.4'."""
+    return alike(value, low, high, _percent_decimals(abs(value)), unlike=0.0)
+
+
+def alike(value: float, low: float, high: float, decimals: int, *, unlike: float) -> tuple[str, str, str]:
+    """A value and the ends of its interval with these decimals, or as many as it takes that both ends differ.
+
+    An end that is not `unlike`, where nothing differs, does not look like it either.
+    """
+
+    def looks_right(places: int) -> bool:
+        ends = [(end, grouped(end, places)) for end in (low, high)]
+        if low != high and ends[0][1] == ends[1][1]:
+            return False
+        return all(end == unlike or text != grouped(unlike, places) for end, text in ends)
+
+    places = next((places for places in range(decimals, MAX_DECIMALS) if looks_right(places)), MAX_DECIMALS)
+    return grouped(value, places), grouped(low, places), grouped(high, places)
 
 
 def probability(value: float | None) -> str:
@@ -200,6 +224,11 @@ def moment(unix_ms: int | None) -> str:
 def dollars(value: float | None) -> str:
     """$1,234.50."""
     return MISSING if value is None else f"${value:,.2f}"
+
+
+def rounded(value: float) -> str:
+    """Whole dollars from 100 up, else as `money`: $1,388, $54.19, $0.04879."""
+    return f"${value:,.0f}" if value >= 99.995 else money(value)
 
 
 def money(value: float) -> str:

@@ -19,9 +19,11 @@ from nephoscope.report.figures.spec import as_script, packed, unchecked, unpacke
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.chapters import chapters
 from nephoscope.report.main.doubts import doubts
+from nephoscope.report.main.measured import measured
 from nephoscope.report.main.money import price_and_performance
-from nephoscope.report.main.names import compared
+from nephoscope.report.main.names import compared, design
 from nephoscope.report.main.repair import repair
+from nephoscope.report.main.standing import why_not
 from nephoscope.report.main.verdict import verdict
 from nephoscope.report.parts import Book, Link, Page
 from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
@@ -66,12 +68,14 @@ def _main(book: Book) -> dict[str, Any]:
     answers = verdict(book)
     return {
         "compared": compared(book.lookup),
+        "measured": measured(book.lookup),
         "repair": repair(book.lookup),
         "verdict": answers,
         "money": price_and_performance(book),
         "explorer": _explorer(book),
         "chapters": chapters(book, answers.drawn),
         "doubts": doubts(book),
+        "not_placed": why_not(book.lookup.study),
     }
 
 
@@ -118,6 +122,7 @@ def _printed(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
             paragraphs=[part.strip() for part in study.description.split("\n\n") if part.strip()],
             counted=outcomes(study.trials),
             page=page,
+            design=design(book.lookup),
             config=Markup(as_script(theme.config())),  # noqa: S704  # as_script leaves no character that ends a script
             **sections,
             **_assets(),

@@ -4,17 +4,22 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Statistic
 from nephoscope.model.words import counted
-from nephoscope.report.format import Scale, coverage
+from nephoscope.report.format import SECONDS, Scale, coverage
 
 ENOUGH = 0.95
 Line = Literal["interval", "range", "none"]
 """What is drawn around a median: an interval of 95 % or more, the range of too few values for one, nothing."""
 _UNITS_IN_WORDS = {"": "no unit", "1/s": "per second", "1/min": "per minute"}
 _PERCENTILE = re.compile(r"(?:^|(?<=[^A-Za-z0-9]))p(\d{2,3}(?:[._]\d+)?)(?=$|[^A-Za-z0-9])", re.IGNORECASE)
+_MAX_NOUN_WORDS = 3
+_RATES = ("/s", "/min")
+_COUNTED_RATES = frozenset(_RATES)
+_COUNTED = re.compile(r"(?:(?P<noun>\S+)/(?:min|s)\b)|(?:^(?P<nouns>.+) per (?:minute|second)$)")
 _SEPARATORS = re.compile(r"[\s,:;._-]+")
 
 
@@ -50,9 +55,30 @@ def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
     """The title for people."""
     title = metric.title or metric.name
     title = title[:1].upper() + title[1:] if title[1:2].islower() and metric.title else title
-    if not per_cpu:
-        return title
-    return f"{title}, divided by its CPUs" if "per CPU" in title else f"{title}, per CPU"
+    return f"{title}, per CPU" if per_cpu else title
+
+
+def quantity_noun(metric: Metric) -> str:
+    """What it counts, for '1.30× the I/O rate of b': the end of its title, or else 'rate', 'time' or 'value'."""
+    _, colon, last = metric.title.rpartition(": ")
+    if colon and len(last.split()) <= _MAX_NOUN_WORDS:
+        return last
+    return "rate" if metric.unit.endswith(_RATES) else "time" if metric.unit in SECONDS else "value"
+
+
+def pace_words(metric: Metric) -> tuple[str, str]:
+    """('fastest', 'slower') of rates and times, else ('best', 'worse')."""
+    higher = metric.direction is Direction.HIGHER
+    fast = metric.unit.endswith(_RATES) if higher else metric.unit in SECONDS
+    return ("fastest", "slower") if fast else ("best", "worse")
+
+
+def sold_text(metric: Metric, sold: PricedQuantity) -> str:
+    """'1,000 New-Orders/min' of a rate whose title says what it counts, else '1,000/min'."""
+    found = _COUNTED.search(metric.title) if sold.suffix in _COUNTED_RATES else None
+    if found is None:
+        return sold.text
+    return f"{sold.count:,} {found['noun'] or found['nouns']}{sold.suffix}"
 
 
 def interval_text(row: Statistic, scale: Scale) -> str:

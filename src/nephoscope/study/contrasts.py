@@ -43,6 +43,8 @@ _NO_QUESTION = frozenset(
     | {"load machine type", "load_machine.provider", "database.dsn", "database.binary"}
 )
 """Keys that say which machine it is, not what about it: configurations are only compared where these are equal."""
+ADDRESSES = frozenset({"database.dsn", "database_machine.hosts", "load_machine.hosts", "database.binary"})
+"""Keys whose values may hold a password or name a machine: they are not repeated."""
 _NOT_COMPARED: dict[str, Any] = {
     "name": True,
     "labels": True,
@@ -91,10 +93,13 @@ def contrasts_of(
 
 
 def only_difference(configurations: Mapping[str, Configuration]) -> tuple[str, dict[str, str]] | None:
-    """The one thing in which configurations differ, and the value of each; None if they differ in none or several."""
+    """The one thing in which configurations differ, and the value of each; None if they differ in none or several.
+
+    Nor is an address one: it says which machine it is, and nothing about it.
+    """
     facts = {name: facts_of(one) for name, one in sorted(configurations.items())}
     differing = differing_keys(list(facts.values()))
-    if len(differing) != 1:
+    if len(differing) != 1 or differing <= ADDRESSES:
         return None
     (key,) = differing
     return name_of(key), {name: _label(key, one.get(key)) for name, one in facts.items()}

@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from nephoscope.model.words import counted
 from nephoscope.study.contrasts import (
+    ADDRESSES,
     GENERATION,
     KIND,
     VCPUS,
@@ -28,14 +30,14 @@ _PLACES = ("provider", "region", "zone")
 """Each implies that those after it differ, too."""
 _VOLUME = "volume "
 _SERVER = "database.dsn"
+_HOSTS = "database_machine.hosts"
+_ONLY_HOSTS = frozenset({_HOSTS, "load_machine.hosts"})
 _BY_SERVER = frozenset({_SERVER, "database.version"})
-_ADDRESSES = frozenset({_SERVER, "database_machine.hosts", "load_machine.hosts", "database.binary"})
-"""Keys whose values may hold a password or name a machine: they are not repeated."""
 _WORDS: Mapping[str, str] = {
     VCPUS: "vCPUs",
     KIND: "kind of volume",
     _SERVER: "the server",
-    "database_machine.hosts": "hosts",
+    _HOSTS: "hosts",
     "load_machine.hosts": "hosts of the load generator",
     "load machine type": "machine type of the load generator",
     "database.binary": "database program",
@@ -60,6 +62,8 @@ def what_differs(configurations: Sequence[Configuration], declared: Sequence[Dec
     keys = differing_keys(facts)
     if not keys:
         return "they are equal, so every difference between them is noise"
+    if _HOSTS in keys and keys <= _ONLY_HOSTS:
+        return _on_hosts(configurations)
     stated = _of_servers(configurations, declared) if keys <= _BY_SERVER and _SERVER in keys else ""
     if stated:
         return stated
@@ -70,6 +74,11 @@ def what_differs(configurations: Sequence[Configuration], declared: Sequence[Dec
     more = len(words) - MAX_NAMED
     named = words if more <= 0 else [*words[:MAX_NAMED], f"{more} more {'thing' if more == 1 else 'things'}"]
     return f"they differ in {', '.join(named[:-1])} and {named[-1]}"
+
+
+def _on_hosts(configurations: Sequence[Configuration]) -> str:
+    hosts = {host for one in configurations for host in one.database_machine.hosts or ()}
+    return f"they run on {counted(len(hosts), 'host')} and are equal otherwise"
 
 
 def _of_servers(configurations: Sequence[Configuration], declared: Sequence[DeclaredContrast]) -> str:
@@ -104,7 +113,7 @@ def _words(keys: Collection[str]) -> list[str]:
 
 def _values(key: str, facts: Sequence[Facts]) -> str:
     """': 128MB and 1GB'."""
-    if key in {_SERVER, *_PLACES} or key in _SAYS_MACHINE - {VCPUS}:
+    if key in {*ADDRESSES, *_PLACES} or key in _SAYS_MACHINE - {VCPUS}:
         return ""
     return _listed([_shown(value) for value in dict.fromkeys(one.get(key) for one in facts)])
 
@@ -130,7 +139,7 @@ def changes(before: Configuration, after: Configuration) -> tuple[str, ...]:
         said.append(f"{_MACHINE}: {_type_of(before)} → {_type_of(after)}")
     for key in sorted(keys - _SAYS_MACHINE):
         name = _WORDS.get(key) or name_of(key)
-        if key in _ADDRESSES:
+        if key in ADDRESSES:
             said.append(f"{name}: not the same")
         else:
             said.append(f"{name}: {_shown(old.get(key))} → {_shown(new.get(key))}")

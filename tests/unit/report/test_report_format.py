@@ -116,9 +116,16 @@ def test_script_json_holds_no_tag(text: str) -> None:
 
 
 def test_an_interval_is_never_written_as_a_point() -> None:
-    assert people.ratio_interval(1.77, 2.05) == "1.77× to 2.05×"
-    assert people.ratio_interval(3.1571, 3.1634) == "3.157× to 3.163×"
-    assert people.ratio_interval(2.0, 2.0) == "2.00× to 2.00×"
+    assert people.ratios(1.91, 1.77, 2.05) == ("1.91", "1.77", "2.05")
+    assert people.ratios(3.16, 3.1571, 3.1634) == ("3.160", "3.157", "3.163")
+    assert people.ratios(2.0, 2.0, 2.0) == ("2.00", "2.00", "2.00")
+
+
+def test_an_interval_has_as_many_decimals_as_its_value() -> None:
+    """1.23 is near one and 1.30 is not, so that each alone has its own number of decimals."""
+    assert people.ratios(1.30, 1.2333, 1.3711) == ("1.30", "1.23", "1.37")
+    assert people.ratios(1.02, 0.95, 1.00004) == ("1.02000", "0.95000", "1.00004")
+    assert people.percentages(1.7, 0.912, 12.41) == ("1.7", "0.9", "12.4")
 
 
 def test_few_digits_are_significant_ones() -> None:

@@ -100,7 +100,7 @@ class CoreMark(Benchmark):
                 name=f"{kind}.iterations_per_s",
                 unit="1/s",
                 direction=Direction.HIGHER,
-                title=f"CoreMark, {'one context' if kind == 'single' else 'one context per CPU'}",
+                title=f"CoreMark, {'one thread' if kind == 'single' else 'all CPUs'}",
                 clock="iterations of all contexts / running time measured by CoreMark; mean of the runs",
                 headline=True,
                 per_cpu=kind == "multi",

@@ -68,7 +68,7 @@ class CpuKernel(Benchmark):
                 name=f"{kind}.kernel_iterations_per_s",
                 unit="1/s",
                 direction=Direction.HIGHER,
-                title=f"CoreMark-like kernel, {'one thread' if kind == 'single' else 'one thread per CPU'}",
+                title=f"CoreMark-like kernel, {'one thread' if kind == 'single' else 'all CPUs'}",
                 clock="iterations of all threads / time from their common start until the last one ends",
                 headline=True,
                 per_cpu=kind == "multi",

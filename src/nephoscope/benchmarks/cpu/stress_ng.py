@@ -4,6 +4,7 @@
 cycles through many methods. Bogo operations are comparable only between machines with the same version of stress-ng.
 """
 
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Annotated, ClassVar, Literal
 
@@ -69,6 +70,16 @@ class StressNgParameters(EditionParameters):
         return self.scaled(self.duration_s, minimum=1)
 
 
+_OPERATIONS: Mapping[tuple[str, str | None], str] = {("cpu", "div16"): "integer divisions"}
+
+
+def _title(stressor: str, method: str | None) -> str:
+    """'stress-ng integer divisions (cpu div16)', 'stress-ng matrix': always with what stress-ng calls it."""
+    called = " ".join(filter(None, (stressor, method)))
+    words = _OPERATIONS.get((stressor, method))
+    return f"stress-ng {words} ({called})" if words else f"stress-ng {called}"
+
+
 class StressNg(Benchmark):
     """One stressor, once or some times."""
 
@@ -88,7 +99,7 @@ class StressNg(Benchmark):
                 name="bogo_ops_per_s",
                 unit=unit,
                 direction=higher,
-                title=f"Bogo operations ({' '.join(filter(None, (parameters.stressor, parameters.method)))})",
+                title=_title(parameters.stressor, parameters.method),
                 clock="operations of all workers / real time",
                 headline=True,
                 per_cpu=True,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from nephoscope.model.questions import BestRow
+from nephoscope.model.questions import BestRow, RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic, TrialRow
 from nephoscope.model.words import counted
@@ -17,7 +17,9 @@ from nephoscope.report.lookup import MetricKey, best_first, headlines, scale_of
 from nephoscope.report.main.bars import MAX_BARS
 from nephoscope.report.main.boards import in_order
 from nephoscope.report.main.names import enumerated, names_of
+from nephoscope.report.main.ratios import Ratio, Told
 from nephoscope.report.parts import Book
+from nephoscope.report.wording import pace_words
 
 MAX_WINNERS = 3
 """Up to so many configurations of which one is the best answer the question, whatever their number."""
@@ -25,8 +27,6 @@ MAX_LEADERS, MAX_SHARE = 6, 1 / 3
 """More than so many, or a larger share of all, are no answer."""
 MACHINES_ALONE: frozenset[Scope] = frozenset({"this machine", "these machines"})
 """Scopes of answers that hold for the machines that were measured, and perhaps not for others of their types."""
-MAX_FOLLOWERS = 9
-"""A multiple of a configuration that is further behind says little about the winner."""
 State = Literal["decided", "tie", "open"]
 
 
@@ -38,14 +38,20 @@ class Answer:
     answer: str
     """A few words: 'Best: 2 CPUs'."""
     clause: str
-    """The same as the end of a sentence: 'the best is 2 CPUs, with 1.91× as much as 1 CPU (1.77× to 2.05×)'."""
+    """The same as a sentence: 'the best is 2 CPUs, with 1.91× the rate of 1 CPU (1.77× to 2.05×)'."""
     number: str
     about: str
     """What the number is."""
+    before: str = ""
+    """What stands before the number: 'a ÷ b ='."""
     interval: str = ""
+    after: str = ""
+    """A sentence about the next configuration, where it is not what the number is about."""
     sure: str = ""
     caution: str = ""
     coverage: float | None = None
+    alpha: float | None = None
+    """The chance that it is wrong; None: it says nothing that could be."""
     of_ratio: bool = False
     winners: tuple[str, ...] = ()
 
@@ -64,10 +70,16 @@ class Question:
 
     @property
     def where(self) -> str:
-        """'tpcc'; 'tpcc on this machine' where an answer speaks for machines, and not for their types."""
-        scopes = {row.scope for row in self.rows}
-        words = "on this machine" if scopes == {"this machine"} else "on these machines"
-        return f"{self.benchmark.benchmark} {words}" if scopes & MACHINES_ALONE else self.benchmark.benchmark
+        """'tpcc'; 'tpcc, this machine' where an answer speaks for machines, and not for their types."""
+        if not {row.scope for row in self.rows} & MACHINES_ALONE:
+            return self.benchmark.benchmark
+        return f"{self.benchmark.benchmark}, {'these machines' if len(self.machines) > 1 else 'this machine'}"
+
+    @property
+    def machines(self) -> frozenset[str]:
+        """Those under test, as far as it is known which they are."""
+        found = (self.book.lookup.trials[trial].machine for row in self.rows for trial in row.trials)
+        return frozenset(name for name in found if name is not None)
 
     @property
     def key(self) -> MetricKey:
@@ -205,22 +217,40 @@ def _of_two(question: Question) -> Answer | None:
     if row.low is None:
         why = _too_few(row.n_left, row.n_right)
         return Answer("open", "Not decided", f"not decided between {one} and {other}: {why}", "", why, caution=caution)
-    told = _Ratio.of(row, other)
+    ratio = _ratio(question, row)
     if row.verdict is ComparisonVerdict.BETTER:
-        return told.answer(
-            "decided", f"Best: {one}", f"the best is {one}, with {told.words}", sure=_wrong_winner(alpha),
-            caution=caution, winners=(first,),
+        told = ratio.lead(other)
+        return _told(
+            told, "decided", f"Best: {one}", f"the best is {one}, with {told.words}", sure=_wrong_winner(alpha),
+            caution=caution, winners=(first,), alpha=alpha,
         )  # fmt: skip
+    told = ratio.quotient(one, other)
     if row.verdict is ComparisonVerdict.TIE:
         close = f"differ by less than {row.margin_percent:g} %"
-        return told.answer(
-            "tie", f"A tie: {one} and {other}", f"{one} and {other} are a tie, as they {close}",
-            sure=f"They {close}. {_wrong('call such a tie wrongly', alpha)}", caution=caution, winners=(first, second),
+        return _told(
+            told, "tie", f"A tie: {one} and {other}", f"{one} and {other} are a tie, as they {close}",
+            sure=f"They {close}. {_chance('of a wrong tie', alpha)}", caution=caution, winners=(first, second),
+            alpha=alpha,
         )  # fmt: skip
-    return told.answer(
-        "open", "Not decided", f"not decided between {one} and {other}: {one} has {told.words}",
-        about=f"{told.about}: {one}", caution=caution,
+    return _told(
+        told, "open", "Not decided", f"not decided: {told.words}", caution=caution,
         sure=f"{one} is {row.reason}." if row.reason else _undecided(row),
+    )  # fmt: skip
+
+
+def _ratio(question: Question, row: Comparison) -> Ratio:
+    low, high = (row.ratio if end is None else end for end in (row.low, row.high))
+    return Ratio(question.metric, row.ratio, low, high, row.coverage)
+
+
+def _told(
+    told: Told, state: State, answer: str, clause: str, *, sure: str, caution: str, winners: tuple[str, ...] = (),
+    alpha: float | None = None,
+) -> Answer:  # fmt: skip
+    """An answer whose number is a ratio."""
+    return Answer(
+        state, answer, clause, told.number, told.about, told.before, told.interval, sure=sure, caution=caution,
+        coverage=told.coverage, alpha=alpha, of_ratio=True, winners=winners,
     )  # fmt: skip
 
 
@@ -235,37 +265,35 @@ def _of_many(question: Question, best: BestRow) -> Answer:
     if len(candidates) == 1 and best.excluded:
         return _winner(question, best, caution)
     if not best.excluded and not best.tied:
-        clause = f"any of {best.of:,} configurations may be the best"
+        may_be = f"any of the {best.of:,} may be the {pace_words(question.metric)[0]}"
         return Answer(
-            "open", "Not decided", clause, f"{best.of:,}",
-            "configurations, any of which may be the best" + _detectable(best), sure=unknown.strip(), caution=caution,
+            "open", "Not decided", f"not decided: {may_be}", "", may_be,
+            sure=f"{_detectable(question, best)}{unknown}".strip(), caution=caution,
         )  # fmt: skip
     return _group(question, best, candidates, unknown, caution)
 
 
 def _group(question: Question, best: BestRow, candidates: Sequence[str], unknown: str, caution: str) -> Answer:
     """Several configurations that lead, or one of which is the best."""
-    count = len(candidates)
+    count, (extreme, worse) = len(candidates), pace_words(question.metric)
     named = answers(count, best.of)
-    left = _others_are_worse(best.excluded)
-    worse = f"; {left}" if left else ""
+    missed = _chance(f"that the {extreme} is not among them", best.alpha)
+    sure = " ".join(part for part in (_detectable(question, best), missed) if part) + unknown
+    excluded = f"{best.excluded:,} of {best.of:,} {'is' if best.excluded == 1 else 'are'} clearly {worse}"
     if not named and not best.tied:
-        clause = f"{count:,} of {best.of:,} configurations may be the best"
-        return Answer(
-            "open", f"No winner: {count:,} of {best.of:,} may be the best", clause + worse, "",
-            "; ".join(part for part in (left, _detectable(best)[2:]) if part),
-            sure=_wrong("leave out the best", best.alpha) + unknown, caution=caution,
-        )  # fmt: skip
+        said = f"{excluded}; any of the remaining {count:,} may be the {extreme}"
+        return Answer("open", "No winner", said, "", said, sure=sure, caution=caution, alpha=best.alpha)
     which = question.called(candidates, "and" if best.tied else "or") if named else f"{count:,} configurations"
+    rest = f"; {excluded}" if best.excluded else ""
     if best.tied:
         close = f"lead, within {best.margin_percent:g} % of each other"
-        answer, clause, lead = f"A tie: {which}", f"{which} {close}{worse}", close
+        answer, clause, lead = f"A tie: {which}", f"{which} {close}{rest}", close
     else:
-        answer, clause, lead = f"Best: {which}", f"the best of {best.of:,} is {which}{worse}", "may be the best"
+        lead = f"may be the {extreme}"
+        answer, clause = f"Best: {which}", f"{which} {lead}{rest}"
     return Answer(
-        "tie" if best.tied else "decided", answer, clause, f"{count:,} of {best.of:,}",
-        "; ".join(part for part in (lead, left, _detectable(best)[2:]) if part),
-        sure=_wrong("leave out the best", best.alpha) + unknown, caution=caution, winners=tuple(candidates),
+        "tie" if best.tied else "decided", answer, clause, f"{count:,} of {best.of:,}", f"{lead}{rest}",
+        sure=sure, caution=caution, alpha=best.alpha, winners=tuple(candidates),
     )  # fmt: skip
 
 
@@ -274,99 +302,64 @@ def answers(count: int, of: int) -> bool:
     return count <= MAX_WINNERS or (count <= MAX_LEADERS and count <= MAX_SHARE * of)
 
 
-def _others_are_worse(count: int) -> str:
-    if count < 2:
-        return "the other one is worse" if count else ""
-    return f"the other {count:,} are worse"
-
-
 def _winner(question: Question, best: BestRow, caution: str) -> Answer:
-    """The only winner, against the configuration with the next median, as far as their comparison is decided."""
+    """The only winner, against the configuration with the next median if their comparison is decided."""
     (name,) = best.best
     called, sure = question.names[name], _wrong_winner(best.alpha)
-    first = f"the best of {best.of:,} is {called}, with"
-    told = _lead_of_any(question, name, best.of)
-    if told is None:
-        row = next(row for row in question.rows if row.configuration == name)
-        interval, value = _interval(question, row), question.scale.text(row.median)
-        about = f"median; the best of {best.of:,}"
-        return Answer(
-            "decided", f"Best: {called}", f"{first} a median of {value} ({interval})", value, about, interval, sure,
-            caution, row.coverage, winners=(name,),
-        )  # fmt: skip
     if best.close:
         sure = f"Within {best.margin_percent:g} % of it: {question.called(best.close)}. {sure}"
-    return told.answer(
-        "decided", f"Best: {called}", f"{first} {told.words}", sure=sure, caution=caution, winners=(name,)
+    row = next(row for row in question.rows if row.configuration == name)
+    second = next(other for other in question.rows if other is not row)
+    ratio = _lead(question, name, second.configuration)
+    first = f"the best of {best.of:,} is {called}, with"
+    if ratio is not None:
+        told = ratio.lead(f"{question.names[second.configuration]}, number 2 of {best.of:,}")
+        return _told(
+            told, "decided", f"Best: {called}", f"{first} {told.words}", sure=sure, caution=caution, winners=(name,),
+            alpha=best.alpha,
+        )  # fmt: skip
+    interval, value = _interval(question, row), question.scale.text(row.median)
+    return Answer(
+        "decided", f"Best: {called}", f"{first} a median of {value} ({interval})", value,
+        f"median; the best of {best.of:,}", interval=interval, after=_next(question, row, second), sure=sure,
+        caution=caution, coverage=row.coverage, alpha=best.alpha, winners=(name,),
+    )  # fmt: skip
+
+
+def _next(question: Question, first: Statistic, second: Statistic) -> str:
+    """How far the second median is from that of the winner, whose lead over this one is not known as an interval."""
+    change = 100 * (second.median / first.median - 1) if first.median else 0.0
+    away = (
+        f"a median {people.percent(abs(change))} {'lower' if change < 0 else 'higher'}" if change else "the same median"
     )
+    stored = _ranked(question)
+    certain = stored is not None and stored.signs_only and stored.gap(first.configuration, second.configuration)
+    end = "" if certain else "; that pair by itself is not decided"
+    return f"Number 2, {question.names[second.configuration]}, has {away}{end}."
 
 
-def _lead_of_any(question: Question, winner: str, of: int) -> "_Ratio | None":
-    """The winner as a multiple of the next one; of a later one where that comparison is not decided."""
-    followers = [row.configuration for row in question.rows if row.configuration != winner]
-    for place, name in enumerate(followers[:MAX_FOLLOWERS], start=2):
-        where = f", the next of {of:,}" if place == 2 else f", number {place} of {of:,}"
-        if told := _lead(question, winner, name, where):
-            return told
-    return None
-
-
-def _lead(question: Question, first: str, second: str, place: str) -> "_Ratio | None":
+def _lead(question: Question, first: str, second: str) -> Ratio | None:
     """The first as a multiple of the second, if that is decided; of large studies only the ranks' intervals are stored.
 
     These hold for all pairs at once, so they are wider.
     """
-    pair, called = question.pair(first, second), question.names[second]
+    pair = question.pair(first, second)
     if pair is not None:
         decided = pair.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.TIE}
-        return _Ratio.of(pair, called, place) if decided else None
-    ranked = question.book.lookup.study.rank_intervals
-    rows = (row for row in ranked if (row.benchmark, row.metric) == question.key)
-    stored = next(rows, None)
+        return _ratio(question, pair) if decided else None
+    stored = _ranked(question)
     gap = None if stored is None or stored.signs_only else stored.gap(first, second)
     if gap is None or gap[0] <= gap[1]:
         return None
-    lower = question.metric.direction is Direction.LOWER
-    middle, half = (-gap[0] if lower else gap[0]), gap[1]
-    return _Ratio(
-        math.exp(middle), f"as much as {called}{place}", "; lower is better" if lower else "",
-        people.ratio_interval(math.exp(middle - half), math.exp(middle + half)),
-        1 - question.book.lookup.study.levels.alpha,
-    )  # fmt: skip
+    middle, half = (-gap[0] if question.metric.direction is Direction.LOWER else gap[0]), gap[1]
+    ends = (math.exp(middle - half), math.exp(middle + half))
+    return Ratio(question.metric, math.exp(middle), *ends, 1 - question.book.lookup.study.levels.alpha)
 
 
-@dataclass(frozen=True)
-class _Ratio:
-    """A configuration as a multiple of the second one, in words."""
-
-    ratio: float
-    about: str
-    lower: str
-    interval: str
-    coverage: float | None
-
-    @classmethod
-    def of(cls, row: Comparison, second: str, place: str = "") -> "_Ratio":
-        """`second` is the name for a reader of the right side."""
-        lower = "; lower is better" if row.direction is Direction.LOWER else ""
-        interval = "" if row.low is None or row.high is None else people.ratio_interval(row.low, row.high)
-        return cls(row.ratio, f"as much as {second}{place}", lower, interval, row.coverage)
-
-    @property
-    def words(self) -> str:
-        """'1.91× as much as 1 CPU (1.77× to 2.05×; lower is better)'."""
-        said = self.interval + self.lower if self.interval else self.lower.removeprefix("; ")
-        return f"{people.ratio(self.ratio)} {self.about}" + (f" ({said})" if said else "")
-
-    def answer(
-        self, state: State, answer: str, clause: str, *, sure: str, caution: str, about: str = "",
-        winners: tuple[str, ...] = (),
-    ) -> Answer:  # fmt: skip
-        """An answer whose number is this ratio."""
-        return Answer(
-            state, answer, clause, people.ratio(self.ratio), (about or self.about) + self.lower, self.interval,
-            sure, caution, self.coverage, of_ratio=True, winners=winners,
-        )  # fmt: skip
+def _ranked(question: Question) -> RankIntervals | None:
+    """The intervals behind the ranks, if they are stored."""
+    stored = question.book.lookup.study.rank_intervals
+    return next((row for row in stored if (row.benchmark, row.metric) == question.key), None)
 
 
 def _undecided(row: Comparison) -> str:
@@ -376,21 +369,22 @@ def _undecided(row: Comparison) -> str:
         then = f" About {more} of each would probably decide it."
     elif row.is_hardly_decidable:
         then = " More replicates will hardly decide it."
-    return f"The interval includes 1×, so neither is shown to be better.{then}"
+    return f"The interval includes 1, so neither is shown to be better.{then}"
 
 
 def _wrong_winner(alpha: float) -> str:
-    return _wrong("name a wrong winner", alpha)
+    return _chance("of a wrong winner", alpha)
 
 
-def _wrong(what: str, alpha: float) -> str:
-    return f"Studies done this way {what} at most {100 * alpha:g} times in 100."
+def _chance(of_what: str, alpha: float) -> str:
+    return f"Chance {of_what}: at most {100 * alpha:g} %."
 
 
-def _detectable(best: BestRow) -> str:
+def _detectable(question: Question, best: BestRow) -> str:
     if best.detectable_percent is None or best.tied:
         return ""
-    return f"; one that is {people.percent(best.detectable_percent)} behind would probably have shown"
+    behind = f"{people.percent(best.detectable_percent)} {pace_words(question.metric)[1]}"
+    return f"A configuration {behind} would probably have been ruled out."
 
 
 def _sentence(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The chapters of the main page: CPU, network, storage, OLTP, key-value and cost."""
+"""The chapters of the main page: CPU, network, storage, OLTP, single-row operations and cost."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ TITLES = {
     "network": "Network",
     "storage": "Storage",
     "oltp": "OLTP",
-    "key-value": "Key-value",
+    "key-value": "Single-row operations",
 }
 """Chapters in their order; memory is part of the first."""
 Draw = Callable[[], Figure | None]
@@ -167,7 +167,7 @@ def _opening(book: Book, boards: Sequence[Board]) -> Opening | None:
     if found is None:
         return None
     question, answer = found
-    text = f"{metric_title(question.metric)} in {question.where}: {answer.clause}."
+    text = f"{metric_title(question.metric).replace(': ', ', ')} ({question.where}): {answer.clause}."
     return _cited(book, text, [trial for row in question.rows for trial in row.trials])
 
 
@@ -186,7 +186,11 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
     return Chapter(
         anchor="chapter-cost",
         title="Cost",
-        opening=_cited(book, f"{metric_title(board.metric)} in {board.row.benchmark}: {said.clause}.", said.trials)
+        opening=_cited(
+            book,
+            f"{metric_title(board.metric).replace(': ', ', ')} ({board.row.benchmark}): {said.clause}.",
+            said.trials,
+        )
         if said
         else None,
         figures=_drawn(_cost_figures(book, board, palette)),
@@ -197,9 +201,9 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
 
 
 def _standing(book: Book) -> Chapter | None:
-    """Among public results; None unless the study ran what they are of, on machines that exist."""
-    found = book.lookup.study.standing
-    if found is None or not found.is_asked or book.lookup.study.plan.simulated:
+    """Among public results; None unless a machine that exists ran what they are of, in the same version."""
+    found = standing.placed(book.lookup.study)
+    if found is None or not found.rows:
         return None
     drawn = standing.figure(book, found)
     return Chapter(

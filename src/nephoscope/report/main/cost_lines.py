@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.questions import BestRow
-from nephoscope.model.records import Metric
+from nephoscope.model.records import Direction, Metric
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.answers import answers
 from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
+from nephoscope.report.wording import sold_text
+
+MAX_BEHIND = 0.05
+"""A configuration whose median is so little behind the winner's does nearly the same."""
+MAX_PRICE = 0.7
+"""At this share of the winner's price it costs much less."""
 
 
 def cost_lines(book: Book, benchmark: str, metric: Metric, winners: Sequence[str]) -> tuple[str, ...]:
@@ -23,20 +29,46 @@ def cost_lines(book: Book, benchmark: str, metric: Metric, winners: Sequence[str
     sold = book.lookup.sold(metric.unit) if rows else None
     lines = []
     if len(winners) == 1:
-        lines.append(_winner(book.lookup, winners[0], basis, rows.get(winners[0]), sold))
+        lines.append(_winner(book.lookup, metric, winners[0], basis, rows.get(winners[0]), sold))
+        lines.append(_nearly_as_good(book.lookup, benchmark, metric, winners[0], basis))
     least = cheapest(book.lookup, benchmark, metric)
     if least is not None and least.is_decided:
         which = enumerated(least.names, 3, last="or")
         lines.append(f"Least cost for the work: {which}, {'' if len(least.names) == 1 else 'from '}{least.price}.")
-    return tuple(lines)
+    return tuple(line for line in lines if line)
 
 
-def _winner(lookup: Lookup, name: str, basis: str, row: PricePerformance | None, sold: PricedQuantity | None) -> str:
-    month = next((cost.month_usd for cost in lookup.costs.get(name, []) if cost.basis == basis), None)
+def _month_usd(lookup: Lookup, name: str, basis: str) -> float | None:
+    return next((cost.month_usd for cost in lookup.costs.get(name, []) if cost.basis == basis), None)
+
+
+def _winner(
+    lookup: Lookup, metric: Metric, name: str, basis: str, row: PricePerformance | None, sold: PricedQuantity | None
+) -> str:
+    month = _month_usd(lookup, name, basis)
     if month is None:
         return "It has no price."
-    per = f", {_per(row, sold)}" if row is not None and sold is not None else ""
-    return f"Costs {people.dollars(month)} a month{per} ({basis})."
+    per = f", {_per(row, sold, metric)}" if row is not None and sold is not None else ""
+    return f"Costs {people.rounded(month)} a month{per} ({basis})."
+
+
+def _nearly_as_good(lookup: Lookup, benchmark: str, metric: Metric, winner: str, basis: str) -> str:
+    """'98 % of it for 23 % of its price: m9g, $326 a month.'; empty if no close follower costs much less."""
+    medians = {row.configuration: row.median for row in lookup.statistics_of(benchmark, metric.name)}
+    month, best = _month_usd(lookup, winner, basis), medians.get(winner)
+    if not month or not best:
+        return ""
+    sign = 1 if metric.direction is Direction.HIGHER else -1
+    behind = {name: sign * (1 - median / best) for name, median in medians.items() if name != winner}
+    priced = {name: _month_usd(lookup, name, basis) for name, share in behind.items() if share <= MAX_BEHIND}
+    cheap = {name: usd for name, usd in priced.items() if usd is not None and usd <= MAX_PRICE * month}
+    if not cheap:
+        return ""
+    name = min(cheap, key=lambda one: (cheap[one], one))
+    share = people.share(medians[name] / best)
+    what = f"{share} of it" if sign > 0 else f"{people.share(max(behind[name], 0.0))} more"
+    price = f"{people.share(cheap[name] / month)} of its price"
+    return f"{what} for {price}: {names_of(lookup)[name]}, {people.rounded(cheap[name])} a month."
 
 
 @dataclass(frozen=True)
@@ -93,7 +125,7 @@ def cheapest(lookup: Lookup, benchmark: str, metric: Metric) -> Cheapest | None:
     return Cheapest(
         names=[names[name] for name in (candidates if decided else by_price)],
         of=len(rows),
-        price=_per(least, sold),
+        price=_per(least, sold, metric),
         basis=least.basis,
         is_decided=decided,
         is_repeated=any(row.n > 1 for row in rows.values()),
@@ -105,5 +137,5 @@ def _is_answered(best: BestRow) -> bool:
     return best.excluded > 0 and answers(len(best.best) + len(best.open), best.of)
 
 
-def _per(row: PricePerformance, sold: PricedQuantity) -> str:
-    return f"{people.money(row.usd_per_unit * sold.size)} a month per {sold.text}"
+def _per(row: PricePerformance, sold: PricedQuantity, metric: Metric) -> str:
+    return f"{people.rounded(row.usd_per_unit * sold.size)} a month per {sold_text(metric, sold)}"

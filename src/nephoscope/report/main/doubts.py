@@ -1,9 +1,11 @@
 """What a reader should doubt: at most ten points, worst first. Each sums up what evidence.html says one by one."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from nephoscope.model.looks import Look
 from nephoscope.model.rows import Insight
 from nephoscope.model.words import counted
 from nephoscope.report import format as people
@@ -14,6 +16,11 @@ from nephoscope.report.parts import Book
 MAX_DOUBTS = 10
 MANY_PERCENT = 200.0
 """From here on people say 'times'."""
+_OF_THE_PLAN_ALONE = re.compile(
+    r"^the (hours|time) includes? (an )?estimates?|^the first read of a volume|loads its data set again"
+    r"|the plan uses another region's|all replicates of a configuration (share one machine|run on the same hosts)"
+)
+"""Warnings of estimates, of prices from elsewhere and of placement: the last is told below the cards."""
 MAX_WORDS = 45
 """A longer sentence of the analysis is not repeated here."""
 
@@ -54,10 +61,12 @@ def _doubt(book: Book, text: str, rows: Sequence[Insight]) -> Doubt:
         if evidence is not None:
             return Doubt(text, book.href(evidence.anchor), counted(len(evidence.trials), "trial"))
     anchor = {"warning": "warnings", "note": "notes", "answer": "answers"}[rows[0].kind]
-    return Doubt(text, book.href(anchor), "one by one" if len(rows) > 1 else "details")
+    return Doubt(text, book.href(anchor), f"show all {len(rows):,}" if len(rows) > 1 else "details")
 
 
-def _of_the_plan(book: Book, warnings: Sequence[str]) -> list[Doubt]:
+def _of_the_plan(book: Book, every: Sequence[str]) -> list[Doubt]:
+    """What the plan warned of that concerns results; all its warnings are on the page of evidence."""
+    warnings = [text for text in every if not _OF_THE_PLAN_ALONE.search(text)]
     if not warnings:
         return []
     more = f" The plan had {counted(len(warnings) - 1, 'more warning')}." if len(warnings) > 1 else ""
@@ -269,12 +278,25 @@ def _looks(lookup: Lookup, rows: Sequence[Insight]) -> str:
     numbers = rows[0].numbers
     if "left_out" not in numbers:
         return _as_it_is(lookup, rows)
-    were, them = ("was", "it") if numbers["left_out"] == 1 else ("were", "them")
-    text = (
-        f"{numbers['left_out']:,.0f} of {numbers['total']:,.0f} trials {were} not measured, because the questions "
-        f"that needed {them} were already decided."
-    )
+    were = "was" if numbers["left_out"] == 1 else "were"
+    text = f"{numbers['left_out']:,.0f} of {numbers['total']:,.0f} trials {were} skipped."
+    if lookup.study.looks:
+        text += f" {_outcomes(lookup.study.looks[-1])}"
     return text + ("" if len(rows) == 1 else " Some of these decisions would differ today.")
+
+
+def _outcomes(look: Look) -> str:
+    """How its questions ended: 'Of 125 questions, 93 were decided, 12 ended in a tie and 20 are still open'."""
+    of: Counter[str] = Counter("open" if row.state == "undecided" else row.state for row in look.questions)
+    given_up = "given up because the remaining replicates could not have decided"
+    said = {
+        "decided": "was decided" if of["decided"] == 1 else "were decided",
+        "tie": "ended in a tie",
+        "out of reach": f"was {given_up} it" if of["out of reach"] == 1 else f"were {given_up} them",
+        "open": "is still open" if of["open"] == 1 else "are still open",
+    }
+    parts = [f"{of[state]:,} {words}" for state, words in said.items() if of[state]]
+    return f"Of {counted(len(look.questions), 'question')}, {enumerated(parts)}."
 
 
 TOLD_AS_ANSWERS = frozenset({"steal", "gate"})

@@ -218,7 +218,8 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
     return book.figure(
         f"{metric_title(metric)} in {board.row.benchmark}, best first",
         axis,
-        f"No prices are known, so value for money is not shown. {lines_text(shown).capitalize()}.{more}",
+        "No prices are known, so value for money is not shown. Set price_usd_per_hour or priced_as in the study.toml "
+        f"of these results, then run “nephoscope report” again. {lines_text(shown).capitalize()}.{more}",
         [
             (
                 "",

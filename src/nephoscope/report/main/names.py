@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from nephoscope.model.words import counted, provider_name
 from nephoscope.report import format as people
-from nephoscope.report.lookup import Lookup
+from nephoscope.report.lookup import Lookup, unique
 
 MAX_NAMED = 6
 """A sentence never names more; it counts the others."""
 CPUS = "CPUs"
+_MONTH = len("2026-06")
 
 
 def names_of(lookup: Lookup) -> Mapping[str, str]:
@@ -52,15 +53,62 @@ def compared(lookup: Lookup) -> str:
     parts = [_machines(lookup)]
     if study.benchmarks:
         parts.append(counted(len(study.benchmarks), "benchmark"))
-    if study.source is None:
-        parts.append(f"{counted(study.replicates, 'replicate')} of each")
+    if study.source is None and study.trials:
+        parts.append(_replicates(lookup))
     day = people.moment(study.started_unix_ms)[:10] if study.started_unix_ms is not None else None
     others = "" if study.source is None else f" by others ({study.source.source})"
     if others or day:
         parts.append(f"{'simulated' if study.plan.simulated else 'measured'}{others}{f' on {day}' if day else ''}")
-    if study.price_date and any(row.month_usd is not None for row in study.costs):
-        parts.append(f"prices known on {'that day' if study.price_date == day else study.price_date}")
+    if prices := _prices(lookup):
+        parts.append(prices)
     return f"{parts[0]} {', '.join(parts[1:])}." if len(parts) > 1 else parts[0]
+
+
+def _replicates(lookup: Lookup) -> str:
+    """'6 replicates each', '3 to 6 replicates each (338 of 468 planned trials)': of those that count."""
+    trials = lookup.study.trials
+    cells = Counter({(row.benchmark, row.configuration): 0 for row in trials})
+    cells.update((row.benchmark, row.configuration) for row in trials if row.counts)
+    least, most, used = min(cells.values()), max(cells.values()), cells.total()
+    each = f"{counted(most, 'replicate')} each" if least == most else f"{least:,} to {most:,} replicates each"
+    return each if used == len(trials) else f"{each} ({used:,} of {counted(len(trials), 'planned trial')})"
+
+
+def design(lookup: Lookup) -> str:
+    """What the plan repeats how often, and what it left out; empty for results of others."""
+    study = lookup.study
+    if study.source is not None:
+        return ""
+    times = {1: "once", 2: "twice"}.get(study.replicates, f"{study.replicates:,} times")
+    skipped = sum(row.state == "not needed" for row in study.trials)
+    text = f"The plan runs each benchmark {times} on each configuration that it applies to, in randomised blocks"
+    if not skipped:
+        return f"{text}."
+    were = "was skipped once its" if skipped == 1 else "were skipped once their"
+    return f"{text.replace(times, f'up to {times}')}; {counted(skipped, 'trial')} {were} questions were closed."
+
+
+def _prices(lookup: Lookup) -> str:
+    """'prices as of 2026-06 to 2026-08': the oldest and the newest price of the page's basis; empty without prices."""
+    study, basis = lookup.study, lookup.basis
+    if basis is None:
+        return ""
+    priced = {row.configuration: row.date for row in study.costs if row.basis == basis and row.month_usd is not None}
+    dates = {date for date in priced.values() if date} | {row.date for row in study.cost_lines if row.basis == basis}
+    if not dates:
+        return "prices as the study states them" if priced else ""
+    oldest, newest = min(dates), max(dates)
+    if oldest == newest:
+        return f"prices as of {oldest}"
+    first, last = oldest[:_MONTH], newest[:_MONTH]
+    return f"prices as of {first}" if first == last else f"prices as of {first} to {last}"
+
+
+def hosts_of(lookup: Lookup) -> list[str]:
+    """The hosts on which databases ran, where the study names them."""
+    configurations = (planned.intent.configuration for planned in lookup.study.plan.trials)
+    machines = (one.get("database_machine") or {} for one in configurations)
+    return unique(host for machine in machines for host in machine.get("hosts") or ())
 
 
 def _machines(lookup: Lookup) -> str:

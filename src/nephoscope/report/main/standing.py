@@ -1,5 +1,6 @@
 """The chapter that places the study's machines among cloud types, by public CPU results."""
 
+from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.standing import Standing, StandingRow
 from nephoscope.model.words import counted, provider_name
 from nephoscope.report.figures.strip import OWN, strip
@@ -9,10 +10,22 @@ from nephoscope.report.parts import Book, Figure
 _AXIS = "bogo operations/s per CPU, higher is better"
 
 
+def placed(study: AnalysedStudy) -> Standing | None:
+    """Where its machines stand, or why they do not; None unless they exist and ran what the public results are of."""
+    found = study.standing
+    return None if found is None or not found.is_asked or study.plan.simulated else found
+
+
+def why_not(study: AnalysedStudy) -> str:
+    """A sentence for a study that ran what the public results are of, and still cannot be placed; else empty."""
+    found = placed(study)
+    if found is None or found.rows:
+        return ""
+    return f"Its machines are not placed among cloud types: {found.why_not}."
+
+
 def sentence(standing: Standing) -> str:
-    """Where the fastest CPU of the study stands; without a comparable result, why."""
-    if not standing.rows:
-        return f"Not placed: {standing.why_not}."
+    """Where the fastest CPU of the study stands."""
     best = standing.rows[0]
     return f"{_place(best, standing)} All its {counted(best.cpus, 'CPU')} together are about as fast as " + (
         ", ".join(best.nearest) + "."

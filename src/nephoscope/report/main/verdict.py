@@ -11,6 +11,7 @@ from nephoscope.report.main.answers import MACHINES_ALONE, Answer, Question, Sta
 from nephoscope.report.main.bars import MAX_BARS, Bar, bars
 from nephoscope.report.main.boards import SUBJECTS
 from nephoscope.report.main.cost_lines import cost_lines
+from nephoscope.report.main.names import enumerated, hosts_of
 from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book
 from nephoscope.report.tables.statistics import section_anchor
@@ -30,9 +31,11 @@ class Card:
     href: str
     state: State
     answer: str
+    before: str
     number: str
     about: str
     interval: str
+    after: str
     sure: str
     caution: str
     costs: tuple[str, ...]
@@ -51,6 +54,7 @@ class Verdict:
     shown: list[Card]
     folded: list[Card]
     about_intervals: str
+    about_chances: str
     scope: str
 
     @property
@@ -70,7 +74,13 @@ def verdict(book: Book) -> Verdict:
     palette = palette_of(book.lookup)
     found = [_card(question, answer, palette) for question, answer in asked]
     first = next((answer for _, answer in asked if answer.coverage is not None and answer.interval), None)
-    return Verdict(found[:MAX_CARDS], found[MAX_CARDS:], _about_intervals(first), _scope([one for one, _ in asked]))
+    return Verdict(
+        found[:MAX_CARDS],
+        found[MAX_CARDS:],
+        _about_intervals(first),
+        _about_chances([answer for _, answer in asked]),
+        _scope([one for one, _ in asked]),
+    )
 
 
 def _asked_of_one(question: Question) -> bool:
@@ -101,9 +111,11 @@ def _card(question: Question, answer: Answer, palette: Palette) -> Card:
         href=book.href(section_anchor(benchmark.benchmark)),
         state=answer.state,
         answer=answer.answer,
+        before=answer.before,
         number=answer.number,
         about=answer.about,
         interval=answer.interval,
+        after=answer.after,
         sure=answer.sure,
         caution=answer.caution,
         costs=cost_lines(book, benchmark.benchmark, metric, answer.winners),
@@ -123,11 +135,26 @@ def _about_intervals(answer: Answer | None) -> str:
     return f"Intervals made this way contain the true {what} {int(100 * answer.coverage + 1e-9)} times in 100."
 
 
+def _about_chances(answers: Sequence[Answer]) -> str:
+    """That the chances of errors add up; empty where at most one answer can be wrong, or their chances differ."""
+    alphas = [answer.alpha for answer in answers if answer.alpha is not None]
+    if len(alphas) < 2 or len(set(alphas)) > 1:
+        return ""
+    return (
+        f"Each of the {len(alphas):,} answers has its own {100 * alphas[0]:g} %, so the chance that any of them is "
+        "wrong is higher."
+    )
+
+
 def _scope(questions: Sequence[Question]) -> str:
     """Which machines the cards speak for, where these are not types of machines."""
     scopes = {row.scope for question in questions for row in question.rows}
-    if scopes == {"this machine"}:
+    if not scopes & MACHINES_ALONE:
+        return ""
+    machines = {name for question in questions for name in question.machines}
+    hosts = hosts_of(questions[0].book.lookup)
+    if len(hosts) > 1:
+        return f"These answers are about the hosts {enumerated(hosts)}, not about their type."
+    if len(machines) < 2 and scopes == {"this machine"}:
         return "The answers hold for this machine; another of its type may differ."
-    if scopes & MACHINES_ALONE:
-        return "The answers hold for the machines that were measured; others of their types may differ."
-    return ""
+    return "The answers hold for the machines that were measured; others of their types may differ."

@@ -61,7 +61,7 @@ explorer.start = async () => {
   const fillOfBoard = (board) => {
     offer("view", VIEWS.filter(([view]) => model.fits(board, view)), state.view);
     const unit = unitText(board.unit);
-    find("least-title").textContent = `${board.higher ? "Min" : "Max"} ${unit || "value"}`;
+    find("least-title").textContent = `At ${board.higher ? "least" : "most"}${unit ? ` (${unit})` : ""}`;
   };
   const reflect = () => {
     for (const key of ["board", "basis", "scale", "vcpus", ...model.CHOICES]) find(key).value = state[key];

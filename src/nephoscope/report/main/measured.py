@@ -1,0 +1,132 @@
+"""One line of what was measured: machine, database, data and how long, as far as all configurations agree on it."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.subjects import Subject
+from nephoscope.model.units import MIB, SECONDS_PER_MINUTE
+from nephoscope.model.words import counted
+from nephoscope.report import format as people
+from nephoscope.report.lookup import Lookup, unique
+
+_SYSTEMS: Mapping[str, str] = {
+    "postgres": "PostgreSQL",
+    "cockroachdb": "CockroachDB",
+    "aerospike": "Aerospike",
+    "valkey": "Valkey",
+}
+_T = TypeVar("_T")
+_MARKS = re.compile(r"\((?:R|TM|C)\)|\s+(?:Processor|CPU)\b|\s+@.*$", re.IGNORECASE)
+"""What says nothing about a CPU in the name of its model."""
+_SIZE = re.compile(r"(\d+)\s*([kMGT]B)")
+
+
+def measured(lookup: Lookup) -> str:
+    """'Intel Xeon, 2 vCPUs, 23.5 GiB; PostgreSQL 18, 8 connections; TPC-C with 2 warehouses; trials of 5 s'.
+
+    Leaves out what is not known, and what differs between configurations.
+    """
+    loads = [row for row in lookup.study.benchmarks if row.subject is Subject.DATABASE]
+    parts = [
+        _machine(lookup),
+        _database(lookup, loads) if loads else "",
+        *unique(data for row in lookup.study.benchmarks if (data := _data(row))),
+        _lengths(loads or lookup.study.benchmarks),
+    ]
+    said = "; ".join(part for part in parts if part)
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
+
+
+def _common(values: Iterable[_T | None]) -> _T | None:
+    """What all agree on; None if they do not, or one is not known."""
+    found = set(values)
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _machine(lookup: Lookup) -> str:
+    """Of a rehearsal only its size: no such machine exists."""
+    rows, real = lookup.study.configurations, not lookup.study.plan.simulated
+    model = _common(row.cpu_model for row in rows) if real else None
+    cpus = _common(row.vcpus for row in rows)
+    each = _common(row.memory_gib_per_vcpu and round(row.memory_gib_per_vcpu, 2) for row in rows) if real else None
+    return ", ".join(
+        part
+        for part in (
+            _MARKS.sub("", model).strip() if model else "",
+            counted(cpus, "vCPU") if cpus else "",
+            f"{people.grouped(cpus * each, 1).removesuffix('.0')} GiB" if cpus and each else "",
+        )
+        if part
+    )
+
+
+def _database(lookup: Lookup, loads: Sequence[BenchmarkRow]) -> str:
+    """'PostgreSQL 18, shared_buffers 256 MB, 8 connections'; empty for results of others, which state no database."""
+    names = {row.benchmark for row in loads}
+    intents = (planned.intent for planned in lookup.study.plan.trials)
+    used = {
+        one.configuration_name: one.configuration.get("database", {}) for one in intents if one.benchmark.name in names
+    }
+    system = _common(one.get("system") for one in used.values())
+    if system is None or lookup.study.source is not None:
+        return ""
+    settings = [lookup.study.database_settings.get(name, {}) for name in used]
+    observed = _common(one.get("server_version") for one in settings)
+    version = observed or _common(one.get("version") for one in used.values())
+    buffers = _common(one.get("shared_buffers") for one in settings)
+    said = [
+        f"{_SYSTEMS.get(system, system)} {version or ''}".strip(),
+        f"shared_buffers {_spaced(buffers)}" if buffers else "",
+        _connections(used.values(), loads),
+    ]
+    return ", ".join(part for part in said if part)
+
+
+def _spaced(size: str) -> str:
+    """'256 MB' of the server's '256MB'."""
+    return _SIZE.sub(r"\1 \2", size)
+
+
+def _connections(databases: Collection[Mapping[str, Any]], loads: Sequence[BenchmarkRow]) -> str:
+    """'8 connections', '8 connections per vCPU'; empty where a search or a rate decides how many there are."""
+    if not all("connections" in row.parameters for row in loads):
+        return ""
+    own = {row.parameters["connections"] for row in loads}
+    per_cpu = _common(one.get("connections_per_cpu") for one in databases)
+    if per_cpu is not None and own == {None}:
+        return f"{counted(per_cpu, 'connection')} per vCPU"
+    if any(one.get("connections_per_cpu") for one in databases):
+        return ""
+    count = _common(number or one.get("connections") for number in own for one in databases)
+    return counted(count, "connection") if count else ""
+
+
+def _data(row: BenchmarkRow) -> str:
+    """'TPC-C with 2 warehouses', 'point selects on 100,000 rows', 'a file of 64 GiB'."""
+    given = row.parameters
+    if row.subject is Subject.DATABASE and isinstance(warehouses := given.get("warehouses"), int):
+        return f"{row.title} with {counted(warehouses, 'warehouse')}"
+    if row.subject is Subject.DATABASE and isinstance(rows := given.get("rows"), int):
+        tables = given.get("tables")
+        many = f"{counted(tables, 'table')} of {counted(rows, 'row')}" if tables else counted(rows, "row")
+        return f"{row.title[:1].lower() if row.title[1:2].islower() else row.title[:1]}{row.title[1:]} on {many}"
+    size = given.get("file_size_mib")
+    if row.subject is Subject.STORAGE and isinstance(size, int) and not given.get("raw_device"):
+        return f"{row.uses} on a file of {people.byte_size(size * MIB)}"
+    return ""
+
+
+def _lengths(rows: Iterable[BenchmarkRow]) -> str:
+    """'trials of 5 s', 'trials of 3 s to 15 min', without what comes before the load."""
+    found = {length for row in rows if isinstance(length := row.parameters.get("duration_s"), int | float) and length}
+    if not found:
+        return ""
+    least, most = (_length(end) for end in (min(found), max(found)))
+    return f"trials of {least}" if least == most else f"trials of {least} to {most}"
+
+
+def _length(seconds: float) -> str:
+    minutes = seconds / SECONDS_PER_MINUTE
+    return f"{minutes:,.0f} min" if minutes > 1 and minutes == int(minutes) else f"{seconds:,g} s"

@@ -1,0 +1,60 @@
+"""Two configurations against each other in words: '1.30× the I/O rate of b', '1.7 % less latency than b', 'a ÷ b'."""
+
+from dataclasses import dataclass
+
+from nephoscope.model.records import Direction, Metric
+from nephoscope.report import format as people
+from nephoscope.report.wording import quantity_noun
+
+MIN_AS_PERCENT = 0.5
+"""Of a metric of which less is better: 'less than' from this ratio on, a multiple below."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A ratio in words, in parts, as cards set the number apart."""
+
+    before: str
+    number: str
+    about: str
+    interval: str
+    coverage: float | None
+
+    @property
+    def words(self) -> str:
+        """'1.91× the rate of 1 CPU (1.77× to 2.05×)', 'a ÷ b = 1.019 (0.999 to 1.039)'."""
+        said = " ".join(part for part in (self.before, self.number, self.about) if part)
+        return f"{said} ({self.interval})" if self.interval else said
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How often one configuration has what another has, with the interval where it is known."""
+
+    metric: Metric
+    value: float
+    low: float
+    high: float
+    coverage: float | None
+
+    @property
+    def is_less_better(self) -> bool:
+        """Whether the better one of two has the smaller value."""
+        return self.metric.direction is Direction.LOWER
+
+    def lead(self, second: str) -> Told:
+        """Of a winner over `second`."""
+        noun = quantity_noun(self.metric)
+        if not self.is_less_better or self.value < MIN_AS_PERCENT:
+            value, low, high = (f"{text}{people.TIMES}" for text in people.ratios(self.value, self.low, self.high))
+            return Told("", value, f"the {noun} of {second}", f"{low} to {high}", self.coverage)
+        parts = (100 * (1 - ratio) for ratio in (self.value, self.high, self.low))
+        value, least, most = people.percentages(*parts)
+        less = "less" if noun == "value" else f"less {noun}"
+        return Told("", f"{value} %", f"{less} than {second}", f"{least} % to {most} %", self.coverage)
+
+    def quotient(self, first: str, second: str) -> Told:
+        """Of two of which neither wins."""
+        value, low, high = people.ratios(self.value, self.low, self.high)
+        lower = "; lower is better" if self.is_less_better else ""
+        return Told(f"{first} \N{DIVISION SIGN} {second} =", value, "", f"{low} to {high}{lower}", self.coverage)
