@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.bests import RATE, told
+from nephoscope.insights.bests import told
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import interval_of_one, plural, say
 from nephoscope.model.price_rows import PricePerformance
@@ -13,7 +13,7 @@ from nephoscope.model.words import enumeration
 from nephoscope.prices.rows import Basis
 
 NAME = "price_leaders"
-_TERMS: Mapping[str, str] = {Basis.RESERVED_1Y: "1-year", Basis.RESERVED_3Y: "3-year"}
+_TERMS: Mapping[str, str] = {Basis.RESERVED_1Y: "one-year", Basis.RESERVED_3Y: "three-year"}
 """What a reader calls the price of a commitment."""
 
 
@@ -62,15 +62,16 @@ def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequen
         "coverage": 100 * best.coverage,
         "n": best.n,
     }
-    certainty, words, delivered = ".", {}, ""
+    rate, certainty, words, delivered = "", "", {}, ""
     if row is not None and row.best == [best.configuration] and row.excluded and not row.reason:
-        close = "; {close} " + plural(len(row.close), "is", "are") + " within ±{margin:limit} % of it"
-        certainty = f" {RATE}{close if row.close else ''}."
+        rate = "; error rate {alpha:limit} %"
+        if row.close:
+            certainty = " {close} " + plural(len(row.close), "costs", "cost") + " less than {margin:limit} % more."
         words = {"close": enumeration(row.close)}
         numbers |= {"alpha": 100 * row.alpha, "margin": row.margin_percent}
     elif row is not None:
         answer = told(row, best="lowest cost of {title}")
-        certainty, words = f". {answer.template[0].upper()}{answer.template[1:]}", answer.words
+        certainty, words = f" {answer.template[0].upper()}{answer.template[1:]}", answer.words
         numbers |= answer.numbers
         delivered = "as delivered " if row.reason else ""
     measured = len(findings.statistics_of(best.benchmark, best.metric))
@@ -83,7 +84,9 @@ def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequen
         "{name} costs least for its {title}, ${usd:money} a month per "
         + ("{quantity:count}{unit} (" if sold.needs_count else "{unit} (")
         + interval_of_one(best.n, "exact_money", sign="$")
-        + "; price from {date})"
+        + "; price from {date}"
+        + rate
+        + ")."
         + certainty
         + (" It also costs least at {same} prices." if same else ""),
         numbers=numbers,

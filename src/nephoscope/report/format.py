@@ -227,8 +227,8 @@ def dollars(value: float | None) -> str:
 
 
 def rounded(value: float) -> str:
-    """Whole dollars from 100 up, else as `money`: $1,388, $54.19, $0.04879."""
-    return f"${value:,.0f}" if value >= 99.995 else money(value)
+    """Whole dollars from 100 up, cents from one, below as `money`: $1,388, $54.19, $7.36, $0.04879."""
+    return f"${value:,.{0 if value >= 99.995 else 2}f}" if value >= 1 else money(value)
 
 
 def money(value: float) -> str:

@@ -16,6 +16,8 @@ Line = Literal["interval", "range", "none"]
 """What is drawn around a median: an interval of 95 % or more, the range of too few values for one, nothing."""
 _UNITS_IN_WORDS = {"": "no unit", "1/s": "per second", "1/min": "per minute"}
 _PERCENTILE = re.compile(r"(?:^|(?<=[^A-Za-z0-9]))p(\d{2,3}(?:[._]\d+)?)(?=$|[^A-Za-z0-9])", re.IGNORECASE)
+_LOWER_CASE = ("fio", "stress-ng", "sysbench")
+"""Names that no sentence capitalises."""
 _MAX_NOUN_WORDS = 3
 _RATES = ("/s", "/min")
 _COUNTED_RATES = frozenset(_RATES)
@@ -54,7 +56,8 @@ def axis_title(metric: Metric, scale: Scale, *, per_cpu: bool = False) -> str:
 def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
     """The title for people."""
     title = metric.title or metric.name
-    title = title[:1].upper() + title[1:] if title[1:2].islower() and metric.title else title
+    if title[1:2].islower() and metric.title and not title.startswith(_LOWER_CASE):
+        title = title[:1].upper() + title[1:]
     return f"{title}, per CPU" if per_cpu else title
 
 

@@ -157,8 +157,8 @@ def test_a_headline_metric_that_a_configuration_does_not_report_is_told_and_the_
     values = {"whole": whole, "without": without, "some": some}
     found = made(tmp_path / "r", values)
     said = [insight.text for insight in found.insights if insight.rule == "gaps"]
-    no_value = "without has no value of Bogo operations (matrix), although trials are valid, so it is in no answer"
-    only_some = "some has a value of Bogo operations (matrix) from only some of the valid trials"
+    no_value = "without has no value of stress-ng matrix, although trials are valid, so it is in no answer"
+    only_some = "some has a value of stress-ng matrix from only some of the valid trials"
     assert said == [f"stress-ng: {what} (6 trials)." for what in (no_value, only_some)]
     plain = [row for row in found.comparisons if not row.per_cpu]
     assert [(row.left, row.right) for row in plain if row.metric == "bogo_ops_per_s"] == [("some", "whole")]

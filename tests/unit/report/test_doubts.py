@@ -4,6 +4,7 @@ import re
 
 from nephoscope.insights.registry import RULES
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.looks import Look, QuestionAtLook, QuestionState
 from nephoscope.model.rows import Insight
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.doubts import MAX_DOUBTS, SAID, Doubt, doubts
@@ -33,12 +34,34 @@ def many_outliers(study: AnalysedStudy) -> AnalysedStudy:
     return study.model_copy(update={"insights": notes})
 
 
+def look_with(states: list[QuestionState]) -> Look:
+    questions = [
+        QuestionAtLook(
+            kind="best", benchmark="tpcc", metric=f"m{place}", view="plain", basis=None, about="overall", state=state,
+            closed_after=None, configurations=[], chance=0.0,
+        )
+        for place, state in enumerate(states)
+    ]  # fmt: skip
+    return Look(
+        block=6, last=6, level=0.05, last_level=0.05, questions=questions, measured={}, planned={}, trials=[],
+        inputs_digest="",
+    )  # fmt: skip
+
+
 def test_trials_that_were_not_needed_are_told_in_a_sentence() -> None:
     note = Insight(rule="looks", kind="note", text="x" * 400, trials=[], numbers={"left_out": 290, "total": 744})
     study = example.many(20).model_copy(update={"insights": [note]})
     (found,) = doubts_of(study)
+    assert found.text == "290 of 744 trials were skipped."
+    ended: list[QuestionState] = ["decided"] * 93 + ["tie"] * 12 + ["out of reach"] * 17 + ["undecided"] * 2 + ["open"]
+    (found,) = doubts_of(study.model_copy(update={"looks": [look_with(ended)]}))
     assert found.text == (
-        "290 of 744 trials were not measured, because the questions that needed them were already decided."
+        "290 of 744 trials were skipped. Of 125 questions, 93 were decided, 12 ended in a tie, 17 were given up "
+        "because the remaining replicates could not have decided them, and 3 are still open."
+    )
+    (found,) = doubts_of(study.model_copy(update={"looks": [look_with(["decided", "out of reach"])]}))
+    assert found.text.endswith(
+        "Of 2 questions, 1 was decided and 1 was given up because the remaining replicates could not have decided it."
     )
 
 
@@ -94,3 +117,15 @@ def test_a_plan_that_warned_is_mentioned() -> None:
     plan = study.plan.model_copy(update={"warnings": ["trials may disturb each other", "another"]})
     found = doubts_of(study.model_copy(update={"insights": [], "plan": plan}))
     assert [one.text for one in found] == ["Trials may disturb each other. The plan had 1 more warning."]
+
+
+def test_what_a_plan_estimated_is_nothing_to_doubt_about_results() -> None:
+    study = example.laptop()
+    warnings = [
+        "the hours include estimates: 240 s to create a cluster, loading at 60 MiB/s, restoring at 200 MiB/s",
+        "aws: every new cluster loads its data set again; keep a snapshot",
+        "some prices are not in the price book, so the plan uses another region's; check that yours sells them: m9g",
+        "a, b: all replicates of a configuration run on the same hosts, so the report compares these machines",
+    ]
+    plan = study.plan.model_copy(update={"warnings": warnings})
+    assert not doubts_of(study.model_copy(update={"insights": [], "plan": plan}))

@@ -37,9 +37,9 @@ def test_every_part_has_its_figures(found: MachineNumbers) -> None:
     assert [heading for _, heading, _ in found.parts] == ["CPU", "Network", "Storage", "Small and large machines"]
     titles = [figure.title for _, _, figures in found.parts for figure in figures]
     assert titles == [
-        "stress-ng: Bogo operations (matrix), the best of each cloud",
-        "stress-ng: Bogo operations (matrix), ranked",
-        "stress-ng: Bogo operations (matrix), per CPU, ranked",
+        "stress-ng: stress-ng matrix, the best of each cloud",
+        "stress-ng: stress-ng matrix, ranked",
+        "stress-ng: stress-ng matrix, per CPU, ranked",
         "multi-stream: Throughput, the best of each cloud",
         "multi-stream: Throughput, ranked",
         "ping: Round trip, mean, the best of each cloud",
@@ -59,7 +59,7 @@ def test_every_part_has_its_figures(found: MachineNumbers) -> None:
         "fio: I/O rate by job",
         "sysbench-fileio: writes: effect of more threads",
         "sysbench-fileio: reads: effect of more threads",
-        "stress-ng: Bogo operations (matrix), per CPU, small and large machines",
+        "stress-ng: stress-ng matrix, per CPU, small and large machines",
     ]
     assert all(figure.table for _, _, figures in found.parts for figure in figures if "second by" not in figure.title)
 

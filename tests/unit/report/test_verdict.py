@@ -1,6 +1,7 @@
 """Cards of the main page: each says what the stored answer says, in words that a person needs no handbook for."""
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,18 +11,23 @@ from nephoscope.analysis.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.main.names import MAX_NAMED, compared, enumerated, names_of
+from nephoscope.report.main.measured import measured
+from nephoscope.report.main.names import MAX_NAMED, compared, design, enumerated, names_of
 from nephoscope.report.main.repair import repair
 from nephoscope.report.main.verdict import MAX_CARDS, Card, Verdict, verdict
 from nephoscope.report.parts import Book, Page
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
-WRONG_WINNER = "Studies done this way name a wrong winner at most 5 times in 100."
+WRONG_WINNER = "Chance of a wrong winner: at most 5 %."
 
 
 def verdict_on(study: AnalysedStudy) -> Verdict:
     return verdict(Book(Lookup.of(study)).turned_to(Page.MAIN))
+
+
+def words(one: Card) -> str:
+    return f"{one.number} {one.about} ({one.interval})"
 
 
 def card(study: AnalysedStudy, question: str) -> Card:
@@ -37,10 +43,10 @@ def test_the_winner_of_many_is_told_against_the_next_with_its_costs() -> None:
         for row in study.comparisons
         if (row.benchmark, row.left, row.right, row.per_cpu) == ("reads", "aws-c5a", "unsold", False)
     ]
-    assert (found.number, found.about) == (f"{row.ratio:.2f}×", "as much as unsold, the next of 6")
+    assert (found.number, found.about) == (f"{row.ratio:.2f}×", "the rate of unsold, number 2 of 6")
     assert found.interval == f"{row.low:.2f}× to {row.high:.2f}×"
     assert found.costs == (
-        "Costs $2,863.08 a month, $73.25 a month per 1,000 operation/s (on-demand).",
+        "Costs $2,863 a month, $73.25 a month per 1,000 operation/s (on-demand).",
         "Least cost for the work: azure-d8s, $57.38 a month per 1,000 operation/s.",
     )
     assert [bar.name for bar in found.bars] == ["aws-c5a", "unsold", "gcp-n2", "gcp-n2-twin"]
@@ -54,8 +60,9 @@ def test_lower_is_better_is_said_and_the_interval_is_explained_once() -> None:
     found = verdict_on(priced_example.priced())
     wait = next(one for one in found.shown if one.question == "Wait")
     assert wait.answer == "Best: azure-d8s"
-    assert float(wait.number.removesuffix("×")) < 1
-    assert wait.about.endswith("; lower is better")
+    assert re.fullmatch(r"[\d.]+ % less time than \S+, number 2 of 6 \([\d.]+ % to [\d.]+ %\)", words(wait))
+    less, least, most = (float(number) for number in re.findall(r"([\d.]+) %", words(wait)))
+    assert 0 < least < less < most < 100
     assert found.about_intervals == "Intervals made this way contain the true ratio 95 times in 100."
 
 
@@ -67,17 +74,17 @@ def test_a_card_names_no_winner_where_the_stored_answer_has_none() -> None:
         for row in study.best
     ]
     found = card(study.model_copy(update={"best": open_rows}), "Operations")
-    assert (found.state, found.answer, found.number) == ("open", "Not decided", "6")
+    assert (found.state, found.answer, found.about) == ("open", "Not decided", "Any of the 6 may be the fastest")
     group = [row.model_copy(update={"best": ["aws-c5a", "unsold"], "excluded": 4}) for row in study.best]
     found = card(study.model_copy(update={"best": group}), "Operations")
     assert (found.state, found.answer, found.number) == ("decided", "Best: aws-c5a or unsold", "2 of 6")
-    assert "the other 4 are worse" in found.about
-    assert found.sure == "Studies done this way leave out the best at most 5 times in 100."
+    assert found.about == "may be the fastest; 4 of 6 are clearly slower"
+    assert found.sure.endswith("Chance that the fastest is not among them: at most 5 %.")
     names = [row.configuration for row in study.costs if row.basis == "on-demand"]
     many = [row.model_copy(update={"best": names[:5], "excluded": 1}) for row in study.best]
     found = card(study.model_copy(update={"best": many}), "Operations")
-    assert (found.state, found.answer) == ("open", "No winner: 5 of 6 may be the best")
-    assert found.about.startswith("the other one is worse; ")
+    assert (found.state, found.answer) == ("open", "No winner")
+    assert found.about == "1 of 6 is clearly slower; any of the remaining 5 may be the fastest"
 
 
 def test_an_undecided_comparison_gives_a_winner_no_ratio() -> None:
@@ -87,7 +94,14 @@ def test_an_undecided_comparison_gives_a_winner_no_ratio() -> None:
         for row in study.comparisons
     ]
     found = card(study.model_copy(update={"comparisons": rows}), "Operations")
-    assert (found.answer, found.about) == ("Best: aws-c5a", "median; the best of 6")
+    assert (found.answer, found.about) == ("Best: aws-c5a", "median")
+    medians = {
+        row.configuration: row.median for row in study.statistics if row.benchmark == "reads" and not row.per_cpu
+    }
+    behind = 100 * (1 - medians["unsold"] / medians["aws-c5a"])
+    assert (
+        found.after == f"Number 2 of 6, unsold, has a median {behind:.0f} % lower; that pair by itself is not decided."
+    )
 
 
 def test_what_steal_leaves_open_is_on_the_card() -> None:
@@ -113,6 +127,8 @@ def test_two_are_told_by_their_comparison(verdict_of_two: ComparisonVerdict, sta
     ]
     found = card(study.model_copy(update={"comparisons": rows}), "Point selects")
     assert (found.state, found.answer) == (state, answer)
+    decided = verdict_of_two is ComparisonVerdict.BETTER
+    assert found.before == ("" if decided else "local-all ÷ local-1cpu =")
 
 
 def test_one_configuration_has_its_median_and_single_runs_no_answer() -> None:
@@ -167,7 +183,7 @@ def test_the_lead_over_the_next_comes_from_the_ranks_where_pairs_are_not_stored(
     assert back == (-gap[0], gap[1])
     assert ranks.gap("aws-c5a", "nobody") is None
     found = card(study.model_copy(update={"comparisons": []}), "Operations")
-    assert found.about == "as much as unsold, the next of 6"
+    assert found.about == "the rate of unsold, number 2 of 6"
     low, high = (float(end.rstrip("×")) for end in found.interval.split(" to "))
     assert 1 < low < math.exp(gap[0]) < high
     assert found.coverage == 0.95
@@ -223,3 +239,95 @@ def test_the_analysis_stores_the_only_difference() -> None:
     study = analyse(replace(made, study=made.study.model_copy(update={"configurations": configurations})))
     assert study.only_difference == OnlyDifference(what="CPUs", values={"aws-m6i": "1", "gcp-n2": "4"})
     assert priced_example.priced().only_difference is None
+
+
+def test_a_follower_that_does_nearly_the_same_for_much_less_is_on_the_card() -> None:
+    study = priced_example.priced()
+    best = {
+        row.configuration: row.median for row in study.statistics if (row.benchmark, row.per_cpu) == ("reads", False)
+    }
+
+    def nearly(row: Any) -> Any:
+        of_azure = (row.benchmark, row.per_cpu, row.configuration) == ("reads", False, "azure-d8s")
+        return row.model_copy(update={"median": 0.98 * best["aws-c5a"]}) if of_azure else row
+
+    months = {row.configuration: row.month_usd for row in study.costs if row.basis == "on-demand"}
+    costs = [
+        row.model_copy(update={"month_usd": 640.0}) if row.configuration == "azure-d8s" else row for row in study.costs
+    ]
+    changed = {"statistics": [nearly(row) for row in study.statistics], "costs": costs}
+    found = card(study.model_copy(update=changed), "Operations")
+    share = 100 * 640 / (months["aws-c5a"] or 0)
+    assert found.costs[1] == f"98 % of it for {share:.0f} % of its price: azure-d8s, $640 a month."
+
+
+def test_each_answer_has_its_own_chance_to_be_wrong() -> None:
+    found = verdict_on(priced_example.priced())
+    assert found.about_chances.startswith(f"Each of the {len(found.shown + found.folded)} answers has its own 5 %")
+    assert not verdict_on(priced_example.priced(1)).about_chances
+
+
+def on_hosts(study: AnalysedStudy, hosts: dict[str, list[str]]) -> AnalysedStudy:
+    """The same study with the hosts that its file would name."""
+
+    def moved(planned: Any) -> Any:
+        intent = planned.intent
+        machine = {"hosts": hosts[intent.configuration_name]}
+        changed = {**intent.configuration, "database_machine": machine}
+        return planned.model_copy(update={"intent": intent.model_copy(update={"configuration": changed})})
+
+    plan = study.plan.model_copy(update={"trials": [moved(planned) for planned in study.plan.trials]})
+    rows = [row.model_copy(update={"scope": "this machine"}) for row in study.statistics]
+    return study.model_copy(update={"plan": plan, "statistics": rows})
+
+
+def test_answers_about_two_hosts_do_not_speak_of_one_machine() -> None:
+    study = on_hosts(example.laptop(), {"local-1cpu": ["a"], "local-all": ["b"]})
+    assert verdict_on(study).scope == "These answers are about the hosts a and b, not about their type."
+    study = on_hosts(example.laptop(), {"local-1cpu": ["a"], "local-all": ["a"]})
+    assert verdict_on(study).scope == "The answers hold for this machine; another of its type may differ."
+
+
+def test_replicates_are_counted_as_they_were_taken() -> None:
+    study = priced_example.priced()
+    assert f" 3 benchmarks, {study.replicates} replicates each, " in compared(Lookup.of(study))
+    assert "up to" not in design(Lookup.of(study))
+    skipped = study.trials[0].model_copy(update={"state": "not needed", "verdict": None})
+    lookup = Lookup.of(study.model_copy(update={"trials": [skipped, *study.trials[1:]]}))
+    each = f"{study.replicates - 1} to {study.replicates} replicates each"
+    assert f"{each} ({len(study.trials) - 1} of {len(study.trials)} planned trials)" in compared(lookup)
+    assert design(lookup).startswith(f"The plan runs each benchmark up to {study.replicates} times on each ")
+    assert design(lookup).endswith("; 1 trial was skipped once its questions were closed.")
+
+
+def test_prices_are_as_old_as_their_oldest() -> None:
+    study = priced_example.priced()
+    dates = {row.date for row in study.cost_lines if row.basis == "on-demand"}
+    dates |= {row.date for row in study.costs if row.basis == "on-demand" and row.date and row.month_usd}
+    assert compared(Lookup.of(study)).endswith(f"prices as of {min(dates)[:7]} to {max(dates)[:7]}.")
+
+
+def test_what_was_measured_is_told_as_far_as_all_agree() -> None:
+    study = example.laptop()
+    plain = {"system": "postgres", "connections": 8}
+
+    def with_database(planned: Any) -> Any:
+        intent = planned.intent
+        changed = {**intent.configuration, "database": plain}
+        return planned.model_copy(update={"intent": intent.model_copy(update={"configuration": changed})})
+
+    plan = study.plan.model_copy(update={"trials": [with_database(one) for one in study.plan.trials]})
+    settings = {name: {"server_version": "18.6", "shared_buffers": "256MB"} for name in ("local-1cpu", "local-all")}
+    loads = [
+        row.model_copy(update={"parameters": {"warehouses": 2, "duration_s": 5.0, "connections": None}})
+        for row in study.benchmarks
+        if row.benchmark == "tpcc"
+    ]
+    study = study.model_copy(update={"plan": plan, "database_settings": settings, "benchmarks": loads})
+    said = measured(Lookup.of(study))
+    database = "PostgreSQL 18.6, shared_buffers 256 MB, 8 connections"
+    assert f"{database}; {loads[0].title} with 2 warehouses for 5 s." in said
+    settings["local-all"] = {"server_version": "17.2", "shared_buffers": "1GB"}
+    assert "PostgreSQL, 8 connections; " in measured(
+        Lookup.of(study.model_copy(update={"database_settings": settings}))
+    )

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from nephoscope.study.contrasts import only_difference
 from nephoscope.study.differences import what_differs
 from nephoscope.study.everyday import everyday_study, read_change
 from nephoscope.study.model import Configuration, DeclaredContrast
@@ -14,6 +15,10 @@ def configurations(*plain: dict[str, Any]) -> list[Configuration]:
 
 def cloud(provider: str, kind: str, **more: Any) -> dict[str, Any]:
     return {"provider": provider, "region": "r", "database_machine": {"type": kind, **more}}
+
+
+def on_host(host: str) -> dict[str, Any]:
+    return {"provider": "ssh", "database_machine": {"hosts": [host]}}
 
 
 GP3, IO2 = ({"volumes": [{"kind": kind, "size": 500, "iops": iops}]} for kind, iops in (("gp3", 3000), ("io2", 9000)))
@@ -46,6 +51,14 @@ GP3, IO2 = ({"volumes": [{"kind": kind, "size": 500, "iops": iops}]} for kind, i
                 cloud("azure", "Standard_D2s_v5", filesystem="xfs"),
             ],
             "they differ in provider, machine type, connections, a and 3 more things",
+        ),
+        (
+            [on_host("a"), on_host("b")],
+            "they run on 2 hosts and are equal otherwise",
+        ),
+        (
+            [{**on_host("a"), "load_machine": {"hosts": ["c"]}}, {**on_host("b"), "load_machine": {"hosts": ["d"]}}],
+            "they run on 2 hosts and are equal otherwise",
         ),
         ([{"database": {"dsn": FIRST}}, {"database": {"dsn": SECOND}}], "they differ only in the server"),
         (
@@ -83,3 +96,10 @@ def test_a_declared_contrast_of_some_servers_does_not_speak_for_all() -> None:
     servers = configurations(*({"database": {"dsn": f"{FIRST}{number}"}} for number in range(3)))
     declared = DeclaredContrast(name="jit", left=["c0"], right=["c1"], labels=["on", "off"])
     assert what_differs(servers, [declared]) == "they differ only in the server"
+
+
+def test_an_address_is_no_difference_that_could_name_a_configuration() -> None:
+    named = {one.name: one for one in configurations(on_host("a"), on_host("b"))}
+    assert only_difference(named) is None
+    named = {one.name: one for one in configurations({"database_machine": {"cpus": 1}}, {})}
+    assert only_difference(named) == ("CPUs", {"c0": "1", "c1": "all"})

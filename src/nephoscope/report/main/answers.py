@@ -16,7 +16,7 @@ from nephoscope.report import format as people
 from nephoscope.report.lookup import MetricKey, best_first, headlines, scale_of
 from nephoscope.report.main.bars import MAX_BARS
 from nephoscope.report.main.boards import in_order
-from nephoscope.report.main.names import enumerated, names_of
+from nephoscope.report.main.names import enumerated, hosts_of, names_of
 from nephoscope.report.main.ratios import Ratio, Told
 from nephoscope.report.parts import Book
 from nephoscope.report.wording import pace_words
@@ -73,7 +73,8 @@ class Question:
         """'tpcc'; 'tpcc, this machine' where an answer speaks for machines, and not for their types."""
         if not {row.scope for row in self.rows} & MACHINES_ALONE:
             return self.benchmark.benchmark
-        return f"{self.benchmark.benchmark}, {'these machines' if len(self.machines) > 1 else 'this machine'}"
+        several = len(self.machines) > 1 or len(hosts_of(self.book.lookup)) > 1
+        return f"{self.benchmark.benchmark}, {'these machines' if several else 'this machine'}"
 
     @property
     def machines(self) -> frozenset[str]:
@@ -233,7 +234,7 @@ def _of_two(question: Question) -> Answer | None:
             alpha=alpha,
         )  # fmt: skip
     return _told(
-        told, "open", "Not decided", f"not decided: {told.words}", caution=caution,
+        told, "open", "Not decided", f"not decided, as {told.words}", caution=caution,
         sure=f"{one} is {row.reason}." if row.reason else _undecided(row),
     )  # fmt: skip
 
@@ -267,7 +268,7 @@ def _of_many(question: Question, best: BestRow) -> Answer:
     if not best.excluded and not best.tied:
         may_be = f"any of the {best.of:,} may be the {pace_words(question.metric)[0]}"
         return Answer(
-            "open", "Not decided", f"not decided: {may_be}", "", may_be,
+            "open", "Not decided", may_be, "", f"A{may_be[1:]}",
             sure=f"{_detectable(question, best)}{unknown}".strip(), caution=caution,
         )  # fmt: skip
     return _group(question, best, candidates, unknown, caution)
@@ -318,10 +319,10 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
             told, "decided", f"Best: {called}", f"{first} {told.words}", sure=sure, caution=caution, winners=(name,),
             alpha=best.alpha,
         )  # fmt: skip
-    interval, value = _interval(question, row), question.scale.text(row.median)
+    interval, value, after = _interval(question, row), question.scale.text(row.median), _next(question, row, second)
     return Answer(
-        "decided", f"Best: {called}", f"{first} a median of {value} ({interval})", value,
-        f"median; the best of {best.of:,}", interval=interval, after=_next(question, row, second), sure=sure,
+        "decided", f"Best: {called}", f"{first} a median of {value} ({interval}). {after.removesuffix('.')}", value,
+        "median", interval=interval, after=after, sure=sure,
         caution=caution, coverage=row.coverage, alpha=best.alpha, winners=(name,),
     )  # fmt: skip
 
@@ -335,7 +336,7 @@ def _next(question: Question, first: Statistic, second: Statistic) -> str:
     stored = _ranked(question)
     certain = stored is not None and stored.signs_only and stored.gap(first.configuration, second.configuration)
     end = "" if certain else "; that pair by itself is not decided"
-    return f"Number 2, {question.names[second.configuration]}, has {away}{end}."
+    return f"Number 2 of {len(question.rows):,}, {question.names[second.configuration]}, has {away}{end}."
 
 
 def _lead(question: Question, first: str, second: str) -> Ratio | None:

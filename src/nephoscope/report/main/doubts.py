@@ -61,7 +61,7 @@ def _doubt(book: Book, text: str, rows: Sequence[Insight]) -> Doubt:
         if evidence is not None:
             return Doubt(text, book.href(evidence.anchor), counted(len(evidence.trials), "trial"))
     anchor = {"warning": "warnings", "note": "notes", "answer": "answers"}[rows[0].kind]
-    return Doubt(text, book.href(anchor), f"show all {len(rows):,}" if len(rows) > 1 else "details")
+    return Doubt(text, book.href(anchor), f"show all {len(rows):,} {rows[0].kind}s" if len(rows) > 1 else "details")
 
 
 def _of_the_plan(book: Book, every: Sequence[str]) -> list[Doubt]:
@@ -296,7 +296,8 @@ def _outcomes(look: Look) -> str:
         "open": "is still open" if of["open"] == 1 else "are still open",
     }
     parts = [f"{of[state]:,} {words}" for state, words in said.items() if of[state]]
-    return f"Of {counted(len(look.questions), 'question')}, {enumerated(parts)}."
+    listed = f"{', '.join(parts[:-1])}, and {parts[-1]}" if len(parts) > 2 else " and ".join(parts)
+    return f"Of {counted(len(look.questions), 'question')}, {listed}."
 
 
 TOLD_AS_ANSWERS = frozenset({"steal", "gate"})

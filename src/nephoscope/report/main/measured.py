@@ -10,6 +10,7 @@ from nephoscope.model.units import MIB, SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup, unique
+from nephoscope.report.main.boards import in_order
 
 _SYSTEMS: Mapping[str, str] = {
     "postgres": "PostgreSQL",
@@ -24,7 +25,7 @@ _SIZE = re.compile(r"(\d+)\s*([kMGT]B)")
 
 
 def measured(lookup: Lookup) -> str:
-    """'Intel Xeon, 2 vCPUs, 23.5 GiB; PostgreSQL 18, 8 connections; TPC-C with 2 warehouses; trials of 5 s'.
+    """'Intel Xeon, 2 vCPUs, 23.5 GiB; PostgreSQL 18, 8 connections; TPC-C with 2 warehouses for 5 s'.
 
     Leaves out what is not known, and what differs between configurations.
     """
@@ -32,8 +33,7 @@ def measured(lookup: Lookup) -> str:
     parts = [
         _machine(lookup),
         _database(lookup, loads) if loads else "",
-        *unique(data for row in lookup.study.benchmarks if (data := _data(row))),
-        _lengths(loads or lookup.study.benchmarks),
+        *unique(_data(row) for row in in_order(lookup)),
     ]
     said = "; ".join(part for part in parts if part)
     return f"{said[:1].upper()}{said[1:]}." if said else ""
@@ -49,7 +49,7 @@ def _machine(lookup: Lookup) -> str:
     """Of a rehearsal only its size: no such machine exists."""
     rows, real = lookup.study.configurations, not lookup.study.plan.simulated
     model = _common(row.cpu_model for row in rows) if real else None
-    cpus = _common(row.vcpus for row in rows)
+    cpus = _common(row.vcpus for row in rows if real or row.machine_type)
     each = _common(row.memory_gib_per_vcpu and round(row.memory_gib_per_vcpu, 2) for row in rows) if real else None
     return ", ".join(
         part
@@ -104,29 +104,27 @@ def _connections(databases: Collection[Mapping[str, Any]], loads: Sequence[Bench
 
 
 def _data(row: BenchmarkRow) -> str:
-    """'TPC-C with 2 warehouses', 'point selects on 100,000 rows', 'a file of 64 GiB'."""
+    """'TPC-C with 2 warehouses for 5 s', 'point selects on 100,000 rows for 3 s', 'fio on a file of 64 GiB'."""
     given = row.parameters
-    if row.subject is Subject.DATABASE and isinstance(warehouses := given.get("warehouses"), int):
-        return f"{row.title} with {counted(warehouses, 'warehouse')}"
-    if row.subject is Subject.DATABASE and isinstance(rows := given.get("rows"), int):
+    if row.subject is Subject.STORAGE:
+        size = given.get("file_size_mib")
+        return f"{row.uses} on a file of {people.byte_size(size * MIB)}" if size and not given.get("raw_device") else ""
+    if row.subject is not Subject.DATABASE:
+        return ""
+    if warehouses := given.get("warehouses"):
+        return f"{row.title} with {counted(warehouses, 'warehouse')}{_how_long(row)}"
+    if rows := given.get("rows"):
         tables = given.get("tables")
         many = f"{counted(tables, 'table')} of {counted(rows, 'row')}" if tables else counted(rows, "row")
-        return f"{row.title[:1].lower() if row.title[1:2].islower() else row.title[:1]}{row.title[1:]} on {many}"
-    size = given.get("file_size_mib")
-    if row.subject is Subject.STORAGE and isinstance(size, int) and not given.get("raw_device"):
-        return f"{row.uses} on a file of {people.byte_size(size * MIB)}"
+        title = row.title[:1].lower() + row.title[1:] if row.title[1:2].islower() else row.title
+        return f"{title} on {many}{_how_long(row)}"
     return ""
 
 
-def _lengths(rows: Iterable[BenchmarkRow]) -> str:
-    """'trials of 5 s', 'trials of 3 s to 15 min', without what comes before the load."""
-    found = {length for row in rows if isinstance(length := row.parameters.get("duration_s"), int | float) and length}
-    if not found:
+def _how_long(row: BenchmarkRow) -> str:
+    """' for 15 min': the load, without what comes before it."""
+    seconds = row.parameters.get("duration_s")
+    if not seconds:
         return ""
-    least, most = (_length(end) for end in (min(found), max(found)))
-    return f"trials of {least}" if least == most else f"trials of {least} to {most}"
-
-
-def _length(seconds: float) -> str:
     minutes = seconds / SECONDS_PER_MINUTE
-    return f"{minutes:,.0f} min" if minutes > 1 and minutes == int(minutes) else f"{seconds:,g} s"
+    return f" for {minutes:,.0f} min" if minutes > 1 and minutes == int(minutes) else f" for {seconds:,g} s"

@@ -106,8 +106,8 @@ def _prices(lookup: Lookup) -> str:
 
 def hosts_of(lookup: Lookup) -> list[str]:
     """The hosts on which databases ran, where the study names them."""
-    configurations = (planned.intent.configuration for planned in lookup.study.plan.trials)
-    machines = (one.get("database_machine") or {} for one in configurations)
+    asked = {one.intent.configuration_name: one.intent.configuration for one in lookup.study.plan.trials}
+    machines = ((asked.get(name) or {}).get("database_machine") or {} for name in lookup.configurations)
     return unique(host for machine in machines for host in machine.get("hosts") or ())
 
 

@@ -45,7 +45,7 @@ class Ratio:
     def lead(self, second: str) -> Told:
         """Of a winner over `second`."""
         noun = quantity_noun(self.metric)
-        if not self.is_less_better or self.value < MIN_AS_PERCENT:
+        if not (self.is_less_better and MIN_AS_PERCENT <= self.value < 1):
             value, low, high = (f"{text}{people.TIMES}" for text in people.ratios(self.value, self.low, self.high))
             return Told("", value, f"the {noun} of {second}", f"{low} to {high}", self.coverage)
         parts = (100 * (1 - ratio) for ratio in (self.value, self.high, self.low))

@@ -73,12 +73,12 @@ def verdict(book: Book) -> Verdict:
     asked = [(question, answer) for question, answer in asked if not _asked_of_one(question)] or asked
     palette = palette_of(book.lookup)
     found = [_card(question, answer, palette) for question, answer in asked]
-    first = next((answer for _, answer in asked if answer.coverage is not None and answer.interval), None)
+    answers = [answer for _, answer in asked]
     return Verdict(
         found[:MAX_CARDS],
         found[MAX_CARDS:],
-        _about_intervals(first),
-        _about_chances([answer for _, answer in asked]),
+        _about_intervals(answers),
+        _about_chances(answers),
         _scope([one for one, _ in asked]),
     )
 
@@ -127,12 +127,17 @@ def _card(question: Question, answer: Answer, palette: Palette) -> Card:
     )
 
 
-def _about_intervals(answer: Answer | None) -> str:
-    """What the interval of the first card is."""
-    if answer is None or answer.coverage is None:
+def _about_intervals(answers: Sequence[Answer]) -> str:
+    """What the intervals are; where numbers of replicates differ, it speaks of the least sure ones."""
+    least: dict[str, float] = {}
+    for answer in answers:
+        if answer.coverage is not None and answer.interval:
+            what = "ratio" if answer.of_ratio else "median"
+            least[what] = min(answer.coverage, least.get(what, 1.0))
+    if not least:
         return ""
-    what = "ratio" if answer.of_ratio else "median"
-    return f"Intervals made this way contain the true {what} {int(100 * answer.coverage + 1e-9)} times in 100."
+    said = [f"the true {what} {int(100 * coverage + 1e-9)} times in 100" for what, coverage in least.items()]
+    return f"Intervals made this way contain {' and '.join(said)}."
 
 
 def _about_chances(answers: Sequence[Answer]) -> str:

@@ -9,6 +9,7 @@ from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.evidence import EvidenceSet
 from nephoscope.report.lookup import unique
+from nephoscope.report.main.names import names_of
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.trials import outcomes
 
@@ -77,9 +78,13 @@ def key_facts(book: Book) -> list[tuple[str, str]]:
     if study.ended_unix_ms is not None:
         when += f" to {people.moment(study.ended_unix_ms)}"
     conditions = unique(name for row in study.trials for name in row.conditions)
-    names = lookup.configurations
+    names, called = lookup.configurations, names_of(lookup)
+
+    def both(name: str) -> str:
+        return name if called[name] == name else f"{called[name]} ({name})"
+
     facts = [
-        ("Configurations", ", ".join(names) if len(names) <= 4 else f"{len(names)}"),
+        ("Configurations", ", ".join(map(both, names)) if len(names) <= 4 else f"{len(names)}"),
         ("Machines", _machines(study)),
         ("Benchmarks", ", ".join(row.benchmark for row in study.benchmarks) or "none"),
         ("Trials", outcomes(study.trials)),

@@ -119,6 +119,6 @@ def test_the_cpu_time_of_the_workers_is_told_to_the_checks() -> None:
 
 def test_a_method_of_the_stressor_is_asked_for_and_named() -> None:
     asked = StressNgParameters(stressor="cpu", method="div16", duration_s=1)
-    assert StressNg().metrics(asked)[0].title == "Bogo operations (cpu div16)"
+    assert StressNg().metrics(asked)[0].title == "stress-ng integer divisions (cpu div16)"
     with pytest.raises(ValidationError):
         StressNgParameters(stressor="cpu", method="--help")
