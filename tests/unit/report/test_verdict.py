@@ -290,12 +290,11 @@ def test_answers_about_two_hosts_do_not_speak_of_one_machine() -> None:
 
 def test_replicates_are_counted_as_they_were_taken() -> None:
     study = priced_example.priced()
-    assert f" 3 benchmarks, {study.replicates} replicates each, " in compared(Lookup.of(study))
+    assert " 3 benchmarks, 8 replicates each, " in compared(Lookup.of(study))
     assert "up to" not in design(Lookup.of(study))
     skipped = study.trials[0].model_copy(update={"state": "not needed", "verdict": None})
     lookup = Lookup.of(study.model_copy(update={"trials": [skipped, *study.trials[1:]]}))
-    each = f"{study.replicates - 1} to {study.replicates} replicates each"
-    assert f"{each} ({len(study.trials) - 1} of {len(study.trials)} planned trials)" in compared(lookup)
+    assert f"7 to 8 replicates each ({len(study.trials) - 1} of {len(study.trials)} planned trials)" in compared(lookup)
     assert design(lookup).startswith(f"The plan runs each benchmark up to {study.replicates} times on each ")
     assert design(lookup).endswith("; 1 trial was skipped once its questions were closed.")
 
