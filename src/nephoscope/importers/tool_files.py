@@ -66,7 +66,7 @@ def parse_coremark_file(text: str) -> list[Parsed]:
         Parsed(
             benchmark=name,
             subject=Subject.CPU,
-            title=f"CoreMark, {'one context' if found.contexts == 1 else 'several contexts'}",
+            title=f"CoreMark, {'one thread' if found.contexts == 1 else 'several threads'}",
             values=[
                 Value(metric=score, value=found.iterations_per_s),
                 Value(metric=each, value=found.iterations_per_s / found.contexts),

@@ -156,16 +156,17 @@ def test_without_waits_response_time_is_not_told() -> None:
     assert not [name for name in values_of(TPCC) if ".response_" in name]
 
 
-def test_the_headline_names_waits_and_profile() -> None:
-    titles = [
-        Tpcc().metrics(TpccParameters.model_validate(given))[0].title
+def test_the_headline_names_waits_and_its_clock_the_profile() -> None:
+    found = [
+        Tpcc().metrics(TpccParameters.model_validate(given))[0]
         for given in ({"profile": "chatty"}, {"wait": "spec"}, {"wait": "spec", "wait_factor": 0.1})
     ]
-    assert titles == [
-        "New-Orders per minute, no wait times (chatty)",
-        "tpmC (batched)",
-        "New-Orders per minute, wait times x 0.1 (batched)",
+    assert [metric.title for metric in found] == [
+        "TPC-C New-Orders/min, no wait times",
+        "TPC-C tpmC",
+        "TPC-C New-Orders/min, wait times x 0.1",
     ]
+    assert ["; profile chatty;" in metric.clock for metric in found] == [True, False, False]
 
 
 def test_the_rule_of_the_specification_is_asked_where_there_are_waits() -> None:
