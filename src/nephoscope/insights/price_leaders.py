@@ -81,7 +81,7 @@ def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequen
         NAME,
         "answer",
         f"{{benchmark_name}}: at {{basis}} prices{known}, {delivered}"
-        "{name} costs least for its {title}, ${usd:money} a month per "
+        "{name} costs least for its {title}: ${usd:money} a month per "
         + ("{quantity:count}{unit} (" if sold.needs_count else "{unit} (")
         + interval_of_one(best.n, "exact_money", sign="$")
         + "; price from {date}"

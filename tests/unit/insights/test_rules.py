@@ -399,7 +399,7 @@ def test_storage_is_judged_by_its_cost_on_the_same_machine() -> None:
     assert worth.numbers["ratio"] > 1
     assert "io2" in shares.text
     (leader,) = told("on disks", "price_leaders")
-    assert leader.text.startswith("tpcc: at on-demand prices, gp3 costs least for its New-Orders committed, $")
+    assert leader.text.startswith("tpcc: at on-demand prices, gp3 costs least for its New-Orders committed: $")
     assert leader.text.endswith("; error rate 5 %). It also costs least at one-year, three-year and spot prices.")
     assert leader.text.count("gp3") == 1
     rows_ = [row for row in STUDIES["on disks"].price_performance if row.basis == "on-demand"]
