@@ -20,7 +20,7 @@ _OF_THE_PLAN_ALONE = re.compile(
     r"^the (hours|time) includes? (an )?estimates?|^the first read of a volume|loads its data set again"
     r"|the plan uses another region's|all replicates of a configuration (share one machine|run on the same hosts)"
 )
-"""Warnings of estimates, of prices from elsewhere and of placement: the last is told below the cards."""
+"""Warnings of estimates, of prices from elsewhere and of placement: a line below the cards reports the last."""
 MAX_WORDS = 45
 """A longer sentence of the analysis is not repeated here."""
 
