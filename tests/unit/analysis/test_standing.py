@@ -79,6 +79,9 @@ def test_what_cannot_be_compared_is_not(versions: str, parameters: dict[str, Any
     assert study.standing.rows == []
     assert why in study.standing.why_not
     assert ("build stress-ng 0.17.08" in study.standing.why_not) == (versions != KNOWN), "the one of most types"
+    page = report_files(study)["index.html"].decode()
+    assert "chapter-standing" not in page
+    assert ("Its machines are not placed among cloud types: " in page) == study.standing.is_asked
 
 
 def test_without_a_valid_trial_that_is_the_reason_and_not_the_version() -> None:

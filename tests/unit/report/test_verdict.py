@@ -9,6 +9,7 @@ import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
+from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.measured import measured
@@ -16,6 +17,8 @@ from nephoscope.report.main.names import MAX_NAMED, compared, design, enumerated
 from nephoscope.report.main.repair import repair
 from nephoscope.report.main.verdict import MAX_CARDS, Card, Verdict, verdict
 from nephoscope.report.parts import Book, Page
+from nephoscope.report.sections.opening import key_facts
+from nephoscope.report.wording import sold_text
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
@@ -330,3 +333,20 @@ def test_what_was_measured_is_told_as_far_as_all_agree() -> None:
     assert "PostgreSQL, 8 connections; " in measured(
         Lookup.of(study.model_copy(update={"database_settings": settings}))
     )
+
+
+def test_what_a_price_buys_is_named_where_the_title_names_it() -> None:
+    title, per_minute = "TPC-C New-Orders/min, no wait times", priced_quantity("1/min", 0.05)
+    metric = example.laptop().benchmarks[0].metrics[0].model_copy(update={"unit": "1/min", "title": title})
+    assert sold_text(metric, per_minute) == "1,000 New-Orders/min"
+    selects = metric.model_copy(update={"unit": "1/s", "title": "point selects per second"})
+    assert sold_text(selects, priced_quantity("1/s", 0.05)) == "1,000 point selects/s"
+    plain = metric.model_copy(update={"unit": "1/s", "title": "CoreMark, one thread"})
+    assert sold_text(plain, priced_quantity("1/s", 0.05)) == "1,000/s"
+
+
+def test_the_evidence_says_which_configuration_a_short_name_means() -> None:
+    only = OnlyDifference(what="CPUs", values={"local-1cpu": "1", "local-all": "all"})
+    study = example.laptop().model_copy(update={"only_difference": only})
+    facts = dict(key_facts(Book(Lookup.of(study))))
+    assert facts["Configurations"] == "1 CPU (local-1cpu), 2 CPUs (local-all)"
