@@ -501,7 +501,12 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("pass-rule", {"operations": None}, None, ""),
     ("generator-bound", {}, "valid", "the busiest of 2 threads used 30 % of a CPU at most"),
     ("generator-bound", {}, "valid", "calibrated at 50 times the trial's round trips"),
-    ("generator-bound", saturated(thread_cpu_share=0.81), "invalid", "the load generator was the limit: the busiest of 2 threads"),
+    (
+        "generator-bound",
+        saturated(thread_cpu_share=0.81),
+        "invalid",
+        "the load generator was the limit: the busiest of 2 threads",
+    ),
     ("generator-bound", saturated(threads=1, thread_cpu_share=0.95), "invalid", "its thread used 95 % of a CPU"),
     (
         "generator-bound",
