@@ -21,7 +21,7 @@ _LOWER_CASE = ("fio", "stress-ng", "sysbench")
 _MAX_NOUN_WORDS = 3
 _RATES = ("/s", "/min")
 _COUNTED_RATES = frozenset(_RATES)
-_COUNTED = re.compile(r"(?:(?P<noun>\S+)/(?:min|s)\b)|(?:^(?P<nouns>.+) per (?:minute|second)$)")
+_COUNTED = re.compile(r"(?:(?P<noun>\S+)/(?:min|s)\b)|(?:^(?P<nouns>.+) per (?:minute|second)\b)")
 _SEPARATORS = re.compile(r"[\s,:;._-]+")
 
 
@@ -59,6 +59,12 @@ def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
     if title[1:2].islower() and metric.title and not title.startswith(_LOWER_CASE):
         title = title[:1].upper() + title[1:]
     return f"{title}, per CPU" if per_cpu else title
+
+
+def title_with_unit(metric: Metric, scale: Scale) -> str:
+    """For captions and columns: 'CoreMark, one thread, per second', but 'Point selects per second'."""
+    title, unit = metric_title(metric), unit_text(scale)
+    return title if unit in title else f"{title}, {unit}"
 
 
 def quantity_noun(metric: Metric) -> str:

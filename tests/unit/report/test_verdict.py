@@ -336,9 +336,9 @@ def test_what_was_measured_is_told_as_far_as_all_agree() -> None:
 
 
 def test_what_a_price_buys_is_named_where_the_title_names_it() -> None:
-    title, per_minute = "TPC-C New-Orders/min, no wait times", priced_quantity("1/min", 0.05)
+    title, per_minute = "TPC-C New-Orders per minute, no wait times", priced_quantity("1/min", 0.05)
     metric = example.laptop().benchmarks[0].metrics[0].model_copy(update={"unit": "1/min", "title": title})
-    assert sold_text(metric, per_minute) == "1,000 New-Orders/min"
+    assert sold_text(metric, per_minute) == "1,000 TPC-C New-Orders/min"
     selects = metric.model_copy(update={"unit": "1/s", "title": "point selects per second"})
     assert sold_text(selects, priced_quantity("1/s", 0.05)) == "1,000 point selects/s"
     plain = metric.model_copy(update={"unit": "1/s", "title": "CoreMark, one thread"})

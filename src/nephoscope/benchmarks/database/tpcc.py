@@ -128,7 +128,7 @@ def headline(parameters: TpccParameters) -> Metric:
         name="tpmc" if parameters.is_tpmc else "new_orders_per_minute",
         unit="1/min",
         direction=Direction.HIGHER,
-        title="TPC-C tpmC" if parameters.is_tpmc else f"TPC-C New-Orders/min, {waits}",
+        title="TPC-C tpmC" if parameters.is_tpmc else f"TPC-C New-Orders per minute, {waits}",
         clock=f"{_NEW_ORDERS_CLOCK}; profile {parameters.profile}; see also its round trips per transaction",
         headline=True,
         per_cpu=not parameters.is_tpmc,

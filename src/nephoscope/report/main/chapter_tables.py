@@ -8,7 +8,7 @@ from nephoscope.report.lookup import unique
 from nephoscope.report.main.boards import Board
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
-from nephoscope.report.wording import interval_text, metric_title, named_or_counted, unit_text
+from nephoscope.report.wording import interval_text, metric_title, named_or_counted, title_with_unit
 
 FEW = 8
 MAX_COLUMNS = 4
@@ -30,9 +30,7 @@ def _medians(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
     columns = [Column("Configuration"), Column("Rank", numeric=True, hint=f"By {by}; a range if uncertain.")]
     for board in boards:
         scale = book.lookup.brief_scale(board.row.benchmark, board.metric)
-        columns.append(
-            Column(f"{metric_title(board.metric)}, {unit_text(scale)}", numeric=True, hint=board.row.benchmark)
-        )
+        columns.append(Column(title_with_unit(board.metric, scale), numeric=True, hint=board.row.benchmark))
     columns.append(Column("n", numeric=True, hint=f"Valid replicates of {by}."))
     ranks = book.lookup.ranks.get((*lead.key, "plain", None), {})
     body = []

@@ -38,6 +38,7 @@ from nephoscope.report.wording import (
     direction_text,
     metric_title,
     statistic_row,
+    title_with_unit,
     unit_text,
 )
 
@@ -157,7 +158,7 @@ def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[Meas
     data = [statistic_row(statistic, scale) for statistic in statistics]
     spec = charts.replicates(names, points, data, missing, axis_title(metric, scale), book.lookup.configurations)
     drawn = [p["value"] for p in points] + [s[end] for s in data for end in ("low", "high")]
-    caption = f"{row.benchmark}: {metric_title(metric)}, {unit_text(scale)}"
+    caption = f"{row.benchmark}: {title_with_unit(metric, scale)}"
     return book.figure(
         f"{metric_title(metric)}, every replicate",
         f"{unit_text(scale)}, {direction_text(metric.direction)}",

@@ -162,9 +162,9 @@ def test_the_headline_names_waits_and_its_clock_the_profile() -> None:
         for given in ({"profile": "chatty"}, {"wait": "spec"}, {"wait": "spec", "wait_factor": 0.1})
     ]
     assert [metric.title for metric in found] == [
-        "TPC-C New-Orders/min, no wait times",
+        "TPC-C New-Orders per minute, no wait times",
         "TPC-C tpmC",
-        "TPC-C New-Orders/min, wait times x 0.1",
+        "TPC-C New-Orders per minute, wait times x 0.1",
     ]
     assert ["; profile chatty;" in metric.clock for metric in found] == [True, False, False]
 
