@@ -22,6 +22,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.benchmarks.storage.fio_jobs import FioParameters
 from nephoscope.importers.registry import IMPORTERS
 from nephoscope.model import errors
+from nephoscope.model.errors import Move
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.subjects import Subject
 from nephoscope.prices.catalogue.tables import prices, types
@@ -143,11 +144,14 @@ def exit_codes() -> str:
 
 
 def error_classes() -> str:
-    """Every class of errors with its code, its name in `status.json` and whose move it is."""
-    lines = ["| class | `failure_class` | exit code | whose move | meaning |", "|---|---|---|---|---|"]
+    """Every class of errors with its code, its name in `status.json` and who can fix it."""
+    fixers = {Move.YOURS: "you", Move.OURS: "the developers", Move.NOBODY: "nobody: retried"}
+    lines = ["| class | `failure_class` | exit code | who can fix it | meaning |", "|---|---|---|---|---|"]
     for kind in all_errors():
         meaning = str(kind.__doc__).splitlines()[0]
-        lines.append(f"| `{kind.__name__}` | `{kind.failure_class}` | {kind.exit_code} | {kind.move} | {meaning} |")
+        lines.append(
+            f"| `{kind.__name__}` | `{kind.failure_class}` | {kind.exit_code} | {fixers[kind.move]} | {meaning} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -251,20 +255,24 @@ def _fio_jobs() -> list[str]:
 
 
 def ranks() -> str:
-    """What n replicates can carry: rank and coverage of the median and of ratios, and the least p-value."""
+    """What n replicates can carry: rank and coverage of the median and of ratios, and the smallest possible p-value."""
     lines = [
-        "| n | interval of the median | its coverage | n against n: rank, ratio | its coverage | least p |",
+        "| n | interval of the median | its coverage | n against n: rank, ratio | its coverage | smallest possible p |",
         "|---|---|---|---|---|---|",
     ]
     for n in (3, 4, 5, 6, 7, 8, 9, 12, 15, 20, 30):
         rank, of_ratio = median_rank(n), interval_rank(n, n)
-        ends = "smallest to largest" if rank == 1 else f"{rank}. smallest to {rank}. largest"
+        ends = "smallest to largest" if rank == 1 else f"{_ordinal(rank)} smallest to {_ordinal(rank)} largest"
         coverage = f"{1 - 2 * cumulative_u(of_ratio - 1, n, n):.2%}" if of_ratio else "none"
         lines.append(
             f"| {n} | {ends} | {median_coverage(n, rank):.2%} | {of_ratio or 'none'} | {coverage} "
             f"| {smallest_p_value(n, n):.2g} |"
         )
     return "\n".join(lines).replace("%", " %") + "\n"
+
+
+def _ordinal(number: int) -> str:
+    return f"{number}{({2: 'nd', 3: 'rd'}).get(number, 'th')}"
 
 
 def leaderboard_simulations() -> str:

@@ -58,8 +58,7 @@ Only = Annotated[
     typer.Option(
         "--only",
         metavar="CHAPTER",
-        help="only this chapter: cpu, memory, storage, network or database, or only the part oltp or key-value of "
-        "database; repeatable",
+        help="only this chapter: cpu, memory, storage, network, oltp or key-value; database: the last two; repeatable",
     ),
 ]
 Types = Annotated[
