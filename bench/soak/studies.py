@@ -4,7 +4,7 @@ ON_LOCAL = """
 name = "soak"
 seed = {seed}
 replicates = 4
-repeat_refused = 0
+repeat_rejected = 0
 
 [[configurations]]
 name = "one"
@@ -20,7 +20,7 @@ ON_EMULATED = """
 name = "soak"
 seed = {seed}
 replicates = 3
-repeat_refused = 0
+repeat_rejected = 0
 
 [[machine_types]]
 name = "small"

@@ -23,7 +23,7 @@ FASTER_QUIET = 1.03
 HIT_SHARE = 0.7
 LOST = (0.05, 0.15)
 MARGIN_PERCENT = 1.5
-POLICIES = ("refuse", "refuse, repeated until valid", "record")
+POLICIES = ("reject", "reject, repeated until valid", "record")
 
 SERIES = 40
 THROTTLE_NOISES = (
@@ -72,7 +72,7 @@ def verdicts_of(policy: str) -> tuple[Counter[ComparisonVerdict], float]:
         hit = chance.random(drawn) < HIT_SHARE
         rates = quiet * np.where(hit, 1 - chance.uniform(*LOST, drawn), 1.0)
         trials = [(float(rate), f"b{at}", bool(lost)) for at, (rate, lost) in enumerate(zip(rates, hit, strict=True))]
-        first = trials[:REPLICATES] if policy != "refuse, repeated until valid" else trials
+        first = trials[:REPLICATES] if policy != "reject, repeated until valid" else trials
         kept = [one for one in first if policy == "record" or not one[2]][:REPLICATES]
         if not kept:
             found[ComparisonVerdict.UNRESOLVED] += 1

@@ -17,8 +17,8 @@ def rows_of(page: str, part: str) -> list[list[str]]:
 def test_rejecting_and_repeating_name_a_winner_that_delivers_less_and_recording_does_not() -> None:
     better = {policy: int(count) for policy, _, count, *_ in rows_of("bias.md", "disturbance")}
     assert list(better) == list(POLICIES)
-    refuse, repeated, record = better.values()
-    assert refuse > STUDIES / 2
+    reject, repeated, record = better.values()
+    assert reject > STUDIES / 2
     assert repeated >= 0.99 * STUDIES
     assert record == 0
 

@@ -15,7 +15,7 @@ from tests.support.changed_studies import changed, run_to_report
 from tests.support.real_parts import needs_server_in
 
 pytestmark = [*needs_server_in("NEPHOSCOPE_ASD"), pytest.mark.root]
-ONCE = "replicates = 1\nrepeat_refused = 0\n"
+ONCE = "replicates = 1\nrepeat_rejected = 0\n"
 PROGRAM = os.environ.get("NEPHOSCOPE_ASD", "")
 
 

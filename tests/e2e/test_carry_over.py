@@ -23,7 +23,7 @@ STUDY = f"""
 name = "carry-over"
 placement = "per-replicate"
 replicates = {REPLICATES}
-repeat_refused = 0 # a repeat would come after the other trials
+repeat_rejected = 0 # a repeat would come after the other trials
 seed = 1844 # in every replicate "between" is the second one
 
 [[machine_types]]

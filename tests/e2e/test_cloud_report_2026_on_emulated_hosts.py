@@ -35,7 +35,7 @@ FAR = f', there = ["us-west-2a"], links = [{{ between = ["us-east-1a", "us-west-
 SEARCH = "ramp_s = 0\npoint_s = 3\nconfirmation_s = 3\nsettle_s = 0\nresolution_percent = 50"
 SCALED = (
     (r"\[\[matrix\]\] # Hyperdisk[\s\S]*?(?=\[\[benchmarks\]\])", ""),  # Google's machines and Azure's
-    (r"replicates = 6", "replicates = 1\nrepeat_refused = 0"),
+    (r"replicates = 6", "replicates = 1\nrepeat_rejected = 0"),
     (r'stop = "decided"\n', ""),
     (r'provider = "aws"', 'provider = "emulated"'),
     (r"(cloud\.|load_machine\.image|values\.image|values\.west).*\n", ""),

@@ -31,7 +31,7 @@ disk_gib = 3
 
 [[matrix]]"""
 SCALED = (
-    ("replicates = 6", "replicates = 1\nrepeat_refused = 0"),
+    ("replicates = 6", "replicates = 1\nrepeat_rejected = 0"),
     ('"aws"', '"emulated"'),
     (r"(region|zone|cloud) = .*\n", ""),
     (r"database = \{ system.*", 'database = {{ system = "cockroachdb", binary = "{binary}" }}'),

@@ -266,20 +266,20 @@ def test_brackets_in_a_path_are_text(tmp_path: Path) -> None:
 
 def test_what_was_rejected_is_repeated_on_request_and_the_last_lines_say_how(study: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    text = STUDY.replace("replicates = 6", "replicates = 1\nrepeat_refused = 1")
+    text = STUDY.replace("replicates = 6", "replicates = 1\nrepeat_rejected = 1")
     study.write_text(text.replace('type = "tiny"', 'expect_cpu_model = "Xeon"'))
-    repair = f"`nephoscope run {out} --retry-refused --check cpu-model`"
+    repair = f"`nephoscope run {out} --retry-rejected --check cpu-model`"
     said = nephoscope("run", study, "--out", out).stderr
     assert f"fake on small: 0 of 1 usable (1 rejected by cpu-model). Repeat: {repair}.\n" in said
     assert said.splitlines()[-2] == "usable: 2 of 4 trials"
     assert [row["attempts"] for row in json.loads(nephoscope("status", out, "--json").stdout)].count(2) == 2
-    again = nephoscope("run", out, "--retry-refused", "--check", "cpu-model").stderr
+    again = nephoscope("run", out, "--retry-rejected", "--check", "cpu-model").stderr
     assert "2 of 4 trials are already finished" not in again
     assert [row["attempts"] for row in json.loads(nephoscope("status", out, "--json").stdout)].count(3) == 2
     assert f"Repeat: {repair}." in nephoscope("status", out).stdout
     said = nephoscope("run", out, "--scale", "0.1").stderr
     assert "is a results folder, which has its own study and plan" in said
-    said = nephoscope("run", out, "--retry-refused", "--check", "audit").stderr
+    said = nephoscope("run", out, "--retry-rejected", "--check", "audit").stderr
     assert "trials that audit rejected are not repeated: a wrong result is a defect" in said
 
 

@@ -30,7 +30,7 @@ uses = "fio"
 parameters.file_size_mib = 16
 parameters.jobs = [{ name = "r", mode = "randread", block_size_kib = 4, duration_s = 4 }]
 """
-HEAD = 'name = "faults"\nreplicates = 2\nrepeat_refused = 0\n[[configurations]]\nname = "here"\n'
+HEAD = 'name = "faults"\nreplicates = 2\nrepeat_rejected = 0\n[[configurations]]\nname = "here"\n'
 
 
 def study_in(folder: Path, benchmark: str) -> Path:

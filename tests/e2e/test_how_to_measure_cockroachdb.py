@@ -19,7 +19,7 @@ ON_ONE = (", count = 3 ", " ")
 
 def study_of_the_page(program: str, *changes: tuple[str, str]) -> str:
     ((_, study),) = pages.studies(PAGE.read_text(encoding="utf-8"))
-    return f"replicates = 1\nrepeat_refused = 0\n{changed(study, (('~/cockroach', program), LESS_TIME, *changes))}"
+    return f"replicates = 1\nrepeat_rejected = 0\n{changed(study, (('~/cockroach', program), LESS_TIME, *changes))}"
 
 
 @pytest.mark.parametrize(("changes", "servers"), [((), 3), ((ON_ONE,), 1)], ids=["three", "one"])

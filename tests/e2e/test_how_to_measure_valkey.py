@@ -17,7 +17,7 @@ from tests.support.real_parts import needs
 
 pytestmark = [pytest.mark.slow, needs("redis-server", "nephoscope-load")]
 PAGE = pages.ROOT / "docs" / "how-to" / "measure-valkey.md"
-ONCE = "replicates = 1\nrepeat_refused = 0\n"
+ONCE = "replicates = 1\nrepeat_rejected = 0\n"
 NAMED = 'name = "valkey-replicas"\n'
 NODE = '[[machine_types]]\nname = "node"\nvcpus = 1\nmemory_gib = 1\n'
 EMULATED = (

@@ -15,7 +15,7 @@ pytestmark = [needs("postgres", "nephoscope-load", "stress-ng"), pytest.mark.slo
 STUDY = """
 name = "odd"
 replicates = 1
-repeat_refused = 0
+repeat_rejected = 0
 
 [[configurations]]
 name = "here"

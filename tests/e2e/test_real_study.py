@@ -22,7 +22,7 @@ pytestmark = needs("postgres", "nephoscope-load", "stress-ng")
 STUDY = """
 name = "real"
 replicates = {replicates}
-repeat_refused = 0
+repeat_rejected = 0
 
 [[configurations]]
 name = "local-1cpu"

@@ -17,11 +17,11 @@ from nephoscope.checks.base import Check
 from nephoscope.checks.kinds import KIND_FACTS, EqualMachines
 from nephoscope.checks.registry import overall
 from nephoscope.checks.thresholds import STEAL
+from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import (
     BenchmarkUse,
     CommandRecord,
-    Disturbance,
     Metric,
     OperationErrors,
     Plan,
@@ -271,7 +271,7 @@ def _at_baseline(machines: Sequence[ResourceUse]) -> bool:
 def _disturbance(started: StartedRecord | None, verdicts: Sequence[Verdict]) -> Disturbance | None:
     """How steal was judged; an earlier nephoscope, which does not say, rejected."""
     judged = any(verdict.check == "steal" for verdict in verdicts)
-    return (started.disturbance if started else None) or ("refuse" if judged else None)
+    return (started.disturbance if started else None) or ("reject" if judged else None)
 
 
 def cpus_of(started: StartedRecord, subject: Subject) -> int | None:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.looks import Look
 from nephoscope.model.records import (
     CommandRecord,
-    Disturbance,
     OperationErrors,
     Plan,
     ResourceUse,

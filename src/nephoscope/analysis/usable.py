@@ -81,7 +81,7 @@ def _said(repair: Repair, row: TrialRow) -> str:
 
 def _how(repair: Repair) -> tuple[str, str | None]:
     """What to do, and the command if a repeat can help."""
-    command = f"{RUN} --retry-refused" + "".join(f" --check {name}" for name in repair.checks)
+    command = f"{RUN} --retry-rejected" + "".join(f" --check {name}" for name in repair.checks)
     if repair.repeat:
         return "Repeat", command
     advice = f" {repair.advice}." if repair.advice else ""

@@ -73,7 +73,7 @@ def _again(findings: Findings) -> list[Insight]:
     if findings.judged_again is None:
         return []
     finished = [row.trial for row in findings.trials if row.state == "finished"]
-    done = {"record": "trials that lost CPU time count", "refuse": "trials that lost CPU time are rejected"}
+    done = {"record": "trials that lost CPU time count", "reject": "trials that lost CPU time are rejected"}
     return [
         say(
             NAME,

@@ -8,11 +8,12 @@ from typing import Literal
 from pydantic import Field, SkipValidation
 
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
+from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
 from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.questions import BestRow, ContrastRow, RankIntervals
-from nephoscope.model.records import Disturbance, Plan, SourceRecord
+from nephoscope.model.records import Plan, SourceRecord
 from nephoscope.model.rows import (
     BenchmarkRow,
     BoundRow,

@@ -9,13 +9,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen, Named
 from nephoscope.model.kinds import MachineKind
 from nephoscope.model.subjects import DatabaseLoad, Subject, database_load_by_name, subject_by_name
-
-Disturbance = Literal["refuse", "record"]
-"""What happens to a trial from which the hypervisor took CPU time: it is rejected, or it counts and the loss is
-recorded."""
 
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
@@ -430,7 +427,7 @@ class Evidence(Frozen):
     operations: OperationEvidence | None = None
     measured_cpus: dict[str, list[str]] = Field(description="by machine: names of the CPUs in its affinity mask")
     emulated: bool = Field(default=False, description="the machines are parts of one and share its other CPUs")
-    disturbance: Disturbance = Field(default="refuse", description="in force when the trial ran")
+    disturbance: Disturbance = Field(default="reject", description="in force when the trial ran")
     burstable: dict[str, str] = Field(
         default={}, description="machine -> its machine type, of machines whose type earns CPU credits"
     )

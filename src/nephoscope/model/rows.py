@@ -7,10 +7,11 @@ of its table, as scripts read columns of CSV files by their place.
 import re
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
+from nephoscope.model.disturbance import named_today
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
 from nephoscope.model.subjects import DatabaseLoad, Subject
@@ -317,10 +318,9 @@ class TrialRow(Frozen):
     folder: str | None = Field(description="of the attempt, relative to the results folder")
     subject: Subject
     stolen_share: float | None = Field(
-        default=None,
-        description="of CPU time, by the hypervisor, over the trial, on the machine that lost most; None: not known",
+        default=None, description="of CPU time, by the hypervisor, on the machine that lost most; None: not known"
     )
-    disturbance: Literal["refuse", "record"] | None = Field(
+    disturbance: Annotated[Literal["reject", "record"] | None, BeforeValidator(named_today)] = Field(
         default=None, description="how steal was judged; None: the trial did not finish, or is imported"
     )
     at_baseline: bool = Field(

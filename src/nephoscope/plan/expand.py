@@ -11,9 +11,10 @@ from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import VOLUME, Needs
 from nephoscope.benchmarks.presets import scale_words
+from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import BenchmarkUse, Disturbance, Metric, Plan, PlannedTrial, TrialIntent
+from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, TrialIntent
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.model.words import listed

@@ -30,7 +30,7 @@ class Finding(Frozen):
 
     problem: Problem
     message: str
-    refused: bool
+    rejected: bool
     """True: the book must not be used in this state. False: a warning."""
 
 
@@ -76,7 +76,7 @@ def _mixed(book: PriceBook, known: PriceBook) -> Iterator[tuple[Finding, list[Pr
         parts += [f"{_said(row)} is {' or '.join(sorted(fits[row]))}{_instead(row, expected, known)}" for row in odd]
         said = "states no basis" if stated is Basis.NOT_STATED else f"states {stated}"
         message = f"one column mixes bases: {source} {said}, but {'; '.join(parts)}"
-        yield Finding(problem=Problem.MIXED_BASIS, message=message, refused=True), odd
+        yield Finding(problem=Problem.MIXED_BASIS, message=message, rejected=True), odd
 
 
 def _bases_of_this_price(row: Price, known: PriceBook) -> set[Basis]:
@@ -111,7 +111,7 @@ def _zeros(rows: Iterable[Price]) -> Iterator[Finding]:
             message = (
                 f"price 0: {row.place}, {row.basis}, {row.source} of {row.date}; if it is free, say so in its note"
             )
-            yield Finding(problem=Problem.ZERO, message=message, refused=False)
+            yield Finding(problem=Problem.ZERO, message=message, rejected=False)
 
 
 def _duplicates(rows: Iterable[Price]) -> Iterator[Finding]:
@@ -126,7 +126,7 @@ def _duplicates(rows: Iterable[Price]) -> Iterator[Finding]:
                 f"appears {len(same)} times: {row.place}, {row.basis}, {row.source} of {row.date}, "
                 f"with {' and '.join(f'{usd:g}' for usd in prices)} USD"
             )
-            yield Finding(problem=Problem.DUPLICATE, message=message, refused=False)
+            yield Finding(problem=Problem.DUPLICATE, message=message, rejected=False)
 
 
 def _old(rows: Iterable[Price], today: date) -> Iterator[Finding]:
@@ -148,7 +148,7 @@ def _old(rows: Iterable[Price], today: date) -> Iterator[Finding]:
             f"old: no {basis} price of {provider} {region} {kind} younger than {MAX_AGE_DAYS} days for {shown}; "
             f"the oldest is of {oldest.date}, {(today - oldest.since).days} days ago"
         )
-        yield Finding(problem=Problem.OLD, message=message, refused=False)
+        yield Finding(problem=Problem.OLD, message=message, rejected=False)
 
 
 def _disagreements(rows: Iterable[Price], checked: set[Price]) -> Iterator[Finding]:
@@ -172,7 +172,7 @@ def _disagreements(rows: Iterable[Price], checked: set[Price]) -> Iterator[Findi
             f"sources disagree {by}: {low.place}, {low.basis}: {low.usd:g} ({low.source}, {low.date}), "
             f"{high.usd:g} ({high.source}, {high.date}){doubt}"
         )
-        yield Finding(problem=Problem.DISAGREEMENT, message=message, refused=False)
+        yield Finding(problem=Problem.DISAGREEMENT, message=message, rejected=False)
 
 
 def _fitting_nothing(book: PriceBook, known: PriceBook) -> Iterator[Finding]:
@@ -184,7 +184,7 @@ def _fitting_nothing(book: PriceBook, known: PriceBook) -> Iterator[Finding]:
             message = (
                 f"sources disagree: {row.place}: {row.usd:g} ({row.source}, {row.date}) matches no basis of {there}"
             )
-            yield Finding(problem=Problem.DISAGREEMENT, message=message, refused=False)
+            yield Finding(problem=Problem.DISAGREEMENT, message=message, rejected=False)
 
 
 def _thing(row: Price) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ def evidence_of_machines(attempt: Attempt, intent: TrialIntent, raw: Mapping[str
         commands=attempt.commands(),
         measured_cpus=started.measured_cpus if started else {},
         emulated=EMULATED in (started.conditions if started else []),
-        disturbance=(started.disturbance if started else None) or "refuse",
+        disturbance=(started.disturbance if started else None) or "reject",
         burstable=_burstable(configuration, started, facts),
         own_quotas=_own_quotas(configuration, started),
         load_machines=started.load_machines if started else [],

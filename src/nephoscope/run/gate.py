@@ -8,8 +8,9 @@ from nephoscope.checks.thresholds import BUSY_BEFORE, CLOCK_OFFSET
 from nephoscope.machines.loudest import loudest_process
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import LOAD, Tool
+from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.errors import MORE_SPACE, ClockOff, NoSpaceOnMachine, ToolMissing, ToolTimedOut
-from nephoscope.model.records import CO_LOCATED, EMULATED, NOT_OBSERVED, Disturbance, Facts, FactsRecord, StartedRecord
+from nephoscope.model.records import CO_LOCATED, EMULATED, NOT_OBSERVED, Facts, FactsRecord, StartedRecord
 from nephoscope.providers.base import Cluster
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt

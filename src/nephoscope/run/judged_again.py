@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nephoscope.checks.steal import Steal
-from nephoscope.model.records import Disturbance, Evidence, ResourceUse, StartedRecord, TrialIntent, Verdict
+from nephoscope.model.disturbance import Disturbance
+from nephoscope.model.records import Evidence, ResourceUse, StartedRecord, TrialIntent, Verdict
 from nephoscope.run.derive import TELEMETRY_PREFIX, evidence_of_machines
 from nephoscope.run.resources import resource_use
 from nephoscope.store.attempt import Attempt

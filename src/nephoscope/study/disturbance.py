@@ -1,6 +1,6 @@
 """Whose accident stolen CPU time is: the host's, where the machine is the user's own; else a part of what is bought."""
 
-from nephoscope.model.records import Disturbance
+from nephoscope.model.disturbance import Disturbance
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.managed import as_provided
 from nephoscope.study.model import Configuration, Study
@@ -11,4 +11,4 @@ def disturbance_of(study: Study, configuration: Configuration) -> Disturbance:
     if study.disturbance is not None:
         return study.disturbance
     provider = as_provided(configuration).provider
-    return "record" if provider in CLOUDS or configuration.rented else "refuse"
+    return "record" if provider in CLOUDS or configuration.rented else "reject"

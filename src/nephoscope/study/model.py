@@ -2,12 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AliasChoices, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.placement import Placement
-from nephoscope.model.records import Disturbance
 from nephoscope.model.words import counted
 from nephoscope.study.address import problem_of
 from nephoscope.study.aerospike import Aerospike
@@ -395,8 +395,9 @@ class Study(Frozen):
         default=1, ge=0, lt=2**63, description="seed for the order of trials, the data and the operations"
     )
     replicates: int = Field(default=6, ge=1, le=1000, description="6 is the minimum for a 95 % interval of the median")
-    repeat_refused: int = Field(
+    repeat_rejected: int = Field(
         default=2,
+        validation_alias=AliasChoices("repeat_rejected", "repeat_refused"),  # the second is its earlier name
         ge=0,
         le=100,
         description="how often `run` repeats a trial that was rejected for something outside it, such as the load of "
@@ -426,9 +427,9 @@ class Study(Frozen):
     )
     disturbance: Disturbance | None = Field(
         default=None,
-        description="what happens to a trial that lost over 2 % of its CPU time to the hypervisor; refuse: it is "
+        description="what happens to a trial that lost over 2 % of its CPU time to the hypervisor; reject: it is "
         "rejected; record: it counts, and the loss is reported; default: record on clouds and on `rented` machines, "
-        "refuse on your own",
+        "reject on your own",
     )
     budget: Budget = Field(default=Budget(), description="`run` rejects a plan that exceeds it")
     costs: Costs = Field(default=Costs(), description="how the report counts a month")

@@ -18,16 +18,16 @@ replicates = 6
 # the maximum, and at least 4.
 stop = "never"
 # A trial that was rejected for something outside it, such as the load of other programs, is repeated up to this often.
-repeat_refused = 2
+repeat_rejected = 2
 # equal_machines: only with new machines for each trial; how many must be of one kind, so that others are exchanged.
 
 # fresh: new machines for each trial; per-replicate: new machines for each replicate of a configuration;
 # per-configuration: the same machines for all its trials. "local" has one machine.
 placement = "fresh"
 
-# What happens to a trial that lost over 2 % of its CPU time to the hypervisor. refuse: it is rejected; record: it
-# counts, and the loss is reported. Default: record on clouds and on rented machines, refuse on your own.
-# disturbance = "refuse"
+# What happens to a trial that lost over 2 % of its CPU time to the hypervisor. reject: it is rejected; record: it
+# counts, and the loss is reported. Default: record on clouds and on rented machines, reject on your own.
+# disturbance = "reject"
 
 # Two configurations closer than this are a tie: give the largest difference that would not change your decision.
 equivalence_margin_percent = 1.5

@@ -27,7 +27,7 @@ def said(verdict: Verdict, provider: str = "local") -> list[str]:
         (
             invalid("foreign-load", "busy"),
             "local",
-            "rejected by foreign-load). Repeat: `nephoscope run x --retry-refused --check foreign-load`.",
+            "rejected by foreign-load). Repeat: `nephoscope run x --retry-rejected --check foreign-load`.",
         ),
         (
             invalid("steal", "stolen"),
@@ -50,7 +50,7 @@ def said(verdict: Verdict, provider: str = "local") -> list[str]:
             "local",
             (
                 "rejected by cgroup-limit). Lift the CPU quota of the cgroup; then repeat: `nephoscope run x "
-                "--retry-refused --check cgroup-limit`."
+                "--retry-rejected --check cgroup-limit`."
             ),
         ),
         (
@@ -58,7 +58,7 @@ def said(verdict: Verdict, provider: str = "local") -> list[str]:
             "local",
             (
                 "without evidence for steal). Make sure that it can be observed; then repeat: `nephoscope run x "
-                "--retry-refused --check steal`."
+                "--retry-rejected --check steal`."
             ),
         ),
     ],

@@ -233,9 +233,9 @@ def stolen() -> Rows:
             kept.append(row.model_copy(update={"stolen_share": 0.1 if number > 5 else 0.0, "disturbance": "record"}))
         elif number > 4:
             refused = {"verdict": VerdictKind.INVALID, "reasons": ["steal: local: 10 % of CPU time was stolen"]}
-            kept.append(row.model_copy(update={"stolen_share": 0.1, "disturbance": "refuse", **refused}))
+            kept.append(row.model_copy(update={"stolen_share": 0.1, "disturbance": "reject", **refused}))
         else:
-            kept.append(row.model_copy(update={"stolen_share": 0.001, "disturbance": "refuse"}))
+            kept.append(row.model_copy(update={"stolen_share": 0.001, "disturbance": "reject"}))
     return kept, measurements
 
 

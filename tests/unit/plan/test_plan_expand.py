@@ -195,15 +195,15 @@ def test_machine_types_with_cpu_credits_are_known_by_name(machine_type: str | No
 @pytest.mark.parametrize(
     ("configuration", "key", "in_force"),
     [
-        ({"provider": "local"}, None, "refuse"),
-        ({"provider": "ssh"}, None, "refuse"),
-        ({"provider": "emulated"}, None, "refuse"),
-        ({"provider": "fake"}, None, "refuse"),
+        ({"provider": "local"}, None, "reject"),
+        ({"provider": "ssh"}, None, "reject"),
+        ({"provider": "emulated"}, None, "reject"),
+        ({"provider": "fake"}, None, "reject"),
         ({"provider": "local", "rented": True}, None, "record"),
         ({"provider": "ssh", "rented": True}, None, "record"),
-        ({"provider": "ssh", "rented": False}, None, "refuse"),
+        ({"provider": "ssh", "rented": False}, None, "reject"),
         ({"provider": "aws"}, None, "record"),
-        ({"provider": "gcp"}, "refuse", "refuse"),
+        ({"provider": "gcp"}, "reject", "reject"),
         ({"provider": "local"}, "record", "record"),
     ],
 )

@@ -139,7 +139,7 @@ def test_five_problems_give_five_messages() -> None:
     )
     found = check(book, TODAY)
     assert [finding.problem for finding in found] == list(Problem)
-    assert [finding.refused for finding in found] == [True, False, False, False, False]
+    assert [finding.rejected for finding in found] == [True, False, False, False, False]
     assert [finding.message for finding in found] == [
         "one column mixes bases: list states on-demand, but mixed 0.424 is reserved-1y (on-demand is 0.853)",
         "price 0: aws r zero, on-demand, list of 2026-01-01; if it is free, say so in its note",
@@ -168,7 +168,7 @@ def test_the_table_of_aerospike_mixes_bases(stated: Basis) -> None:
     found = check(table, date(2017, 12, 1), against=aerospike_book(reserved=True))
     said = "states no basis" if stated is Basis.NOT_STATED else "states on-demand"
     (finding,) = found
-    assert finding.refused
+    assert finding.rejected
     assert finding.message == (
         f"one column mixes bases: the table {said}, but i3.xlarge 0.312, c3.4xlarge 0.84 are on-demand; "
         "i2.xlarge 0.424 is reserved-1y (on-demand is 0.853)"
@@ -184,7 +184,7 @@ def test_without_the_reserved_price_the_table_of_aerospike_disagrees() -> None:
     )
 
 
-def test_a_table_of_one_basis_is_not_refused() -> None:
+def test_a_table_of_one_basis_is_not_rejected() -> None:
     place: dict[str, Any] = {"region": "us-west-2", "on": "2017-06-01", "source": "the table"}
     table = PriceBook(price(item, usd, basis=Basis.NOT_STATED, **place) for item, usd in ON_DEMAND_2017.items())
     assert check(table, date(2017, 12, 1), against=aerospike_book(reserved=True)) == []

@@ -61,7 +61,7 @@ def test_check_warns_with_0_and_refuses_with_2(capsys: pytest.CaptureFixture[str
     (tmp_path / "b.csv").write_text(HEADER + "".join(TABLE.format(*row) for row in rows))
     assert main(["prices", "check", str(tmp_path / "b.csv"), "--today", "2026-11-21"]) == 2
     said = capsys.readouterr()
-    assert said.out.startswith("refused: one column mixes bases: table states on-demand, but i 0.424 is reserved-1y")
+    assert said.out.startswith("rejected: one column mixes bases: table states on-demand, but i 0.424 is reserved-1y")
     assert "cannot be used as it is" in said.err
     assert main(["prices", "check", str(tmp_path / "b.csv"), "--today", "2026-11-21", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)[0]["problem"] == "mixed-basis"

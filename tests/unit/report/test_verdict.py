@@ -227,7 +227,7 @@ def test_trials_that_cannot_be_used_come_with_their_repair() -> None:
     found = repair(Lookup.of(priced_example.everything()))
     assert found is not None
     assert found.text == "Usable: 180 of 200 trials."
-    assert found.commands == ("nephoscope run DIR --retry-refused",)
+    assert found.commands == ("nephoscope run DIR --retry-rejected",)
     assert repair(Lookup.of(priced_example.priced())) is None
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app.stages import evaluation
+from nephoscope.app.stages import evaluation, planning
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import VerdictKind
+from nephoscope.model.rows import TrialRow
 from nephoscope.run.derive import evidence_of_machines
 from nephoscope.run.study import run_study
 from nephoscope.store.folder import ResultsFolder
@@ -47,16 +48,16 @@ def first(study: AnalysedStudy) -> tuple[VerdictKind | None, float | None, str |
 def test_stored_steal_is_judged_again_and_nothing_stored_changes(tmp_path: Path) -> None:
     folder = with_steal(tmp_path / "r").folder
     before = evidence_of(folder)
-    assert first(evaluation.analyze(folder)) == (VerdictKind.INVALID, 0.1, "refuse")
+    assert first(evaluation.analyze(folder)) == (VerdictKind.INVALID, 0.1, "reject")
     recorded = evaluation.analyze(folder, "record")
     assert (first(recorded), recorded.judged_again) == ((VerdictKind.VALID, 0.1, "record"), "record")
     assert [(row.configuration, row.over) for row in recorded.steal if row.over]
     assert evaluation.analysed(folder).judged_again == "record", "reports follow the last analysis"
-    assert first(evaluation.analyze(folder)) == (VerdictKind.INVALID, 0.1, "refuse")
+    assert first(evaluation.analyze(folder)) == (VerdictKind.INVALID, 0.1, "reject")
     assert evidence_of(folder) == before
 
 
-@pytest.mark.parametrize(("key", "verdict"), [("refuse", VerdictKind.INVALID), ("record", VerdictKind.VALID)])
+@pytest.mark.parametrize(("key", "verdict"), [("reject", VerdictKind.INVALID), ("record", VerdictKind.VALID)])
 def test_the_key_of_the_study_decides_and_is_stored_with_the_attempt(
     tmp_path: Path, key: str, verdict: VerdictKind
 ) -> None:
@@ -65,6 +66,21 @@ def test_the_key_of_the_study_decides_and_is_stored_with_the_attempt(
     assert started is not None
     assert started.disturbance == key
     assert first(evaluation.analyze(folder)) == (verdict, 0.1, key)
+
+
+def test_a_folder_that_says_refuse_is_one_that_says_reject(tmp_path: Path) -> None:
+    folder = with_steal(tmp_path / "r", f'disturbance = "reject"\n{TWO}').folder
+    attempt = next(folder.planned())[1].attempts()[0]
+    as_stored_without_digests(attempt)
+    row = evaluation.analyze(folder).trials[0]
+    for file in (attempt.folder / "started.json", folder.path / "plan.json", folder.path / "study.toml"):
+        text = file.read_text(encoding="utf-8")
+        assert '"reject"' in text
+        file.write_text(text.replace('"reject"', '"refuse"'), encoding="utf-8")
+    assert first(evaluation.analyze(folder)) == (VerdictKind.INVALID, 0.1, "reject")
+    assert {planned.intent.disturbance for planned in folder.plan().trials} == {"reject"}
+    assert planning.load(folder.study_text(), "study.toml").disturbance == "reject"
+    assert TrialRow.model_validate({**row.model_dump(), "disturbance": "refuse"}) == row
 
 
 def test_a_burstable_machine_is_known_by_its_type_or_by_what_its_firmware_says(tmp_path: Path) -> None:
@@ -98,5 +114,5 @@ def test_attempts_of_an_earlier_version_were_judged_by_refusing_and_get_their_sh
     resources = attempt.folder / "resources.jsonl"
     old = [{k: v for k, v in json.loads(line).items() if k != "stolen_share"} for line in resources.open()]
     resources.write_text("".join(json.dumps(line) + "\n" for line in old))
-    assert first(evaluation.analyze(folder)) == (VerdictKind.INVALID, None, "refuse")
+    assert first(evaluation.analyze(folder)) == (VerdictKind.INVALID, None, "reject")
     assert first(evaluation.analyze(folder, "record")) == (VerdictKind.VALID, 0.1, "record")

@@ -20,7 +20,7 @@ STUDY = """
 name = "disturbed"
 seed = 3
 replicates = {replicates}
-repeat_refused = {most}
+repeat_rejected = {most}
 placement = "{placement}"
 
 [defaults]
@@ -64,7 +64,7 @@ def test_a_matrix_study_is_resumed_repeated_on_request_and_bundled(tmp_path: Pat
     assert sum(not trial.finished_attempts()[-1].valid() for trial in trials) == 2
 
     again = disturbed(tmp_path / "r", lambda _: False, replicates=2, most=0, text=STUDY)
-    assert conducted(again, CliOptions(retry_refused=True)).valid == TRIALS
+    assert conducted(again, CliOptions(retry_rejected=True)).valid == TRIALS
     assert sum(len(trial.attempts()) for trial in trials) == TRIALS + 2
 
     study = evaluation.analyze(again.folder)

@@ -25,7 +25,7 @@ STUDY = """
 name = "disturbed"
 seed = 3
 replicates = {replicates}
-repeat_refused = {most}
+repeat_rejected = {most}
 placement = "{placement}"
 
 [[configurations]]
@@ -239,10 +239,10 @@ def test_trials_are_repeated_later_on_request(tmp_path: Path) -> None:
     assert conducted(study).valid == 0
     later = disturbed(tmp_path / "r", lambda n: n == 0, most=0)
     assert conducted(later).valid == 0, "the study wants no repeats"
-    outcome = conducted(later, CliOptions(retry_refused=True, checks=("foreign-load",)))
+    outcome = conducted(later, CliOptions(retry_rejected=True, checks=("foreign-load",)))
     assert (outcome.valid, outcome.not_repeated) == (3, {})
     assert all_verdicts(study) == [[False, False], *[[False, True]] * 3]
-    assert conducted(later, CliOptions(retry_refused=True)).valid == 4
+    assert conducted(later, CliOptions(retry_rejected=True)).valid == 4
     assert all_verdicts(study)[0] == [False, False, True]
 
 
@@ -264,17 +264,17 @@ def test_on_request_only_those_of_one_check_are_repeated(tmp_path: Path) -> None
     study = disturbed(tmp_path / "r", lambda n: n < 2, most=0)
     conducted(study)
     later = disturbed(tmp_path / "r", lambda _: False, most=0)
-    assert conducted(later, CliOptions(retry_refused=True, checks=("machine-unchanged",))).valid == 2
+    assert conducted(later, CliOptions(retry_rejected=True, checks=("machine-unchanged",))).valid == 2
     assert sum(map(len, all_verdicts(study))) == 4
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (CliOptions(checks=("foreign-load",)), "--check needs --retry-refused"),
-        (CliOptions(retry_refused=True, checks=("foreign",)), "there is no check 'foreign'"),
-        (CliOptions(retry_refused=True, checks=("generator-bound",)), "are not repeated: the load generator was the"),
-        (CliOptions(retry_refused=True, checks=("audit",)), "are not repeated: a wrong result is a defect"),
+        (CliOptions(checks=("foreign-load",)), "--check needs --retry-rejected"),
+        (CliOptions(retry_rejected=True, checks=("foreign",)), "there is no check 'foreign'"),
+        (CliOptions(retry_rejected=True, checks=("generator-bound",)), "are not repeated: the load generator was the"),
+        (CliOptions(retry_rejected=True, checks=("audit",)), "are not repeated: a wrong result is a defect"),
     ],
 )
 def test_a_request_that_selects_results_is_rejected(tmp_path: Path, options: CliOptions, said: str) -> None:

@@ -145,9 +145,9 @@ def check(
         print_json(findings)
     else:
         for finding in findings:
-            say(f"{'refused' if finding.refused else 'warning'}: {finding.message}")
+            say(f"{'rejected' if finding.rejected else 'warning'}: {finding.message}")
         say(f"{counted(len(book.rows), 'row')}, {counted(len(findings), 'finding')}")
-    if any(finding.refused for finding in findings):
+    if any(finding.rejected for finding in findings):
         raise InputError(
             f"{file or 'the price book'} cannot be used as it is: a column mixes bases",
             hint="correct the basis of the rows listed above",

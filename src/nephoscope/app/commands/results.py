@@ -80,7 +80,7 @@ def verify(folder: Folder, as_json: AsJson = False) -> None:
 def analyze(
     folder: Folder,
     disturbance: Annotated[
-        Literal["refuse", "record"] | None,
+        Literal["reject", "record"] | None,
         typer.Option(
             "--disturbance",
             help="judge stored steal again: reject trials that lost over 2 % of CPU time, or count them "

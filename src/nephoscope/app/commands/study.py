@@ -144,20 +144,20 @@ StudyOrFolder = Annotated[
         metavar="STUDY", help="study file (TOML); or the results folder of a study, to continue it as it was planned"
     ),
 ]
-RetryRefused = Annotated[
+RetryRejected = Annotated[
     bool,
     typer.Option(
-        "--retry-refused",
+        "--retry-rejected",
         help="also repeat trials that a check rejected in earlier runs, if the cause lies outside them (foreign load, "
         "a changed machine); `status` lists them",
     ),
 ]
-RefusedBy = Annotated[
+RejectedBy = Annotated[
     list[str] | None,
     typer.Option(
         "--check",
         metavar="NAME",
-        help="with --retry-refused: only trials that this check rejected; also for checks whose cause you must fix "
+        help="with --retry-rejected: only trials that this check rejected; also for checks whose cause you must fix "
         "first, such as cgroup-limit; repeatable",
     ),
 ]
@@ -309,14 +309,14 @@ def run(
     max_usd: MaxUsd = None,
     until: Until = None,
     state: State = None,
-    retry_refused: RetryRefused = False,
-    check: RefusedBy = None,
+    retry_rejected: RetryRejected = False,
+    check: RejectedBy = None,
 ) -> None:
     """Run a study, or resume it: finished trials are kept, interrupted ones restart.
 
     A trial that was rejected for something outside it, such as the load of other programs, is repeated after its block
-    and after the study, at most `repeat_refused` times. Every attempt is kept; the first valid one is used.
-    --retry-refused repeats more of them, later.
+    and after the study, at most `repeat_rejected` times. Every attempt is kept; the first valid one is used.
+    --retry-rejected repeats more of them, later.
 
     --only and --types run a part of the study. The rest may follow in the same folder: a trial is the same in every
     part.
@@ -324,7 +324,7 @@ def run(
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.study.choices import with_chosen
 
-    options = CliOptions(max_clusters, max_usd, state, until, retry_refused, tuple(check or ()))
+    options = CliOptions(max_clusters, max_usd, state, until, retry_rejected, tuple(check or ()))
     cut = _cut(only, types, budget)
     if study.is_dir():
         if out is not None or scale is not None or replan or cut or rehearse or choose:
@@ -360,7 +360,7 @@ def demo(out: Out = None, *, quick: Quick = False) -> None:
 
 def once(text: str) -> str:
     """A study file -> the same study, with one trial of each kind that is not repeated if a check rejects it."""
-    return re.sub(r"(?m)^replicates = \d+.*$", "replicates = 1\nrepeat_refused = 0", text, count=1)
+    return re.sub(r"(?m)^replicates = \d+.*$", "replicates = 1\nrepeat_rejected = 0", text, count=1)
 
 
 def _rehearsed(options: "CliOptions") -> "CliOptions":

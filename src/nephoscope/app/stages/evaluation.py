@@ -19,10 +19,11 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.derived import Derived
+from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.editions import Editions
 from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Disturbance, Status, TrialIntent
+from nephoscope.model.records import Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
 from nephoscope.model.usable import UsableCell
 from nephoscope.run.clock import Clock

@@ -33,7 +33,7 @@ class CliOptions:
     state_url: str | None = None
     until: str | None = None
     """'margin=1.5%'."""
-    retry_refused: bool = False
+    retry_rejected: bool = False
     """Repeat rejected trials of earlier runs, too."""
     checks: tuple[str, ...] = ()
     """Repeat only trials that these checks rejected, even those that wait for somebody to change something."""
@@ -84,10 +84,10 @@ def _repeats(study: Study, options: CliOptions) -> RepeatRules:
     Raises:
         InputError: a check is not known, or its rejections are never repeated.
     """
-    if not options.retry_refused:
+    if not options.retry_rejected:
         if options.checks:
-            raise InputError("--check needs --retry-refused", hint="add --retry-refused, or drop --check")
-        return RepeatRules(study.repeat_refused, equal_machines=study.equal_machines)
+            raise InputError("--check needs --retry-rejected", hint="add --retry-rejected, or drop --check")
+        return RepeatRules(study.repeat_rejected, equal_machines=study.equal_machines)
     for name in options.checks:
         if name not in POLICIES:
             near = get_close_matches(name, POLICIES, n=3) or sorted(POLICIES)
@@ -98,7 +98,7 @@ def _repeats(study: Study, options: CliOptions) -> RepeatRules:
                 f"trials that {name} rejected are not repeated: {policy.why}", hint=policy.advice or "see the report"
             )
     return RepeatRules(
-        max(1, study.repeat_refused),
+        max(1, study.repeat_rejected),
         times_planned=None,
         on_request=True,
         equal_machines=study.equal_machines,
