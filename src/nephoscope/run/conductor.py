@@ -89,7 +89,7 @@ class Conductor:
         self._going_on = dict(going_on)
         for trial_id, (_, lease) in going_on.items():
             quota, vcpus = quota_of(read_as_provided(self._rows[trial_id][0].intent.configuration))
-            await self._ledger.hold(Wanted(trial_id, quota, vcpus, reserve_usd(lease), goes_on=True))
+            await self._ledger.hold(Wanted(self._holder(trial_id), quota, vcpus, reserve_usd(lease), goes_on=True))
 
     async def advance(self, trial_id: str) -> Step:
         """See `Advance`.
@@ -204,15 +204,19 @@ class Conductor:
 
     def _wanted(self, planned: PlannedTrial, configuration: Configuration) -> Wanted:
         quota, vcpus = quota_of(configuration)
-        shared = self._shared[planned.intent.id]
-        holder = planned.intent.id if shared is None else f"{self._study_key}/{shared}"
-        return _quoted(holder, quota, vcpus, self._sharing(planned))
+        return _quoted(self._holder(planned.intent.id), quota, vcpus, self._sharing(planned))
+
+    def _holder(self, trial_id: str) -> str:
+        """Who holds the cluster of a trial in the ledger: the trial, or all that share it."""
+        shared = self._shared[trial_id]
+        return trial_id if shared is None else f"{self._study_key}/{shared}"
 
     async def _settle_what_went(self, trial_id: str) -> None:
         """Forgets a cluster that existed when the study started and has since disappeared."""
         attempt, lease = self._going_on.pop(trial_id, (None, None))
         if attempt is not None and lease is not None:
-            await self._ledger.give_back(trial_id, cost_usd(attempt, lease, self._world.clock.unix_ms()))
+            usd = cost_usd(attempt, lease, self._world.clock.unix_ms())
+            await self._ledger.give_back(self._holder(trial_id), usd)
 
     def _sharing(self, planned: PlannedTrial) -> list[PlannedTrial]:
         """The remaining trials of its cluster."""
@@ -238,7 +242,7 @@ class Conductor:
     ) -> tuple[Attempt, Lease]:
         """A new attempt."""
         before, zones = _failures(trial), zones_of(configuration)
-        zone = after_failure(before, zones, self._rules.patience).zone if before else zones[0]
+        zone = (after_failure(before, zones, self._rules.patience).zone if before else None) or zones[0]
         attempt = trial.new_attempt(planned.intent)
         lease = self._lease(planned, configuration, attempt, zone, granted)
         attempt.write_lease(lease)
@@ -352,6 +356,7 @@ class Conductor:
         """
         wanted = self._wanted(planned, configuration)
         kept = self._kept[self._cluster(planned.intent.id)]
+        self._going_on.pop(planned.intent.id, None)
         finished, needs = ended.status.state == "finished", planned.intent.id in self._data_sets
         if needs or not finished or self._is_over(planned):
             self._has_loaded(planned.intent.id, loaded=finished and needs)
@@ -359,7 +364,6 @@ class Conductor:
             usd = cost_usd(task.attempt, lease, lease.begun_unix_ms)
             if not ended.given_back:  # it lives on until it is found at the study's end or ends itself
                 usd = max(usd, reserve_usd(lease))
-            self._going_on.pop(wanted.holder, None)
             await self._ledger.give_back(wanted.holder, usd)
         elif ended.status.state != "finished" or self._is_over(planned):
             await self._end_kept(kept, lease, wanted.holder)

@@ -27,11 +27,12 @@ from nephoscope.model.errors import (
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.run.cleaning import TRIES
-from nephoscope.run.conductor import Rules
+from nephoscope.run.clock import FakeClock
+from nephoscope.run.conductor import LOOK_AT_LEDGER_S, Rules
 from nephoscope.run.ledger import Limits
 from nephoscope.run.queue import Advance, OwnQueue
 from nephoscope.run.states import Patience
-from nephoscope.run.study import StudyOutcome, run_study
+from nephoscope.run.study import Rest, StudyOutcome, run_study
 from nephoscope.study.address import THIS_MACHINE, server_host
 from nephoscope.study.model import Study
 from tests.support.fake_world import Rehearsal, rehearsal
@@ -390,3 +391,47 @@ def test_wishes_and_the_studys_budget_meet_in_the_lower_limit(tmp_path: Path) ->
 def test_all_names_of_this_machine_are_one_server(host: str) -> None:
     assert server_host(f"postgresql://me@{host}/x") == THIS_MACHINE
     assert server_host("postgresql://me@db.example.com:5433/x") == "db.example.com"
+
+
+def killed(study: Rehearsal, trial_id: str, after: State, *names: str) -> None:
+    """As if its controller had died just after a state of a trial's first attempt, and before it wrote these files."""
+    trial = study.folder.trial(trial_id)
+    (attempt,) = trial.attempts()
+    for name in names:
+        (attempt.folder / name).unlink()
+    path = trial.folder / "states.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    last = [record.state for record in trial.states()].index(after)
+    path.write_text("".join(lines[: last + 1]))
+
+
+@pytest.mark.parametrize("max_usd", [None, 1000.0])
+@pytest.mark.parametrize("placement", ["fresh", "per-configuration", "per-replicate"])
+def test_output_that_a_dead_controller_collected_needs_no_second_cluster(
+    tmp_path: Path, placement: str, max_usd: float | None
+) -> None:
+    study = fleet(tmp_path / "r", placement=placement, replicates=2)
+    one = [planned.intent.id for planned, _ in study.folder.planned()][0]
+    clusters = 2 if placement == "per-configuration" else 1
+    conduct = run_options(study.folder, study.study, CliOptions(max_clusters=clusters, max_usd=max_usd))
+    conduct = replace(conduct, look=lambda block: Rest("dead" if block else ""))
+    asyncio.run(run_study(study.folder, study.world, conduct))
+    killed(study, one, State.COLLECTED, "status.json")
+    again = fleet(tmp_path / "r", placement=placement, replicates=2)
+
+    async def sleep(seconds: float) -> None:
+        assert seconds != LOOK_AT_LEDGER_S, "it waits for what it holds itself"
+        await FakeClock.sleep(again.clock, seconds)
+
+    again.clock.sleep = sleep  # type: ignore[method-assign]
+    assert conducted(again, CliOptions(max_clusters=clusters, max_usd=max_usd)).valid == 4
+    assert [len(trial.attempts()) for _, trial in again.folder.planned()] == [1] * 4
+
+
+def test_a_trial_whose_failure_was_not_written_down_begins_in_the_first_zone(tmp_path: Path) -> None:
+    study = fleet(tmp_path / "r", ToolFailed("no"), ToolFailed("no"), replicates=1)
+    assert conducted(study).failed == 2
+    for planned, _ in study.folder.planned():
+        killed(study, planned.intent.id, State.DESTROYING)
+    assert conducted(fleet(tmp_path / "r", replicates=1)).valid == 2
+    assert attempts(study)["small"] == [("failed", "tool_failed", "a"), ("finished", None, "a")]
