@@ -97,6 +97,18 @@ def test_a_cluster_of_which_a_machine_was_taken_back_is_lost_and_given_back() ->
     assert cloud.there == {}
 
 
+def test_a_kept_cluster_that_is_made_again_is_entered_again() -> None:
+    cloud = MadeCloud()
+    clouds = provider(cloud)
+    first = run(clouds.create(request_of()))
+    ended = [replace(one, life=Life.ENDED) for one in cloud.there.pop(first.key)]
+    cloud.told = lambda machines: [*ended, *machines]
+    second = run(clouds.create(request_of()))
+    assert second is not first
+    assert run(clouds.create(request_of())) is second
+    assert cloud.made == 2 * len(ended)
+
+
 def test_a_preemptible_machine_that_is_gone_was_taken_back() -> None:
     spot = {"image": "ami-12c6146b", "ingress": "203.0.113.7/32", "spot": True}
     cloud, request = MadeCloud(), request_of(cloud=spot)

@@ -171,6 +171,7 @@ class CloudProvider(Provider):
         try:
             kept = await self._kept(request)
             if new:
+                await _close(self._held.pop(request.key, None))
                 order = self._from_snapshots(order, request, kept)
                 await self._cloud.make(order)
             machines = await self._running(order, {machine.id for machine in there} if new else None)
@@ -208,9 +209,7 @@ class CloudProvider(Provider):
                 left = await self._unfinished(key.partition("/")[0])
                 await self._snapshots.delete(left.get(key, []))
         finally:
-            for machine in held.machines if held else ():
-                if isinstance(machine.remote, SshRemote):
-                    await machine.remote.close()
+            await _close(held)
 
     async def why_lost(self, request: ClusterRequest) -> NephoscopeError | None:
         """See `KnowsLosses`. A preemptible machine that its cloud has already deleted was taken back.
@@ -317,6 +316,12 @@ def _reason(ended: Sequence[CloudMachine]) -> NephoscopeError | None:
     """A preemption explains more than any other end, and an end that a user asked for explains nothing."""
     reasons = [one.why for one in ended if one.why is not None and not isinstance(one.why, EndedByUser)]
     return next((why for why in reasons if isinstance(why, MachinePreempted)), next(iter(reasons), None))
+
+
+async def _close(cluster: Cluster | None) -> None:
+    for machine in cluster.machines if cluster is not None else ():
+        if isinstance(machine.remote, SshRemote):
+            await machine.remote.close()
 
 
 async def _end_what_was_left(cluster: Cluster) -> None:
