@@ -1,7 +1,10 @@
 """Finds failures before minutes are spent on them: a user's own database that cannot be measured."""
 
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
 from nephoscope.benchmarks.base import Benchmark
-from nephoscope.model.errors import EnvironmentProblem, InputError, TrialFailure
+from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TrialFailure
 from nephoscope.model.records import PlannedTrial
 from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import ClusterRequest
@@ -68,10 +71,20 @@ async def _reach(folder: ResultsFolder, configuration: Configuration, world: Wor
     cluster = await provider.create(ClusterRequest(study_key(folder), configuration, folder.scratch))
     database = world.databases[configuration.database.system]
     try:
-        await database.start(cluster, configuration.database, folder.scratch / "preflight.log")
+        async with _followed_by(lambda: provider.delete(cluster.key)), _followed_by(lambda: database.stop(cluster)):
+            await database.start(cluster, configuration.database, folder.scratch / "preflight.log")
     except TrialFailure as error:  # no trial has started, so the problem is in the environment
         text = f"configuration {configuration.name!r} cannot be measured: {error.message}"
         raise EnvironmentProblem(text, hint=error.hint) from error
-    finally:
-        await to_its_end(database.stop(cluster))
-        await provider.delete(cluster.key)
+
+
+@asynccontextmanager
+async def _followed_by(clean_up: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Cleans up after the block. If both fail, the block's error is reported: it explains more."""
+    try:
+        yield
+    except BaseException:
+        with suppress(NephoscopeError):
+            await to_its_end(clean_up())
+        raise
+    await to_its_end(clean_up())

@@ -2,11 +2,14 @@
 
 import asyncio
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
 
-from nephoscope.model.errors import InputError
+from nephoscope.databases.fake import FakeDatabase
+from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem, InputError
+from nephoscope.providers.base import Cluster
 from nephoscope.run.preflight import preflight
 from tests.support.fake_world import rehearsal
 
@@ -35,3 +38,19 @@ def test_what_a_cloud_must_know_is_asked_for_before_the_first_trial(tmp_path: Pa
     begin("whole", WHOLE)
     with pytest.raises(InputError, match=missing):
         begin("not", "\n".join(line for line in WHOLE.splitlines() if not line.startswith(missing)))
+
+
+def test_a_server_that_cannot_be_stopped_hides_neither_the_cause_nor_its_machine(tmp_path: Path) -> None:
+    class Hanging(FakeDatabase):
+        async def stop(self, cluster: Cluster) -> None:
+            raise DatabaseFailed("it did not stop")
+
+    owned = 'provider = "fake"\ndatabase = { system = "fake", dsn = "postgresql://me@db.example.com/x" }'
+    text = STUDY.format(more="").replace('provider = "aws"', owned).replace('database = { system = "fake" }\n\n', "")
+    text = text.replace('uses = "fake"', 'uses = "fake"\nparameters = { database = true }')
+    for failures, why in (([DatabaseFailed("it is too old")], "it is too old"), ([], "it did not stop")):
+        made = rehearsal(tmp_path / why, text=text)
+        world = replace(made.world, databases={"fake": Hanging(chain(failures, repeat(None)))})
+        with pytest.raises(EnvironmentProblem, match=why):
+            asyncio.run(preflight(made.folder, made.study, world))
+        assert made.provider.existing == {}
