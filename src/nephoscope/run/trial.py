@@ -3,8 +3,8 @@
 import asyncio
 import signal
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -45,6 +45,8 @@ class AttemptState:
 
     ended_by_budget: bool = False
     given_back: bool = True
+    failure: Exception | None = None
+    """Its first error, unless the budget ended it before."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,8 @@ async def _within_its_money(work: Coroutine[Any, Any, None], task: AttemptTask, 
             working.exception() is None or isinstance(working.exception(), StorageFailed)
         ):  # any other error after being cut off means nothing
             return working.result()
+        if task.course.failure is not None:  # it was cleaning up
+            raise task.course.failure
         raise BudgetReached(
             "the budget for its cluster was spent, so the cluster was deleted before the trial finished",
             hint="run the same command with a larger budget: the trial restarts",
@@ -171,6 +175,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
     async with AsyncExitStack() as leave:
         task.enter(State.PROVISIONING)
         leave.push_async_callback(_leave, task, world)
+        leave.enter_context(_noting_failure(task.course))
         cluster = replace(await provider.create(task.request), shared=task.keep_cluster, managed=managed)
         await leave.enter_async_context(_with_its_reason(provider, task.request))
         configuration = _at_this_size(configuration, cluster)
@@ -211,6 +216,17 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
         task.enter(State.COLLECTED)
 
 
+@contextmanager
+def _noting_failure(course: AttemptState) -> Iterator[None]:
+    """An error in the block is what the attempt failed for, even if the budget cuts its cleaning up short."""
+    try:
+        yield
+    except Exception as error:
+        if not course.ended_by_budget:
+            course.failure = error
+        raise
+
+
 @asynccontextmanager
 async def _with_its_reason(provider: Provider, request: ClusterRequest) -> AsyncIterator[None]:
     """The loss of a machine is reported as its provider explains it, which it can do until the cluster is deleted.
@@ -234,7 +250,8 @@ async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: AttemptT
     task.enter(State.RUNNING)
     users_server = site.endpoint is not None and site.endpoint.origin == "user"
     async with _telemetry(cluster, attempt, world, ours=not users_server):
-        await benchmark.run(site, parameters)
+        with _noting_failure(task.course):
+            await benchmark.run(site, parameters)
     await best_effort(
         attempt, "querying the copies of the data", lambda: _note_replication("after", site.database, cluster, attempt)
     )
@@ -254,11 +271,16 @@ async def _note_replication(when: When, database: Database | None, cluster: Clus
 async def _leave(task: AttemptTask, world: World) -> None:
     """Deletes the cluster; if that fails, it is found by its tags at the study's end."""
     task.enter(State.DESTROYING)
-    if not task.keep_cluster:
-        provider = world.providers[task.request.configuration.provider]
-        task.course.given_back = await best_effort(
-            task.attempt, "deleting the cluster", lambda: give_back(provider, task.request.key, world.clock)
-        )
+    if task.keep_cluster:
+        return
+    course, provider = task.course, world.providers[task.request.configuration.provider]
+    course.given_back = False
+
+    async def delete() -> None:
+        await give_back(provider, task.request.key, world.clock)
+        course.given_back = True
+
+    await best_effort(task.attempt, "deleting the cluster", delete)
 
 
 def _can_be_resumed(benchmark: Benchmark, database: Database | None) -> bool:
@@ -341,10 +363,11 @@ async def _database_up(
             endpoint = await database.attach(cluster, configuration.database, log)
             yield database, replace(endpoint, dsn=resumption.dsn or endpoint.dsn)
             return
-        endpoint = await database.start(cluster, configuration.database, log)
-        if isinstance(database, HasSettings):
-            attempt.write_settings(await database.settings(cluster, endpoint))
-        yield database, endpoint
+        with _noting_failure(task.course):
+            endpoint = await database.start(cluster, configuration.database, log)
+            if isinstance(database, HasSettings):
+                attempt.write_settings(await database.settings(cluster, endpoint))
+            yield database, endpoint
     finally:
         if not (task.course.ended_by_budget and task.resumable):
             await best_effort(attempt, f"stopping {database.name}", lambda: database.stop(cluster))
@@ -395,17 +418,12 @@ async def _whose(machine: MachineHandle) -> list[str]:
     return ["--trial", whose, "--limit-cpus", f"{limit_cpus:g}"]
 
 
-async def best_effort(attempt: Attempt, what: str, action: Callable[[], Awaitable[Any]]) -> bool:
-    """Completes an action even if a signal arrives; its failure must not hide the trial's outcome.
-
-    A failure is logged. Returns True if there was none.
-    """
+async def best_effort(attempt: Attempt, what: str, action: Callable[[], Awaitable[Any]]) -> None:
+    """Completes an action even if a signal arrives; its failure is logged, and must not hide the trial's outcome."""
     try:
         await to_its_end(action())
     except Exception as error:
         _note(attempt.log_dir / "teardown.txt", f"{what} failed: {error!r}\n")
-        return False
-    return True
 
 
 def _note(log: Path, text: str) -> None:

@@ -19,20 +19,23 @@ from hypothesis import strategies as st
 from nephoscope.app.stages import evaluation, tracking
 from nephoscope.app.stages.running import CliOptions, run_options
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
+from nephoscope.databases.base import Endpoint
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.fake import FakeRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.control import State
-from nephoscope.model.errors import CapacityLacking, MachineLost
+from nephoscope.model.errors import CapacityLacking, DatabaseFailed, MachineLost, Throttled
 from nephoscope.plan.before import GIVE_BACK_S, MAKE_S
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.fake import FakeProvider, idle_answers
+from nephoscope.run.cleaning import TRIES
 from nephoscope.run.clock import FakeClock
 from nephoscope.run.conductor import Conductor, Rules
 from nephoscope.run.ledger import Limits, OwnLedger
 from nephoscope.run.spending import MIN_BILLED_MS
 from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, StudyOutcome, run_study, study_key
+from nephoscope.study.model import Database
 from tests.support.fake_world import Rehearsal, rehearsal
 from tests.support.virtual_time import LoopClock, run_virtually
 
@@ -224,6 +227,35 @@ def test_no_orderly_end_of_a_database_is_waited_for_on_machines_that_go_anyway(t
     assert first in conductor.refused
     assert sum(provider.bills_usd) <= QUOTE_USD
     assert ledger._books().spent_usd <= QUOTE_USD
+
+
+@pytest.mark.parametrize("deletes", [True, False])
+def test_a_failure_is_reported_though_the_budget_ends_while_its_machines_are_deleted(
+    tmp_path: Path, *, deletes: bool
+) -> None:
+    class Reluctant(Outliving):
+        async def delete(self, key: str) -> None:
+            await LoopClock().sleep(ends_s + 10 if deletes else ends_s / TRIES)
+            if not deletes:
+                raise Throttled("later")
+            await super().delete(key)
+
+    class Broken(FakeDatabase):
+        async def start(self, cluster: Cluster, settings: Database, log: Path) -> Endpoint:
+            raise DatabaseFailed("it rejects shared_buffers")
+
+    ends_s = MAKE_S + 100 - GIVE_BACK_S
+    study = dear(tmp_path / "r", Reluctant({}, FakeClock(), make_s=0.0), database=True)
+    ledger = OwnLedger(Limits(max_usd=QUOTE_USD), 0.0)
+    world = replace(study.world, databases={"fake": Broken()})
+    conductor = Conductor(study.folder, study_key(study.folder), world, ledger, Rules("fresh", Patience()))
+    planned, trial = next(study.folder.planned())
+    assert run_virtually(conductor.advance(planned.intent.id)).ended
+    (status,) = [attempt.status() for attempt in trial.attempts()]
+    assert status is not None
+    assert (status.failure_class, status.message) == ("database_failed", "it rejects shared_buffers")
+    assert conductor.refused == {}
+    assert (ledger._books().spent_usd < QUOTE_USD - USD_PER_S) is deletes
 
 
 def test_without_a_budget_nothing_is_ended(tmp_path: Path) -> None:

@@ -411,7 +411,7 @@ def test_output_that_a_dead_controller_collected_needs_no_second_cluster(
     tmp_path: Path, placement: str, max_usd: float | None
 ) -> None:
     study = fleet(tmp_path / "r", placement=placement, replicates=2)
-    one = [planned.intent.id for planned, _ in study.folder.planned()][0]
+    one = next(planned.intent.id for planned, _ in study.folder.planned())
     clusters = 2 if placement == "per-configuration" else 1
     conduct = run_options(study.folder, study.study, CliOptions(max_clusters=clusters, max_usd=max_usd))
     conduct = replace(conduct, look=lambda block: Rest("dead" if block else ""))
