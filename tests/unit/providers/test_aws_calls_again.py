@@ -108,3 +108,21 @@ def test_a_security_group_stays_while_the_placement_group_that_it_names_is_in_us
     asyncio.run(cloud_of(ec2).unmake("study-1/m6i/abc-1"))
     deleted = [one for one in ec2.called if one.startswith("delete_")]
     assert deleted == ["delete_placement_group"] * 3 + ["delete_security_group"]
+
+
+def test_when_one_region_fails_nothing_goes_on_in_the_others() -> None:
+    ended: list[str] = []
+
+    async def unmake(region: str) -> None:
+        if region == "us-east-1":
+            raise InfrastructureFailure("not deleted")
+        await asyncio.sleep(0.01)
+        ended.append(region)
+
+    async def scenario() -> None:
+        cloud = AwsCloud(FakeClock(), lambda _region: Ec2(), ["us-east-1", "eu-west-1"])
+        with pytest.raises(InfrastructureFailure):
+            await cloud.everywhere(unmake)
+        assert ended == ["eu-west-1"]
+
+    asyncio.run(scenario())

@@ -3,7 +3,6 @@
 Never run on a real account: rehearsed on moto, see docs/how-to/run-on-aws.md.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,12 +30,11 @@ from nephoscope.providers.aws.plan import (
 from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, RoleOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
+from nephoscope.providers.cloud.unmaking import unmade
 
 ClientOf = Callable[[str | None], Any]
 """The EC2 client of a region; `None`: the environment's region."""
 
-UNMAKE_TIMEOUT_S = 900.0
-"""Bare metal takes minutes to terminate."""
 PEERING_TIMEOUT_S = 120.0
 """Two regions know of a new connection within seconds."""
 _LOOK_EVERY_S = 5.0
@@ -182,23 +180,21 @@ class AwsCloud(Cloud):
             await self._clock.sleep(_LOOK_EVERY_S)
 
     async def _unmake(self, key: str, region: str) -> None:
-        until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
-        before: list[Call] = []
         placements_gone: set[str] = set()
-        while not (left := await self._left(key, region)).nothing:
-            calls = ending_calls(left, placements_gone)
-            if self._clock.monotonic_s() > until_s:
-                raise InfrastructureFailure(
-                    f"AWS did not delete all of {key}: {', '.join(left.names)} still exist",
-                    hint="run `nephoscope clean` to try again",
-                )
-            if calls == before:  # nothing new since then: they are being deleted
-                await self._clock.sleep(_LOOK_EVERY_S)
-            for call in calls:
-                _, code = await self._answer(region, call, GONE | IN_USE)
-                if call.operation == "delete_placement_group" and code not in IN_USE:
-                    placements_gone.add(call.arguments["GroupName"])
-            before = calls
+
+        async def send(call: Call) -> None:
+            _, code = await self._answer(region, call, GONE | IN_USE)
+            if call.operation == "delete_placement_group" and code not in IN_USE:
+                placements_gone.add(call.arguments["GroupName"])
+
+        await unmade(
+            f"AWS did not delete all of {key}",
+            lambda: self._left(key, region),
+            lambda left: ending_calls(left, placements_gone),
+            send,
+            self._clock,
+            look_every_s=_LOOK_EVERY_S,
+        )
 
     async def _left(self, key: str, region: str) -> Left:
         return left_of(
@@ -306,7 +302,7 @@ class AwsCloud(Cloud):
             except NotAllowed as error:
                 refused.append(error)
 
-        await asyncio.gather(*map(one, regions))
+        await together(*map(one, regions))
         if refused and not found:
             raise refused[0]
         return found

@@ -12,11 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from typing_extensions import override
 
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.shielded import to_its_end
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import (
     EnvironmentProblem,
@@ -375,16 +376,3 @@ async def together(*actions: Awaitable[Result]) -> list[Result]:
     finally:
         if tasks:
             await asyncio.wait(tasks)
-
-
-async def to_its_end(action: Awaitable[Result]) -> Result:
-    """Awaits `action`; a cancellation waits for its end before it propagates."""
-    task: asyncio.Future[Any] = asyncio.ensure_future(action)
-    try:
-        found: Result = await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.exception()  # retrieved and ignored: it was stopped anyway
-        raise
-    return found

@@ -16,6 +16,7 @@ from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, I
 from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
+from nephoscope.providers.cloud.unmaking import unmade
 from nephoscope.providers.gcp.errors import GONE, IN_USE, THERE, of_reason, plain
 from nephoscope.providers.gcp.plan import (
     Call,
@@ -35,7 +36,6 @@ from nephoscope.providers.gcp.plan import (
     subnet_call,
 )
 
-UNMAKE_TIMEOUT_S = 900.0
 _LOOK_EVERY_S = 2.0
 _CALL_TIMEOUT_S = 60.0
 INSTALL = "pip install 'nephoscope[gcp]'"
@@ -94,20 +94,14 @@ class GcpCloud(Cloud):
 
     @override
     async def unmake(self, key: str) -> None:
-        until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
-        before: list[Call] = []
-        while not (left := await self._left(key)).nothing:
-            calls = ending_calls(left, self.project)
-            if self._clock.monotonic_s() > until_s:
-                raise InfrastructureFailure(
-                    f"GCP did not delete all of {key}: {', '.join(left.names)} still exist",
-                    hint="run `nephoscope clean` to try again",
-                )
-            if calls == before:  # nothing new since then: they are being deleted
-                await self._clock.sleep(_LOOK_EVERY_S)
-            for call in calls:
-                await self._send(call, fine=GONE | IN_USE)
-            before = calls
+        await unmade(
+            f"GCP did not delete all of {key}",
+            lambda: self._left(key),
+            lambda left: ending_calls(left, self.project),
+            lambda call: self._send(call, fine=GONE | IN_USE),
+            self._clock,
+            look_every_s=_LOOK_EVERY_S,
+        )
 
     async def _left(self, key: str) -> Left:
         of_key = label_filter(CLUSTER, key)
