@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 from nephoscope.benchmarks.base import Benchmark
+from nephoscope.machines.shielded import to_its_end
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TrialFailure
 from nephoscope.model.records import PlannedTrial
 from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.order import order_of
 from nephoscope.run.repeats import due
-from nephoscope.run.signals import to_its_end
 from nephoscope.run.study import study_key
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder

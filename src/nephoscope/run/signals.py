@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from nephoscope.model.errors import EXIT_OF_SIGNAL, Stopped
@@ -17,22 +17,6 @@ def run_until_stopped(work: Coroutine[Any, Any, Result]) -> Result:
         Stopped: SIGINT, SIGTERM or SIGHUP came; the work was cancelled and has cleaned up. A second signal is ignored.
     """
     return asyncio.run(_guarded(work))
-
-
-async def to_its_end(action: Awaitable[Result]) -> Result:
-    """Awaits `action` so that a cancellation waits for its end: a clean-up must not stop half-way.
-
-    Raises:
-        asyncio.CancelledError: it was cancelled meanwhile; `action` has ended.
-    """
-    task = asyncio.ensure_future(action)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.exception()  # retrieved and ignored: it was stopped anyway
-        raise
 
 
 async def _guarded(work: Coroutine[Any, Any, Result]) -> Result:

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any, NoReturn, TypeVar
 
 from nephoscope.checks.registry import overall
+from nephoscope.machines.shielded import to_its_end
 from nephoscope.model.control import Lease
 from nephoscope.model.errors import CleanupFailed, InputError
 from nephoscope.model.records import Plan, PlannedTrial, VerdictKind
@@ -25,7 +26,6 @@ from nephoscope.run.queue import Advance, OwnQueue, Queue
 from nephoscope.run.repeats import Candidates, RepeatRules, due
 from nephoscope.run.rounds import Rounds
 from nephoscope.run.shared_ledger import DEAD_AFTER_S, SharedLedger
-from nephoscope.run.signals import to_its_end
 from nephoscope.run.spending import spent_usd
 from nephoscope.run.states import STOPS, Patience
 from nephoscope.run.world import World

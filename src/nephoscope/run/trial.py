@@ -15,6 +15,7 @@ from nephoscope.checks.registry import overall
 from nephoscope.checks.thresholds import FOREIGN_SHARE
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
 from nephoscope.machines.remote import KnowsItsProcesses, MachineHandle
+from nephoscope.machines.shielded import to_its_end
 from nephoscope.model.control import Resumption, State
 from nephoscope.model.errors import (
     STORAGE_ERRNOS,
@@ -32,7 +33,6 @@ from nephoscope.run.cleaning import give_back
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
 from nephoscope.run.gate import gate, observe, stated_conditions
 from nephoscope.run.recorder import Recorder
-from nephoscope.run.signals import to_its_end
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt, When
 from nephoscope.study.managed import MANAGED

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.machines.shielded import to_its_end
 from nephoscope.model.errors import Stopped
-from nephoscope.run.signals import run_until_stopped, to_its_end
+from nephoscope.run.signals import run_until_stopped
 
 
 @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)])
