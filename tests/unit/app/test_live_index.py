@@ -1,5 +1,6 @@
 """A study that grows: read again only where a file changed, with answers that become more certain."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,15 @@ from nephoscope.app.live.answers import cards_of
 from nephoscope.app.live.drawing import ReportDrawer, draw
 from nephoscope.app.live.index import StudyIndex
 from nephoscope.app.live.state import Studies
-from nephoscope.model.control import StateRecord
+from nephoscope.app.stages import tracking
+from nephoscope.model.control import Lease, StateRecord
 from nephoscope.model.errors import DamagedFile
 from nephoscope.run.clock import FakeClock
+from nephoscope.run.study import run_study
+from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
+from tests.support.fake_world import STUDY as FAKE_STUDY
+from tests.support.fake_world import rehearsal
 from tests.support.made_results import Value, made_results, write_trial
 
 NOTHING: list[Value] = [None] * 4
@@ -42,6 +48,34 @@ def test_only_what_changed_is_read_again(folder: ResultsFolder) -> None:
     assert index.reads == 10
 
 
+def test_the_costs_of_trials_that_did_not_change_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = rehearsal(
+        tmp_path, text=FAKE_STUDY.replace('provider = "fake"', 'provider = "fake"\nprice_usd_per_hour = 3')
+    )
+    asyncio.run(run_study(study.folder, study.world))
+    read: list[Path] = []
+    lease = Attempt.lease
+
+    def reading(attempt: Attempt) -> Lease | None:
+        read.append(attempt.folder.parent.parent)
+        return lease(attempt)
+
+    index = StudyIndex(study.folder)
+    now_unix_ms = study.clock.unix_ms() + 5_000
+    spent_usd = index.view(now_unix_ms).progress.spent_usd
+    assert spent_usd
+    assert spent_usd == pytest.approx(tracking.progress(study.folder, now_unix_ms).spent_usd)
+    monkeypatch.setattr(Attempt, "lease", reading)
+    planned, trial = next(study.folder.planned())
+    begun = lease(trial.new_attempt(planned.intent)) or lease(trial.attempts()[0])
+    assert begun is not None
+    trial.attempts()[-1].write_lease(begun.model_copy(update={"begun_unix_ms": now_unix_ms - 3_600_000}))
+    assert index.view(now_unix_ms).progress.spent_usd == pytest.approx(spent_usd + 3)
+    assert {*read} == {trial.folder}
+
+
 def test_a_trial_that_runs_and_its_end(folder: ResultsFolder) -> None:
     index = StudyIndex(folder)
     planned, trial = next(folder.planned())
@@ -64,6 +98,15 @@ def test_an_unknown_state_is_told_as_damage(folder: ResultsFolder) -> None:
     (trial.folder / "states.jsonl").write_text('{"state":"paused","at_unix_ms":1,"attempt":1}\n')
     with pytest.raises(DamagedFile, match=r"states\.jsonl:1 is damaged: state: Input should be 'planned'"):
         StudyIndex(folder).view(0)
+
+
+@pytest.mark.parametrize(("extra", "left"), [("", "about "), ('stop = "decided"', "at most ")])
+def test_the_time_left_of_a_study_that_may_stop_early_is_the_most(tmp_path: Path, extra: str, left: str) -> None:
+    folder = made_results(tmp_path / "study", {"a": NOTHING, "b": NOTHING}, extra=extra)
+    studies = Studies([folder], tmp_path / "out", FakeClock(), every_s=None)
+    with folder.lock():
+        (study,) = studies.state()["studies"]
+    assert study["left"].startswith(left)
 
 
 def test_cards_become_more_certain(folder: ResultsFolder) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from nephoscope.analysis.collect import benchmark_rows, imported_rows, measurement_rows, subjects_of, trial_row
@@ -12,7 +13,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.control import State
 from nephoscope.model.records import Plan, PlannedTrial
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
-from nephoscope.run.spending import spent_usd
+from nephoscope.run.spending import ended_usd, trial_usd
 from nephoscope.run.states import STOPS
 from nephoscope.store.folder import ResultsFolder, Trial
 
@@ -32,6 +33,8 @@ class Known:
     """None: it has not stopped."""
     headlines: tuple[MeasurementRow, ...]
     """Headline metrics of a trial that finished."""
+    usd: float | None
+    """What it cost; None: one of its attempts has not ended."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class StudyIndex:
         self._order: list[str] = []
         """Trials that have stopped, in the order in which that was seen."""
         self._plan: tuple[Stamp, Plan, Sequence[BenchmarkRow]] | None = None
-        self._spent: tuple[int, float | None] | None = None
+        self._spent_usd: float | None = None
         self.reads = 0
         """How many times a trial was read from disk."""
 
@@ -84,13 +87,13 @@ class StudyIndex:
             if planned.intent.id not in not_needed or known.started:
                 rows.append(known)
         self._remember_order(rows)
-        if changed or self._spent is None:
+        if changed:
             priced = any(planned.price_usd is not None for planned in plan.trials)
-            self._spent = (now_unix_ms, spent_usd(self.folder, now_unix_ms) if priced else None)
+            self._spent_usd = sum(map(partial(self._usd, now_unix_ms), self._known.values())) if priced else None
         progress = together(
             [one.progress for one in rows],
             not_needed=len(plan.trials) - len(rows),
-            spent_usd=self._spent[1],
+            spent_usd=self._spent_usd,
             now_unix_ms=now_unix_ms,
         )
         return View(
@@ -102,6 +105,10 @@ class StudyIndex:
             in_use=self.folder.in_use(),
             imported=self.folder.source() is not None,
         )
+
+    def _usd(self, now_unix_ms: int, known: Known) -> float:
+        trial = self.folder.trial(known.planned.intent.id)
+        return trial_usd(trial, now_unix_ms) if known.usd is None else known.usd
 
     def _remember_order(self, rows: Sequence[Known]) -> None:
         """Trials that stopped since come last, by the time they ended; one that is repeated leaves the list."""
@@ -138,7 +145,8 @@ class StudyIndex:
                 wanted = {name for name, metric in metrics[row.benchmark].items() if metric.headline}
                 found = measurement_rows(intent, attempt, row, metrics, BENCHMARKS)
                 headlines = [one for one in found if one.at_s is None and one.metric in wanted]
-        known = Known(stamp, progress, planned, attempts > 0, row, tuple(headlines))
+        usd = ended_usd(trial) if attempts else 0.0
+        known = Known(stamp, progress, planned, attempts > 0, row, tuple(headlines), usd)
         self._known[planned.intent.id] = known
         return known
 
