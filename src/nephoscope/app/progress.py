@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from nephoscope.app.remaining import Remaining
+from nephoscope.app.remaining import Remaining, left_in_words
 from nephoscope.model.records import PlannedTrial, Status, TrialIntent, VerdictKind
 from nephoscope.model.words import counted, duration
 from nephoscope.run.clock import Clock
@@ -31,6 +31,8 @@ class View:
     spent: str
     """How far it is: '43 s of 77 s'."""
     left_s: float
+    may_stop: bool = False
+    """The study may end before its last block: `left_s` is the most that is left."""
 
 
 def live_line(view: View, width: int, turn: int = 0) -> str:
@@ -39,7 +41,8 @@ def live_line(view: View, width: int, turn: int = 0) -> str:
     If there is too little room, it first omits how far the trial is, then shortens its name, then the value.
     """
     head = f"{_SPINNER[turn % len(_SPINNER)]} {view.ended}/{view.planned} "
-    tail = f"  {duration(view.left_s)} left" if view.left_s >= 1 else "  almost done"
+    at_most = "at most " if view.may_stop else ""
+    tail = f"  {at_most}{duration(view.left_s)} left" if view.left_s >= 1 else "  almost done"
     room = max(0, width - len(head) - len(tail))
     value = f": {view.value}" if view.value else ""
     whole = f"{view.title}{value}"
@@ -60,12 +63,21 @@ def _cut(text: str, length: int) -> str:
 class LiveProgress:
     """A `Listener` for people. Use it as a context manager."""
 
-    def __init__(self, console: Console, clock: Clock, remaining: Remaining) -> None:
+    def __init__(self, console: Console, clock: Clock, remaining: Remaining, *, may_stop: bool = False) -> None:
+        """Draws nothing yet.
+
+        Args:
+            console: where.
+            clock: for the time left.
+            remaining: what is left of the study.
+            may_stop: the study may end before its last block.
+        """
         self._console = console
         self._clock = clock
         self._planned = 0
         self._done = 0
         self._remaining = remaining
+        self._may_stop = may_stop
         self._running: list[PlannedTrial] = []
         self._value = ""
         self._loading = False
@@ -137,7 +149,7 @@ class LiveProgress:
         said = str(verdict or status.state)
         colour = "green" if verdict is VerdictKind.VALID else "yellow" if verdict else "red"
         left_s = self._remaining.seconds(self._clock.monotonic_s())
-        left = "" if self._console.is_terminal else f"; about {duration(left_s)} left"
+        left = "" if self._console.is_terminal else f"; {left_in_words(left_s, may_stop=self._may_stop)}"
         line = Text(f"[{self._done}/{self._planned}] {_title(trial)}: ")
         line.append(said, style=colour).append(f"{took}{left}")
         self._console.print(line, highlight=False)
@@ -151,7 +163,8 @@ class LiveProgress:
     def _draw(self) -> Text:
         """The live line of this moment."""
         now_s = self._clock.monotonic_s()
-        view = View(self._done, self._planned, *self._doing(now_s), left_s=self._remaining.seconds(now_s))
+        left_s = self._remaining.seconds(now_s)
+        view = View(self._done, self._planned, *self._doing(now_s), left_s=left_s, may_stop=self._may_stop)
         return Text(live_line(view, self._console.width, int(now_s * _TURNS_PER_S)), no_wrap=True)
 
     def _doing(self, now_s: float) -> tuple[str, str, str]:

@@ -8,10 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from nephoscope.app.console import output
+from nephoscope.app.remaining import left_in_words
 from nephoscope.app.stages import tracking
 from nephoscope.app.stages.tracking import StudyProgress
 from nephoscope.model.control import State
-from nephoscope.model.words import counted, dollars, duration
+from nephoscope.model.words import counted, dollars
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.states import STOPS
 from nephoscope.store.folder import ResultsFolder
@@ -34,7 +35,8 @@ def watch(folder: ResultsFolder, clock: SystemClock) -> None:
 def _view(folder: ResultsFolder, progress: StudyProgress) -> Group:
     """One line of counts, and one for each trial that has started and not ended."""
     spent = "" if progress.spent_usd is None else f"; {dollars(progress.spent_usd)} spent"
-    left = f"; about {duration(progress.left_s)} left" if progress.left_s else ""
+    may_stop = folder.plan().stop == "decided"
+    left = f"; {left_in_words(progress.left_s, may_stop=may_stop)}" if progress.left_s else ""
     head = Text(f"{progress.ended:,} of {counted(len(progress.states), 'trial')} ended: {progress.words}{left}{spent}")
     table = Table("#", "configuration", "benchmark", "replicate", "state")
     for planned, _ in folder.planned():

@@ -118,6 +118,7 @@ def test_the_live_line_drops_what_matters_least(view: View, width: int, line: st
     assert len(shown) == width
     assert shown.endswith("  19 min 05 s left")
     assert shown.removesuffix("19 min 05 s left").rstrip() == line
+    assert live_line(replace(view, may_stop=True), width).endswith("  at most 19 min 05 s left")
 
 
 @pytest.mark.parametrize("width", range(1, 130, 8))
@@ -146,3 +147,15 @@ def test_a_terminal_gets_one_line_that_moves_and_a_line_for_each_end() -> None:
     assert "valid after 20.0 s\n" in screen.getvalue()
     assert progress._draw().plain.split() == ["⠋", "1/8", "2", "min", "20", "s", "left"]
     assert live_line(replace(VIEW, left_s=0.4), 80).endswith("  almost done")
+
+
+def test_where_no_line_moves_each_end_tells_the_time_left() -> None:
+    planned = trials()
+    for may_stop, left in ((False, "; about 2 min 20 s left\n"), (True, "; at most 2 min 20 s left\n")):
+        screen = io.StringIO()
+        console = Console(file=screen, width=120, color_system=None)
+        progress = LiveProgress(console, FakeClock(), Remaining(planned), may_stop=may_stop)
+        progress.study_started(8, 0)
+        progress.trial_started(planned[0])
+        progress.trial_ended(planned[0], Status(state="finished", at_unix_ms=0, duration_s=20.0), VerdictKind.VALID, [])
+        assert screen.getvalue().endswith(left)

@@ -450,7 +450,7 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "
         tell(f"the queue of an earlier nephoscope is no longer used; it was kept as {aside.name} and can be deleted")
     if folder.claim_scratch():
         tell("the data in scratch/ was not made in this folder: it was deleted and will be made again when needed")
-    with LiveProgress(talk(), SystemClock(), tracking.remaining(folder)) as progress:
+    with LiveProgress(talk(), SystemClock(), tracking.remaining(folder), may_stop=how.look is not None) as progress:
         world = world_of(folder, study, progress)
         since_unix_ms = world.clock.unix_ms()
         outcome = run_until_stopped(running.run(folder, part or study, world, how))

@@ -9,6 +9,7 @@ from typing import Any
 from nephoscope.app.live.answers import LiveCard, cards_of
 from nephoscope.app.live.drawing import ReportDrawer
 from nephoscope.app.live.index import Known, StudyIndex, View
+from nephoscope.app.remaining import left_in_words
 from nephoscope.app.stages.evaluation import stored_study
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.model.words import dollars, duration
@@ -137,13 +138,14 @@ def _served(key: int, folder: ResultsFolder, out: Path, every_s: float | None) -
 
 
 def _progress(view: View) -> dict[str, Any]:
-    progress = view.progress
+    progress, may_stop = view.progress, view.plan.stop == "decided"
+    going_on = view.in_use and progress.left_s
     return {
         "in_use": view.in_use,
         "ended_count": progress.ended,
         "trials": len(progress.states),
         "words": progress.words,
-        "left": f"about {duration(progress.left_s)} left" if view.in_use and progress.left_s else "",
+        "left": left_in_words(progress.left_s, may_stop=may_stop) if going_on else "",
         "spent": "" if progress.spent_usd is None else f"{dollars(progress.spent_usd)} spent",
     }
 
