@@ -7,7 +7,7 @@ stopped. A controller repeats only trials that its own folder holds, so two cont
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from nephoscope.benchmarks.base import Benchmark
@@ -15,6 +15,7 @@ from nephoscope.checks.kinds import EqualMachines
 from nephoscope.checks.repeatable import Circumstances, Repair, repair_of
 from nephoscope.model.records import PlannedTrial
 from nephoscope.run.equal import cell_of, equal_trials, judge_kinds
+from nephoscope.run.spending import ended_usd, trial_usd
 from nephoscope.run.states import repeat_is_open, repeats_made
 from nephoscope.store.folder import ResultsFolder, Trial
 from nephoscope.study.managed import plain_as_provided
@@ -68,7 +69,10 @@ def quiet_within_s(planned: PlannedTrial, trial: Trial, placement: str) -> float
 
 
 class Candidates:
-    """Which finished trials of a folder may be repeated now. Reads the folder each time."""
+    """Which finished trials of a folder may be repeated now.
+
+    Reads the folder each time, but remembers what ended trials took and cost: it is asked after every replicate.
+    """
 
     def __init__(
         self,
@@ -93,6 +97,10 @@ class Candidates:
         self._max_usd = max_usd
         self._benchmarks = benchmarks
         self._rows = list(folder.planned())
+        self._places = {planned.intent.id: place for place, (planned, _) in enumerate(self._rows)}
+        self._whole = list(folder.whole_plan())
+        self._known: dict[str, _Took] = {}
+        """What trials took and cost that have ended, by id."""
         earlier = self._rows if rules.on_request else []
         self._before = {planned.intent.id: _made(trial) for planned, trial in earlier}
         """Repeats of earlier runs, which do not count."""
@@ -112,13 +120,17 @@ class Candidates:
         """How many repeats the rules still allow."""
         return self._rules.most - _made(trial) + self._before.get(planned.intent.id, 0)
 
+    def is_repeated(self, trial_id: str) -> None:
+        """A trial gets a further attempt: what is known of it is forgotten."""
+        self._known.pop(trial_id, None)
+
     def now(
-        self, spent_usd: float, trials: Collection[str] | None = None, *, first: bool = False
+        self, now_unix_ms: int, trials: Collection[str] | None = None, *, first: bool = False
     ) -> tuple[list[tuple[PlannedTrial, Repair]], dict[str, str]]:
         """Trials to repeat, in the plan's order, and for the others that could be repeated, why they are not.
 
         Args:
-            spent_usd: by the study so far.
+            now_unix_ms: clusters that are held cost money until then.
             trials: only these, by id; `None`: all.
             first: only those that were not repeated yet.
         """
@@ -128,9 +140,12 @@ class Candidates:
         found: list[tuple[PlannedTrial, Repair]] = []
         refused: dict[str, str] = {}
         limit: _Limit | None = None
-        for planned, trial in self._rows:
-            if trials is not None and planned.intent.id not in trials:
-                continue
+        places = (
+            self._places.values()
+            if trials is None
+            else sorted(self._places[one] for one in trials if one in self._places)
+        )
+        for planned, trial in (self._rows[place] for place in places):
             repair = self.repair(planned, trial)
             left = self.left(planned, trial) if repair else 0
             if repair is None or left <= 0 or (first and left < self._rules.most):
@@ -143,7 +158,7 @@ class Candidates:
             if known is None or known.version_of(use.parameters) != use.version:
                 refused[planned.intent.id] = f"this nephoscope has another version of the benchmark {use.uses!r}"
                 continue
-            limit = limit or _Limit.of(self._rows, self._rules, self._max_usd, spent_usd)
+            limit = limit or self._limit(now_unix_ms)
             why_not = limit.take(planned, trial, quiet_within_s(planned, trial, self._placement))
             if why_not:
                 refused[planned.intent.id] = why_not
@@ -151,6 +166,25 @@ class Candidates:
                 found.append((planned, repair))
                 equal[cell_of(planned)] += of_kind
         return found, refused
+
+    def _limit(self, now_unix_ms: int) -> "_Limit":
+        took = {planned.intent.id: self._took(planned, trial) for planned, trial in self._whole}
+        usd = (
+            trial_usd(trial, now_unix_ms) if (cost := took[planned.intent.id].usd) is None else cost
+            for planned, trial in self._whole
+        )
+        spent_usd = 0.0 if self._max_usd is None else sum(usd)
+        rows = [(planned, took[planned.intent.id]) for planned, _ in self._rows]
+        return _Limit.of(rows, self._rules, self._max_usd, spent_usd)
+
+    def _took(self, planned: PlannedTrial, trial: Trial) -> "_Took":
+        known = self._known.get(planned.intent.id)
+        if known is not None:
+            return known
+        found = _Took.of(trial)
+        if found.finished and not due(trial):
+            self._known[planned.intent.id] = found
+        return found
 
     def _equal(self, *, still_to_come: bool) -> Counter[tuple[str, str]]:
         """Configuration and benchmark -> trials that are valid; also those that later blocks measure, if asked for.
@@ -165,6 +199,26 @@ class Candidates:
         return equal
 
 
+@dataclass(frozen=True)
+class _Took:
+    """What the attempts of a trial took and cost."""
+
+    finished: bool
+    all_s: float
+    first_s: float
+    """Of the first attempt that finished."""
+    usd: float | None
+    """None: one has not ended."""
+
+    @classmethod
+    def of(cls, trial: Trial) -> "_Took":
+        """From its folder."""
+        finished = trial.finished_attempts()
+        first = finished[0].status() if finished else None
+        first_s = (first.duration_s or 0.0) if first is not None else 0.0
+        return cls(bool(finished), sum(_durations_s(trial)), first_s, ended_usd(trial))
+
+
 class _Limit:
     """Time and money that repeats may still take: first attempts that are left come first."""
 
@@ -175,20 +229,20 @@ class _Limit:
     @classmethod
     def of(
         cls,
-        rows: Sequence[tuple[PlannedTrial, Trial]],
+        rows: Sequence[tuple[PlannedTrial, _Took]],
         rules: RepeatRules,
         max_usd: float | None,
         spent_usd: float,
     ) -> "_Limit":
         """From what the folder's attempts took and cost, and what the plan expects of the rest."""
-        waiting = [planned for planned, trial in rows if not trial.finished()]
+        waiting = [planned for planned, took in rows if not took.finished]
         left_s = left_usd = None
         if rules.times_planned is not None:
             planned_s = sum(planned.expected_duration_s for planned, _ in rows)
             expected_s = sum(planned.expected_duration_s for planned in waiting)
-            took_s = sum(_durations_s(trial for _, trial in rows))
+            took_s, first_s = sum(took.all_s for _, took in rows), sum(took.first_s for _, took in rows)
             done_s = planned_s - expected_s
-            slower = max(1.0, _first_durations_s(rows) / done_s) if done_s > 0 else 1.0
+            slower = max(1.0, first_s / done_s) if done_s > 0 else 1.0
             left_s = rules.times_planned * planned_s - took_s - slower * expected_s
         if max_usd is not None:
             left_usd = max_usd - spent_usd - sum(planned.price_usd or 0.0 for planned in waiting)
@@ -196,7 +250,7 @@ class _Limit:
 
     def take(self, planned: PlannedTrial, trial: Trial, waits_s: float) -> str:
         """Takes one repeat off; why it does not fit, if it does not."""
-        last_s = max(_durations_s([trial]), default=0.0)
+        last_s = max(_durations_s(trial), default=0.0)
         takes_s = max(planned.expected_duration_s, last_s) + waits_s
         if self._left_s is not None and takes_s > self._left_s:
             return "with more repeats the study could take over twice as long as planned"
@@ -218,12 +272,6 @@ def _not_valid(trial: Trial) -> list[str]:
     return [row.check for row in attempt.verdicts() if row.verdict != "valid"] if attempt else []
 
 
-def _durations_s(trials: Iterable[Trial]) -> list[float]:
-    ended = (attempt.status() for trial in trials for attempt in trial.attempts())
+def _durations_s(trial: Trial) -> list[float]:
+    ended = (attempt.status() for attempt in trial.attempts())
     return [status.duration_s for status in ended if status is not None and status.duration_s is not None]
-
-
-def _first_durations_s(rows: Iterable[tuple[PlannedTrial, Trial]]) -> float:
-    """Of the first finished attempt of each trial."""
-    ended = (trial.finished_attempts()[0].status() for _, trial in rows if trial.finished())
-    return sum(status.duration_s or 0.0 for status in ended if status is not None)

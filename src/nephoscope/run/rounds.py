@@ -9,7 +9,6 @@ from nephoscope.run.conductor import Conductor
 from nephoscope.run.groups import Groups
 from nephoscope.run.queue import Advance, OwnQueue, Step
 from nephoscope.run.repeats import Candidates, due
-from nephoscope.run.spending import spent_usd
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
 
@@ -73,20 +72,23 @@ class Rounds:
             if repair.cause is Cause.MACHINE:
                 await self._conductor.exchange(planned.intent.id)
         for planned, repair in found:
-            self._conductor.plan_repeat(planned.intent.id, repair)
+            self._plan(planned, repair)
             await OwnQueue(1, self._world.clock).drain([planned.intent.id], self._conductor.advance)
 
     async def at_the_end(self) -> None:
         """Repeats what is still rejected, in the plan's order, until nothing is left that may be repeated."""
         while found := self._found(None):
             for planned, repair in found:
-                self._conductor.plan_repeat(planned.intent.id, repair)
+                self._plan(planned, repair)
             await self._drain([planned.intent.id for planned, _ in found])
+
+    def _plan(self, planned: PlannedTrial, repair: Repair) -> None:
+        self._candidates.is_repeated(planned.intent.id)
+        self._conductor.plan_repeat(planned.intent.id, repair)
 
     def _found(self, trials: Collection[str] | None) -> list[tuple[PlannedTrial, Repair]]:
         """Those of these trials that were not repeated yet; None: all of the study."""
-        spent = spent_usd(self._folder, self._world.clock.unix_ms())
-        found, refused = self._candidates.now(spent, trials, first=trials is not None)
+        found, refused = self._candidates.now(self._world.clock.unix_ms(), trials, first=trials is not None)
         stopped = self._conductor.unrepeated
         self.not_repeated = refused | stopped
         return [(planned, repair) for planned, repair in found if planned.intent.id not in stopped]

@@ -19,10 +19,11 @@ from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer, AnswerTo
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import InputError, MachineLost, NephoscopeError
-from nephoscope.model.records import Facts
+from nephoscope.model.records import Facts, Status
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.run.study import StudyOutcome, run_study
+from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import Trial
 from tests.support.fake_world import Rehearsal, observe_at_once, rehearsal
 
@@ -170,6 +171,29 @@ def test_rejected_trials_are_repeated_on_the_cluster_of_their_replicate(
     assert [valid(trial) for _, trial in study.folder.planned()][:3] == [
         [False, True] if place in disturbed else [True] for place in range(3)
     ]
+
+
+def test_what_is_read_after_a_replicate_does_not_grow_with_the_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    status = Attempt.status
+
+    def reading(attempt: Attempt) -> Status | None:
+        read.append(attempt.folder)
+        return status(attempt)
+
+    monkeypatch.setattr(Attempt, "status", reading)
+
+    def reads_per_trial(replicates: int, wrong: Sequence[int]) -> float:
+        read.clear()
+        study = shared(tmp_path / f"{replicates} {len(wrong)}", replicates=replicates, wrong=wrong)
+        trials = 2 * len(BENCHMARKS) * replicates
+        assert conducted(study, max_usd=100_000.0).valid == trials
+        return len(read) / trials
+
+    for wrong in (range(0), range(0, 60, 2)):
+        assert reads_per_trial(12, wrong) < 1.3 * reads_per_trial(3, wrong)
 
 
 def test_several_controllers_cannot_share_a_replicate(tmp_path: Path) -> None:
