@@ -1,7 +1,8 @@
 """Hosts that the user lists. Nothing is created; a lease on each keeps two studies from sharing one.
 
-A lease is a folder on the host, made by an atomic `mkdir`, with its owner and the cluster's key inside. It is renewed
-while the cluster is held. If it was not renewed for `LEASE_S`, its holder died, and anybody may take it. Through it the
+A lease is a folder on the host with its owner and the cluster's key inside; whoever takes, renews or releases it locks
+the folder around it. It is renewed while the cluster is held. If it was not renewed for `LEASE_S`, its holder died or
+cannot reach the host, and anybody may take it: who finds that another study has it ends the attempt. Through it the
 next controller of the same study finds what runs there.
 """
 
@@ -17,7 +18,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from nephoscope.machines.remote import Command, Completed, MachineHandle
+from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.link import PATIENCE_S, SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import (
@@ -40,27 +41,41 @@ RENEW_S = 60
 """One look at a host a minute: some 10 ms of one of its CPUs."""
 _TIMEOUT_S = 30.0
 
-_TAKE = """
+_LOCK = 'exec 9<"$1" && flock 9 || exit 2\n'
+_TAKE = (
+    """
 root=$1 owner=$2 lease_s=$3 cluster=$4
 umask 077
+exec 2>&1
 mkdir -p "$root" || exit 2
-[ -O "$root" ] || { echo "$root belongs to somebody else" >&2; exit 2; }
+[ -O "$root" ] || { echo "$root belongs to somebody else"; exit 2; }
+"""
+    + _LOCK
+    + """
 if ! mkdir "$root/lease" 2>/dev/null; then
     held=$(cat "$root/lease/owner" 2>/dev/null)
     since=$(stat -c %Y "$root/lease/owner" 2>/dev/null || stat -c %Y "$root/lease" 2>/dev/null || date +%s)
     age=$(( $(date +%s) - since ))
     if [ "$held" != "$owner" ]; then
-        [ $age -gt $lease_s ] || { echo "${held:-somebody}, last heard from $age s ago"; exit 1; }
-        mv "$root/lease" "$root/lease.$$" && rm -rf "$root/lease.$$" && mkdir "$root/lease" || exit 1
+        [ $age -gt $lease_s ] || { echo "held by ${held:-somebody}, last heard from $age s ago"; exit 1; }
     fi
 fi
-printf %s "$cluster" >"$root/lease/cluster" && printf %s "$owner" >"$root/lease/owner" && mkdir -p "$root/data"
+printf %s "$cluster" >"$root/lease/cluster" && printf %s "$owner" >"$root/lease/owner" || exit 2
+mkdir -p "$root/data" && echo taken
 """
-
-_GIVE_BACK = '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || rm -rf "$1/lease"'
+)
+_GIVE_BACK = _LOCK + '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || rm -rf "$1/lease"'
 _HELD = '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || { echo held; cat "$1/lease/cluster"; }'
 _OTHERS = '[ "$(cat "$1/lease/owner" 2>/dev/null || echo "$2")" = "$2" ] || echo others'
-_RENEW = '[ "$(cat "$1/lease/owner" 2>/dev/null)" = "$2" ] && touch "$1/lease/owner"'
+_RENEW = (
+    _LOCK
+    + """
+case $(cat "$1/lease/owner" 2>/dev/null) in
+    "$2") touch "$1/lease/owner" ;;
+    ?*) echo lost ;;
+esac
+"""
+)
 
 
 @dataclass(frozen=True)
@@ -111,6 +126,8 @@ class SshProvider(Provider, FindsOnMachines):
         """
         held = self._held.get(request.key)
         if held is not None and held.cluster is not None:
+            if (lost := await self.why_lost(request)) is not None:
+                raise lost
             return held.cluster
         configuration = request.configuration
         ssh, roles = configuration.ssh or Ssh(), _roles(configuration)
@@ -173,6 +190,14 @@ class SshProvider(Provider, FindsOnMachines):
                 if held.cluster is None:
                     held.remotes.append(remote)
         return list(silent)
+
+    async def why_lost(self, request: ClusterRequest) -> NephoscopeError | None:
+        """See `KnowsLosses`. Whoever takes a host ends what runs there."""
+        held = self._held.get(request.key)
+        if held is None:
+            return None
+        taken = await asyncio.gather(*(_is_others(remote, held) for remote in held.remotes))
+        return next((_taken(remote) for remote, is_others in zip(held.remotes, taken, strict=True) if is_others), None)
 
     @override
     async def list(self, study: str) -> list[str]:
@@ -276,17 +301,17 @@ def _inventory(file: str) -> Mapping[str, Any]:
 
 
 async def _take(remote: SshRemote, folder: str, owner: str, key: str) -> None:
-    said = await _sh(remote, _TAKE, folder, owner, str(LEASE_S), key)
-    if said.exit_code == 1:
-        held = said.stdout.decode(errors="replace").strip()
+    await remote.look()  # whether it has the tools
+    said = (await remote.ask(_TAKE, folder, owner, str(LEASE_S), key)).strip()
+    if said.startswith("held by "):
         raise MachineInUse(
-            f"{remote.name} is leased by {held or 'somebody else'}",
+            f"{remote.name} is leased by {said.removeprefix('held by ')}",
             hint=f"wait for that study, or delete {folder}/lease there if you know that it has ended",
         )
-    if said.exit_code != 0:
-        why = said.stderr.decode(errors="replace").strip()[-300:]
+    if said != "taken":
         raise EnvironmentProblem(
-            f"{folder} on {remote.name} cannot be used: {why}", hint="set `ssh.folder` in the study to another folder"
+            f"{folder} on {remote.name} cannot be used: {said[-300:]}",
+            hint="set `ssh.folder` in the study to another folder",
         )
 
 
@@ -309,11 +334,27 @@ async def _cluster_there(remote: SshRemote, folder: str, owner: str) -> str | Ne
 
 
 async def _renew(remotes: Sequence[SshRemote], folder: str, owner: str) -> None:
+    """Ends what still runs for us on a host that another study took, so that the attempt ends, too."""
     while True:
         await asyncio.sleep(RENEW_S)
         for remote in remotes:
             with suppress(NephoscopeError):
-                await remote.ask(_RENEW, folder, owner)
+                if await remote.ask(_RENEW, folder, owner):
+                    await remote.withdraw(_taken(remote))
+
+
+async def _is_others(remote: SshRemote, held: _Held) -> bool:
+    """Whether another study leases a host; False: it does not, or the host does not answer."""
+    with suppress(NephoscopeError, TimeoutError):
+        return bool(await asyncio.wait_for(remote.ask(_OTHERS, held.folder, held.owner), _TIMEOUT_S))
+    return False
+
+
+def _taken(remote: SshRemote) -> MachineInUse:
+    return MachineInUse(
+        f"another study took {remote.name}: its lease had not been renewed for {LEASE_S} s",
+        hint="run the same command again once that study has ended; keep this machine awake and online meanwhile",
+    )
 
 
 async def _machine(host: Host, remote: SshRemote, asked: Machine, folder: str) -> MachineHandle:
@@ -339,8 +380,3 @@ async def _address(host: Host) -> str:
             hint='give it in the inventory: db1 = { destination = "db1", address = "10.0.0.1" }',
         ) from error
     return str(found[0][4][0])
-
-
-async def _sh(remote: SshRemote, script: str, *arguments: str) -> Completed:
-    argv = ["sh", "-c", script, "lease", *arguments]
-    return await remote.execute(Command(argv, timeout_s=_TIMEOUT_S, pinned=False))

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh.link import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import EnvironmentProblem, InputError, MachineInUse
+from nephoscope.providers import ssh
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.ssh import LEASE_S, SshProvider, hosts_of, parse_destination
 from nephoscope.study.model import Configuration
@@ -53,6 +55,11 @@ def request_of(
     return ClusterRequest(study, configuration, folder, **changes)
 
 
+def expire(owner: Path) -> None:
+    long_ago = time.time() - LEASE_S - 10
+    os.utime(owner, (long_ago, long_ago))
+
+
 def test_a_host_serves_one_study_at_a_time(server: Server, tmp_path: Path) -> None:
     mine, yours = request_of(server, tmp_path, "mine"), request_of(server, tmp_path, "yours")
     owner = tmp_path / "there/lease/owner"
@@ -70,8 +77,7 @@ def test_a_host_serves_one_study_at_a_time(server: Server, tmp_path: Path) -> No
         assert not owner.exists()
         await first.delete(cluster.key)
         await second.create(yours)
-        long_ago = time.time() - LEASE_S - 10
-        os.utime(owner, (long_ago, long_ago))
+        expire(owner)
         taken = await first.create(mine)  # the other one was not heard of
         await taken.load.remote.start(["sleep", "60"], log=tmp_path / "log")
         jobs = len(list((tmp_path / "there/ours/jobs").iterdir()))
@@ -79,6 +85,63 @@ def test_a_host_serves_one_study_at_a_time(server: Server, tmp_path: Path) -> No
         assert owner.read_text() == "mine"  # who lost a lease gives none back, and ends nothing of its next holder's
         assert len(list((tmp_path / "there/ours/jobs").iterdir())) == jobs
         await first.delete(taken.key)
+
+    asyncio.run(scenario())
+
+
+def test_two_studies_that_find_the_same_expired_lease_do_not_both_take_it(server: Server, tmp_path: Path) -> None:
+    names = [f"study-{number}" for number in range(8)]
+    requests = [request_of(server, tmp_path, name) for name in names]
+
+    async def scenario() -> None:
+        for _ in range(3):
+            lease = tmp_path / "there/lease"
+            lease.mkdir(parents=True, exist_ok=True)
+            (lease / "owner").write_text("dead")
+            expire(lease / "owner")
+            providers = [SshProvider([]) for _ in requests]
+            pairs = zip(providers, requests, strict=True)
+            found = await asyncio.gather(*(one.create(it) for one, it in pairs), return_exceptions=True)
+            (taken,) = [one for one in found if not isinstance(one, BaseException)]
+            assert {type(one) for one in found if one is not taken} == {MachineInUse}
+            assert taken.key == f"{(lease / 'owner').read_text()}/mine"
+            for one in providers:
+                await one.delete(taken.key)
+
+    asyncio.run(scenario())
+
+
+def test_who_lost_a_lease_is_told_so_and_starts_nothing_more(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, yours = request_of(server, tmp_path, "mine"), request_of(server, tmp_path, "yours")
+    owner = tmp_path / "there/lease/owner"
+
+    async def scenario() -> None:
+        first, second = SshProvider([]), SshProvider([])
+        cluster = await first.create(mine)
+        remote = cluster.load.remote
+        assert isinstance(remote, SshRemote)
+        assert await first.why_lost(mine) is None
+        expire(owner)
+        taken = await second.create(yours)
+        with pytest.raises(MachineInUse, match="another study took db1"):
+            await first.create(mine)
+        assert isinstance(await first.why_lost(mine), MachineInUse)
+        theirs = asyncio.create_task(taken.load.remote.execute(Command(["sleep", "2"], timeout_s=60)))
+        ours = asyncio.create_task(remote.execute(Command(["sleep", "60"], timeout_s=60)))
+        await asyncio.sleep(0.5)
+        monkeypatch.setattr(ssh, "RENEW_S", 0)
+        renewing = asyncio.create_task(ssh._renew([remote], str(tmp_path / "there"), "mine"))
+        with pytest.raises(MachineInUse, match="another study took db1"):
+            await ours
+        with pytest.raises(MachineInUse, match="another study took db1"):
+            await remote.execute(Command(["true"], timeout_s=60))
+        renewing.cancel()
+        assert (await theirs).exit_code == 0
+        await first.delete(cluster.key)
+        assert owner.read_text() == "yours"
+        await second.delete(taken.key)
 
     asyncio.run(scenario())
 
@@ -111,7 +174,7 @@ def test_the_next_attempt_ends_what_the_last_one_left_and_the_same_one_finds_it(
         first = await died.create(request_of(server, tmp_path, "mine", trial="t", attempt=1))
         await first.load.remote.start(["sleep", "60"], log=tmp_path / "log")
         jobs = tmp_path / "there/ours/jobs"
-        assert len(list(jobs.iterdir())) > 1
+        assert list(jobs.glob("t-1.*"))
         await same.create(request_of(server, tmp_path, "mine", trial="t", attempt=1))
         assert any(not (job / "rc").exists() for job in jobs.glob("t-1.*"))
         again = await later.create(request_of(server, tmp_path, "mine", trial="t", attempt=2))

@@ -75,6 +75,9 @@ class SshRemote:
         self._look: jobs.HostLook | None = None
         self._session = session.replace("/", ".")
         self._patience_s = patience_s
+        self._running: set[str] = set()
+        """Folders of jobs that were begun here and not seen to end."""
+        self._withdrawn: NephoscopeError | None = None
 
     # Remote
 
@@ -90,6 +93,7 @@ class SshRemote:
         name = save_as.name if save_as else None
         spec = await self._spec(command, name)
         lines = Lines(command.on_line)
+        self._running.add(spec.folder)
         live: asyncio.Task[None] | None = None
         try:
             end = await self._begin(spec, wait=command.on_line is None)
@@ -101,6 +105,7 @@ class SshRemote:
                 await self._kill(spec.folder)
             raise
         finally:
+            self._running.discard(spec.folder)
             if live is not None:
                 live.cancel()
                 await asyncio.wait([live])
@@ -130,6 +135,7 @@ class SshRemote:
         name = f"{log.name}.{number}"
         command = Command(argv, timeout_s=SERVER_DEADLINE_S, environment=environment or {}, pinned=pinned)
         spec = await self._spec(command, name)
+        self._running.add(spec.folder)
         await self._begin(spec, wait=False)
         return _SshBackground(self, spec.folder, log, errors or log, append=number > 0)
 
@@ -189,6 +195,12 @@ class SshRemote:
         """What a short shell script prints; it is not a job and leaves nothing there, so it may run twice."""
         return (await self._answer(jobs.question(script, *arguments))).decode(errors="replace")
 
+    async def withdraw(self, why: NephoscopeError) -> None:
+        """The host is no longer ours: ends our running jobs, and no others; they and all later ones fail with `why`."""
+        self._withdrawn = why
+        for folder in sorted(self._running):
+            await self._kill(folder)
+
     async def end_all(self, *, keep: str = "") -> int:
         """Ends and removes our jobs on the host except those of the session `keep`; returns how many still ran."""
         return int(await self._answer(jobs.end_all_command(f"{await self._root()}/jobs", keep)) or b"0")
@@ -223,6 +235,8 @@ class SshRemote:
         return self._folder or f"{(await self.look()).home}/.nephoscope"
 
     async def _spec(self, command: Command, name: str | None) -> jobs.JobSpec:
+        if self._withdrawn is not None:
+            raise self._withdrawn
         await self.look()
         program = await self._program(command.argv[0])
         pin = ("taskset", "--cpu-list", ",".join(map(str, self.cpus))) if command.pinned and self.cpus else ()
@@ -283,7 +297,7 @@ class SshRemote:
             try:
                 end = jobs.parse_end(answer[1])
             except OutputUnreadable as error:
-                raise MachineLost(
+                raise self._withdrawn or MachineLost(
                     f"{self.name}: {error.message}", hint="check the host's uptime: it may have restarted"
                 ) from error
             if end is not None:
@@ -309,7 +323,7 @@ class SshRemote:
             )
         if end.free_bytes == 0:
             raise NoSpaceOnMachine(f"the disk of {self.name} is full", hint="free some space there")
-        raise MachineLost(
+        raise self._withdrawn or MachineLost(
             f"{tool} on {self.name} was killed by another process",
             hint="check dmesg: did the machine run out of memory?",
         )
@@ -383,6 +397,7 @@ class _SshBackground:
 
     async def _watch(self) -> jobs.JobEnd:
         end = await self._remote._end_of(self._folder, SERVER_DEADLINE_S)  # noqa: SLF001
+        self._remote._running.discard(self._folder)  # noqa: SLF001
         store(self._log, end.stdout, append=self._append)
         store(self._errors, end.stderr, append=self._append or self._errors == self._log)
         return end
