@@ -121,7 +121,7 @@ class Candidates:
         return self._rules.most - _made(trial) + self._before.get(planned.intent.id, 0)
 
     def is_repeated(self, trial_id: str) -> None:
-        """A trial gets a further attempt: what is known of it is forgotten."""
+        """A trial gets a further attempt: forgets what the others took."""
         self._known.pop(trial_id, None)
 
     def now(
