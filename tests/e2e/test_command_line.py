@@ -373,7 +373,7 @@ def test_a_plan_says_its_size_first_and_every_trial_where_asked(study: Path) -> 
     said = nephoscope("plan", study)
     first, second, third, *_ = said.stdout.splitlines()
     assert first == "24 trials (2 configurations, 2 benchmarks, 6 replicates)"
-    assert second.startswith("about 4 min 00 s, one trial after another; not priced (small, large: ")
+    assert second.startswith("about 4 min 00 s, one trial after another; not priced (small and large: ")
     assert third == "Each cluster has 1 machine; --max-clusters sets how many run at the same time."
     rows = nephoscope("plan", study, "--rows").stdout.splitlines()
     trials = json.loads(nephoscope("plan", study, "--json").stdout)["trials"]

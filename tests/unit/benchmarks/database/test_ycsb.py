@@ -68,7 +68,7 @@ def test_a_rate_ranks_by_the_response_of_the_first_operation() -> None:
 
 
 def test_notes_say_mix_distribution_and_size() -> None:
-    assert Ycsb().notes(AEROSPIKE)[1] == "Core workload A, uniform; records have 1 field of 1424 bytes."
+    assert Ycsb().notes(AEROSPIKE)[1] == "Core workload A, uniform; records have 1 field of 1,424 bytes."
     assert Ycsb().notes(D)[1] == "Core workload D, latest; records have 10 fields of 100 bytes."
 
 
