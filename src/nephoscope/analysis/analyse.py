@@ -217,6 +217,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         bounds=bounds_of(trials, inputs.resources, inputs.machines),
         looks=list(inputs.looks),
         source=inputs.source,
+        part=inputs.part,
         inputs_digest=inputs.inputs_digest,
         standing=standing_of(inputs.benchmarks, trials, findings.statistics, inputs.versions_of_trials, public_results),
         differences=what_differs(inputs.study.configurations, inputs.study.contrasts),

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.model.analysed import PartOfStudy
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.looks import Look
 from nephoscope.model.records import (
@@ -61,6 +62,8 @@ class StudyInputs:
     """Where imported results come from; None: they were measured here."""
     claims: Claims | None = None
     """The folder's claims file."""
+    part: PartOfStudy | None = None
+    """How much of the study the plan holds; None: all of it."""
     judged_again: Disturbance | None = None
     """How stored steal was judged again; None: as when the trials ran."""
     inputs_digest: str | None = None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nephoscope.model.rows import BenchmarkRow, Statistic, TrialRow
 from nephoscope.model.standing import PublicResult, Standing, StandingRow
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, enumeration
 from nephoscope.prices.catalogue.measured import LICENCE, METHOD, SOURCE, STRESSOR
 
 NEAREST = 3
@@ -48,7 +48,7 @@ def standing_of(
     usable = Counter(version for key in medians for version in [ran.get(key)] if version in offered)
     if not usable:
         why = _other_version({ran[key] for key in medians if ran.get(key)}, offered)
-        return Standing(source=SOURCE, licence=LICENCE, why_not=why, is_asked=True)
+        return Standing(source=SOURCE, licence=LICENCE, why_not=why, then=_to_do(offered), is_asked=True)
     version = max(usable, key=lambda one: (usable[one], one))
     among = [one for one in public if one.version == version]
     left_out = sorted(name for name, benchmark in medians if ran.get((name, benchmark)) != version)
@@ -100,11 +100,15 @@ def _other_benchmarks(benchmarks: Sequence[BenchmarkRow]) -> str:
 
 
 def _other_version(ran: set[str | None], offered: Mapping[str, int]) -> str:
-    there = " and ".join(f"{version} ({counted(count, 'type')})" for version, count in sorted(offered.items()))
-    here = ", ".join(sorted(version for version in ran if version))
-    what = f"this study ran stress-ng {here}" if here else "it is not known which version of stress-ng this study ran"
+    there, here = (enumeration(sorted(version for version in some if version)) for some in (offered, ran))
+    if not ran:
+        return f"it is not known which version of stress-ng this study ran, and the public results are of {there}"
+    return f"the public results are of other versions of stress-ng ({there}; this study ran {here})"
+
+
+def _to_do(offered: Mapping[str, int]) -> str:
     most = max(offered, key=lambda version: (offered[version], version))
-    then = (
-        f"build stress-ng {most} as docs/how-to/place-a-machine.md shows, put it first on PATH and run the study again"
+    return (
+        f"{counted(offered[most], 'type')} ran stress-ng {most}: build it as docs/how-to/place-a-machine.md shows, put "
+        "it first on PATH and run the study again."
     )
-    return f"{what}, and the public results are of {there}, whose bogo operations cannot be compared; {then}"

@@ -38,13 +38,14 @@ def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, Tra
     shares = [100 * share for share, _ in rows]
     names = [row.configuration for _, row in rows]
     beginning = "transfer {way} would add " if stood else "with machines {way}, transfer would add "
-    numbers = {"least": min(shares), "most": max(shares), "count": len(rows), "limit": 100 * LARGE_SHARE}
+    least, most = ("least", "most") if stood else ("least_elsewhere", "most_elsewhere")
+    numbers = {least: min(shares), most: max(shares), "count": len(rows), "limit": 100 * LARGE_SHARE}
     return say(
         NAME,
         "note",
         "{benchmark_name}, on-demand prices: if the load ran all month, "
         + beginning
-        + percent_range("least", "most", numbers)
+        + percent_range(least, most, numbers)
         + " to the monthly cost of {count:count} "
         + plural(len(rows), "configuration")
         + " (listed from {limit:limit} % up): {names}.",

@@ -59,6 +59,19 @@ class OnlyDifference(Frozen):
     values: dict[str, str] = Field(description="by configuration, as the study asks for it")
 
 
+class PartOfStudy(Frozen):
+    """How much of its study a plan holds; a cell is a benchmark on a configuration."""
+
+    configurations: int
+    of_configurations: int
+    benchmarks: int
+    of_benchmarks: int
+    cells: int
+    of_cells: int
+    providers: list[str] = Field(description="those of which no configuration is in the plan")
+    chapters: list[str] = Field(description="'network', 'key-value': those of which no benchmark is in the plan")
+
+
 class AnalysedStudy(Frozen):
     """Everything a report shows. The report itself computes nothing."""
 
@@ -127,4 +140,5 @@ class AnalysedStudy(Frozen):
         default="", description="a clause: 'they differ only in shared_buffers: 128MB and 1GB'; empty: not known"
     )
     source: SourceRecord | None = Field(default=None, description="source of imported results; None: measured here")
+    part: PartOfStudy | None = Field(default=None, description="how much the plan holds; None: all, or it is not known")
     inputs_digest: str | None = Field(default=None, description="digest of all input of the analysis; None: not known")

@@ -47,4 +47,5 @@ class Standing(Frozen):
     source: str
     licence: str
     why_not: str = Field(default="", description="why machines cannot be placed; empty: all are")
+    then: str = Field(default="", description="what whoever ran the study can do about that, as a sentence")
     is_asked: bool = Field(default=False, description="the study ran the stressor and method of the public results")

@@ -144,6 +144,19 @@ def expand(
     )
 
 
+def fitting_cells(study: Study, benchmarks: Mapping[str, Plannable]) -> list[Cell]:
+    """Every configuration x benchmark that the plan of a study has.
+
+    Raises:
+        InputError: as `expand`.
+    """
+    entries = {entry.label: _resolve(entry, benchmarks) for entry in study.benchmarks}
+    configurations = {one.name: one for one in study_as_provided(study).configurations}
+    managed = {one.name for one in study.configurations if is_managed(one)}
+    cells, _ = _fitting(configurations, entries, managed)
+    return cells
+
+
 def _priced_elsewhere(quotes: Collection[Quote]) -> list[str]:
     """One sentence for all prices that are another region's."""
     of_regions: dict[tuple[str, str], set[str]] = {}

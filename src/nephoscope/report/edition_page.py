@@ -181,7 +181,7 @@ def _contrasts(stored: list[ContrastChange]) -> Table:
         )
         for row in rows
     )
-    return Table("Effect of a single change", columns, body, compact=True)
+    return Table("Effect of a single difference", columns, body, compact=True)
 
 
 def _title(row: BestChange | ContrastChange) -> str:

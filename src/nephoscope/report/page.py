@@ -18,10 +18,11 @@ from nephoscope.report.figures.library import chart_library
 from nephoscope.report.figures.spec import as_script, packed, unchecked, unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.chapters import chapters
-from nephoscope.report.main.doubts import doubts
+from nephoscope.report.main.doubts import doubts, plan_notes
 from nephoscope.report.main.measured import measured
 from nephoscope.report.main.money import price_and_performance
 from nephoscope.report.main.names import compared, design
+from nephoscope.report.main.part import part_words
 from nephoscope.report.main.repair import repair
 from nephoscope.report.main.standing import why_not
 from nephoscope.report.main.verdict import verdict
@@ -67,6 +68,7 @@ def render_pages(study: AnalysedStudy, *, changes: Link | None = None, mark: str
 def _main(book: Book) -> dict[str, Any]:
     answers = verdict(book)
     return {
+        "part": part_words(book.lookup.study.part),
         "compared": compared(book.lookup),
         "measured": measured(book.lookup),
         "repair": repair(book.lookup),
@@ -107,7 +109,7 @@ def _evidence(book: Book) -> dict[str, Any]:
     }
     # The table of evidence comes last, as every section before it may cite trials.
     trials = {"trials": trials_table(book), "evidence": evidence_table(book), "records": trial_records(book.lookup)}
-    facts = {"key_facts": key_facts(book), "plan_notes": [*study.plan.warnings], "terms": TERMS}
+    facts = {"key_facts": key_facts(book), "plan_notes": plan_notes(study.plan.warnings), "terms": TERMS}
     return {**sections, **facts, **trials}
 
 

@@ -29,7 +29,8 @@ def place(folder: Folder, as_json: AsJson = False) -> None:
         print_json(found)
         return
     if found is None or not found.rows:
-        say(f"Nothing can be placed: {found.why_not if found else 'analyse the results again'}.")
+        why, then = (found.why_not, found.then) if found else ("analyse the results again", "")
+        say(f"Nothing can be placed: {why}. {then}".strip())
         return
     print_answer(_HEADERS, _cells(found))
     if found.why_not:

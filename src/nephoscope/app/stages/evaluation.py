@@ -12,6 +12,7 @@ from typing import Any
 
 import nephoscope
 from nephoscope.analysis.collect import collect, subjects_of, trial_row
+from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.stored_trials import MADE_BY, Stored, made_from, stored_trials, verified_trials
 from nephoscope.analysis.usable import usable_cells
 from nephoscope.app.files import read_text
@@ -26,6 +27,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
 from nephoscope.model.usable import UsableCell
+from nephoscope.plan.held import part_held
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.judged_again import StealJudge
@@ -220,12 +222,20 @@ def analyze(folder: ResultsFolder, disturbance: Disturbance | None = None) -> An
     from nephoscope.analysis.analyse import analyse
 
     again = StealJudge(disturbance) if disturbance else None
-    inputs = collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__, again)
+    inputs = _inputs(folder, study, again)
     analysed = analyse(inputs)
     stored.write(folder, analysed)
     if inputs.inputs_digest is not None:
         remember(folder.path, inputs.stamp, inputs.inputs_digest)
     return analysed
+
+
+def _inputs(
+    folder: ResultsFolder, study: Study, again: StealJudge | None = None, *, remember: bool = True
+) -> StudyInputs:
+    """What an analysis starts from, see `collect`; results of others are the whole of what they are."""
+    found = collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__, again, remember=remember)
+    return found if found.source else replace(found, part=part_held(study, found.plan, BENCHMARKS))
 
 
 def claims(folder: ResultsFolder, file: Path | None) -> list[ClaimRow]:
@@ -243,8 +253,7 @@ def claims(folder: ResultsFolder, file: Path | None) -> list[ClaimRow]:
     from nephoscope.analysis.analyse import analyse
 
     study = stored_study(folder)
-    inputs = collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__)
-    return analyse(replace(inputs, claims=read)).claims
+    return analyse(replace(_inputs(folder, study), claims=read)).claims
 
 
 def analysed(folder: ResultsFolder) -> AnalysedStudy:
@@ -266,7 +275,7 @@ def analysed_now(folder: ResultsFolder) -> AnalysedStudy:
     if found is not None:
         return found
     study = stored_study(folder)
-    return analyse(collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__, remember=False))
+    return analyse(_inputs(folder, study, remember=False))
 
 
 def _stored_analysis(folder: ResultsFolder, *, remember: bool = True) -> AnalysedStudy | None:

@@ -286,6 +286,13 @@ def _group(question: Question, best: BestRow, candidates: Sequence[str], unknown
         return Answer("open", "No winner", said, "", said, sure=sure, caution=caution, alpha=best.alpha)
     which = question.called(candidates, "and" if best.tied else "or") if named else f"{count:,} configurations"
     rest = f"; {excluded}" if best.excluded else ""
+    if best.tied and count == best.of:
+        close = f"are within {best.margin_percent:g} % of each other"
+        all_of_them = "Both" if count == 2 else f"All {count:,}"
+        return Answer(
+            "tie", f"A tie: {which}", f"{which} {close}", "", f"{all_of_them} {close}",
+            sure=sure, caution=caution, alpha=best.alpha, winners=tuple(candidates),
+        )  # fmt: skip
     if best.tied:
         close = f"lead, within {best.margin_percent:g} % of each other"
         answer, clause, lead = f"A tie: {which}", f"{which} {close}{rest}", close
@@ -319,7 +326,8 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
             told, "decided", f"Best: {called}", f"{first} {told.words}", sure=sure, caution=caution, winners=(name,),
             alpha=best.alpha,
         )  # fmt: skip
-    interval, value, after = _interval(question, row), question.scale.text(row.median), _next(question, row, second)
+    interval, value = _interval(question, row), question.scale.text(row.median)
+    after = _next(question, best, row, second)
     return Answer(
         "decided", f"Best: {called}", f"{first} a median of {value} ({interval}). {after.removesuffix('.')}", value,
         "median", interval=interval, after=after, sure=sure,
@@ -327,7 +335,7 @@ def _winner(question: Question, best: BestRow, caution: str) -> Answer:
     )  # fmt: skip
 
 
-def _next(question: Question, first: Statistic, second: Statistic) -> str:
+def _next(question: Question, best: BestRow, first: Statistic, second: Statistic) -> str:
     """How far the second median is from that of the winner, whose lead over this one is not known as an interval."""
     change = 100 * (second.median / first.median - 1) if first.median else 0.0
     away = (
@@ -335,8 +343,10 @@ def _next(question: Question, first: Statistic, second: Statistic) -> str:
     )
     stored = _ranked(question)
     certain = stored is not None and stored.signs_only and stored.gap(first.configuration, second.configuration)
-    end = "" if certain else "; that pair by itself is not decided"
-    return f"Number 2 of {len(question.rows):,}, {question.names[second.configuration]}, has {away}{end}."
+    competes = not any(one.startswith(f"{second.configuration}: ") for one in best.left_out)
+    alone = f" The test over all {best.of:,} rules it out; the two alone are not decided."
+    end = "" if certain else alone if competes else " It did not compete."
+    return f"Number 2 of {len(question.rows):,}, {question.names[second.configuration]}, has {away}.{end}"
 
 
 def _lead(question: Question, first: str, second: str) -> Ratio | None:

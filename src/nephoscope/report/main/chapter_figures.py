@@ -1,4 +1,4 @@
-"""Figures of chapters: rankings, winners of each cloud, and the effect of a single change."""
+"""Figures of chapters: rankings, winners of each cloud, and the effect of a single difference."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -107,7 +107,7 @@ def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
 
 
 def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
-    """The effect of a single change, for all pairs of configurations that differ in nothing else.
+    """The effect of a single difference, over all pairs of configurations that differ in nothing else.
 
     None without a question, and for two configurations: their comparison opens the chapter.
     """
@@ -121,41 +121,48 @@ def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
     # Decided questions first: they are answers.
     more = len(rows) - MAX_RATIOS
     rows = sorted(rows, key=lambda row: row.verdict is ComparisonVerdict.UNRESOLVED)[:MAX_RATIOS]
-    questions: dict[str, list[ContrastRow]] = {}
-    for row in rows:
-        questions.setdefault(row.question, []).append(row)
+    panels = _by_panel(rows)
     margin = rows[0].margin_percent / 100
     verdicts = {row.verdict.value for row in rows}
     return book.figure(
-        "Effect of a single change",
+        "Effect of a single difference",
         "Ratios with their intervals; within the band: a tie.",
         f"{counted(more, 'more ratio')} on the evidence page." if more > 0 else "",
-        [
-            _contrast_panel(book, question, many, margin, is_alone=len(questions) == 1)
-            for question, many in questions.items()
-        ],
+        [_contrast_panel(book, question, many, margin, is_alone=len(panels) == 1) for question, many in panels.items()],
         key=[
             KeyEntry(sign, "var(--ink)", word) for kind, (_, sign, word) in charts.VERDICTS.items() if kind in verdicts
         ],
-        columns=1 if len(questions) == 1 else min(MAX_PANELS, len(questions)),
+        columns=min(MAX_PANELS, len(panels)),
     )
+
+
+def _by_panel(rows: Sequence[ContrastRow]) -> dict[str, list[ContrastRow]]:
+    """Question -> its ratios; under '' all questions with one ratio each, which would make as many tiny panels."""
+    questions: dict[str, list[ContrastRow]] = {}
+    for row in rows:
+        questions.setdefault(row.question, []).append(row)
+    alone = [many[0] for many in questions.values() if len(many) == 1]
+    if len(alone) < TWO:
+        return questions
+    return {"": alone, **{question: many for question, many in questions.items() if len(many) > 1}}
 
 
 def _contrast_panel(
     book: Book, question: str, rows: Sequence[ContrastRow], margin: float, *, is_alone: bool
 ) -> tuple[str, str, dict[str, Any]]:
-    """One question: its title names the pair if there is only one, and the rows name what differs between them."""
+    """One question, or '' for several: its title names the pair if there is only one, and rows what differs in them."""
     sides = [_sides(book, row) for row in rows]
-    pairs = unique(f"{left} to {right}" for left, right in sides)
+    pairs = list(dict.fromkeys(sides))
     metrics = unique(_metric(book, row) for row in rows)
     data: list[dict[str, Any]] = []
     for row, (left, right) in zip(rows, sides, strict=True):
-        parts = [f"{left} to {right}"] if len(pairs) > 1 or len(metrics) == 1 else []
+        parts = [] if question else [_capital(row.question)]
+        parts += [f"{left} against {right}"] if len(pairs) > 1 or len(metrics) == 1 else []
         parts += [_metric(book, row)] if len(metrics) > 1 else []
         data.append(
             {
                 "label": ": ".join(parts),
-                "compared": f"{left} to {right}",
+                "compared": f"{left} against {right}",
                 "ratio": row.ratio,
                 "low": row.low if row.low is not None else row.ratio,
                 "high": row.high if row.high is not None else row.ratio,
@@ -165,11 +172,17 @@ def _contrast_panel(
                 "verdict_text": _verdict(row, left),
             }
         )
-    title = question[:1].upper() + question[1:]
-    title += f": {pairs[0]}" if len(pairs) == 1 and len(metrics) > 1 else ""
+    left, right = pairs[0]
+    title = _capital(question)
+    title += f": {left} against {right}" if title and len(pairs) == 1 and len(metrics) > 1 else ""
     spoken = "; ".join(f"{row['label']} {row['ratio_text']}, {row['verdict_text']}" for row in data)
-    axis = f"ratio, {pairs[0]}" if is_alone and len(pairs) == 1 else "ratio"
-    return title, f"{title}. {spoken}.", charts.ratios([row["label"] for row in data], data, margin, axis)
+    one, other = (left, right) if is_alone and len(pairs) == 1 else ("first", "second")
+    axis = f"ratio, {one} \N{DIVISION SIGN} {other}"
+    return title, f"{title or 'Ratios'}. {spoken}.", charts.ratios([row["label"] for row in data], data, margin, axis)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _sides(book: Book, row: ContrastRow) -> tuple[str, str]:

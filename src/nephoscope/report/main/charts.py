@@ -148,7 +148,7 @@ def scatter(
     front = [row for row in rows if row["front"]]
     layers = [
         alt.Chart(data("front"))
-        .mark_line(interpolate="step-after", color="var(--muted)", strokeWidth=1.4, strokeDash=[5, 3])
+        .mark_line(interpolate="step-after", color="var(--muted)", strokeWidth=1)
         .encode(x=x, y=y),
         *by_coverage(rows, base.encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")), strokeWidth=2, opacity=0.5),
         base.mark_point(filled=True, size=46 if len(rows) > MANY_POINTS else 80, opacity=0.9).encode(y=y, shape=shape),

@@ -120,8 +120,8 @@ def _stacked(names: list[str], rows: Rows) -> Spec:
 
 
 def transfer(book: Book, palette: Palette) -> Figure | None:
-    """A month of the measured transfer between the machines of a cluster; None where it costs nothing."""
-    priced = [row for row in book.lookup.study.transfers if row.month_usd]
+    """A month of the measured transfer between machines, placed as they were; None where it costs nothing."""
+    priced = [row for row in book.lookup.study.transfers if row.stood and row.month_usd]
     every = sorted(priced, key=lambda row: row.month_usd or 0.0, reverse=True)
     best: dict[str, dict[str, Any]] = {}
     for row in every:

@@ -16,11 +16,14 @@ from nephoscope.report.parts import Book
 MAX_DOUBTS = 10
 MANY_PERCENT = 200.0
 """From here on people say 'times'."""
-_OF_THE_PLAN_ALONE = re.compile(
-    r"^the (hours|time) includes? (an )?estimates?|^the first read of a volume|loads its data set again"
-    r"|the plan uses another region's|all replicates of a configuration (share one machine|run on the same hosts)"
+_OF_THE_COURSE = re.compile(
+    r"^the (hours|time) includes? (an )?estimates?|^the first read of a volume|loads? (its )?data sets? again"
 )
-"""Warnings of estimates, of prices from elsewhere and of placement: a line below the cards reports the last."""
+"""Warnings of how long a study takes, which a reader of its results does not need."""
+_OF_THE_PLAN_ALONE = re.compile(
+    r"the plan uses another region's|all replicates of a configuration (share one machine|run on the same hosts)"
+)
+"""Warnings of prices from elsewhere and of placement: a line below the cards reports the last."""
 MAX_WORDS = 45
 """A longer sentence of the analysis is not repeated here."""
 
@@ -55,6 +58,11 @@ def doubts(book: Book) -> list[Doubt]:
     return found[:MAX_DOUBTS]
 
 
+def plan_notes(every: Sequence[str]) -> list[str]:
+    """What the plan warned of that concerns results or prices."""
+    return [text for text in every if not _OF_THE_COURSE.search(text)]
+
+
 def _doubt(book: Book, text: str, rows: Sequence[Insight]) -> Doubt:
     if len(rows) == 1:
         evidence = book.evidence.cite(rows[0].trials, f"insight “{rows[0].rule}”")
@@ -65,8 +73,8 @@ def _doubt(book: Book, text: str, rows: Sequence[Insight]) -> Doubt:
 
 
 def _of_the_plan(book: Book, every: Sequence[str]) -> list[Doubt]:
-    """What the plan warned of that concerns results; all its warnings are on the page of evidence."""
-    warnings = [text for text in every if not _OF_THE_PLAN_ALONE.search(text)]
+    """What the plan warned of that concerns results; those of prices and placement are on the page of evidence only."""
+    warnings = [text for text in plan_notes(every) if not _OF_THE_PLAN_ALONE.search(text)]
     if not warnings:
         return []
     more = f" The plan had {counted(len(warnings) - 1, 'more warning')}." if len(warnings) > 1 else ""
@@ -260,10 +268,19 @@ def _colocated(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001 
     )
 
 
-def _transfer(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
-    most = max(row.numbers["most"] for row in rows)
+def _transfer(lookup: Lookup, rows: Sequence[Insight]) -> str:
+    """What transfer adds where the machines stood; where it is free there, what another placement would add."""
+    stood = [row.numbers["most"] for row in rows if "most" in row.numbers]
+    most = max(stood or [row.numbers["most_elsewhere"] for row in rows])
     added = people.percent(most) if most < MANY_PERCENT else f"{most / 100:,.0f} times as much"
-    return f"Monthly costs leave out transfer between machines. Under load all month it would add up to {added}."
+    if stood:
+        return f"Monthly costs leave out transfer between machines. Under load all month it would add up to {added}."
+    if any(row.stood and row.month_usd != 0 for row in lookup.study.transfers):
+        return ""
+    return (
+        f"Under load all month, transfer would add up to {added} to monthly costs if load generator and database were "
+        "in different zones; within one zone it is free."
+    )
 
 
 def _caps(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`

@@ -15,6 +15,7 @@ from nephoscope.report.figures.ticks import linear_ticks, log_ticks
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP, Board, main_board
+from nephoscope.report.main.names import enumerated
 from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Link, Row, Table
 from nephoscope.report.tables.statistics import section_anchor
@@ -29,6 +30,7 @@ _DESK, _TELEPHONE = (860.0, 330.0), (260.0, 330.0)
 _ASIDES = ((-9.0, -9.0), (9.0, -9.0), (0.0, -13.0), (-13.0, 0.0), (13.0, 0.0), (9.0, 9.0), (-9.0, 9.0), (0.0, 13.0))
 """Where the number of a point may be, in pixels to the right and down; the first with enough room."""
 _ENOUGH = 12.0
+MAX_OPEN = 6
 FRONT = {"on it": "on the Pareto front", "open": "may be on it", "behind": "behind it"}
 
 
@@ -77,8 +79,9 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
     return book.figure(
         f"{metric_title(metric)} in {board.row.benchmark} and its price",
         f"{worth}, against $ a month at {priced[0].basis} prices",
-        "The stepped line is the Pareto front: nothing measured is both cheaper and better than a configuration on it. "
-        "Numbers stand for the rows of the table below. "
+        "By their medians, no configuration on the stepped line, the Pareto front, is beaten by one that costs the "
+        "same or less; neighbours on the line may be equal: see their ranks. Numbers stand for the rows of the table "
+        "below. "
         f"{lines_text(shown).capitalize()}. " + ("" if any(logs) else "Both axes start at zero."),
         [("", _spoken(rows, front), charts.scatter(rows, titles, logs, palette, shapes))],
         key=[*_colours(palette, names), *_signs(shapes)],
@@ -107,7 +110,15 @@ def _front(rows: Sequence[Mapping[str, Any]], worth: str) -> Table:
         for row in rows
         if row["front"]
     )
-    return Table("The Pareto front, cheapest first", columns, body, compact=True)
+    also = [row["configuration"] for row in rows if row["front_text"] == FRONT["open"]]
+    note = f"Behind the line by their medians, but not with certainty: {_first_of(also)}." if also else ""
+    return Table("The Pareto front, cheapest first", columns, body, note=note, compact=True)
+
+
+def _first_of(names: Sequence[str]) -> str:
+    """At most `MAX_OPEN` of them, and how many others there are."""
+    more = len(names) - MAX_OPEN
+    return enumerated([*names[:MAX_OPEN], *([f"{more:,} more"] if more > 0 else [])], most=MAX_OPEN + 1)
 
 
 def _log(*, log: bool) -> str:

@@ -21,7 +21,9 @@ def why_not(study: AnalysedStudy) -> str:
     found = placed(study)
     if found is None or found.rows:
         return ""
-    return f"Its machines are not placed among cloud types: {found.why_not}."
+    hosts = unique(row.facts.hostname or row.machine for row in study.machines)
+    subject = "The machine is" if len(hosts) == 1 else "The machines are"
+    return f"{subject} not placed among cloud types: {found.why_not}."
 
 
 def sentence(standing: Standing) -> str:

@@ -10,6 +10,7 @@ from nephoscope.report import format as people
 from nephoscope.report.evidence import EvidenceSet
 from nephoscope.report.lookup import unique
 from nephoscope.report.main.names import names_of
+from nephoscope.report.main.part import part_words
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.trials import outcomes
 
@@ -84,13 +85,14 @@ def key_facts(book: Book) -> list[tuple[str, str]]:
         return name if called[name] == name else f"{called[name]} ({name})"
 
     facts = [
+        ("A part of the study", part_words(study.part)),
         ("Configurations", ", ".join(map(both, names)) if len(names) <= 4 else f"{len(names)}"),
         ("Machines", _machines(study)),
         ("Benchmarks", ", ".join(row.benchmark for row in study.benchmarks) or "none"),
         ("Trials", outcomes(study.trials)),
         ("Replicates", _replicates(study)),
         *_origin(study),
-        ("Measured", when),
+        ("Simulated clock" if study.plan.simulated else "Measured", when),
         ("Conditions", ", ".join(conditions)),
         ("Price", f"no prices: {'; '.join(study.plan.unpriced[:3])}" if study.plan.unpriced else ""),
         ("Seed", str(study.seed)),

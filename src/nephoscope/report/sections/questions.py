@@ -97,7 +97,7 @@ def contrasts_table(book: Book) -> Table | None:
         found.append(_contrast(book, row))
     more = len(rows) - MAX_ROWS
     note = f"For {counted(more, 'more answer')}, see contrasts.csv." if more > 0 else ""
-    return Table("Effect of a single change", columns, tuple(found), note=note, compact=True) if found else None
+    return Table("Effect of a single difference", columns, tuple(found), note=note, compact=True) if found else None
 
 
 def _contrast(book: Book, stored: ContrastRow) -> Row:
