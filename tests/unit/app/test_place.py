@@ -38,7 +38,8 @@ def test_it_prints_where_machines_stand_with_source_and_licence(monkeypatch: pyt
     assert "CC BY-SA 4.0" in said
 
 
-def test_it_says_in_one_sentence_why_nothing_can_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_says_in_one_line_why_nothing_can_be_compared_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     said = place(monkeypatch, "stress-ng, version 0.15.06")
-    assert said.startswith("Nothing can be placed: this study ran stress-ng 0.15.06")
+    assert said.startswith("Nothing can be placed: the public results are of other versions of stress-ng (0.17.08 and")
+    assert said.endswith("put it first on PATH and run the study again.\n")
     assert said.count("\n") == 1

@@ -7,9 +7,12 @@ from typer.testing import CliRunner
 
 from nephoscope.app.cli import app
 from nephoscope.app.stages.planning import cut_out, load, plan
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.model.analysed import PartOfStudy
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
 from nephoscope.plan.cut import Cut
+from nephoscope.plan.held import part_held
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.model import Study
 
@@ -66,6 +69,17 @@ def test_a_trial_is_the_same_in_each_part() -> None:
     whole = {row.intent.id: row for row in planned().trials}
     for part in (planned("oltp"), planned("cpu", types=("*.8xlarge",))):
         assert all(whole[row.intent.id] == row for row in part.trials)
+
+
+def test_a_part_knows_what_of_its_study_it_leaves_out() -> None:
+    def held(part: Plan) -> PartOfStudy | None:
+        return part_held(study(), part, BENCHMARKS)
+
+    assert held(planned()) is None
+    cpu = held(planned("cpu", types=("m6i.*",)))
+    assert cpu is not None
+    assert (cpu.configurations, cpu.of_configurations, cpu.benchmarks, cpu.of_benchmarks) == (2, 3, 1, 2)
+    assert (cpu.cells, cpu.of_cells, cpu.providers, cpu.chapters) == (2, 5, [], ["oltp"])
 
 
 @pytest.mark.parametrize(

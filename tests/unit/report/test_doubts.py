@@ -7,7 +7,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.looks import Look, QuestionAtLook, QuestionState
 from nephoscope.model.rows import Insight
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.main.doubts import MAX_DOUBTS, SAID, Doubt, doubts
+from nephoscope.report.main.doubts import MAX_DOUBTS, SAID, Doubt, doubts, plan_notes
 from nephoscope.report.main.names import MAX_NAMED
 from nephoscope.report.parts import Book, Page
 from tests.unit.report import priced_example
@@ -120,6 +120,26 @@ def test_a_plan_that_warned_is_mentioned() -> None:
     assert [one.text for one in found] == ["Trials may disturb each other. The plan had 1 more warning."]
 
 
+def test_transfer_is_charged_only_where_the_machines_stood() -> None:
+    def said(*placed: tuple[str, bool, float], most: str) -> list[str]:
+        (row,) = [one for one in priced_example.everything().transfers if one.way == "same zone"][:1]
+        rows = [row.model_copy(update={"way": way, "stood": stood, "month_usd": usd}) for way, stood, usd in placed]
+        note = Insight(rule="transfer", kind="note", text="", trials=[], numbers={most: 12.0})
+        study = priced_example.priced(2).model_copy(update={"insights": [note], "transfers": rows})
+        return [one.text for one in doubts_of(study)]
+
+    near, apart = ("same zone", True, 0.0), ("between zones", False, 46.0)
+    (one,) = said(near, apart, most="most_elsewhere")
+    assert one == (
+        "Under load all month, transfer would add up to 12 % to monthly costs if load generator and database were in "
+        "different zones; within one zone it is free."
+    )
+    assert said(("between zones", True, 46.0), most="most") == [
+        "Monthly costs leave out transfer between machines. Under load all month it would add up to 12 %."
+    ]
+    assert not said(("same zone", True, 1.0), apart, most="most_elsewhere")
+
+
 def test_what_a_plan_estimated_is_nothing_to_doubt_about_results() -> None:
     study = example.laptop()
     warnings = [
@@ -130,3 +150,4 @@ def test_what_a_plan_estimated_is_nothing_to_doubt_about_results() -> None:
     ]
     plan = study.plan.model_copy(update={"warnings": warnings})
     assert not doubts_of(study.model_copy(update={"insights": [], "plan": plan}))
+    assert plan_notes(warnings) == warnings[2:], "the evidence repeats no estimate of the time"

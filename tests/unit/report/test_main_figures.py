@@ -16,7 +16,8 @@ from nephoscope.report.main.boards import TOP, TOP_OF_CHAPTER, boards_of, main_b
 from nephoscope.report.main.chapter_figures import contrasts, winners
 from nephoscope.report.main.chapter_tables import MAX_WINNERS
 from nephoscope.report.main.chapters import MAX_FIGURES, Chapter, chapter_of, chapters
-from nephoscope.report.main.money import _beside, price_and_performance
+from nephoscope.report.main.cost_figures import transfer
+from nephoscope.report.main.money import _beside, _first_of, price_and_performance
 from nephoscope.report.main.palette import for_machines, palette_of
 from nephoscope.report.parts import Book, Figure, Page, line_key
 from nephoscope.report.wording import lines_text
@@ -111,6 +112,41 @@ def test_the_front_is_numbered_in_the_chart_and_listed_below_it(
     assert {row["number"] for row in rows_of(spec) if not row["front"]} == {""}
 
 
+def test_below_the_front_are_those_that_may_be_on_it() -> None:
+    study = priced_example.priced(6)
+    names = [row.configuration for row in study.price_performance if row.benchmark == "tpcc"]
+    first = names[0]
+
+    def note(count: int) -> str:
+        rows = [
+            row.model_copy(update={"front": "on it" if row.configuration == first else "open"})
+            for row in study.price_performance
+            if row.configuration in {first, *names[1 : count + 1]}
+        ]
+        money, _ = sections(study.model_copy(update={"price_performance": rows}))
+        assert money is not None
+        assert money.listed is not None
+        return money.listed.note
+
+    assert note(2).startswith("Behind the line by their medians, but not with certainty: ")
+    assert note(2).count(" and ") == 1
+    assert note(0) == ""
+    assert _first_of("abcdefgh") == "a, b, c, d, e, f and 2 more"
+    assert _first_of("abcdef") == "a, b, c, d, e and f"
+
+
+def test_data_transfer_is_drawn_where_the_machines_stood() -> None:
+    study = priced_example.everything()
+    with unchecked():
+        book = book_of(study)
+        figure = transfer(book, palette_of(book.lookup))
+        apart = [row.model_copy(update={"stood": False}) for row in study.transfers]
+        nowhere = book_of(study.model_copy(update={"transfers": apart}))
+        assert transfer(nowhere, palette_of(nowhere.lookup)) is None
+    [spec] = specs_of(figure)
+    assert not [row for row in rows_of(spec) if "between zones" in row["configuration"]]
+
+
 def test_numbers_of_close_points_stand_on_different_sides() -> None:
     points = [{"month": 100 + place, "median": 100 + place, "front": True} for place in range(2)]
     (left, first), (right, second) = _beside(points, (False, False), (200.0, 200.0))
@@ -183,11 +219,12 @@ def test_a_single_change_names_what_is_compared() -> None:
     study = priced_example.priced(4)
     first = next(row for row in study.contrasts if row.view == "plain")
     asked = {
-        "generation": ("9", "8", "m9g to m8g"),
-        "architecture": ("AMD", "Arm", "x86 (AMD) to Arm"),
-        "CPU vendor": ("AMD", "Intel", "AMD to Intel"),
+        "generation": ("9", "8", "m9g against m8g"),
+        "architecture": ("AMD", "Arm", "x86 (AMD) against Arm"),
+        "CPU vendor": ("AMD", "Intel", "AMD against Intel"),
     }
     families = {"aws-m6i": "m9g", "aws-c5a": "m8g"}
+    single = {}
     known = [row.model_copy(update={"family": families.get(row.configuration)}) for row in study.configurations]
     for question, (left, right, said) in asked.items():
         of: dict[str, object] = {"question": question, "left": left, "right": right, "benchmark": "tpcc"}
@@ -196,8 +233,13 @@ def test_a_single_change_names_what_is_compared() -> None:
         figure = contrasts(book_of(study.model_copy(update={"contrasts": [row], "configurations": known})), ["tpcc"])
         [spec] = specs_of(figure)
         assert [one["compared"] for one in rows_of(spec)] == [said]
-        assert f"ratio, {said}" in json.dumps(spec)
-        assert said.split(" to ")[0] + " is better" in json.dumps(spec)
+        assert f"ratio, {said.replace('against', '÷')}" in json.dumps(spec, ensure_ascii=False)
+        assert said.split(" against ")[0] + " is better" in json.dumps(spec)
+        single[question] = row
+    figure = contrasts(book_of(study.model_copy(update={"contrasts": [*single.values()]})), ["tpcc"])
+    [spec] = specs_of(figure)
+    assert {one["label"].partition(":")[0] for one in rows_of(spec)} == {"Generation", "Architecture", "CPU vendor"}
+    assert "ratio, first ÷ second" in json.dumps(spec, ensure_ascii=False)
 
 
 def test_the_best_of_each_cloud_is_drawn_where_the_ranking_leaves_a_cloud_out() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nephoscope.analysis.analyse import analyse
-from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
+from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.report.lookup import Lookup
@@ -16,6 +16,7 @@ from nephoscope.report.main.measured import measured
 from nephoscope.report.main.names import MAX_NAMED, compared, design, enumerated, names_of
 from nephoscope.report.main.repair import repair
 from nephoscope.report.main.verdict import MAX_CARDS, Card, Verdict, verdict
+from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.opening import key_facts
 from nephoscope.report.wording import sold_text
@@ -102,9 +103,23 @@ def test_an_undecided_comparison_gives_a_winner_no_ratio() -> None:
         row.configuration: row.median for row in study.statistics if row.benchmark == "reads" and not row.per_cpu
     }
     behind = 100 * (1 - medians["unsold"] / medians["aws-c5a"])
-    assert (
-        found.after == f"Number 2 of 6, unsold, has a median {behind:.0f} % lower; that pair by itself is not decided."
-    )
+    second = f"Number 2 of 6, unsold, has a median {behind:.0f} % lower."
+    assert found.after == f"{second} The test over all 6 rules it out; the two alone are not decided."
+    others = [row.model_copy(update={"of": 5, "left_out": ["unsold: another machine"]}) for row in study.best]
+    found = card(study.model_copy(update={"comparisons": rows, "best": others}), "Operations")
+    assert found.after == f"{second} It did not compete.", "no test ruled it out"
+
+
+def test_a_tie_of_all_counts_nobody() -> None:
+    study = priced_example.priced()
+    names = [row.configuration for row in study.statistics if row.benchmark == "reads" and not row.per_cpu]
+    tied = [row.model_copy(update={"best": names, "excluded": 0, "tied": True}) for row in study.best]
+    found = card(study.model_copy(update={"best": tied}), "Operations")
+    assert (found.state, found.answer) == ("tie", "A tie: 6 configurations")
+    assert (found.number, found.about) == ("", f"All 6 are within {tied[0].margin_percent:g} % of each other")
+    few = [row.model_copy(update={"best": names[:2], "excluded": 4, "tied": True}) for row in study.best]
+    found = card(study.model_copy(update={"best": few}), "Operations")
+    assert (found.number, found.about.partition(",")[0]) == ("2 of 6", "lead")
 
 
 def test_what_steal_leaves_open_is_on_the_card() -> None:
@@ -350,3 +365,37 @@ def test_the_evidence_says_which_configuration_a_short_name_means() -> None:
     study = example.laptop().model_copy(update={"only_difference": only})
     facts = dict(key_facts(Book(Lookup.of(study))))
     assert facts["Configurations"] == "1 CPU (local-1cpu), 2 CPUs (local-all)"
+
+
+def test_a_rehearsal_was_not_measured_at_any_time() -> None:
+    study = example.laptop()
+    plan = study.plan.model_copy(update={"simulated": True})
+    measured_at, simulated = (
+        dict(key_facts(Book(Lookup.of(one)))) for one in (study, study.model_copy(update={"plan": plan}))
+    )
+    assert "Measured" not in simulated
+    assert simulated["Simulated clock"] == measured_at["Measured"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "providers", "chapters", "said"),
+    [
+        (
+            (6, 23, 4, 9, 20, 200),
+            ["gcp"],
+            ["network", "key-value"],
+            "6 of 23 configurations, 4 of 9 benchmarks; left out: Google Cloud, network and single-row operations",
+        ),
+        ((2, 3, 1, 1, 2, 3), [], [], "2 of 3 configurations"),
+        ((3, 3, 2, 2, 5, 6), [], [], "each benchmark on some of its configurations (5 of 6 combinations)"),
+    ],
+)
+def test_a_part_of_a_study_says_so_below_the_title(
+    counts: tuple[int, ...], providers: list[str], chapters: list[str], said: str
+) -> None:
+    names = ("configurations", "of_configurations", "benchmarks", "of_benchmarks", "cells", "of_cells")
+    part = PartOfStudy(**dict(zip(names, counts, strict=True)), providers=providers, chapters=chapters)
+    study = example.laptop()
+    page = render_pages(study.model_copy(update={"part": part}))[Page.MAIN]
+    assert f"A part of the study: {said}." in page
+    assert "A part of the study" not in render_pages(study)[Page.MAIN]

@@ -205,7 +205,18 @@ def _name_rows(spec: Spec) -> None:
         for channel in channels:
             axis = channel.get("axis", {})
             if axis is not None:
-                channel["axis"] = {**axis, "labelExpr": expression}
+                channel["axis"] = {**axis, "labelExpr": expression, "labelOffset": _centred(lines)}
+
+
+def _centred(lines: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """How far each name moves, as Vega puts the first of its lines where the middle of all should be."""
+    counts = sorted({len(many) for many in lines.values()} - {1})
+    tests = {
+        count: f"indexof({json.dumps([name for name, many in lines.items() if len(many) == count])}, datum.value) >= 0"
+        for count in counts
+    }
+    moves = [{"test": test, "value": -(count - 1) * LINE_HEIGHT / 2} for count, test in tests.items()]
+    return {"condition": moves, "value": 0}
 
 
 def _align_rows(specs: Sequence[Spec]) -> None:

@@ -124,9 +124,11 @@ def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
     panels = _by_panel(rows)
     margin = rows[0].margin_percent / 100
     verdicts = {row.verdict.value for row in rows}
+    metrics = unique(_metric(book, row) for row in rows)
+    of_one = f"{metrics[0]}: ratios" if len(metrics) == 1 else "Ratios"
     return book.figure(
         "Effect of a single difference",
-        "Ratios with their intervals; within the band: a tie.",
+        f"{of_one} with their intervals; within the band: a tie.",
         f"{counted(more, 'more ratio')} on the evidence page." if more > 0 else "",
         [_contrast_panel(book, question, many, margin, is_alone=len(panels) == 1) for question, many in panels.items()],
         key=[
@@ -137,10 +139,15 @@ def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
 
 
 def _by_panel(rows: Sequence[ContrastRow]) -> dict[str, list[ContrastRow]]:
-    """Question -> its ratios; under '' all questions with one ratio each, which would make as many tiny panels."""
+    """Question -> its ratios; under '' those of several questions, each of which would be a tiny panel.
+
+    These are all questions about one metric, or those with one ratio each.
+    """
     questions: dict[str, list[ContrastRow]] = {}
     for row in rows:
         questions.setdefault(row.question, []).append(row)
+    if len(questions) > 1 and len({(row.benchmark, row.metric) for row in rows}) == 1:
+        return {"": [row for many in questions.values() for row in many]}
     alone = [many[0] for many in questions.values() if len(many) == 1]
     if len(alone) < TWO:
         return questions

@@ -129,8 +129,8 @@ def _chapter(
     wanted: list[Draw] = [
         *(() if known else (ranking,)),
         second,
-        lambda: chapter_figures.winners(book, first, palette),
         lambda: chapter_figures.contrasts(book, names),
+        lambda: chapter_figures.winners(book, first, palette),
         *(partial(curves.response_times, book, row, palette) for row in rows),
     ]
     return Chapter(

@@ -275,7 +275,8 @@ def _transfer(lookup: Lookup, rows: Sequence[Insight]) -> str:
     added = people.percent(most) if most < MANY_PERCENT else f"{most / 100:,.0f} times as much"
     if stood:
         return f"Monthly costs leave out transfer between machines. Under load all month it would add up to {added}."
-    if any(row.stood and row.month_usd != 0 for row in lookup.study.transfers):
+    near = [row for row in lookup.study.transfers if row.way == "same zone" or (row.stood and row.way != "none")]
+    if any(row.month_usd != 0 for row in near):
         return ""
     return (
         f"Under load all month, transfer would add up to {added} to monthly costs if load generator and database were "

@@ -31,6 +31,7 @@ _ASIDES = ((-9.0, -9.0), (9.0, -9.0), (0.0, -13.0), (-13.0, 0.0), (13.0, 0.0), (
 """Where the number of a point may be, in pixels to the right and down; the first with enough room."""
 _ENOUGH = 12.0
 MAX_OPEN = 6
+"""Configurations that may be on the front, too, of which the note below its table has the names."""
 FRONT = {"on it": "on the Pareto front", "open": "may be on it", "behind": "behind it"}
 
 
