@@ -126,6 +126,9 @@ def test_rows_have_whole_and_unique_labels(figures: list[Figure]) -> None:
                 assert ["".join(lines[name]) for name in names] == names
                 room = (spec["height"] - 46) / len(names)
                 assert room >= 14 * max(map(len, wrapped(names).values())), "lines of one name do not touch the next"
+                for move in y["axis"]["labelOffset"]["condition"]:
+                    moved = [name for name in names if json.dumps(name) in move["test"]]
+                    assert {-7 * (len(lines[name]) - 1) for name in moved} == {move["value"]}, "lines beside their row"
 
 
 def test_tooltips_have_the_same_fields_in_the_same_order_and_format(figures: list[Figure]) -> None:
