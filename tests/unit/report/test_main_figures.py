@@ -130,7 +130,6 @@ def test_below_the_front_are_those_that_may_be_on_it() -> None:
 
     assert note(2).startswith("Behind the line by their medians, but not with certainty: ")
     assert note(2).count(" and ") == 1
-    assert note(0) == ""
     assert _first_of("abcdefgh") == "a, b, c, d, e, f and 2 more"
     assert _first_of("abcdef") == "a, b, c, d, e and f"
 
