@@ -288,7 +288,7 @@ def test_a_budget_is_kept_status_says_what_was_spent_and_nothing_is_left(tmp_pat
     study.write_text(STUDY.replace('provider = "fake"', 'provider = "fake"\nprice_usd_per_hour = 36.0'))
     said = nephoscope("run", study, "--out", out, "--max-usd", "0.09")
     assert said.exit_code == 4
-    assert "24 trials, about 4 min 00 s, $2.40" in said.stderr
+    assert "24 trials, about 4 min 00 s, one trial after another; $2.40" in said.stderr
     assert (
         "24 trials did not start because of the budget: $0.00 spent + $0.00 held + $0.10 quoted = $0.10, "
         "more than $0.09" in said.stderr

@@ -52,6 +52,9 @@ def test_it_keeps_no_more_clusters_than_its_providers_have(file: Path) -> None:
 def test_the_command_prints_trials_hours_and_dollars(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", str(ROOT / "studies" / "cloud-report-2018.toml")]) == 0
     said = capsys.readouterr()
-    summary = r"102 trials \(9 configurations, .*\nabout [\d,]+ h .*, one trial after another; \$[\d.,]+.*\n"
+    summary = (
+        r"102 trials \(9 configurations, .*\n"
+        r"about [\d,]+ h .* at once, [\d,]+ h .* one trial after another; \$[\d.,]+.*\n"
+    )
     assert re.search(summary, said.out), said.out[-300:]
     assert "the hours include estimates" in said.err

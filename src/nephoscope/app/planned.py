@@ -6,6 +6,7 @@ from itertools import groupby
 from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
 from nephoscope.model.words import counted, dollars, duration, named_or_counted
 from nephoscope.plan.afford import LeftOut
+from nephoscope.plan.calendar import Calendar
 from nephoscope.plan.cut import Cut
 from nephoscope.study.managed import MANAGED
 
@@ -16,18 +17,18 @@ _MAX_REASONS = 3
 """Names, and reasons for no price, that one line holds."""
 
 
-def in_one_line(plan: Plan) -> str:
-    """'24 trials, about 4 min 00 s, $2.40'."""
-    price = _price(plan)
-    return f"{counted(len(plan.trials), 'trial')}, about {duration(plan.expected_duration_s)}, {price}"
+def in_one_line(plan: Plan, calendar: Calendar | None = None) -> str:
+    """'24 trials, about 4 min 00 s, one trial after another; $2.40'; `calendar` as for `summary`."""
+    return f"{counted(len(plan.trials), 'trial')}, about {_time(plan, calendar)}; {_price(plan)}"
 
 
-def summary(plan: Plan, transfer: str = "") -> Iterator[str]:
+def summary(plan: Plan, transfer: str = "", calendar: Calendar | None = None) -> Iterator[str]:
     """What it measures, how long that takes, what it costs, and how many machines a cluster has.
 
     Args:
         plan: the plan.
         transfer: what comes on top of its dollars, in words; empty: nothing.
+        calendar: how long it takes with the clusters that `run` uses at once; None: one.
     """
     intents = [trial.intent for trial in plan.trials]
     configurations = len({intent.configuration_name for intent in intents})
@@ -41,7 +42,7 @@ def summary(plan: Plan, transfer: str = "") -> Iterator[str]:
         f"{counted(replicates, 'replicate')})"
     )
     more = f", {transfer}" if transfer else ""
-    yield f"about {duration(plan.expected_duration_s)}, one trial after another; {_price(plan)}{more}"
+    yield f"about {_time(plan, calendar)}; {_price(plan)}{more}"
     machines = counted(max(map(_machines, intents), default=0), "machine")
     yield f"Each cluster has {machines}; --max-clusters sets how many run at the same time."
 
@@ -87,6 +88,15 @@ def _group(name: str, trials: list[PlannedTrial]) -> tuple[str, ...]:
     prices_usd = [trial.price_usd for trial in trials if trial.price_usd is not None]
     cost = dollars(sum(prices_usd)) if len(prices_usd) == len(trials) else _UNKNOWN
     return name, f"{len(trials):,}", duration(total_s / len(trials)), duration(total_s), cost
+
+
+def _time(plan: Plan, calendar: Calendar | None) -> str:
+    """'29 min 00 s with 18 clusters at once, 8 h 39 min one trial after another'."""
+    one_by_one = duration(plan.expected_duration_s)
+    if calendar is None or calendar.clusters == 1:
+        return f"{one_by_one}, one trial after another"
+    clusters = counted(calendar.clusters, "cluster")
+    return f"{duration(calendar.time_s)} with {clusters} at once, {one_by_one} one trial after another"
 
 
 def _price(plan: Plan) -> str:

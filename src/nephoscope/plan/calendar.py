@@ -39,13 +39,15 @@ def calendars(plan: Plan, shared: Mapping[str, str | None]) -> list[Calendar]:
         plan: of trials on clouds.
         shared: trial id -> name of the cluster that it shares; None: it has one of its own.
     """
-    most = max(map(len, _blocks(plan, shared)))
-    return [Calendar(count, _time_s(plan, shared, count)) for count in dict.fromkeys(min(one, most) for one in _SHOWN)]
+    found = [at_once(plan, shared, count) for count in _SHOWN]
+    return list(dict.fromkeys(found))
 
 
-def _time_s(plan: Plan, shared: Mapping[str, str | None], clusters: int) -> float:
-    """Each cluster takes the next trials in the plan's order; a look waits until all trials of a block have ended."""
-    return fsum(_block_s(jobs, clusters) for jobs in _blocks(plan, shared))
+def at_once(plan: Plan, shared: Mapping[str, str | None], clusters: int) -> Calendar:
+    """For so many clusters, or for as many as the plan can use; `shared` as for `calendars`."""
+    blocks = _blocks(plan, shared)
+    used = min(clusters, max(map(len, blocks)))
+    return Calendar(used, fsum(_block_s(jobs, used) for jobs in blocks))
 
 
 def _blocks(plan: Plan, shared: Mapping[str, str | None]) -> list[list[float]]:
@@ -64,6 +66,7 @@ def _jobs(rows: list[PlannedTrial], shared: Mapping[str, str | None]) -> list[fl
 
 
 def _block_s(jobs: list[float], clusters: int) -> float:
+    """Each cluster takes the next trials in the plan's order; a look waits until all trials of a block have ended."""
     ends_s = [0.0] * clusters
     for job_s in jobs:
         heapq.heapreplace(ends_s, ends_s[0] + job_s)

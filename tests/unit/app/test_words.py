@@ -9,6 +9,7 @@ from nephoscope.app.commands.prices import BasisName
 from nephoscope.app.planned import groups, in_one_line, summary
 from nephoscope.app.stages.planning import bill, load, plan
 from nephoscope.model.words import counted, dollars, duration, scope_name
+from nephoscope.plan.calendar import Calendar
 from nephoscope.prices.rows import Basis
 from tests.support.fake_world import STUDY
 
@@ -54,6 +55,9 @@ def test_a_plan_that_may_stop_has_two_bills() -> None:
 
 def test_a_plan_is_summed_up_by_benchmark() -> None:
     planned = plan(load(STUDY.replace('provider = "fake"', 'provider = "fake"\nprice_usd_per_hour = 36.0'), "study"))
-    assert in_one_line(planned) == "24 trials, about 4 min 00 s, $2.40"
+    assert in_one_line(planned) == "24 trials, about 4 min 00 s, one trial after another; $2.40"
     assert list(summary(planned))[1] == "about 4 min 00 s, one trial after another; $2.40"
+    at_once = "24 trials, about 2 min 00 s with 2 clusters at once, 4 min 00 s one trial after another; $2.40"
+    assert in_one_line(planned, Calendar(2, 120.0)) == at_once
+    assert list(summary(planned, calendar=Calendar(2, 120.0)))[1] == at_once.removeprefix("24 trials, ")
     assert [(row[1], row[3], row[4]) for row in groups(planned)] == [("12", "2 min 00 s", "$1.20")] * 2

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from nephoscope.app.stages.planning import calendar_with
 from nephoscope.model.records import BenchmarkUse, Plan, PlannedTrial, TrialIntent
-from nephoscope.plan.calendar import MAX_BY_DEFAULT, Calendar, calendars, clusters_by_default
+from nephoscope.plan.calendar import MAX_BY_DEFAULT, Calendar, at_once, calendars, clusters_by_default
 from nephoscope.study.model import Configuration, Study
 
 
@@ -49,6 +50,8 @@ def test_a_cluster_that_is_free_takes_the_next_trial() -> None:
     one, many = calendars(plan, own(plan))
     assert one == Calendar(1, 310.0)
     assert many == Calendar(24, 50.0), "no trial waits, and the plan has no work for 96"
+    assert at_once(plan, own(plan), 4) == Calendar(4, 80.0)
+    assert at_once(plan, own(plan), 96) == many
 
 
 def test_with_many_trials_there_are_three_numbers() -> None:
@@ -86,3 +89,10 @@ def test_clouds_get_many_clusters_and_other_machines_one_at_a_time() -> None:
     assert clusters_by_default(study_of("gcp", 120, "fresh")) == MAX_BY_DEFAULT
     assert clusters_by_default(study_of("gcp", 120, "per-configuration")) == 120, "as those are kept to the end"
     assert clusters_by_default(study_of("local", 120, "per-configuration")) == 1
+
+
+def test_only_clouds_have_a_calendar() -> None:
+    """Elsewhere clusters are machines that exist, and `--max-clusters` makes no more of them."""
+    plan = plan_of([[10.0, 20.0]])
+    assert calendar_with(study_of("local", 1, "fresh"), plan, 2, own(plan)) is None
+    assert calendar_with(study_of("aws", 1, "fresh"), plan, 2, own(plan)) == Calendar(2, 20.0)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nephoscope.app.planned import summary
-from nephoscope.app.stages.planning import plan, read_study
+from nephoscope.app.stages.planning import calendar_with, clusters_by_default, plan, read_study
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import StudyError
 from nephoscope.model.records import Plan
@@ -79,7 +79,9 @@ def test_the_guide_says_how_many_trials_each_preset_has_and_what_they_cost(prese
     found = planned(preset)
     assert TOLD[preset] == f"{len(found.trials):,} trials, ${found.price_usd:,.0f}"
     if preset in GUIDE.partition("| head -2")[0].rpartition("\n")[2]:
-        assert "\n".join([*summary(found)][:2]) in GUIDE
+        study = read_study(STUDIES / f"{preset}.toml")
+        calendar = calendar_with(study, found, clusters_by_default(study))
+        assert "\n".join([*summary(found, calendar=calendar)][:2]) in GUIDE
 
 
 @pytest.mark.parametrize("path", sorted(STUDIES.glob("*.toml")), ids=lambda path: path.stem)

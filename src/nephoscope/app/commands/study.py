@@ -271,7 +271,9 @@ def plan(
     blocked = missing_build(part or loaded)
     if blocked is not None:
         tell(f"cannot run yet: {blocked.message}", style="bold red")
-    _say_all(words.summary(planned, bills.transfer_words(bill.transfers)), words.left_out_lines(left_out, cut))
+    calendar = planning.calendar_with(part or loaded, planned, clusters, shared)
+    head = words.summary(planned, bills.transfer_words(bill.transfers), calendar)
+    _say_all(head, words.left_out_lines(left_out, cut))
     details = [*bills.bill_lines(bill)]
     saved = planning.saved_by_sharing(loaded, planned, scale=scale, part=part)
     hints = (*bills.stop_lines(planned, bill), *bills.placement_lines(saved))
@@ -408,7 +410,8 @@ def _run(text: str, name: str, out: Path | None, options: "CliOptions", wanted: 
     if part is not None:
         folder = folder.only([row.intent.id for row in planned.trials])
     how = running.run_options(folder, part or study, options)
-    tell(in_one_line(planned))
+    clusters = 1 if wanted.rehearse else how.limits.max_clusters or 1
+    tell(in_one_line(planned, planning.calendar_with(part or study, planned, clusters)))
     for line in left_out_lines(planning.left_out(study, wanted.cut, planned), wanted.cut):
         tell(line)
     _warn(planned.warnings)

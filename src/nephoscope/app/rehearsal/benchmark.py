@@ -1,7 +1,7 @@
 """A benchmark whose numbers are invented: it runs no program, and reports the metrics of the real one."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,15 @@ from nephoscope.app.rehearsal.levels import measurements
 from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.databases.base import Endpoint
 from nephoscope.machines.fake import Answer
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.plan.before import HasDataSet
+from nephoscope.providers.base import Cluster
 
 PROGRAM = "nephoscope-rehearsal"
 _OUTPUT = "rehearsal"
@@ -29,6 +32,8 @@ class SimulatedBenchmark(Benchmark):
     """Replaces `real`: same name, version, parameters and metrics, but no tools, no data and no database load."""
 
     real: Benchmark
+    load: Callable[[Cluster, int], None]
+    """Takes the time that a data set of so many bytes takes to be there."""
 
     @property
     @override
@@ -80,6 +85,13 @@ class SimulatedBenchmark(Benchmark):
     @override
     def expected_duration_s(self, parameters: Any) -> float:
         return self.real.expected_duration_s(parameters)
+
+    @override
+    async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:
+        """Makes no data, but takes as long as that would."""
+        if isinstance(self.real, HasDataSet):
+            self.load(site.cluster, self.real.fixture_bytes(parameters))
+        return None
 
     @override
     async def run(self, site: Site, parameters: Any) -> None:

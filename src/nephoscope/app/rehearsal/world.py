@@ -4,12 +4,15 @@ from collections.abc import Awaitable, Callable
 
 import nephoscope
 from nephoscope.app.rehearsal.benchmark import SimulatedBenchmark
+from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.app.rehearsal.provider import Clusters, SimulatedProvider, SimulatedRemote
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase
+from nephoscope.machines.fake import Elapses
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.records import Facts
-from nephoscope.providers.base import Provider
+from nephoscope.plan.before import Before
+from nephoscope.providers.base import Cluster, Provider
 from nephoscope.run.clock import Clock, FakeClock
 from nephoscope.run.world import Listener, World
 from nephoscope.store.folder import ResultsFolder
@@ -24,13 +27,14 @@ def rehearsed_world(listener: Listener, folder: ResultsFolder, study: Study, now
     clock = FakeClock(max(now_unix_ms, _last_unix_ms(folder) + 1))
     clusters = Clusters(folder.rehearsal_path)
     configurations = study_as_provided(study).configurations
+    load = _loading(clock)
     providers: dict[str, Provider] = {
         name: SimulatedProvider(name, clusters, clock) for name in {one.provider for one in configurations}
     }
     return World(
         providers=providers,
         databases={one.database.system: FakeDatabase(name=one.database.system) for one in configurations},
-        benchmarks={name: SimulatedBenchmark(real) for name, real in BENCHMARKS.items()},
+        benchmarks={name: SimulatedBenchmark(real, load) for name, real in BENCHMARKS.items()},
         observe=_observing(clock),
         clock=clock,
         listener=listener,
@@ -41,12 +45,27 @@ def rehearsed_world(listener: Listener, folder: ResultsFolder, study: Study, now
 
 def _observing(clock: Clock) -> Observe:
     async def observe(machine: MachineHandle) -> tuple[Facts, dict[str, str]]:
-        remote = machine.remote
-        if not isinstance(remote, SimulatedRemote):
-            raise TypeError(f"{machine.name} is no simulated machine")
-        return remote.run.simulated.facts(machine.name, clock.unix_ms()), {}
+        return _simulated(machine).facts(machine.name, clock.unix_ms()), {}
 
     return observe
+
+
+def _loading(clock: Elapses) -> Callable[[Cluster, int], None]:
+    """What the plan expects of loading or restoring; a new controller does not know what an earlier one kept."""
+    before = Before()
+
+    def load(cluster: Cluster, fixture_bytes: int) -> None:
+        asked = _simulated(cluster.database[0]).asked
+        setup = before.of(asked, fixture_bytes, cluster.key if cluster.shared else None)
+        clock.elapse(setup.load_s + setup.restore_s)
+
+    return load
+
+
+def _simulated(machine: MachineHandle) -> SimulatedMachine:
+    if not isinstance(machine.remote, SimulatedRemote):
+        raise TypeError(f"{machine.name} is no simulated machine")
+    return machine.remote.run.simulated
 
 
 def _last_unix_ms(folder: ResultsFolder) -> int:

@@ -125,6 +125,18 @@ def clusters_by_default(study: Study) -> int:
     return calendar.clusters_by_default(study_as_provided(study))
 
 
+def calendar_with(
+    study: Study, planned: Plan, clusters_at_once: int, shared: Mapping[str, str | None] | None = None
+) -> calendar.Calendar | None:
+    """How long it takes with so many clusters at once; None: not on clouds alone, so one trial runs after another.
+
+    `shared` as for `bill`.
+    """
+    if clusters_by_default(study) == 1:
+        return None
+    return calendar.at_once(planned, clusters(study, planned) if shared is None else shared, clusters_at_once)
+
+
 def quotas(
     study: Study, planned: Plan, at_once: int, shared: Mapping[str, str | None] | None = None
 ) -> list[RegionNeeds]:
