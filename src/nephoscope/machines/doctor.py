@@ -57,6 +57,13 @@ def examine(
     ]
 
 
+def examine_controller(
+    facts: Facts, tools: Mapping[Tool, bool], *, min_free_bytes: int = MIN_FREE_BYTES
+) -> list[Finding]:
+    """Findings about a machine on which nothing is measured, with what `run` needs there; see `examine`."""
+    return [_disk(facts, min_free_bytes), *(_tool(tool, installed=installed) for tool, installed in tools.items())]
+
+
 def _governor(facts: Facts) -> Finding:
     what = "frequency governor"
     if facts.frequency_governor is None:
@@ -129,21 +136,23 @@ def _tool(tool: Tool, *, installed: bool) -> Finding:
     return Finding(what=tool.name, health=Health.BAD, found="not installed", hint=tool.install_hint)
 
 
-def diagnosis(findings: Sequence[Finding]) -> str:
-    """One line about all of them, for a machine on which nothing is bad."""
+def diagnosis(findings: Sequence[Finding], *, here: bool) -> str:
+    """One line about all of them where nothing is bad; `here`: this machine is measured."""
     warned = [finding.what for finding in findings if finding.health is Health.WARNING]
-    return f"fit to measure, with warnings: {', '.join(warned)}" if warned else "fit to measure"
+    said = "fit to measure" if here else "ready to run"
+    return f"{said}, with warnings: {', '.join(warned)}" if warned else said
 
 
-def require_fit(findings: Sequence[Finding]) -> None:
-    """Nothing, when no finding is bad.
+def require_fit(findings: Sequence[Finding], *, here: bool) -> None:
+    """Nothing, when no finding is bad; `here` as for `diagnosis`.
 
     Raises:
-        EnvironmentProblem: the machine cannot run what was asked.
+        EnvironmentProblem: what was asked cannot run.
     """
     bad = [finding.what for finding in findings if finding.health is Health.BAD]
     if bad:
+        what = "this machine is not fit to measure yet" if here else "the study cannot run yet"
         raise EnvironmentProblem(
-            f"this machine is not fit to measure yet: {', '.join(bad)}",
+            f"{what}: {', '.join(bad)}",
             hint="follow the hints above, then run doctor again",
         )

@@ -11,6 +11,10 @@ from nephoscope.model.frozen import Frozen
 
 CLOUDS = frozenset({"aws", "azure", "gcp"})
 """Providers from which machines are ordered by type, image and volumes."""
+EXAMPLE_IMAGES = frozenset({"ami-0123456789abcdef0", "ami-0fedcba9876543210"})
+"""Of the guides: no account has them."""
+_EXAMPLE_NETWORKS = [ipaddress.IPv4Network(one) for one in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")]
+"""Reserved for documentation (RFC 5737)."""
 _WIDEST_PREFIX = 16
 
 
@@ -59,6 +63,11 @@ class Cloud(Frozen):
     @classmethod
     def _is_narrow(cls, ingress: str) -> str:
         return _narrow(ingress)
+
+
+def is_example(ingress: str) -> bool:
+    """Whether nobody can connect from there, as in every guide."""
+    return any(ipaddress.IPv4Network(ingress).subnet_of(one) for one in _EXAMPLE_NETWORKS)
 
 
 @lru_cache(maxsize=64)

@@ -12,9 +12,11 @@ import pytest
 from nephoscope.app.stages import planning
 from nephoscope.app.stages.doctor import diagnose
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.machines.doctor import Finding, Health, examine
+from nephoscope.machines.doctor import Finding, Health, diagnosis, examine
+from nephoscope.model.errors import EnvironmentProblem, NephoscopeError, ToolMissing
 from nephoscope.model.records import Facts
 from nephoscope.providers.emulated.provider import EmulatedProvider
+from tests.docs.pages import ROOT, studies
 from tests.support.command_line import nephoscope
 
 LOCAL = """
@@ -139,6 +141,50 @@ def test_tools_of_machines_elsewhere_are_not_looked_for_here(tmp_path: Path) -> 
     found = findings_of(tmp_path, text)
     assert "ping" not in found
     assert found["machines of provider ssh"].health is Health.WARNING
+
+
+class Answering:
+    """A cloud of which only the list of machines is asked."""
+
+    def __init__(self, error: NephoscopeError | None) -> None:
+        self.error = error
+
+    async def list(self, study: str) -> list[str]:
+        assert study == "three-types"
+        if self.error is not None:
+            raise self.error
+        return []
+
+
+GUIDE = dict(studies((ROOT / "docs" / "how-to" / "choose-a-machine.md").read_text())).get("three-types.toml", "")
+
+
+@pytest.mark.parametrize(
+    ("error", "health"),
+    [
+        (None, Health.GOOD),
+        (EnvironmentProblem("no access to AWS: no credentials", hint="log in"), Health.BAD),
+        (ToolMissing("boto3 is not installed", hint="install the extra"), Health.BAD),
+    ],
+)
+def test_of_a_study_on_a_cloud_access_is_checked_and_not_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: NephoscopeError | None, health: Health
+) -> None:
+    monkeypatch.setattr("nephoscope.app.stages.doctor.real_providers", lambda: {"aws": Answering(error)})
+    found = findings_of(tmp_path, GUIDE)
+    assert set(found) == {"free disk", "nephoscope-load", "access to aws", "image", "ingress"}
+    access = found["access to aws"]
+    assert (access.health, access.hint) == (health, error.hint if error else "")
+    assert error is None or access.found == error.message
+
+
+def test_what_a_study_still_has_of_the_guides_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nephoscope.app.stages.doctor.real_providers", lambda: {"aws": Answering(None)})
+    found = findings_of(tmp_path, GUIDE)
+    assert [found[what].health for what in ("image", "ingress")] == [Health.WARNING] * 2
+    assert diagnosis([*found.values()], here=False).startswith("ready to run, with warnings: ")
+    own = GUIDE.replace("ami-0123456789abcdef0", "ami-036490d46656c4818").replace("203.0.113.7", "8.8.4.4")
+    assert not {"image", "ingress"} & findings_of(tmp_path, own).keys()
 
 
 def test_a_missing_tool_is_named_and_ends_doctor_with_3(tmp_path: Path) -> None:

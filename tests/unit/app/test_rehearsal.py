@@ -129,6 +129,15 @@ def test_its_trials_never_pass_for_measured_ones(rehearsed: ResultsFolder, tmp_p
         adopt_plan(real, TEXT, planned(simulated=True), replan=True)
 
 
+def test_nothing_is_left_to_delete(rehearsed: ResultsFolder) -> None:
+    """No provider is asked: nobody needs an account for a rehearsal."""
+    done = CliRunner().invoke(app, ["clean", str(rehearsed.path)])
+    assert (done.exit_code, done.stdout) == (
+        0,
+        f"{rehearsed.path} is a rehearsal: nothing was created, so there is nothing to delete\n",
+    )
+
+
 def test_no_other_controller_shares_a_rehearsal(rehearsed: ResultsFolder, tmp_path: Path) -> None:
     (tmp_path / "clouds.toml").write_text(TEXT)
     for argv in (["run", str(tmp_path / "clouds.toml"), "--rehearse"], ["run", str(rehearsed.path)]):

@@ -1,4 +1,4 @@
-"""`nephoscope doctor`: is this machine fit to measure?"""
+"""`nephoscope doctor`: is this machine fit to measure, or to run a study elsewhere?"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,12 +31,15 @@ def doctor(
 ) -> None:
     """Check whether this machine is fit to measure: governor, steal, foreign load, clock source, free disk, tools.
 
-    Exit code 3 if it is not, because something that it needs is missing.
+    Of a study whose machines are elsewhere it checks the disk here, the access to clouds, which it asks for a list of
+    the study's machines, and whether an image or address is still an example of the guides.
+
+    Exit code 3 if something that is needed is missing.
     """
     import asyncio
 
     from nephoscope.app.stages import planning
-    from nephoscope.app.stages.doctor import diagnose
+    from nephoscope.app.stages.doctor import diagnose, measures_here
     from nephoscope.machines.doctor import diagnosis, require_fit
 
     planned = None if study is None else planning.plan(planning.read_study(study))
@@ -45,9 +48,10 @@ def doctor(
         print_json(findings)
     else:
         _print(findings)
-    require_fit(findings)
+    here = planned is None or measures_here(planned)
+    require_fit(findings, here=here)
     if not as_json:
-        say(diagnosis(findings))
+        say(diagnosis(findings, here=here))
 
 
 def _print(findings: "list[Finding]") -> None:

@@ -178,6 +178,9 @@ def _clean_machines(folder: Path) -> None:
     from nephoscope.store.folder import ResultsFolder
 
     stored = ResultsFolder.existing(folder)
+    if stored.plan().simulated:
+        say(f"{folder} is a rehearsal: nothing was created, so there is nothing to delete")
+        return
     with stored.lock(), LiveProgress(talk(), SystemClock(), Remaining([])) as progress:
         found = asyncio.run(tracking.clean_up(stored, real_world(progress)))
     for key in found.terminated:

@@ -1,4 +1,7 @@
-"""`doctor`: can this machine run a study, or, without one, every benchmark with its default parameters?"""
+"""`doctor`: can this machine run a study, or, without one, every benchmark with its default parameters?
+
+What is measured elsewhere needs of this machine only a place for results, and access to the clouds of the study.
+"""
 
 import os
 import shutil
@@ -11,7 +14,7 @@ from nephoscope.benchmarks.base import Needs
 from nephoscope.benchmarks.fake import Fake
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasServer
-from nephoscope.machines.doctor import MIN_FREE_BYTES, Finding, Health, examine
+from nephoscope.machines.doctor import MIN_FREE_BYTES, Finding, Health, examine, examine_controller
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import loopback
@@ -22,6 +25,7 @@ from nephoscope.model.records import Plan
 from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import OnThisMachine
 from nephoscope.providers.local import LocalProvider
+from nephoscope.study.cloud import CLOUDS, EXAMPLE_IMAGES, is_example
 from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration, Database
 
@@ -40,7 +44,7 @@ class _Wanted:
 
 
 async def diagnose(folder: Path, planned: Plan | None) -> list[Finding]:
-    """Observes this machine for a second and changes nothing.
+    """Observes this machine for a second if it is measured, lists the study's machines on clouds, and changes nothing.
 
     Args:
         folder: where results and data will go.
@@ -56,10 +60,36 @@ async def diagnose(folder: Path, planned: Plan | None) -> list[Finding]:
     wanted = _of_every_benchmark() if planned is None else _of_plan(planned)
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     here = MachineHandle("local", LocalRemote(cpus), loopback(), cpus, str(folder.resolve()))
-    facts, _ = await gather_facts(here, observe_s=1.0)
     tools = {tool: _installed(tool) for tool in dict.fromkeys(wanted.tools)}
+    if planned is not None and not measures_here(planned):
+        facts, _ = await gather_facts(here, observe_s=0.0)
+        access = [await _access(name, planned.study) for name in sorted(_providers_of(planned) & CLOUDS)]
+        return [*examine_controller(facts, tools), *access, *wanted.findings]
+    facts, _ = await gather_facts(here, observe_s=1.0)
     found = examine(facts, tools, min_free_bytes=max(MIN_FREE_BYTES, wanted.disk_bytes), rented=_rented(planned))
     return [*found, *wanted.findings]
+
+
+def measures_here(planned: Plan) -> bool:
+    """Whether a trial runs on this machine; those of the provider `fake` do."""
+    providers = real_providers()
+    return any(name == "fake" or isinstance(providers.get(name), OnThisMachine) for name in _providers_of(planned))
+
+
+def _providers_of(planned: Plan) -> set[str]:
+    return {configuration.provider for configuration, _, _ in _cells(planned)}
+
+
+async def _access(name: str, study: str) -> Finding:
+    """Whether a cloud answers what `run` asks it first."""
+    what = f"access to {name}"
+    try:
+        await real_providers()[name].list(study)
+    except NephoscopeError as error:
+        return Finding(what=what, health=Health.BAD, found=error.message, hint=error.hint)
+    return Finding(
+        what=what, health=Health.GOOD, found="machines can be listed; whether they can be created, `run` shows"
+    )
 
 
 def _rented(planned: Plan | None) -> bool | None:
@@ -96,6 +126,8 @@ def _of_plan(planned: Plan) -> _Wanted:
             found = [_root(configuration)] if provider.needs_root else []
             if subject is Subject.DATABASE and configuration.database.dsn is None:
                 found.append(_server(configuration.database))
+        elif configuration.provider in CLOUDS:
+            found = [*_examples(configuration)]
         else:
             found = [_elsewhere(configuration)] if configuration.provider != "fake" else []
         findings += [one for one in found if one not in findings]
@@ -127,6 +159,18 @@ def _server(database: Database) -> Finding:
         return Finding(what=what, health=Health.GOOD, found=port.server_here(database))
     except NephoscopeError as error:
         return Finding(what=what, health=Health.BAD, found=error.message, hint=error.hint)
+
+
+def _examples(configuration: Configuration) -> Iterator[Finding]:
+    """What a study still has of the guides."""
+    cloud, machines = configuration.cloud, (configuration.database_machine, configuration.load_machine)
+    images = [cloud.image if cloud else None, *(machine.image for machine in machines if machine)]
+    for image in EXAMPLE_IMAGES.intersection(filter(None, images)):
+        hint = "write the id of an image in your region, as docs/how-to/run-on-aws.md shows"
+        yield Finding(what="image", health=Health.WARNING, found=f"{image} is the guides' example", hint=hint)
+    if cloud and is_example(cloud.ingress):
+        hint = "write the address from which this machine connects"
+        yield Finding(what="ingress", health=Health.WARNING, found=f"{cloud.ingress} is the guides' example", hint=hint)
 
 
 def _elsewhere(configuration: Configuration) -> Finding:
