@@ -1,13 +1,16 @@
-"""`nephoscope place`: a table, or one sentence why there is none, without a network."""
+"""`nephoscope place`: a table, or an error that says why there is none, without a network."""
 
+import json
 import socket
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from nephoscope.app.cli import app
 from nephoscope.app.stages import evaluation
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.store.folder import ResultsFolder
 from tests.unit.analysis.test_standing import KNOWN, analysed
 
@@ -21,25 +24,33 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
-def place(monkeypatch: pytest.MonkeyPatch, version: str) -> str:
-    study = analysed({"like-c5": version, "half": version})
+def place(monkeypatch: pytest.MonkeyPatch, study: AnalysedStudy, *options: str) -> Result:
     monkeypatch.setattr(ResultsFolder, "existing", lambda path: path)
     monkeypatch.setattr(evaluation, "analysed", lambda _: study)
-    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["place", "results"])
-    assert done.exit_code == 0, done.output
-    return done.stdout
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, ["place", "results", *options])
+
+
+def ran(version: str, **parameters: str) -> AnalysedStudy:
+    return analysed({"like-c5": version, "half": version}, **parameters)
 
 
 def test_it_prints_where_machines_stand_with_source_and_licence(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = place(monkeypatch, KNOWN)
+    done = place(monkeypatch, ran(KNOWN))
+    assert done.exit_code == 0, done.output
+    said = done.stdout
     assert "like-c5" in said
     assert "c5.2xlarge" in said
     assert "Among 1,871 machine types" in said
     assert "CC BY-SA 4.0" in said
 
 
-def test_it_says_in_one_line_why_nothing_can_be_compared_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = place(monkeypatch, "stress-ng, version 0.15.06")
-    assert said.startswith("Nothing can be placed: the public results are of other versions of stress-ng (0.17.08 and")
-    assert said.endswith("put it first on PATH and run the study again.\n")
-    assert said.count("\n") == 1
+def test_scripts_notice_that_nothing_can_be_placed(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = place(monkeypatch, ran("stress-ng, version 0.15.06")).exception
+    assert isinstance(version, EnvironmentProblem)
+    assert version.message.startswith("nothing can be placed: the public results are of other versions of stress-ng")
+    assert version.hint.endswith("put it first on PATH and run the study again")
+    method = place(monkeypatch, ran(KNOWN, method="fft")).exception
+    assert isinstance(method, InputError)
+    assert "ran another stressor or method" in method.message
+    as_json = place(monkeypatch, ran(KNOWN, method="fft"), "--json")
+    assert (json.loads(as_json.stdout)["rows"], type(as_json.exception)) == ([], InputError)

@@ -231,6 +231,23 @@ def test_a_misspelt_type_or_provider_is_an_error_that_names_what_was_meant(words
     assert found.exception.message.startswith(told)
 
 
+@pytest.mark.parametrize(
+    ("words", "same", "not_there"),
+    [
+        ("m6i", "m6i.*", "m6id.large"),
+        ("aws C7I", "c7i.*", "c7i-flex.large"),
+        ("c4", "c4-*", "c4a-standard-4"),
+        ("Dsv5", "D*s_v5", "Standard_D8ds_v5"),
+        ("standard_Ds_v5", "D*s_v5", "Standard_D8as_v5"),
+    ],
+)
+def test_a_family_stands_for_its_types(words: str, same: str, not_there: str) -> None:
+    found = {one.type for one in search(Question(words=tuple(words.split())))}
+    assert found
+    assert found <= {one.type for one in search(Question(words=(same,)))}
+    assert not_there in set(types()["type"]) - found
+
+
 @pytest.mark.parametrize("words", ["azure D8s_v5", "AZURE standard_d8S_V5"])
 def test_azures_types_have_short_names_and_case_does_not_matter(words: str) -> None:
     assert [one.type for one in search(Question(words=tuple(words.split())))] == ["Standard_D8s_v5"]

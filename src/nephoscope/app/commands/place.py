@@ -6,6 +6,7 @@ import typer
 
 from nephoscope.app.commands.options import RESULTS, AsJson, Folder, add_command
 from nephoscope.app.console import print_answer, print_json, say
+from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.model.words import counted
 
 if TYPE_CHECKING:
@@ -20,18 +21,20 @@ def register(app: typer.Typer) -> None:
 
 
 def place(folder: Folder, as_json: AsJson = False) -> None:
-    """Show where the measured machines stand among 2,000 cloud types, by public CPU results. Uses no network."""
+    """Show where the measured machines stand among 2,000 cloud types, by public CPU results. Uses no network.
+
+    Exit code 3: no machine ran the version of stress-ng that the public results are of. Exit code 2: the study has no
+    benchmark that can be compared with them.
+    """
     from nephoscope.app.stages import evaluation
     from nephoscope.store.folder import ResultsFolder
 
     found = evaluation.analysed(ResultsFolder.existing(folder)).standing
     if as_json:
         print_json(found)
+        _require_placed(found)
         return
-    if found is None or not found.rows:
-        why, then = (found.why_not, found.then) if found else ("analyse the results again", "")
-        say(f"Nothing can be placed: {why}. {then}".strip())
-        return
+    found = _require_placed(found)
     print_answer(_HEADERS, _cells(found))
     if found.why_not:
         say(found.why_not)
@@ -40,6 +43,20 @@ def place(folder: Folder, as_json: AsJson = False) -> None:
         f"Among {counted(len(found.among), 'machine type')}, each measured once with stress-ng {found.version} between "
         f"{days[0]} and {days[-1]}: bogo operations a second, method div16. {found.source}, {found.licence}."
     )
+
+
+def _require_placed(found: "Standing | None") -> "Standing":
+    """What has rows.
+
+    Raises:
+        InputError, EnvironmentProblem: nothing can be placed.
+    """
+    if found is None:
+        raise InputError("nothing can be placed: the analysis is an earlier version's", hint="run `nephoscope analyze`")
+    if found.rows:
+        return found
+    failure = EnvironmentProblem if found.is_asked else InputError
+    raise failure(f"nothing can be placed: {found.why_not}", hint=found.then.removesuffix("."))
 
 
 def _cells(found: "Standing") -> list[tuple[str, ...]]:

@@ -34,7 +34,9 @@ def register(app: typer.Typer) -> None:
 def types(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="WORD", help="providers, and types with * and ? as wildcards [default: all]"),
+        typer.Argument(
+            metavar="WORD", help="providers, families (m6i), types with * and ? as wildcards [default: all]"
+        ),
     ] = None,
     region: Annotated[
         str | None,
@@ -60,7 +62,7 @@ def types(
 ) -> None:
     """Find machine types of AWS, Azure and GCP, with prices, in the built-in catalogue. Uses no network.
 
-    Exit code 2: a word is neither a provider nor a machine type of the catalogue.
+    Exit code 2: a word is neither a provider nor a family or machine type of the catalogue.
     """
     from nephoscope.prices.catalogue.search import Question, named_without_price, search
 

@@ -46,7 +46,7 @@ class MachinePrice(CloudType):
 class Question(Frozen):
     """What to look for; None: anything."""
 
-    words: tuple[str, ...] = Field(default=(), description="providers, and patterns of types with * and ?")
+    words: tuple[str, ...] = Field(default=(), description="providers, families, and patterns of types with * and ?")
     region: str | None = None
     basis: str = "on-demand"
     architecture: str | None = None
@@ -110,8 +110,20 @@ def _of_type(question: Question) -> pl.Expr:
     if providers:
         fits &= pl.col("provider").is_in(providers)
     if patterns:
-        fits &= pl.col("type").is_in([name for name in types()["type"] if _is_one_of(name, patterns)])
+        fits &= pl.col("type").is_in(_meant_by(types(), patterns))
     return fits
+
+
+def _meant_by(table: pl.DataFrame, patterns: Sequence[str]) -> list[str]:
+    """Types that a pattern fits, or whose family it names."""
+    families = {_family(pattern) for pattern in patterns}
+    named = zip(table["type"], table["family"], strict=True)
+    return [name for name, family in named if _family(family) in families or _is_one_of(name, patterns)]
+
+
+def _family(name: str) -> str:
+    """'dsv5' of 'Standard_Ds_v5', 'Ds_v5' and the catalogue's 'Dsv5'."""
+    return name.casefold().removeprefix("standard_").replace("_", "")
 
 
 def _words(question: Question) -> tuple[list[str], list[str]]:
@@ -128,7 +140,7 @@ def _is_one_of(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _require_types(question: Question) -> None:
-    """Checks that each pattern fits a type of the providers that are asked for.
+    """Checks that each pattern fits a type or a family of the providers that are asked for.
 
     Raises:
         InputError: one does not.
@@ -136,7 +148,7 @@ def _require_types(question: Question) -> None:
     providers, patterns = _words(question)
     table = types().filter(pl.col("provider").is_in(providers)) if providers else types()
     for pattern in patterns:
-        if any(_is_one_of(name, [pattern]) for name in table["type"]):
+        if _meant_by(table, [pattern]):
             continue
         known = sorted(set(types()["provider"]))
         provider = meant_by("provider", pattern, known)
@@ -149,7 +161,8 @@ def _require_types(question: Question) -> None:
         meant = f"; did you mean {' or '.join(similar)}?" if similar else ""
         raise InputError(
             f"no machine type{of} matches {pattern!r}{meant}",
-            hint=f"the words are providers ({', '.join(known)}) and machine types, with * and ? as wildcards: 'c8g*'",
+            hint=f"the words are providers ({', '.join(known)}), families (c8g), and machine types with * and ? as "
+            "wildcards: 'c8g*'",
         )
 
 
