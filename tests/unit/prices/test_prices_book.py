@@ -1,8 +1,10 @@
 """The price of a study's day, never a guess; findings with their own messages; the book that ships."""
 
 import csv
+import re
 from collections import Counter
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from nephoscope.prices.findings import Problem, check
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
 from tests.support.shared_data import shared
 
+GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "prices.md"
 TODAY = date(2026, 11, 21)
 
 
@@ -301,3 +304,10 @@ def test_the_disks_of_azure_have_prices_of_size_iops_and_throughput_in_three_reg
 
 def _machines() -> list[Price]:
     return [row for row in shipped().rows if row.kind is Kind.MACHINE]
+
+
+def test_the_guide_says_how_many_rows_each_file_has() -> None:
+    files = sorted((GUIDE.parents[2] / "src" / "nephoscope" / "prices" / "data").glob("*.csv"))
+    told = dict(re.findall(r"^\| `(\w+\.csv)` \| (\d+) \|", GUIDE.read_text(encoding="utf-8"), re.MULTILINE))
+    assert told == {file.name: str(len(list(csv.DictReader(file.open(encoding="utf-8"))))) for file in files}
+    assert sum(map(int, told.values())) == len(shipped().rows)
