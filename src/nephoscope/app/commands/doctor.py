@@ -48,7 +48,7 @@ def doctor(
         print_json(findings)
     else:
         _print(findings)
-    here = planned is None or measures_here(planned)
+    here = measures_here(planned)
     require_fit(findings, here=here)
     if not as_json:
         say(diagnosis(findings, here=here))

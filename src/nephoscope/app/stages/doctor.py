@@ -61,17 +61,20 @@ async def diagnose(folder: Path, planned: Plan | None) -> list[Finding]:
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     here = MachineHandle("local", LocalRemote(cpus), loopback(), cpus, str(folder.resolve()))
     tools = {tool: _installed(tool) for tool in dict.fromkeys(wanted.tools)}
-    if planned is not None and not measures_here(planned):
+    least = max(MIN_FREE_BYTES, wanted.disk_bytes)
+    if measures_here(planned):
+        facts, _ = await gather_facts(here, observe_s=1.0)
+        found = examine(facts, tools, min_free_bytes=least, rented=_rented(planned))
+    else:
         facts, _ = await gather_facts(here, observe_s=0.0)
-        access = [await _access(name, planned.study) for name in sorted(_providers_of(planned) & CLOUDS)]
-        return [*examine_controller(facts, tools), *access, *wanted.findings]
-    facts, _ = await gather_facts(here, observe_s=1.0)
-    found = examine(facts, tools, min_free_bytes=max(MIN_FREE_BYTES, wanted.disk_bytes), rented=_rented(planned))
-    return [*found, *wanted.findings]
+        found = examine_controller(facts, tools, min_free_bytes=least)
+    return [*found, *await _access(planned), *wanted.findings]
 
 
-def measures_here(planned: Plan) -> bool:
-    """Whether a trial runs on this machine; those of the provider `fake` do."""
+def measures_here(planned: Plan | None) -> bool:
+    """Whether a trial runs on this machine; those of the provider `fake` do. Without a plan it is meant to."""
+    if planned is None:
+        return True
     providers = real_providers()
     return any(name == "fake" or isinstance(providers.get(name), OnThisMachine) for name in _providers_of(planned))
 
@@ -80,8 +83,14 @@ def _providers_of(planned: Plan) -> set[str]:
     return {configuration.provider for configuration, _, _ in _cells(planned)}
 
 
-async def _access(name: str, study: str) -> Finding:
-    """Whether a cloud answers what `run` asks it first."""
+async def _access(planned: Plan | None) -> list[Finding]:
+    """Whether each cloud of a plan answers what `run` asks it first."""
+    if planned is None:
+        return []
+    return [await _access_to(name, planned.study) for name in sorted(_providers_of(planned) & CLOUDS)]
+
+
+async def _access_to(name: str, study: str) -> Finding:
     what = f"access to {name}"
     try:
         await real_providers()[name].list(study)
