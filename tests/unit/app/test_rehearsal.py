@@ -16,7 +16,7 @@ from nephoscope.app.rehearsal.levels import measurements
 from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.app.rehearsal.provider import Clusters
 from nephoscope.app.stages import evaluation
-from nephoscope.app.stages.planning import load, plan
+from nephoscope.app.stages.planning import calendar_with, load, plan
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
@@ -84,22 +84,20 @@ def test_every_trial_is_run_and_valid_and_every_cluster_is_deleted(rehearsed: Re
     assert signs == {"+": TRIALS, "-": TRIALS}
 
 
-def test_time_passes_as_planned(rehearsed: ResultsFolder) -> None:
-    rows = evaluation.status(rehearsed)
-    begun = [row.started_unix_ms for row in rows if row.started_unix_ms]
-    last = max(rows, key=lambda row: row.started_unix_ms or 0)
-    took_s = (max(begun) - min(begun)) / 1000 + (last.duration_s or 0)
-    assert took_s == pytest.approx(rehearsed.plan().expected_duration_s, rel=0.02)
-
-
-def test_dollars_are_those_of_the_plan(rehearsed: ResultsFolder, tmp_path: Path) -> None:
-    """On machines of each trial, and on shared ones, where data sets are kept."""
-    shares = tmp_path / "shares.toml"
-    shares.write_text(f'placement = "per-replicate"\n{TEXT.replace("replicates = 4", "replicates = 2")}')
-    run(shares, tmp_path / "out", "--rehearse", "--only", "oltp")
-    for folder in (rehearsed, ResultsFolder(tmp_path / "out")):
-        _, spent_usd = evaluation.status_and_spent(folder, 0)
-        assert spent_usd == pytest.approx(folder.plan().price_usd, rel=0.02)
+@pytest.mark.parametrize(("placement", "clusters"), [("fresh", 1), ("fresh", 5), ("per-replicate", 3)])
+def test_hours_and_dollars_are_those_of_the_plan(tmp_path: Path, placement: str, clusters: int) -> None:
+    text = f'placement = "{placement}"\n{TEXT}'.replace("replicates = 4", "replicates = 2")
+    study = load(text, "clouds.toml")
+    (tmp_path / "clouds.toml").write_text(text)
+    run(tmp_path / "clouds.toml", tmp_path / "out", "--rehearse", "--max-clusters", str(clusters))
+    folder = ResultsFolder(tmp_path / "out")
+    rows, spent_usd = evaluation.status_and_spent(folder, 0)
+    begun_s = [(row.started_unix_ms or 0) / 1000 for row in rows]
+    took_s = max(at_s + (row.duration_s or 0) for at_s, row in zip(begun_s, rows, strict=True)) - min(begun_s)
+    calendar = calendar_with(study, folder.plan(), clusters)
+    assert calendar is not None
+    assert took_s == pytest.approx(calendar.time_s, rel=0.02)
+    assert spent_usd == pytest.approx(folder.plan().price_usd, rel=0.02)
 
 
 def test_the_report_says_everywhere_that_it_is_simulated(rehearsed: ResultsFolder) -> None:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -338,7 +338,7 @@ def run(
         _resume(study, options)
     else:
         if rehearse:
-            options = _rehearsed(options)
+            _require_alone(options)
         wanted = _Wanted(cut, scale, rehearse=rehearse, replan=replan)
         _run(with_chosen(read_text(study), choose or ()), str(study), out, options, wanted)
 
@@ -365,15 +365,14 @@ def once(text: str) -> str:
     return re.sub(r"(?m)^replicates = \d+.*$", "replicates = 1\nrepeat_rejected = 0", text, count=1)
 
 
-def _rehearsed(options: "CliOptions") -> "CliOptions":
-    """One cluster at a time unless more are asked for: all trials share one clock, which passes at once.
+def _require_alone(options: "CliOptions") -> None:
+    """Checks that no other controller takes part in a rehearsal: none sees its list of machines and its clock.
 
     Raises:
-        InputError: with other controllers, who would not see its list of machines and its clock in the folder.
+        InputError: others would.
     """
     if options.state_url is not None:
         raise InputError("a rehearsal cannot be shared by several controllers", hint="drop --state")
-    return replace(options, max_clusters=options.max_clusters or 1)
 
 
 def _cut(only: list[str] | None, types: list[str] | None, budget_usd: float | None) -> "Cut":
@@ -410,7 +409,7 @@ def _run(text: str, name: str, out: Path | None, options: "CliOptions", wanted: 
     if part is not None:
         folder = folder.only([row.intent.id for row in planned.trials])
     how = running.run_options(folder, part or study, options)
-    clusters = 1 if wanted.rehearse else how.limits.max_clusters or 1
+    clusters = how.limits.max_clusters or 1
     tell(in_one_line(planned, planning.calendar_with(part or study, planned, clusters)))
     for line in left_out_lines(planning.left_out(study, wanted.cut, planned), wanted.cut):
         tell(line)
@@ -431,7 +430,7 @@ def _resume(path: Path, options: "CliOptions") -> None:
     if folder.source() is not None:
         raise InputError(f"{path} holds imported results, which cannot be measured again here")
     if folder.plan().simulated:
-        options = _rehearsed(options)
+        _require_alone(options)
     study = evaluation.stored_study(folder)
     how = running.run_options(folder, study, options)
     with folder.lock():

@@ -1,7 +1,7 @@
 """A benchmark whose numbers are invented: it runs no program, and reports the metrics of the real one."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ class SimulatedBenchmark(Benchmark):
     """Replaces `real`: same name, version, parameters and metrics, but no tools, no data and no database load."""
 
     real: Benchmark
-    load: Callable[[Cluster, int], None]
+    load: Callable[[Cluster, int], Awaitable[None]]
     """Takes the time that a data set of so many bytes takes to be there."""
 
     @property
@@ -90,7 +90,7 @@ class SimulatedBenchmark(Benchmark):
     async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:
         """Makes no data, but takes as long as that would."""
         if isinstance(self.real, HasDataSet):
-            self.load(site.cluster, self.real.fixture_bytes(parameters))
+            await self.load(site.cluster, self.real.fixture_bytes(parameters))
         return None
 
     @override

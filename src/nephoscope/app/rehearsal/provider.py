@@ -9,10 +9,11 @@ from pathlib import Path
 from typing_extensions import override
 
 from nephoscope.app.rehearsal.benchmark import PROGRAM, invent
+from nephoscope.app.rehearsal.clock import SimulatedClock
 from nephoscope.app.rehearsal.levels import sent_bytes_per_s
 from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.machines.fake import Answer, Elapses, FakeRemote
+from nephoscope.machines.fake import Answer, FakeRemote
 from nephoscope.machines.remote import Background, MachineHandle
 from nephoscope.plan.before import MAKE_S
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
@@ -58,7 +59,7 @@ class SimulatedProvider(Provider):
 
     name: str
     clusters: Clusters
-    clock: Elapses
+    clock: SimulatedClock
     _existing: dict[str, None] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -71,7 +72,7 @@ class SimulatedProvider(Provider):
         if request.key not in self._existing:
             self.clusters.note(_CREATED, self.name, request.key)
             self._existing[request.key] = None
-            self.clock.elapse(MAKE_S if configuration.provider in CLOUDS else 0.0)
+            await self.clock.sleep(MAKE_S if configuration.provider in CLOUDS else 0.0)
         asked, load = configuration.database_machine, configuration.load_machine
         names = [f"database-{number}" for number in range(1, asked.count + 1)]
         names += load_names(load.count) if load else []
@@ -94,7 +95,7 @@ class _Run:
     """What the machines of one cluster share: what was run on them says how busy their network was."""
 
     simulated: SimulatedMachine
-    clock: Elapses
+    clock: SimulatedClock
     seconds: float = 0.0
     sent_bytes_per_s: float = 0.0
 
@@ -126,6 +127,10 @@ class SimulatedRemote(FakeRemote):
         super().__init__({PROGRAM: run.invent}, run.clock)
         self.run = run
         self.name = name
+
+    @override
+    async def _work(self, seconds: float, save_as: Path | None) -> None:
+        await self.run.clock.sleep(seconds)
 
     @override
     async def start(

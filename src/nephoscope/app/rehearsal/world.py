@@ -4,16 +4,16 @@ from collections.abc import Awaitable, Callable
 
 import nephoscope
 from nephoscope.app.rehearsal.benchmark import SimulatedBenchmark
+from nephoscope.app.rehearsal.clock import SimulatedClock
 from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.app.rehearsal.provider import Clusters, SimulatedProvider, SimulatedRemote
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase
-from nephoscope.machines.fake import Elapses
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.records import Facts
 from nephoscope.plan.before import Before
 from nephoscope.providers.base import Cluster, Provider
-from nephoscope.run.clock import Clock, FakeClock
+from nephoscope.run.clock import Clock
 from nephoscope.run.world import Listener, World
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.managed import study_as_provided
@@ -24,7 +24,7 @@ Observe = Callable[[MachineHandle], Awaitable[tuple[Facts, dict[str, str]]]]
 
 def rehearsed_world(listener: Listener, folder: ResultsFolder, study: Study, now_unix_ms: int) -> World:
     """A world whose time continues after what an earlier controller of the folder stored, and passes at once."""
-    clock = FakeClock(max(now_unix_ms, _last_unix_ms(folder) + 1))
+    clock = SimulatedClock(max(now_unix_ms, _last_unix_ms(folder) + 1))
     clusters = Clusters(folder.rehearsal_path)
     configurations = study_as_provided(study).configurations
     load = _loading(clock)
@@ -50,14 +50,14 @@ def _observing(clock: Clock) -> Observe:
     return observe
 
 
-def _loading(clock: Elapses) -> Callable[[Cluster, int], None]:
+def _loading(clock: Clock) -> Callable[[Cluster, int], Awaitable[None]]:
     """What the plan expects of loading or restoring; a new controller does not know what an earlier one kept."""
     before = Before()
 
-    def load(cluster: Cluster, fixture_bytes: int) -> None:
+    async def load(cluster: Cluster, fixture_bytes: int) -> None:
         asked = _simulated(cluster.database[0]).asked
         setup = before.of(asked, fixture_bytes, cluster.key if cluster.shared else None)
-        clock.elapse(setup.load_s + setup.restore_s)
+        await clock.sleep(setup.load_s + setup.restore_s)
 
     return load
 
