@@ -21,7 +21,7 @@ from nephoscope.importers.imported import (
     read_whole,
     safe_name,
 )
-from nephoscope.importers.tree import DAMAGED, content_of, files_below, text_of, why
+from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_of, text_of, why
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Facts, ImportedBenchmark, Measurement, Metric, Verdict
@@ -106,7 +106,7 @@ def read_files(path: Path, form: FileFormat) -> ImportedStudy:
     for file in files_below(path, *form.suffixes):
         if form.aside is not None and form.aside(file):
             continue
-        origin = file.relative_to(path).as_posix() if file != path else file.name
+        origin = origin_of(file, path)
         try:
             found = list(_trials(path, file, origin, form))
         except DAMAGED as error:

@@ -40,7 +40,8 @@ def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRe
     """Stores every trial of an import; equal files make equal bytes.
 
     Raises:
-        InputError: there is nothing in it, or the folder holds a study that was measured here.
+        InputError: there is nothing in it, two trials cannot be told apart, or the folder holds a study that was
+            measured here.
         FolderInUse: somebody works on it.
         StorageFailed: it cannot be written.
     """
@@ -83,6 +84,7 @@ def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial
     configurations = {name: _configuration(one).model_dump(mode="json") for name, one in _machines(study).items()}
     seen: dict[tuple[str, str], int] = defaultdict(int)
     in_block: dict[int, int] = defaultdict(int)
+    ids: set[str] = set()
     in_time = sorted(study.trials, key=lambda one: (one.started_unix_ms or 0, one.origin, one.benchmark))
     for position, trial in enumerate(in_time, start=1):
         seen[trial.machine.name, trial.benchmark] += 1
@@ -95,8 +97,15 @@ def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial
             parameters=benchmarks[trial.benchmark].parameters,
         )
         identity = json.dumps([study.source, trial.origin, trial.machine.name, trial.benchmark])
+        name = hashlib.sha256(identity.encode()).hexdigest()[:12]
+        if name in ids:  # the second would overwrite the first
+            raise InputError(
+                f"two results of {trial.benchmark} on {trial.machine.name} have the same origin {trial.origin!r}",
+                hint="import them one by one, each into its own --out",
+            )
+        ids.add(name)
         intent = TrialIntent(
-            id=hashlib.sha256(identity.encode()).hexdigest()[:12],
+            id=name,
             study=study.name,
             configuration=configurations[trial.machine.name],
             benchmark=use,

@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, read_whole, safe_name
-from nephoscope.importers.tree import DAMAGED, content_of, files_below, why
+from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_of, why
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
 from nephoscope.model.subjects import subject_by_name
@@ -33,12 +33,17 @@ def read(path: Path) -> ImportedStudy:
     trials: list[ImportedTrial] = []
     benchmarks: dict[str, ImportedBenchmark] = {}
     for file in files_below(path, ".xml"):
+        origin = origin_of(file, path)
         try:
             content = content_of(file, path)
             results = parse_composite(content.decode("utf-8", errors="replace"))
-            found = [one for benchmark, entries in results for one in _trials(file, content, benchmark, entries)]
+            found = [
+                one
+                for place, (benchmark, entries) in enumerate(results, start=1)
+                for one in _trials(f"{origin}#{place:04}", content, benchmark, entries)
+            ]
         except DAMAGED as error:
-            refused.append(f"{file.name}: {why(error)}")
+            refused.append(f"{origin}: {why(error)}")
             continue
         benchmarks |= {benchmark.name: benchmark for benchmark, _ in results if benchmark.name not in benchmarks}
         trials += found
@@ -117,14 +122,15 @@ def _entries(result: ElementTree.Element) -> Iterator[Entry]:
 
 
 def _trials(
-    file: Path, content: bytes, benchmark: ImportedBenchmark, entries: Sequence[Entry]
+    result: str, content: bytes, benchmark: ImportedBenchmark, entries: Sequence[Entry]
 ) -> Iterator[ImportedTrial]:
+    """Every run of a result: numbers in its origin have leading zeros, so that origins sort as the runs ran."""
     unit = benchmark.metrics[0].unit
-    for system, values in entries:
+    for place, (system, values) in enumerate(entries, start=1):
         of = ImportedMachine(name=safe_name(system), provider="other", machine_type=None)
         for run, value in enumerate(values, start=1):
             yield ImportedTrial(
-                origin=f"{file.name}/{benchmark.name}/{run}",
+                origin=f"{result}/{place:04}/{run:04}",
                 machine=of,
                 benchmark=benchmark.name,
                 measurements=[Measurement(metric="result", unit=unit, value=value)],

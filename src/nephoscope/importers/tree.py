@@ -43,6 +43,11 @@ def files_below(path: Path, *suffixes: str) -> Iterator[Path]:
     yield from sorted(found)
 
 
+def origin_of(file: Path, root: Path) -> str:
+    """Where a file is in what was imported: its path below `root`, or its name if it is all that was imported."""
+    return file.name if file == root else file.relative_to(root).as_posix()
+
+
 def content_of(file: Path, root: Path, most_bytes: int = MAX_BYTES) -> bytes:
     """The bytes of a regular file in the tree below `root`.
 

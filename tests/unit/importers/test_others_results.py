@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.stages import evaluation, imports
-from nephoscope.importers import oltp_logs
+from nephoscope.importers import folder, oltp_logs
 from nephoscope.importers.imported import ImportedStudy
 from nephoscope.importers.oltp_logs import parse_cockroach_workload, parse_go_tpc, parse_hammerdb, parse_ycsb
 from nephoscope.importers.perfkit import parse_samples
@@ -171,6 +171,28 @@ def test_phoronix_runs_are_repeats_and_a_failed_entry_is_no_number(tmp_path: Pat
     study = read("phoronix", placed(tmp_path, "phoronix", PHORONIX))
     assert [one.measurements[0].value for one in study.trials] == [1000, 1001, 1000.5]
     assert {one.machine.name for one in study.trials} == {"box-a"}
+
+
+def test_composites_of_one_name_and_results_of_one_test_are_all_stored(tmp_path: Path) -> None:
+    """The suite calls each of its files composite.xml, and a file may hold a test twice."""
+    twice = PHORONIX.replace("</PhoronixTestSuite>", PHORONIX[PHORONIX.index("  <Result>") :])
+    many = PHORONIX.replace("1000:1001:1000.5", ":".join(str(2000 + run) for run in range(11)))
+    for day, text in (("monday", twice), ("tuesday", many)):
+        (tmp_path / "in" / day).mkdir(parents=True)
+        (tmp_path / "in" / day / "composite.xml").write_text(text)
+    out = ResultsFolder(tmp_path / "out")
+    found = imports.import_results("phoronix", tmp_path / "in", out)
+    stored = [one for row in found.trials for one in out.trial(row.trial).attempts()[0].measurements()]
+    assert [one.value for one in stored] == [*(1000, 1001, 1000.5) * 2, *range(2000, 2011)]
+    assert [row.replicate for row in found.trials] == list(range(1, 18))
+
+
+def test_trials_that_cannot_be_told_apart_are_rejected_instead_of_overwritten(tmp_path: Path) -> None:
+    study = read("phoronix", placed(tmp_path, "phoronix", PHORONIX))
+    doubled = study.model_copy(update={"trials": [*study.trials, study.trials[0]]})
+    with pytest.raises(InputError, match="two results of compress-7zip.* on box-a have the same origin"):
+        folder.write(doubled, ResultsFolder(tmp_path / "out"), "1")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
