@@ -190,7 +190,7 @@ def test_composites_of_one_name_and_results_of_one_test_are_all_stored(tmp_path:
 def test_trials_that_cannot_be_told_apart_are_rejected_instead_of_overwritten(tmp_path: Path) -> None:
     study = read("phoronix", placed(tmp_path, "phoronix", PHORONIX))
     doubled = study.model_copy(update={"trials": [*study.trials, study.trials[0]]})
-    with pytest.raises(InputError, match="two results of compress-7zip.* on box-a have the same origin"):
+    with pytest.raises(InputError, match=r"two results of compress-7zip.* on box-a have the same origin"):
         folder.write(doubled, ResultsFolder(tmp_path / "out"), "1")
     assert not (tmp_path / "out").exists()
 

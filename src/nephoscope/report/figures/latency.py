@@ -5,7 +5,7 @@ from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures import panels
 from nephoscope.report.figures.searches import LIMIT
-from nephoscope.report.figures.theme import GLYPHS, PERCENTILE_COLOURS
+from nephoscope.report.figures.theme import PERCENTILE_COLOURS, sign
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
 from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
 from nephoscope.report.wording import operation_title, percentile_number, percentile_of, statistic_row
@@ -47,7 +47,7 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
         f"{log} axis, which does not start at zero. " + (f"Clock: {clock}" if clock else ""),
         drawn,
         key=[
-            KeyEntry(GLYPHS[i % len(GLYPHS)], PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)], name)
+            KeyEntry(sign(i)[1], PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)], name)
             for i, name in enumerate(percentiles)
         ],
         table=_table(book, row, groups, scale),

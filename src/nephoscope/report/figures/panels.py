@@ -7,7 +7,7 @@ import altair as alt
 
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, by_coverage, data, finished, rows_axis
-from nephoscope.report.figures.theme import PERCENTILE_COLOURS, SHAPES
+from nephoscope.report.figures.theme import PERCENTILE_COLOURS
 
 LOG_ROOM = 1.18
 EXCLUDED_LINE: dict[str, Any] = {
@@ -28,7 +28,7 @@ def latency(
     marks = alt.Axis(format=",~f", labelOverlap=False) if log else alt.Axis()
     x = alt.X("low:Q", title=axis, scale=scale, axis=marks)
     colours = [PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)] for i in range(len(percentiles))]
-    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(percentiles))]
+    shapes = [theme.sign(place)[0] for place in range(len(percentiles))]
     base = alt.Chart(data("rows")).encode(
         y=rows_axis(configurations),
         color=alt.Color("percentile:N", legend=None, scale=alt.Scale(domain=list(percentiles), range=colours)),

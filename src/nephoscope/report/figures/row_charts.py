@@ -36,9 +36,9 @@ def kinds(names: Sequence[str]) -> dict[str, Sign]:
     """Signs of values without an order, in ink: colour means configurations and clouds."""
     hollow = ("○", "□", "△", "◇", "▽")
     return {
-        name: Sign("var(--ink)", theme.SHAPES[place], theme.GLYPHS[place])
+        name: Sign("var(--ink)", *theme.sign(place))
         if place % 2 == 0
-        else Sign("var(--muted)", theme.SHAPES[place], hollow[place % len(hollow)], filled=False)
+        else Sign("var(--muted)", theme.sign(place)[0], hollow[place % len(hollow)], filled=False)
         for place, name in enumerate(names)
     }
 
@@ -48,8 +48,7 @@ def levels(names: Sequence[str]) -> dict[str, Sign]:
     colours = theme.PERCENTILE_COLOURS
     step = max(1, (len(colours) - 1) // max(1, len(names) - 1))
     return {
-        name: Sign(colours[min(place * step, len(colours) - 1)], theme.SHAPES[place], theme.GLYPHS[place])
-        for place, name in enumerate(names)
+        name: Sign(colours[min(place * step, len(colours) - 1)], *theme.sign(place)) for place, name in enumerate(names)
     }
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import altair as alt
@@ -146,7 +146,7 @@ def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], op
         "Percentiles with too few operations are left out.",
         drawn,
         key=[
-            KeyEntry(_of(theme.GLYPHS, place), colour, which)
+            KeyEntry(theme.sign(place)[1], colour, which)
             for place, (which, colour) in enumerate(zip(seen, colours, strict=True))
         ],
         columns=min(2, len(drawn)),
@@ -155,10 +155,6 @@ def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], op
 
 def _all_of(operation: str) -> str:
     return "all operations" if operation == "all" else f"“{operation}” operations"
-
-
-def _of(signs: Sequence[str], place: int) -> str:
-    return signs[place % len(signs)]
 
 
 def _chart(
@@ -188,7 +184,7 @@ def _chart(
         shape=alt.Shape(
             "series:N",
             legend=None,
-            scale=alt.Scale(domain=order, range=[_of(theme.SHAPES, place) for place, _ in enumerate(order)]),
+            scale=alt.Scale(domain=order, range=[theme.sign(place)[0] for place, _ in enumerate(order)]),
         ),
         tooltip=[
             alt.Tooltip("series:N"),

@@ -33,6 +33,11 @@ def colour(index: int, count: int) -> str:
     return f"var(--c{index + 1})" if count <= MAX_COLOURS else "var(--c1)"
 
 
+def sign(place: int) -> tuple[str, str]:
+    """Shape and glyph of the n-th value of a row; with more values than signs, they begin again."""
+    return SHAPES[place % len(SHAPES)], GLYPHS[place % len(GLYPHS)]
+
+
 def shape(index: int, count: int) -> str:
     """The shape of the configuration with this index, because colour must not be the only distinction."""
     return SHAPES[index] if count <= MAX_COLOURS else SHAPES[0]

@@ -274,7 +274,9 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
         " ".join(filter(None, (f"{lines.capitalize()}.", _other_operations(len(groups) - 1)))),
         [("", f"{', '.join(percentiles)} of {title} for each configuration.", spec)],
         key=[
-            KeyEntry(theme.GLYPHS[place], theme.PERCENTILE_COLOURS[min(place, len(theme.PERCENTILE_COLOURS) - 1)], name)
+            KeyEntry(
+                theme.sign(place)[1], theme.PERCENTILE_COLOURS[min(place, len(theme.PERCENTILE_COLOURS) - 1)], name
+            )
             for place, name in enumerate(percentiles)
         ],
     )
