@@ -58,6 +58,12 @@ def grouped(value: float, decimals: int) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
+def significant(value: float, digits: int) -> str:
+    """So many significant digits, more only before the point, and never an exponent: 0.04879, 9.500, 12,860."""
+    size = abs(float(f"{value:.{digits - 1}e}"))
+    return grouped(value, max(0, digits - 1 - math.floor(math.log10(size))) if size else 0)
+
+
 def scale_for(
     unit: str,
     values: Iterable[float],

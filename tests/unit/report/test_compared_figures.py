@@ -1,5 +1,6 @@
 """Figures over many machines: what they select from simulated Cloud Reports, and when they are left out."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.subjects import Subject
-from nephoscope.report.figures import groups
+from nephoscope.report import format as people
+from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.cloud_curves import curves_by_cloud
 from nephoscope.report.figures.counted_metrics import curves_of
 from nephoscope.report.figures.distributions import BINS, throughput_histogram
@@ -24,6 +26,7 @@ from nephoscope.report.figures.transfer_costs import cost_per_run
 from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.database_numbers import database_numbers
+from nephoscope.report.tables.statistics import table_over
 from tests.support import editions
 from tests.unit.report import report_example
 
@@ -97,6 +100,22 @@ def test_the_maximum_is_the_highest_step_with_a_valid_trial() -> None:
     found = {one.configuration: one.benchmark for one in maximum(lookup, steps).plain}
     assert set(found.values()) == {"tpcc-600", "tpcc-800"}, "no machine of the simulation passes 1,000 warehouses"
     assert [one.about for one in of_databases(lookup)] == ["tpcc, highest step that passed"]
+
+
+@pytest.mark.parametrize("signs", [row_charts.levels, row_charts.kinds])
+def test_there_may_be_more_steps_than_signs(signs: Callable[[Sequence[str]], dict[str, row_charts.Sign]]) -> None:
+    names = [str(at) for at in range(25, 525, 25)]
+    found = signs(names)
+    assert list(found) == names
+    assert found["25"].shape == found["225"].shape, "they begin again"
+
+
+def test_a_million_warehouses_are_written_as_such() -> None:
+    of = book(editions.cr2018())
+    (steps,) = all_steps(of.lookup)
+    one = of.lookup.statistics_of("tpcc-600", steps.metric.name)[0]
+    table = table_over(of, "", "warehouses", [(1_000_000.0, one)], people.scale_for("1/min", [one.median]))
+    assert table.rows[0].cells[1].text == "1,000,000"
 
 
 def test_150_warehouses_per_vcpu_are_1200_on_a_small_machine() -> None:
@@ -187,7 +206,7 @@ def test_a_histogram_holds_every_second_and_its_table_the_deviation() -> None:
     bins = specs(figure)[title]["datasets"]["bins"]
     assert sum(one["count"] for one in bins) == len(seconds)
     assert len(bins) <= BINS
-    assert title == f"c5d.4xlarge: standard deviation {np.std(seconds, ddof=1) / 1e9:.2g} Gbit/s"
+    assert title == f"c5d.4xlarge: standard deviation {people.significant(np.std(seconds, ddof=1) / 1e9, 2)} Gbit/s"
     assert figure is not None
     assert figure.table is not None
     cells = next(one for one in figure.table.rows if one.cells[0].text == "c5d.4xlarge").cells

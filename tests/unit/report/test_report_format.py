@@ -58,6 +58,21 @@ def test_percent_has_two_digits(percent: float, expected: str) -> None:
     assert people.percent(percent) == expected
 
 
+@pytest.mark.parametrize(
+    ("value", "digits", "expected"),
+    [
+        (12860.0, 4, "12,860"),
+        (1234567.8, 4, "1,234,568"),
+        (9.4999, 2, "9.5"),
+        (9.9999, 4, "10.00"),
+        (0.00004, 2, "0.000040"),
+        (0, 4, "0"),
+    ],
+)
+def test_significant_digits_have_no_exponent(value: float, digits: int, expected: str) -> None:
+    assert people.significant(value, digits) == expected
+
+
 def test_coverage_is_cut_and_never_rounded_up_to_95() -> None:
     assert people.coverage(0.9499) == "94.9 %"
     assert people.coverage(0.96875) == "96.8 %"

@@ -57,6 +57,8 @@ def test_the_table_says_the_level_and_what_was_measured_at_it(book: Book) -> Non
     rows = {row.cells[0].text: [cell.text for cell in row.cells] for row in table.rows}
     most = {name: float(cells[1].replace(",", "")) for name, cells in rows.items()}
     assert most["large"] == pytest.approx(2 * most["small"], rel=0.05)
+    assert float(rows["large"][3].replace(",", "")) == pytest.approx(12.6 * 2 * CAPACITY, rel=0.05)
+    assert "," in rows["large"][3], "17,640 and not 1.764e+04"
     assert float(rows["small"][4]) > 70
     assert "\N{EN DASH}" not in rows["small"]
 

@@ -76,5 +76,6 @@ class PacedParameters(RunParameters):
         """One sentence for a report."""
         if self.pace == "closed":
             return f"Closed loop: each client starts its next operation ({operations}) when the previous one ends."
-        offered = f"Open loop, {self.pace}, {self.rate_per_s:,g} {operations}/s offered"
+        # Digits as given: `,g` writes 1,234,567 as 1.23457e+06.
+        offered = f"Open loop, {self.pace}, {self.rate_per_s:,.15g} {operations}/s offered"
         return f"{offered}: response times are measured from the moment each operation was due."

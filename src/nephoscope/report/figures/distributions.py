@@ -93,14 +93,14 @@ def within_table(book: Book, row: BenchmarkRow, metric: Metric) -> Table | None:
 
 def _number(value: float | None, scale: people.Scale) -> str:
     """Four significant digits: a deviation is much smaller than the mean beside it."""
-    return people.MISSING if value is None else f"{scale.value(value):,.4g}"
+    return people.MISSING if value is None else people.significant(scale.value(value), people.FEW_DIGITS)
 
 
 def titled(row: WithinRow, scale: people.Scale) -> str:
     """Of a panel: the configuration with the standard deviation of what the panel shows, where there is one."""
     if row.deviation is None:
         return row.configuration
-    return f"{row.configuration}: standard deviation {scale.value(row.deviation):,.2g} {scale.unit}"
+    return f"{row.configuration}: standard deviation {people.significant(scale.value(row.deviation), 2)} {scale.unit}"
 
 
 def _bins(rows: Sequence[MeasurementRow], low: float, width: float, scale: people.Scale) -> list[dict[str, Any]]:
@@ -108,7 +108,7 @@ def _bins(rows: Sequence[MeasurementRow], low: float, width: float, scale: peopl
     found: list[dict[str, Any]] = []
     for place, count in sorted(counts.items()):
         start, end = (scale.value(low + edge * width) for edge in (place, place + 1))
-        text = f"{start:.4g} to {end:.4g} {scale.unit}"
+        text = f"{people.significant(start, 4)} to {people.significant(end, 4)} {scale.unit}"
         found.append({"low": start, "high": end, "share": count / len(rows), "count": count, "range_text": text})
     return found
 

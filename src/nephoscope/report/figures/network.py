@@ -190,6 +190,6 @@ def _bins(rows: list[MeasurementRow], scale: people.Scale) -> list[dict[str, Any
     found: list[dict[str, Any]] = []
     for place, count in sorted(counts.items()):
         low, high = (10 ** (edge / BINS_PER_DECADE) for edge in (place, place + 1))
-        share, text = count / len(rows), f"{low:.3g} to {high:.3g} {scale.unit}"
-        found.append({"low": low, "high": high, "share": share, "count": count, "range_text": text})
+        text = f"{people.significant(low, 3)} to {people.significant(high, 3)} {scale.unit}"
+        found.append({"low": low, "high": high, "share": count / len(rows), "count": count, "range_text": text})
     return found

@@ -66,7 +66,7 @@ def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figu
     overall = groups.sizes(book.lookup) or {"": list(found)}
     wide = {f"Overall, {title}" if title else "Overall": names for title, names in overall.items()}
     panels = groups.only(wide | groups.clouds_and_sizes(book.lookup), _best_first(found))
-    series = row_charts.levels([f"{at:g}" for at, _ in steps.rows])
+    series = row_charts.levels([people.integer(at) for at, _ in steps.rows])
     shown = {title: names[:most] for title, names in panels.items()}
     values = {name: [(at, one) for at, one in found[name]] for names in shown.values() for name in names}
     ends = [scale.value(end) for many in values.values() for _, one in many for end in (one.low, one.high)]
@@ -74,7 +74,7 @@ def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figu
     drawn = []
     for title, names in shown.items():
         rows = [
-            {**_point(one, scale), "row": name, "configuration": name, "series": f"{at:g}"}
+            {**_point(one, scale), "row": name, "configuration": name, "series": people.integer(at)}
             for name in names
             for at, one in values[name]
         ]
@@ -110,7 +110,7 @@ def over_memory(book: Book, steps: Steps) -> Figure | None:
         labels = {name: f"{book.lookup.described[name].memory_gib_per_vcpu:.2g} GiB per vCPU: {name}" for name in names}
         series = row_charts.levels(list(labels.values()))
         rows = [
-            {**_point(one, scale), "series": labels[name], "at": at, "row": f"{at:g}", "configuration": name}
+            {**_point(one, scale), "series": labels[name], "at": at, "row": people.integer(at), "configuration": name}
             for name in names
             for at, one in found[name]
         ]

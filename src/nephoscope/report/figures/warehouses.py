@@ -155,4 +155,7 @@ def _table(book: Book, row: BenchmarkRow) -> Table | None:
 
 def _median(book: Book, row: BenchmarkRow, metric: str, configuration: str) -> str:
     found = book.lookup.of_configuration(row.benchmark, metric, configuration)
-    return f"{found[0].median:,.4g}" if found else people.MISSING
+    if not found:
+        return people.MISSING
+    median = found[0].median
+    return people.integer(median) if metric in {MOST, FAILING} else people.significant(median, people.FEW_DIGITS)

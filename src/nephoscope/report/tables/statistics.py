@@ -86,7 +86,7 @@ def table_over(
     """Statistics over a quantity such as threads or warehouses: its value beside each."""
     columns = (Column("Configuration"), Column(unit.capitalize(), numeric=True), *STATISTIC_COLUMNS)
     body = tuple(
-        Row((Cell(one.configuration, tone="name"), Cell(f"{at:g}"), *statistic_cells(book, one, scale)))
+        Row((Cell(one.configuration, tone="name"), Cell(people.integer(at)), *statistic_cells(book, one, scale)))
         for at, one in rows
     )
     return Table(caption, columns, body, compact=True)

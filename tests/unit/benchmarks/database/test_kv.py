@@ -64,6 +64,14 @@ def test_a_rate_ranks_by_the_response_of_reads_or_else_of_writes() -> None:
     assert headlines(pace="closed", rate_per_s=None) == ["operations_per_s"]
 
 
+@pytest.mark.parametrize(
+    ("rate_per_s", "said"), [(1_234_567, "1,234,567"), (0.5, "0.5"), (2_000_000.25, "2,000,000.25")]
+)
+def test_the_note_says_the_rate_with_all_its_digits(rate_per_s: float, said: str) -> None:
+    note = POISSON.model_copy(update={"rate_per_s": rate_per_s}).pace_note("operations")
+    assert note.startswith(f"Open loop, poisson, {said} operations/s offered")
+
+
 def test_notes_say_pace_and_length() -> None:
     assert Kv().notes(POISSON)[1] == "Values have 10 to 20 bytes; 95 % of operations read 1 row."
     assert "2,000 operations/s offered" in Kv().notes(POISSON)[0]
