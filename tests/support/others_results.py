@@ -32,7 +32,7 @@ GO_TPC = (
     "Finished\n"
     + _summary("DELIVERY", 90, 50, 48.2, 60.8, 65, 71.3, 79.7, 79.7)
     + _summary("NEW_ORDER", 1000, 9, 8.4, 12.1, 13.6, 17.8, 25.2, 30.4)
-    + _summary("NEW_ORDER_ERR", 2, 5, 5, 5, 5, 5, 5, 5)
+    + _summary("NEW_ORDER_ERR", 1, 5, 5, 5, 5, 5, 5, 5)
     + "tpmC: 1000.0, tpmTotal: 2222.2, efficiency: 77.8%\n"
 )
 HAMMERDB = """\

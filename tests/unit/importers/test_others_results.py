@@ -137,7 +137,7 @@ def test_damage_is_refused_with_its_reason(parse: object, text: str, why: str) -
     ("name", "text"),
     [
         ("cockroach-workload", COCKROACH.replace("        1         126763", "    90000         126763")),
-        ("go-tpc", GO_TPC.replace("Count: 2,", "Count: 200,")),
+        ("go-tpc", GO_TPC.replace("Count: 1,", "Count: 2,")),
         ("hammerdb", HAMMERDB.replace("Vuser 2:FINISHED SUCCESS", "Vuser 2:FINISHED FAILED")),
         ("hammerdb", HAMMERDB.replace("FINISHED SUCCESS", "ended")),
         ("ycsb", YCSB.replace("[READ], Return=OK, 8000", "[READ], Return=OK, 4000\n[READ], Return=ERROR, 4000")),
@@ -148,6 +148,15 @@ def test_a_run_with_many_errors_is_read_and_does_not_count(name: str, text: str,
     assert trial.verdicts[-1].check == "errors"
     assert trial.verdicts[-1].verdict is VerdictKind.INVALID
     assert trial.measurements
+
+
+@pytest.mark.parametrize(("errors", "verdict"), [(127, VerdictKind.VALID), (128, VerdictKind.INVALID)])
+def test_up_to_one_in_a_thousand_of_the_operations_attempted_may_fail(errors: int, verdict: VerdictKind) -> None:
+    """`ops` of cockroach workload are those that succeeded: 127 are more than a thousandth of these, but not of all."""
+    text = COCKROACH.replace("        1         126763", f"{errors:9}         126900")
+    (found,) = parse_cockroach_workload(text)
+    reason = f"{errors} of {126_900 + errors:,} operations failed"
+    assert [(one.verdict, one.reason) for one in found.verdicts] == [(verdict, reason)]
 
 
 def test_a_percentile_of_whole_milliseconds_that_is_0_is_not_known() -> None:
