@@ -85,6 +85,11 @@ def scale_for(
     return Scale(divisor, label, _decimals(largest / divisor, smallest, resolution, digits))
 
 
+def own_scale(unit: str, value: float, half_width: float = 0.0, *, digits: int = MAX_DIGITS) -> Scale:
+    """For one value beside others of other sizes: 40 µs, where the scale of an axis up to 20 s has no digit for it."""
+    return scale_for(unit, [value], [half_width], digits=digits)
+
+
 def _divisor(unit: str, metric: str, largest: float) -> tuple[float, str]:
     for units, steps in STEPS:
         if unit in units:

@@ -138,8 +138,12 @@ def range_text(rows: Sequence[Statistic]) -> str:
     return f"the range of {few} to {counted(most, 'replicate')} ({shares[0].removesuffix(' %')} to {shares[1]})"
 
 
-def statistic_row(row: Statistic, scale: Scale) -> dict[str, object]:
-    """A statistic as a row of chart data: numbers in the scale's unit for the marks, texts for the tooltip."""
+def statistic_row(row: Statistic, scale: Scale, told: Scale | None = None) -> dict[str, object]:
+    """A statistic as a row of chart data: numbers in the scale's unit for the marks, texts for the tooltip.
+
+    Texts are of the scale `told`, if there is one.
+    """
+    told = told or scale
     return {
         "configuration": row.configuration,
         "median": scale.value(row.median),
@@ -147,8 +151,8 @@ def statistic_row(row: Statistic, scale: Scale) -> dict[str, object]:
         "high": scale.value(row.high),
         "minimum": scale.value(row.minimum),
         "maximum": scale.value(row.maximum),
-        "median_text": scale.text(row.median),
-        "interval_text": interval_text(row, scale) if row.n > 1 else "none: one value",
+        "median_text": told.text(row.median),
+        "interval_text": interval_text(row, told) if row.n > 1 else "none: one value",
         "coverage_text": coverage(row.coverage),
         "line": line_of(row),
         "n": str(row.n),

@@ -10,6 +10,7 @@ import pytest
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
 from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.boards import TOP, TOP_OF_CHAPTER, boards_of, main_board
@@ -17,6 +18,7 @@ from nephoscope.report.main.chapter_figures import contrasts, winners
 from nephoscope.report.main.chapter_tables import MAX_WINNERS
 from nephoscope.report.main.chapters import MAX_FIGURES, Chapter, chapter_of, chapters
 from nephoscope.report.main.cost_figures import transfer
+from nephoscope.report.main.curves import response_times
 from nephoscope.report.main.money import _beside, _first_of, price_and_performance
 from nephoscope.report.main.palette import for_machines, palette_of
 from nephoscope.report.parts import Book, Figure, Page, line_key
@@ -363,6 +365,43 @@ def test_a_search_shows_what_it_found_and_response_times_over_load() -> None:
     assert {row["counts"] for row in rows_of(spec)} == {True, False}
     assert "hollow: it did not" in {entry.text for entry in over_load.key}
     assert [row["label"] for row in spec["datasets"]["limits"]] == ["limit of mean"]
+
+
+def test_short_times_beside_long_ones_keep_their_digits() -> None:
+    """A p50 of 40 µs on the axis of a p99 of 20 s, in tooltips of both pages and in the table."""
+    times_s = {"new_order_response_p50": 4.02e-5, "new_order_response_p99": 20.0}
+    study = example.laptop()
+    told = [
+        one.model_copy(update={"median": at, "low": 0.9 * at, "high": 1.1 * at})
+        if one.benchmark == "tpcc" and (at := times_s.get(one.metric))
+        else one
+        for one in study.statistics
+    ]
+    book = book_of(study.model_copy(update={"statistics": told}))
+    row = next(row for row in study.benchmarks if row.benchmark == "tpcc")
+    figure = response_times(book, row, palette_of(book.lookup))
+    (evidence,) = latency_figures(book, row)
+    assert evidence.table is not None
+    for [spec, *_] in (specs_of(figure), specs_of(evidence)):
+        texts = {one["percentile"]: (one["median_text"], one["interval_text"]) for one in rows_of(spec)}
+        assert texts["p50"][0].startswith("40.2"), texts
+        assert texts["p50"][0].endswith(" µs")
+        assert texts["p50"][1].startswith("36.")
+        assert texts["p99"][0].endswith(" s")
+    cells = [cell.text for cell in evidence.table.rows[0].cells]
+    assert cells[3] == "0.0000402", "the column is in seconds"
+    assert cells[4] == "0.0000362 \N{EN DASH} 0.0000442"
+
+
+def test_short_times_over_load_keep_their_digits() -> None:
+    study = searched()
+    first = next(one for one in study.measurements if one.metric == "point.read.response_mean")
+    told = [one._replace(value=4e-5) if one is first else one for one in study.measurements]
+    _, [chapter] = sections(study.model_copy(update={"measurements": told}))
+    [spec] = specs_of(chapter.figures[1])
+    texts = {row["text"] for row in rows_of(spec)}
+    assert "40.0 µs" in texts
+    assert any(text.endswith(" ms") for text in texts)
 
 
 def stepped(*extra: str) -> BenchmarkRow:

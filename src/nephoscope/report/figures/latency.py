@@ -1,5 +1,7 @@
 """The figure of latencies: a panel per operation, a sign per percentile, recognised by metric names."""
 
+import math
+
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.report import format as people
@@ -32,7 +34,12 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
     for operation, group in groups.items():
         title = operation_title(group[0][1], operation)
         rows = [
-            {**statistic_row(statistic, scale), "percentile": name} for name, _, found in group for statistic in found
+            {
+                **statistic_row(one, scale, told=people.own_scale("s", one.median, (one.high - one.low) / 2)),
+                "percentile": name,
+            }
+            for name, _, found in group
+            for one in found
         ]
         axis = f"{scale.unit}, {log} axis   ·   ← lower is better"
         spec = panels.latency(configurations, percentiles, rows, domain, axis)
@@ -88,4 +95,5 @@ def _table(book: Book, row: BenchmarkRow, groups: dict[str, Group], scale: peopl
 
 
 def _decimals(fine: people.Scale, scale: people.Scale) -> int:
-    return fine.decimals if fine.divisor == scale.divisor else 3
+    """Those that show as much in the scale's unit as the fine one does in its own."""
+    return fine.decimals + round(math.log10(scale.divisor / fine.divisor))

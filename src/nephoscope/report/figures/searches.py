@@ -261,7 +261,7 @@ def _short(metric: Metric) -> str:
 
 def _time(book: Book, row: BenchmarkRow, metric: Metric, configuration: str) -> str:
     found = book.lookup.of_configuration(row.benchmark, metric.name, configuration)
-    return people.scale_for("s", [found[0].median]).text(found[0].median) if found else people.MISSING
+    return people.own_scale("s", found[0].median).text(found[0].median) if found else people.MISSING
 
 
 def _number(book: Book, row: BenchmarkRow, metric: str, configuration: str, unit: str = "") -> str:

@@ -77,7 +77,7 @@ def _over_load(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[
         _row(palette, name, rates.value(float(one[searches.OFFERED])), times.value(float(one[metric])))
         | {
             "at_text": rates.text(float(one[searches.OFFERED])),
-            "text": times.text(float(one[metric])),
+            "text": _text("s", float(one[metric])),
             **_passed(bool(one[searches.PASSED])),
         }
         for name, many in points.items()
@@ -106,6 +106,10 @@ def _row(palette: Palette, name: str, at: float, value: float) -> dict[str, Any]
     return {"configuration": palette.called[name], "shade": palette.of[name], "at": at, "value": value}
 
 
+def _text(unit: str, value: float) -> str:
+    return people.own_scale(unit, value, digits=people.FEW_DIGITS).text(value)
+
+
 def _passed(passed: bool) -> dict[str, Any]:
     return {"counts": passed, "passed_text": "held" if passed else "did not hold"}
 
@@ -125,7 +129,7 @@ def _over_warehouses(book: Book, row: BenchmarkRow, palette: Palette, names: Seq
             _row(palette, name, float(one[warehouses.WAREHOUSES]), scale.value(float(one[metric])))
             | {
                 "at_text": counted(round(float(one[warehouses.WAREHOUSES])), "warehouse"),
-                "text": scale.text(float(one[metric])),
+                "text": _text(unit, float(one[metric])),
                 **_passed(bool(one[warehouses.PASSED])),
             }
             for name, many in points.items()
@@ -260,7 +264,11 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     percentiles = unique(name for name, _, _ in group)
     domain = (scale.value(min(one.low for _, one in shown)), scale.value(max(one.high for _, one in shown)))
     rows = [
-        {**statistic_row(one, scale), "configuration": palette.called[one.configuration], "percentile": name}
+        {
+            **statistic_row(one, scale, told=people.own_scale("s", one.median, digits=people.FEW_DIGITS)),
+            "configuration": palette.called[one.configuration],
+            "percentile": name,
+        }
         for name, one in shown
     ]
     log = ", logarithmic axis" if domain[0] > 0 else ""
