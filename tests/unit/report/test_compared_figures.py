@@ -206,7 +206,9 @@ def test_a_histogram_holds_every_second_and_its_table_the_deviation() -> None:
     bins = specs(figure)[title]["datasets"]["bins"]
     assert sum(one["count"] for one in bins) == len(seconds)
     assert len(bins) <= BINS
-    assert title == f"c5d.4xlarge: standard deviation {people.significant(np.std(seconds, ddof=1) / 1e9, 2)} Gbit/s"
+    assert (
+        title == f"c5d.4xlarge: standard deviation {people.significant(float(np.std(seconds, ddof=1)) / 1e9, 2)} Gbit/s"
+    )
     assert figure is not None
     assert figure.table is not None
     cells = next(one for one in figure.table.rows if one.cells[0].text == "c5d.4xlarge").cells

@@ -156,10 +156,24 @@ def test_the_qualification_table_says_what_is_published_and_how_sure_it_is(figur
     rows = {row.cells[0].text: [cell.text for cell in row.cells] for row in table.rows}
     assert rows["small"][2] == "11,890"
     assert rows["large"][2] == "23,780"
-    assert rows["small"][4] == "50.0%"
+    assert rows["small"][4] == "50.0 %"
     assert rows["small"][heads.index("Objects")] == "1,000"
     assert rows["small"][heads.index("Object size")] == "\N{EN DASH}"
     assert rows["small"][heads.index("Disk")] == "100 GiB SSD"
+
+
+def test_a_coverage_just_below_95_percent_does_not_read_as_95_and_one_value_has_none() -> None:
+    study = searched()
+    told = [
+        one.model_copy(update={"n": 1} if one.configuration == "small" else {"coverage": 0.94992})
+        for one in study.statistics
+    ]
+    of = Book(Lookup.of(study.model_copy(update={"statistics": told})))
+    table = curve_figures(of, study.benchmarks[0])[0][0].table
+    assert table is not None
+    cells = {row.cells[0].text: [cell.text for cell in row.cells[3:5]] for row in table.rows}
+    assert cells["small"] == ["one value", "\N{EN DASH}"]
+    assert cells["large"][1] == "94.9 %"
 
 
 def test_each_level_has_its_pass_probability_in_a_group_for_each_configuration(book: Book) -> None:

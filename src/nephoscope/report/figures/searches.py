@@ -15,6 +15,7 @@ from nephoscope.report.figures import panels, theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
 from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, validity_key
+from nephoscope.report.tables.statistics import interval_cells
 from nephoscope.report.wording import unit_text
 
 POINT = "point."
@@ -240,8 +241,7 @@ def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
                     Cell(one.configuration),
                     Cell(types.get(one.configuration) or people.MISSING),
                     Cell(scale.number(one.median)),
-                    Cell(f"{scale.number(one.low)} to {scale.number(one.high)}"),
-                    Cell(f"{one.coverage:.1%}"),
+                    *interval_cells(one, scale),
                     Cell(scale.number(failing[0].median) if failing else people.MISSING),
                     *(Cell(_time(book, row, each, one.configuration)) for each in shown),
                     Cell(_number(book, row, "object_bytes", one.configuration, " B")),

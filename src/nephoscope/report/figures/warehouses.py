@@ -12,10 +12,13 @@ from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, validity_key
+from nephoscope.report.tables.statistics import interval_cells
 
 WAREHOUSES, PASSED = "point.warehouses", "point.passed"
 MOST, FAILING = "most_warehouses", "least_failing_warehouses"
 _HEIGHT = 230
+_WHOLE = people.Scale(1.0, "", 0)
+"""Of numbers of warehouses."""
 QUANTITIES = (
     ("point.efficiency", "limit.efficiency", "efficiency", "%"),
     ("point.new_order_response", "limit.new_order_response", "New-Order response time", "s"),
@@ -144,8 +147,7 @@ def _table(book: Book, row: BenchmarkRow) -> Table | None:
             (
                 Cell(one.configuration, tone="name"),
                 *(Cell(_median(book, row, metric, one.configuration)) for metric, _, _ in _TOLD),
-                Cell(f"{people.integer(one.low)} to {people.integer(one.high)}"),
-                Cell(people.coverage(one.coverage)),
+                *interval_cells(one, _WHOLE),
             )
         )
         for one in found

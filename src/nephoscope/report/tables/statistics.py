@@ -80,6 +80,13 @@ def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: b
     )
 
 
+def interval_cells(row: Statistic, scale: people.Scale) -> tuple[Cell, Cell]:
+    """Interval of the median and its coverage; one value has neither."""
+    if row.n == 1:
+        return Cell("one value", tone="warn"), Cell(people.MISSING)
+    return Cell(interval_text(row, scale)), Cell(people.coverage(row.coverage))
+
+
 def table_over(
     book: Book, caption: str, unit: str, rows: Iterable[tuple[float, Statistic]], scale: people.Scale
 ) -> Table:
