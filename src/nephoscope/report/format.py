@@ -169,6 +169,12 @@ def ratios(value: float, low: float, high: float) -> tuple[str, str, str]:
     return alike(value, low, high, _ratio_decimals(value), unlike=1.0)
 
 
+def ratio_interval(value: float, low: float, high: float) -> str:
+    """Both ends of the interval of a ratio, as '1.23' and '1.37×'; an end that is not 1 does not read as 1."""
+    _, least, most = ratios(value, low, high)
+    return f"{least} \N{EN DASH} {most}{TIMES}"
+
+
 def percentages(value: float, low: float, high: float) -> tuple[str, str, str]:
     """A percentage and both ends of its interval with equal decimals, without the sign: '1.7', '0.9', '2.4'."""
     return alike(value, low, high, _percent_decimals(abs(value)), unlike=0.0)

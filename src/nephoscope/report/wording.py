@@ -9,7 +9,7 @@ from nephoscope.model.questions import View
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Statistic
 from nephoscope.model.words import counted
-from nephoscope.report.format import SECONDS, Scale, coverage
+from nephoscope.report.format import SECONDS, Scale, coverage, ratio_interval
 
 ENOUGH = 0.95
 Line = Literal["interval", "range", "none"]
@@ -88,6 +88,12 @@ def sold_text(metric: Metric, sold: PricedQuantity) -> str:
     if found is None:
         return sold.text
     return f"{sold.count:,} {found['noun'] or found['nouns']}{sold.suffix}"
+
+
+def tie_text(margin_percent: float) -> str:
+    """The least and the largest ratio that is a tie: '0.985' and '1.015×' for a margin of 1.5 %."""
+    most = 1 + margin_percent / 100
+    return ratio_interval(1.0, 1 / most, most)
 
 
 def interval_text(row: Statistic, scale: Scale) -> str:

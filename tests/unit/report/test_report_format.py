@@ -8,7 +8,7 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.report import format as people
 from nephoscope.report.figures.spec import as_script
 from nephoscope.report.lookup import scale_of
-from nephoscope.report.wording import operation_title, percentile_number, percentile_of
+from nephoscope.report.wording import operation_title, percentile_number, percentile_of, tie_text
 from tests.unit.report import report_example as example
 
 
@@ -77,6 +77,19 @@ def test_coverage_is_cut_and_never_rounded_up_to_95() -> None:
     assert people.coverage(0.9499) == "94.9 %"
     assert people.coverage(0.96875) == "96.8 %"
     assert people.coverage(0.875) == "87.5 %"
+
+
+def test_an_interval_that_excludes_one_does_not_read_as_if_it_began_there() -> None:
+    assert people.ratio_interval(1.02, 1.0003, 1.0412) == "1.0003 \N{EN DASH} 1.0412\N{MULTIPLICATION SIGN}"
+    assert people.ratio_interval(1.3, 1.2345, 1.3712) == "1.23 \N{EN DASH} 1.37\N{MULTIPLICATION SIGN}"
+
+
+@pytest.mark.parametrize(
+    ("margin_percent", "expected"), [(1.5, ("0.985", "1.015")), (10, ("0.909", "1.100")), (0.01, ("0.9999", "1.0001"))]
+)
+def test_the_ratios_of_a_tie_are_named_by_both_ends(margin_percent: float, expected: tuple[str, str]) -> None:
+    low, high = expected
+    assert tie_text(margin_percent) == f"{low} \N{EN DASH} {high}\N{MULTIPLICATION SIGN}"
 
 
 def test_ratios_are_finer_near_one() -> None:

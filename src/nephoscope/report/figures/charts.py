@@ -5,7 +5,18 @@ from collections.abc import Sequence
 import altair as alt
 
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import Rows, Spec, by_counting, coloured, data, finished, linear, rows_axis, shaped
+from nephoscope.report.figures.spec import (
+    Rows,
+    Spec,
+    by_counting,
+    coloured,
+    data,
+    finished,
+    linear,
+    rows_axis,
+    shaped,
+    tie_band,
+)
 
 ROW_HEIGHT = 58
 CROWDED_ROW_HEIGHT = 30
@@ -137,7 +148,8 @@ def order(configurations: Sequence[str], points: Rows, blocks: Rows, axis: str) 
 def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
     """Ratios with their intervals on a log axis, the equivalence margin as a band around one."""
     ends = [row[end] for row in rows for end in ("ratio", "low", "high") if row[end] is not None and row[end] > 0]
-    ends += [1 - margin, 1 + margin]
+    band = tie_band(margin)
+    ends += [band["low"], band["high"]]
     spread = max(*ends, 1 / min(ends)) ** 0.06
     y = alt.Y(
         "label:N",
@@ -173,5 +185,4 @@ def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
             shape=alt.Shape("verdict:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(signs.values()))),
         ),
     ]
-    band = [{"low": 1 - margin, "high": 1 + margin, "one": 1.0}]
-    return finished(alt.layer(*layers), 34 * len(rows) + AXIS_HEIGHT, rows=rows, margin=band)
+    return finished(alt.layer(*layers), 34 * len(rows) + AXIS_HEIGHT, rows=rows, margin=[band])

@@ -117,6 +117,11 @@ def linear(values: Sequence[float], headroom: float = 0.0) -> alt.Scale:
     return alt.Scale(zero=False, nice=not headroom, domain=[low - room, high + room + headroom * (high - low)])
 
 
+def tie_band(margin: float) -> dict[str, float]:
+    """The band around equality in which an interval is a tie: as wide for a ratio as for its inverse."""
+    return {"low": 1 / (1 + margin), "high": 1 + margin, "one": 1.0}
+
+
 def axis_note(values: Sequence[float]) -> str:
     """What a reader must know about the axis."""
     return "The axis starts at zero." if starts_at_zero(values) else "The axis does not start at zero."

@@ -229,4 +229,4 @@ def _metric(book: Book, row: ContrastRow) -> str:
 def _interval(row: ContrastRow) -> str:
     if row.low is None or row.high is None:
         return "no interval: too few values"
-    return f"{people.ratio(row.low).removesuffix(people.TIMES)} \N{EN DASH} {people.ratio(row.high)}"
+    return people.ratio_interval(row.ratio, row.low, row.high)

@@ -7,7 +7,7 @@ import altair as alt
 
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.row_charts import FEW_TICKS
-from nephoscope.report.figures.spec import Rows, Spec, by_coverage, data, finished
+from nephoscope.report.figures.spec import Rows, Spec, by_coverage, data, finished, tie_band
 from nephoscope.report.main.palette import Palette
 
 ROW, LOW_ROW, LOW_FROM = 22, 18, 12
@@ -52,10 +52,11 @@ def tip(*fields: str) -> list[alt.Tooltip]:
 
 def ratios(labels: Sequence[str], rows: Rows, margin: float, title: str) -> Spec:
     """Ratios with their intervals around equality; the band is the equivalence margin."""
+    ends = tie_band(margin)
     x = alt.X(
         "ratio:Q",
         title=title,
-        scale=alt.Scale(type="log", nice=False, domain=[1 - margin, 1 + margin]),
+        scale=alt.Scale(type="log", nice=False, domain=[ends["low"], ends["high"]]),
         axis=alt.Axis(labelExpr="format(datum.value, '~r') + '\N{MULTIPLICATION SIGN}'", tickCount=FEW_TICKS),
     )
     base = alt.Chart(data("rows")).encode(
@@ -65,13 +66,12 @@ def ratios(labels: Sequence[str], rows: Rows, margin: float, title: str) -> Spec
     signs = alt.Scale(domain=list(VERDICTS), range=[sign for sign, _, _ in VERDICTS.values()])
     shape = alt.Shape("verdict:N", legend=None, scale=signs)
     layers = [
-        band.mark_rect(**theme.EQUIVALENCE).encode(x=alt.X("from:Q"), x2=alt.X2("to:Q")),
+        band.mark_rect(**theme.EQUIVALENCE).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
         band.mark_rule(**theme.REFERENCE).encode(x=alt.X("one:Q")),
         base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
         base.mark_point(filled=True, size=64, opacity=1, color="var(--ink)").encode(x=x, shape=shape),
     ]
-    ends = [{"from": 1 - margin, "to": 1 + margin, "one": 1.0}]
-    return finished(alt.layer(*layers), height(len(labels)), rows=rows, margin=ends)
+    return finished(alt.layer(*layers), height(len(labels)), rows=rows, margin=[ends])
 
 
 def lines(

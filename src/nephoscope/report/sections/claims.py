@@ -30,11 +30,10 @@ def _row(book: Book, row: ClaimRow) -> Row:
     sign, tone = _SIGNS[row.verdict]
     rest = "" if row.holds else "not as expected" if row.expected else ""
     by = f"{row.benchmark} {row.metric}" + ("" if row.view == "plain" else f", {row.view}")
-    interval = people.MISSING
-    if row.low is not None and row.high is not None:
-        interval = f"{people.ratio(row.low)} \N{EN DASH} {people.ratio(row.high)}"
-    ratio = Cell(people.MISSING)
+    ratio, interval = Cell(people.MISSING), people.MISSING
     if row.ratio is not None:
+        if row.low is not None and row.high is not None:
+            interval = people.ratio_interval(row.ratio, row.low, row.high)
         ratio = evidence_cell(book, people.ratio(row.ratio), row.trials, f"claim “{row.claim}”")
     return Row(
         (

@@ -11,7 +11,7 @@ from nephoscope.report.figures import charts
 from nephoscope.report.lookup import headlines
 from nephoscope.report.parts import SIGNS, Book, Cell, Column, Figure, KeyEntry, Row, Table, verdict_badge
 from nephoscope.report.tables.statistics import FEW, comparison_anchor, grid_anchor, has_grid
-from nephoscope.report.wording import ENOUGH, direction_text, metric_title
+from nephoscope.report.wording import ENOUGH, direction_text, metric_title, tie_text
 
 MAX_CHART_ROWS = 24
 MAX_ROWS = 200
@@ -89,8 +89,8 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
     return book.figure(
         f"{left} compared with {right}: headline metrics",
         f"ratio {left} ÷ {right}; ↑ higher is better, ↓ lower is better",
-        f"Points: the ratio; bars: its interval. The band around 1 is the equivalence margin of "
-        f"±{margin:g} %: an interval that lies inside it is a tie. The axis is logarithmic.",
+        f"Points: the ratio; bars: its interval. The band around 1 is the equivalence margin of {margin:g} %, "
+        f"{tie_text(margin)}: an interval that lies inside it is a tie. The axis is logarithmic.",
         [("", f"Ratios {left} to {right}. {spoken}", charts.comparisons(labels, data, margin / 100))],
         key=[
             KeyEntry({"=": "■", "?": "●"}.get(sign, sign), "var(--ink)", word)
@@ -103,7 +103,7 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
 def _interval(row: Comparison) -> str:
     if row.low is None or row.high is None:
         return "no interval: too few replicates"
-    return f"{people.ratio(row.low).removesuffix(people.TIMES)} \N{EN DASH} {people.ratio(row.high)}"
+    return people.ratio_interval(row.ratio, row.low, row.high)
 
 
 def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:

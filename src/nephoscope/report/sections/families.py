@@ -41,8 +41,7 @@ def _family(book: Book, row: FamilyComparison) -> Row:
     title = f"{row.benchmark}: {metric_title(metric) if metric else row.metric}" + (", per vCPU" if row.per_cpu else "")
     interval = "no interval: too few types"
     if row.low is not None and row.high is not None:
-        low, high = people.ratio(row.low).removesuffix(people.TIMES), people.ratio(row.high)
-        interval = f"{low} \N{EN DASH} {high}"
+        interval = people.ratio_interval(row.ratio, row.low, row.high)
     about = f"{row.question}: {row.left} and {row.right}"
     return Row(
         (

@@ -7,6 +7,7 @@ from typing import Any
 from nephoscope.report.lookup import headlines, unique
 from nephoscope.report.parts import Book, Cell, Column, Link, Row, Table
 from nephoscope.report.sections.trials import commands_table
+from nephoscope.report.wording import tie_text
 
 NO_CLOCK = "not stated"
 
@@ -20,6 +21,8 @@ class MethodsSection:
     clocks: Table | None
     versions: Table | None
     settings: Table | None
+    tie: str
+    """The ratios that count as a tie."""
     reproduce: str
 
 
@@ -32,6 +35,7 @@ def methods_section(book: Book) -> MethodsSection:
         clocks=_clocks(book),
         versions=_versions(book),
         settings=_settings(book),
+        tie=tie_text(study.equivalence_margin_percent),
         reproduce="\n".join(
             (
                 f"nephoscope --version             # this report: {study.nephoscope_version}",

@@ -105,7 +105,7 @@ def _contrast(book: Book, stored: ContrastRow) -> Row:
     row = stored.as_costs() if stored.view == "per dollar" else stored
     interval = "no interval: too few values"
     if row.low is not None and row.high is not None:
-        interval = f"{people.ratio(row.low).removesuffix(people.TIMES)} \N{EN DASH} {people.ratio(row.high)}"
+        interval = people.ratio_interval(row.ratio, row.low, row.high)
     about = f"{row.question}: {row.left} and {row.right}"
     return Row(
         (
