@@ -251,6 +251,19 @@ def test_logs_of_other_forms_are_judged_as_well(tmp_path: Path) -> None:
     assert {run.folder: str(run.verdict) for run in runs} == {path: verdict for path, (_, _, verdict) in cases.items()}
 
 
+def test_a_log_that_unpacks_to_too_much_is_named_and_not_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = cpu_log().encode()
+    write_run(tmp_path, "aws/c5.4xlarge/20190912/0", {})
+    (tmp_path / "aws/c5.4xlarge/20190912/0/cpu.log.gz").write_bytes(gzip.compress(content))
+    monkeypatch.setattr("nephoscope.importers.cloud_report_2019.logs._MAX_BYTES", len(content))
+    (whole,) = import_tree(tmp_path)[0].runs
+    assert (str(whole.verdict), whole.unreadable) == ("valid", [])
+    monkeypatch.setattr("nephoscope.importers.cloud_report_2019.logs._MAX_BYTES", len(content) - 1)
+    (larger,) = import_tree(tmp_path)[0].runs
+    assert str(larger.verdict) == "unknown"
+    assert larger.unreadable == ["cpu.log: unpacked, it is larger than 0 MiB"]
+
+
 def short_log() -> str:
     """A warm-up of half a second, in which half of the time went into starting the workers."""
     said = "stress-ng: info:  [1] "

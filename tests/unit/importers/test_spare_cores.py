@@ -1,5 +1,6 @@
 """Spare Cores' data become trials: one run each, with what is not known beside them; damage is never a number."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.stages import evaluation, imports
+from nephoscope.importers.registry import IMPORTERS
 from nephoscope.importers.spare_cores import report as spare_cores
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import VerdictKind
@@ -154,6 +156,22 @@ def test_the_sqlite_form_gives_the_same_metrics_and_counts_what_it_leaves_out(tm
     medians = {(row.metric, row.per_cpu): row.median for row in analysed.statistics}
     assert (medians["bogo_ops_per_s", True], medians["sets_per_s_pipeline_1", False]) == (75, 1000)
     assert analysed.machines[0].facts.memory_bytes == 8 * 2**30
+
+
+@pytest.mark.parametrize("said", ["2024-06-08T10:00:00+02:00", "2024-06-08T08:00:00", "2024-06-08T08:00:00Z"])
+def test_a_time_with_an_offset_is_that_moment_and_one_without_is_in_utc(said: str, tmp_path: Path) -> None:
+    eight_unix_ms = 1717833600000
+    write_machine(tmp_path / "data", "aws/m5a.large")
+    meta = tmp_path / "data" / "aws" / "m5a.large" / "redis" / "meta.json"
+    meta.write_text(json.dumps(json.loads(meta.read_text()) | {"start": said, "end": "2024-06-08T08:01:00+00:00"}))
+    of_files = next(
+        one for one in IMPORTERS["spare-cores"].read(tmp_path / "data").trials if one.benchmark == "redis-set"
+    )
+    assert (of_files.started_unix_ms, of_files.duration_s) == (eight_unix_ms, 60)
+    with closing(sqlite3.connect(write_sqlite(tmp_path / "sc.db"))) as connection, connection:
+        connection.execute("update benchmark_score set observed_at = ?", (said,))
+    of_scores = IMPORTERS["spare-cores"].read(tmp_path / "sc.db").trials
+    assert {one.started_unix_ms for one in of_scores} == {eight_unix_ms}
 
 
 def test_damaged_sqlite_and_empty_folders_are_wrong_input(tmp_path: Path) -> None:

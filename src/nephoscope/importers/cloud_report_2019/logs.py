@@ -312,9 +312,12 @@ def _content(path: Path, tree: Path) -> bytes:
         return content
     unpacked = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        return unpacked.decompress(content, _MAX_BYTES)
+        text = unpacked.decompress(content, _MAX_BYTES + 1)
     except zlib.error:
         return b""
+    if len(text) > _MAX_BYTES:
+        raise OutputUnreadable(f"unpacked, it is larger than {_MAX_BYTES // MIB} MiB")
+    return text
 
 
 def _marks(logs: "_Logs") -> dict[str, str]:

@@ -9,7 +9,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from nephoscope.importers.spare_cores.words import (
     REDIS,
     UNKNOWN,
     cores_measurements,
+    moment,
     redis_benchmark,
     redis_measurements,
 )
@@ -225,7 +225,7 @@ def _meta(root: Path, folder: Path) -> dict[str, Any]:
     """What meta.json says: exit_code, version, start (Unix ms), duration_s; empty where it is damaged."""
     try:
         said = json.loads(content_of(folder / _META, root))
-        start, end = (datetime.fromisoformat(said[key]).replace(tzinfo=UTC) for key in ("start", "end"))
+        start, end = (moment(said[key]) for key in ("start", "end"))
     except (OutputUnreadable, ValueError, KeyError, TypeError, RecursionError):
         return {}
     times = {"start": round(start.timestamp() * 1000), "duration_s": (end - start).total_seconds()}

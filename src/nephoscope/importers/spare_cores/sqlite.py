@@ -9,7 +9,6 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from nephoscope.importers.spare_cores.words import (
     REDIS,
     UNKNOWN,
     cores_measurements,
+    moment,
     redis_benchmark,
     redis_measurements,
 )
@@ -164,6 +164,6 @@ def _facts(server: Mapping[str, Any], observed: str) -> Facts:
 
 def _unix_ms(text: str) -> int | None:
     try:
-        return round(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
+        return round(moment(text).timestamp() * 1000)
     except ValueError:
         return None

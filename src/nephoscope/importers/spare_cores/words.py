@@ -1,6 +1,7 @@
 """What both forms of Spare Cores' data share: names, metrics, and what nobody knows of the numbers."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 from nephoscope.importers.imported import ImportedTrial
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
@@ -17,7 +18,7 @@ UNKNOWN = [
     "kernel, memory, clock source, steal, and what else ran on the machine",
     "lscpu ran on a different instance of the type than the benchmarks, whose CPU may differ",
     "Redis: servers and clients share the machine (a pair of them on every vCPU, according to Spare Cores)",
-    "time zone of the times: taken as UTC",
+    "time zone of times that state none: taken as UTC",
 ]
 CORES, REDIS = "stress-ng-cores", "redis-set"
 _UP = Direction.HIGHER
@@ -87,3 +88,13 @@ def redis_measurements(by_depth: Mapping[int, float]) -> list[Measurement]:
 
 def _rate(metric: str, value: float) -> Measurement:
     return Measurement(metric=metric, unit="1/s", value=value, role="database")
+
+
+def moment(text: str) -> datetime:
+    """A time as both forms write it, which is in UTC unless it has an offset.
+
+    Raises:
+        ValueError: it is no time.
+    """
+    said = datetime.fromisoformat(text)
+    return said if said.tzinfo else said.replace(tzinfo=UTC)
