@@ -1,10 +1,14 @@
 """Trials that lost CPU time to the hypervisor: their share, medians with and without them, and verdicts."""
 
 import math
+import re
 from collections import defaultdict
 from statistics import median
 
 from exact import median_rank
+
+REASON = re.compile(r"(?:\\.|[^;\\])+")
+r"""An item of a list in a cell: `\;` in it is no separator, and reasons of several machines are joined by one."""
 
 
 def lost_trials(tables):
@@ -20,7 +24,7 @@ def lost_trials(tables):
         for row in tables["trials"]
         if row["state"] == "finished"
         and row["verdict"] == "invalid"
-        and all(reason.startswith("steal:") for reason in row["reasons"].split(";"))
+        and all(reason.startswith("steal:") for reason in REASON.findall(row["reasons"]))
     }
     return lost, rejected
 
