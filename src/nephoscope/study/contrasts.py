@@ -26,6 +26,9 @@ _FOLLOW: Mapping[str, frozenset[str]] = {
     VCPUS: frozenset({"volume size", "volume iops", "volume throughput"}),
 }
 """What may change with a key: it has a meaning only together with it, or grows with the machine."""
+LOAD_TYPE = "load machine type"
+_OF_TYPE = frozenset({VENDOR, GENERATION, VCPUS, "machine type"})
+"""Keys of the database's machine type: where load machines have the same type, theirs changes with it."""
 _NAMES: Mapping[str, str] = {
     VCPUS: "size",
     "database_machine.cpus": "CPUs",
@@ -40,7 +43,7 @@ _NAMES: Mapping[str, str] = {
 """Key -> what a reader calls it; other settings go by the last part of their key."""
 _NO_QUESTION = frozenset(
     {"machine type", "series", "provider", "region", "zone", "database_machine.hosts", "load_machine.hosts"}
-    | {"load machine type", "load_machine.provider", "database.dsn", "database.binary"}
+    | {LOAD_TYPE, "load_machine.provider", "database.dsn", "database.binary"}
 )
 """Keys that say which machine it is, not what about it: configurations are only compared where these are equal."""
 ADDRESSES = frozenset({"database.dsn", "database_machine.hosts", "load_machine.hosts", "database.binary"})
@@ -86,10 +89,10 @@ def contrasts_of(
         configurations: by the name under which they are measured.
         declared: the study's `[[contrasts]]`. A question that was declared is not found again.
     """
-    facts = {name: facts_of(one) for name, one in configurations.items()}
-    found = [question for one in declared if (question := _declared(one, facts)) is not None]
+    known = _Known.of(configurations)
+    found = [question for one in declared if (question := _declared(one, known)) is not None]
     asked = {_same(question) for question in found}
-    return found + [question for question in _found(facts) if _same(question) not in asked]
+    return found + [question for question in _found(known) if _same(question) not in asked]
 
 
 def only_difference(configurations: Mapping[str, Configuration]) -> tuple[str, dict[str, str]] | None:
@@ -97,12 +100,19 @@ def only_difference(configurations: Mapping[str, Configuration]) -> tuple[str, d
 
     Nor is an address one: it says which machine it is, and nothing about it.
     """
-    facts = {name: facts_of(one) for name, one in sorted(configurations.items())}
+    names = sorted(configurations)
+    facts = dict(zip(names, facts_together([configurations[name] for name in names]), strict=True))
     differing = differing_keys(list(facts.values()))
     if len(differing) != 1 or differing <= ADDRESSES:
         return None
     (key,) = differing
     return name_of(key), {name: _label(key, one.get(key)) for name, one in facts.items()}
+
+
+def facts_together(configurations: Sequence[Configuration]) -> list[Facts]:
+    """The facts of each, to be compared: if all load machines are like the database's, their type is no fact."""
+    facts = [facts_of(one) for one in configurations]
+    return [_less_load_type(one) for one in facts] if all(map(_load_follows, configurations)) else facts
 
 
 def differing_keys(facts: Sequence[Facts]) -> set[str]:
@@ -117,8 +127,8 @@ def _same(question: Question) -> frozenset[frozenset[str]]:
 
 def without_pairs(study: Study) -> list[int]:
     """Places of the declared contrasts by key for which the study has no two configurations."""
-    facts = {one.name: facts_of(one) for one in study.configurations}
-    return [place for place, one in enumerate(study.contrasts) if _declared(one, facts) is None]
+    known = _Known.of({one.name: one for one in study.configurations})
+    return [place for place, one in enumerate(study.contrasts) if _declared(one, known) is None]
 
 
 def facts_of(configuration: Configuration) -> Facts:
@@ -135,8 +145,8 @@ def facts_of(configuration: Configuration) -> Facts:
         facts |= {"series": said.series, VCPUS: said.vcpus, GENERATION: said.generation, VENDOR: said.vendor}
     elif database.emulated is None:
         facts["machine type"] = database.type
-    if load is not None and load.type != database.type and load.emulated is None:
-        facts["load machine type"] = load.type
+    if load is not None and load.emulated is None:
+        facts[LOAD_TYPE] = load.type
     plain = configuration.model_dump(mode="json", exclude_none=True, exclude=_NOT_COMPARED)
     for role, machine in (("database_machine", database), ("load_machine", load)):
         if machine is not None:
@@ -144,6 +154,44 @@ def facts_of(configuration: Configuration) -> Facts:
     facts |= _storage(database.volumes if sold is None or database.volumes else sold.volumes)
     facts |= dict(_flat(plain))
     return facts
+
+
+def _load_follows(configuration: Configuration) -> bool:
+    load = configuration.load_machine
+    return load is not None and load.type == configuration.database_machine.type
+
+
+def _less_load_type(facts: Facts) -> Facts:
+    return {key: value for key, value in facts.items() if key != LOAD_TYPE}
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The facts of all configurations, by name.
+
+    Load machines of one type are equal beside databases of different types; so are load machines that have the type of
+    their database. A configuration may be equal to others in both ways, hence two views.
+    """
+
+    as_named: Mapping[str, Facts]
+    following: Mapping[str, Facts]
+    """Without the type of load machines that have the database's."""
+
+    @classmethod
+    def of(cls, configurations: Mapping[str, Configuration]) -> "_Known":
+        facts = {name: facts_of(one) for name, one in configurations.items()}
+        following = {
+            name: _less_load_type(facts[name]) if _load_follows(one) else facts[name]
+            for name, one in configurations.items()
+        }
+        return cls(facts, following)
+
+    def equal_but_for(self, key: str) -> list[dict[Value, list[str]]]:
+        """Value of the key -> configurations, for each group that is equal in everything else."""
+        groups = _equal_but_for(key, self.as_named)
+        return groups + [
+            group for group in _equal_but_for(key, self.following) if key in _OF_TYPE and group not in groups
+        ]
 
 
 def _plain_machine(plain: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
@@ -170,11 +218,11 @@ def _flat(plain: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Valu
             yield f"{above}{key}", json.dumps(value) if isinstance(value, list) else value
 
 
-def _found(facts: Mapping[str, Facts]) -> Iterator[Question]:
+def _found(known: _Known) -> Iterator[Question]:
     """Groups configurations by everything but one key, so that it takes no look at each pair."""
-    for key in sorted({key for one in facts.values() for key in one} - _NO_QUESTION):
+    for key in sorted({key for one in known.as_named.values() for key in one} - _NO_QUESTION):
         questions: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-        for by_value in _equal_but_for(key, facts):
+        for by_value in known.equal_but_for(key):
             for left, right in _compared(list(by_value)):
                 labels = (_label(key, left), _label(key, right))
                 questions[labels] += [(a, b) for a in by_value[left] for b in by_value[right]]
@@ -204,7 +252,6 @@ def name_of(key: str) -> str:
 
 
 def _equal_but_for(key: str, facts: Mapping[str, Facts]) -> list[dict[Value, list[str]]]:
-    """Value of the key -> configurations, for each group that is equal in everything else."""
     ignored = {key} | _FOLLOW.get(key, frozenset())
     groups: dict[frozenset[tuple[str, Value]], dict[Value, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, one in sorted(facts.items()):
@@ -228,13 +275,13 @@ def _label(key: str, value: Value) -> str:
     return "not set" if value is None else f"{value:g}{unit}" if isinstance(value, int | float) else value
 
 
-def _declared(one: DeclaredContrast, facts: Mapping[str, Facts]) -> Question | None:
+def _declared(one: DeclaredContrast, known: _Known) -> Question | None:
     if one.left is not None and one.right is not None:
-        pairs = [(a, b) for a, b in zip(one.left, one.right, strict=True) if a in facts and b in facts]
+        pairs = [(a, b) for a, b in zip(one.left, one.right, strict=True) if {a, b} <= known.as_named.keys()]
         return _as_declared(one, ["left", "right"], pairs)
     key, values = one.key or "", one.values or ["", ""]
     pairs = [
-        (a, b) for group in _equal_but_for(key, facts) for a in _with(group, values[0]) for b in _with(group, values[1])
+        (a, b) for group in known.equal_but_for(key) for a in _with(group, values[0]) for b in _with(group, values[1])
     ]
     return _as_declared(one, values, pairs)
 

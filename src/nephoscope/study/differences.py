@@ -7,12 +7,14 @@ from nephoscope.study.contrasts import (
     ADDRESSES,
     GENERATION,
     KIND,
+    LOAD_TYPE,
     VCPUS,
     VENDOR,
     Facts,
     Value,
     differing_keys,
     facts_of,
+    facts_together,
     followers,
     name_of,
     without_followers,
@@ -39,7 +41,7 @@ _WORDS: Mapping[str, str] = {
     _SERVER: "the server",
     _HOSTS: "hosts",
     "load_machine.hosts": "hosts of the load generator",
-    "load machine type": "machine type of the load generator",
+    LOAD_TYPE: "machine type of the load generator",
     "database.binary": "database program",
 }
 
@@ -58,7 +60,7 @@ def what_differs(configurations: Sequence[Configuration], declared: Sequence[Dec
     """
     if len(configurations) < 2:
         return ""
-    facts = [facts_of(one) for one in configurations]
+    facts = facts_together(configurations)
     keys = differing_keys(facts)
     if not keys:
         return "they are equal, so every difference between them is noise"
@@ -132,7 +134,7 @@ def changes(before: Configuration, after: Configuration) -> tuple[str, ...]:
 
     Machine types are one difference, with all that their names say. What may change with a key is not told beside it.
     """
-    old, new = facts_of(before), facts_of(after)
+    old, new = facts_together([before, after])
     keys = without_followers(differing_keys([old, new]))
     said = []
     if keys & _SAYS_MACHINE:
@@ -156,7 +158,11 @@ def likenesses(configuration: Configuration, most: int) -> frozenset[frozenset[t
         most: 0 or 1.
     """
     known = frozenset((key, value) for key, value in facts_of(configuration).items() if value is not None)
-    things = [_SAYS_MACHINE, *(frozenset({key}) for key, _ in known if key not in _SAYS_MACHINE)] if most else []
+    things = (
+        [_SAYS_MACHINE | {LOAD_TYPE}, *(frozenset({key}) for key, _ in known if key not in _SAYS_MACHINE)]
+        if most
+        else []
+    )
     ignored = [thing | followers(thing) for thing in things]
     return frozenset({known, *(frozenset(pair for pair in known if pair[0] not in keys) for keys in ignored)})
 

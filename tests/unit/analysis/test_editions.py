@@ -106,6 +106,17 @@ def test_differences_name_what_matters_and_no_address() -> None:
         declared(provider="aws", region="r", database_machine={"type": name}) for name in ("m5.large", "m6i.xlarge")
     ]
     assert changes(*typed) == ("machine type: m5.large → m6i.xlarge",)
+    moved = "machine type: m8i.large → m7i.large"
+    for load, also in (
+        ("m8i.large", ()),
+        ("m7i.large", ()),
+        ("c7i.large", ("machine type of the load generator: m8i.large → c7i.large",)),
+    ):
+        old, new = (
+            declared(provider="aws", region="r", database_machine={"type": name}, load_machine={"type": by})
+            for name, by in (("m8i.large", "m8i.large"), ("m7i.large", load))
+        )
+        assert changes(old, new) == (*also, moved), load
     asked = [declared(database={"dsn": f"postgresql://me@{host}/x"}) for host in ("one", "two")]
     assert changes(*asked) == ("the server: not the same",)
 

@@ -34,6 +34,7 @@ def configurations(draw: st.DrawFn) -> Configuration:
             "provider": "aws",
             "region": draw(st.sampled_from(["us-east-1", "us-west-2"])),
             "database_machine": machine | ({"volumes": volumes} if volumes else {}),
+            "load_machine": {"type": draw(st.sampled_from(["m6i.large", "m6i.xlarge"]))},
             "database": {"system": "postgres", "settings": draw(SETTINGS)},
         }
     )

@@ -74,6 +74,19 @@ def test_configurations_that_differ_in_more_are_no_contrast(one: Configuration, 
     assert asked(one, other) == {}
 
 
+def loaded_by(type_: str, one: Configuration) -> Configuration:
+    return one.model_copy(update={"name": f"{one.name}-by-{type_}", "load_machine": Machine(type=type_)})
+
+
+def test_one_type_of_load_machines_beside_different_databases_is_no_other_difference() -> None:
+    found = asked(*(loaded_by("m6i.xlarge", machine(type_)) for type_ in ("m5.xlarge", "m6i.xlarge")))
+    assert list(found) == ["generation: 6 against 5"]
+    assert asked(machine("m5.xlarge"), loaded_by("m5.xlarge", machine("m6i.xlarge")), machine("m6i.xlarge")).keys() == {
+        "generation: 6 against 5"
+    }, "the load machine of the second is like that of the first, the load machine of the third is like its database"
+    assert asked(machine("m5.xlarge"), loaded_by("c5.xlarge", machine("m6i.xlarge"))) == {}
+
+
 def test_a_declared_question_is_not_found_again() -> None:
     both = machine("m5.xlarge", "gp3"), machine("m5.xlarge", "io2")
     by_key = DeclaredContrast(name="storage", key="volume kind", values=["io2", "gp3"])

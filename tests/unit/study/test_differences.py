@@ -40,6 +40,14 @@ GP3, IO2 = ({"volumes": [{"kind": kind, "size": 500, "iops": iops}]} for kind, i
         ),
         ([cloud("aws", "m6i.large"), cloud("aws", "m6i.xlarge")], "they differ only in vCPUs: 2 and 4"),
         ([cloud("aws", "m6i.large"), cloud("aws", "c6a.2xlarge")], "they differ only in machine type"),
+        (
+            [{**cloud("aws", kind), "load_machine": {"type": "m7i.large"}} for kind in ("m6i.large", "m7i.large")],
+            "they differ only in generation",
+        ),
+        (
+            [{**cloud("aws", kind), "load_machine": {"type": kind}} for kind in ("m6i.large", "m7i.large")],
+            "they differ only in generation",
+        ),
         ([cloud("aws", "m6i.large"), cloud("gcp", "n2-standard-2")], "they differ in provider and machine type"),
         ([cloud("aws", "m6i.large", **GP3), cloud("aws", "m6i.large", **IO2)], "they differ only in volumes"),
         (
