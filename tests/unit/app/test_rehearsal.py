@@ -248,3 +248,26 @@ def drawn(folder: ResultsFolder, study: Study, trial: str) -> list[tuple[str, fl
     return [
         (one.metric, one.value) for one in measurements(benchmark, parameters, SimulatedMachine.of(configuration), seed)
     ]
+
+
+def test_simulated_hosts_are_machines_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "rack.toml").write_text("""
+name = "rack"
+replicates = 4
+
+[[matrix]]
+name = "{host}"
+axes.host = ["rack1-01", "rack1-02"]
+provider = "ssh"
+database_machine.hosts = ["{host}"]
+
+[[benchmarks]]
+uses = "stress-ng"
+""")
+    run(tmp_path / "rack.toml", tmp_path / "out", "--rehearse")
+    study = evaluation.analysed(ResultsFolder(tmp_path / "out"))
+    assert {row.configuration: row.machine for row in study.trials} == {
+        "rack1-01": "host rack1-01 rack1-01",
+        "rack1-02": "host rack1-02 rack1-02",
+    }
+    assert {row.scope for row in study.comparisons} == {"these machines"}

@@ -74,10 +74,10 @@ class SimulatedProvider(Provider):
             self._existing[request.key] = None
             await self.clock.sleep(MAKE_S if configuration.provider in CLOUDS else 0.0)
         asked, load = configuration.database_machine, configuration.load_machine
-        names = [f"database-{number}" for number in range(1, asked.count + 1)]
-        names += load_names(load.count) if load else []
-        run = _Run(SimulatedMachine.of(configuration), self.clock)
-        return cluster_of(request.key, [run.machine(name) for name in names], asked.count)
+        names = asked.hosts or [f"database-{number}" for number in range(1, asked.count + 1)]
+        loads = (load.hosts or load_names(load.count)) if load else []
+        run = _Run(SimulatedMachine.of(configuration), self.clock, frozenset(loads))
+        return cluster_of(request.key, [run.machine(name) for name in (*names, *loads)], len(names))
 
     @override
     async def list(self, study: str) -> list[str]:
@@ -96,6 +96,8 @@ class _Run:
 
     simulated: SimulatedMachine
     clock: SimulatedClock
+    loads: frozenset[str]
+    """Names of the load machines."""
     seconds: float = 0.0
     sent_bytes_per_s: float = 0.0
 
@@ -110,9 +112,8 @@ class _Run:
 
     def telemetry(self, name: str, cpus: int) -> bytes:
         """Idle CPUs, and a network that carried what the load machine sent."""
-        from_load = name.startswith("fake-load")
         many, few = self.sent_bytes_per_s, self.sent_bytes_per_s / 10
-        sends, receives = (many, few) if from_load else (few, many)
+        sends, receives = (many, few) if name in self.loads else (few, many)
         lines = (
             _counters(self.seconds * line / (_LINES - 1), cpus, sends=sends, receives=receives)
             for line in range(_LINES)
