@@ -20,11 +20,17 @@ from nephoscope.model.records import Direction
 from nephoscope.model.rows import ClaimRow, ConfigurationRow
 from nephoscope.model.subjects import Subject
 from nephoscope.stats.blocked import compare_in_blocks
-from nephoscope.stats.decide import ALPHA, Relation, holm, relation
+from nephoscope.stats.decide import ALPHA, holm, relation
 from nephoscope.stats.ratio import RatioInterval, compare
 from nephoscope.study.claims import Claim, Claims, Kind, Selector, Verdict
 
 _VIEWS: Mapping[str, View] = {"": "plain", "cpu": "per CPU", "dollar": "per dollar"}
+_WHY_OPEN: Mapping[Kind, str] = {
+    "tie": "the interval is neither entirely within the margin nor entirely outside it",
+    "not-worse": "the interval is not entirely on one side of the margin",
+}
+"""Kinds that only the margin decides: why an interval decides nothing."""
+_WHY_OPEN_OTHERWISE = "the interval includes equality and is not entirely within the margin"
 
 
 @dataclass(frozen=True)
@@ -186,18 +192,14 @@ def _trials(rows: Sequence[ConfigurationRow], cells: Mapping[str, Cell]) -> tupl
 
 def _row(asked: _Asked, p_adjusted: float, margin: float, alpha: float) -> ClaimRow:
     claim, estimate = asked.claim, asked.estimate
-    said: Relation = "unresolved"
-    if estimate is not None:
-        said = relation(estimate.interval, p_adjusted, equivalence_margin=margin, alpha=alpha)
-    wanted = _wanted(claim.kind, higher=asked.higher)
-    verdict: Verdict = "not decided" if said == "unresolved" else "supported" if said == wanted else "refuted"
     interval = estimate.interval if estimate else None
+    verdict = _verdict(claim.kind, interval, p_adjusted, higher=asked.higher, margin=margin, alpha=alpha)
     reason = asked.reason
     if estimate and verdict == "not decided":
         reason = (
             f"too few {estimate.unit_of_n} for an interval"
             if interval is None
-            else "after correction, the interval includes equality and is not entirely within the margin"
+            else f"after correction, {_WHY_OPEN.get(claim.kind, _WHY_OPEN_OTHERWISE)}"
         )
     return ClaimRow(
         claim=claim.id,
@@ -228,8 +230,23 @@ def _row(asked: _Asked, p_adjusted: float, margin: float, alpha: float) -> Claim
     )
 
 
-def _wanted(kind: Kind, *, higher: bool) -> Relation:
-    """The verdict on left compared with right that makes the claim hold."""
+def _verdict(
+    kind: Kind, interval: RatioInterval | None, p_adjusted: float, *, higher: bool, margin: float, alpha: float
+) -> Verdict:
+    """What an interval of left / right says about the claim; a refutation must survive the correction, too."""
+    if interval is None:
+        return "not decided"
+    least, most = 1 / (1 + margin), 1 + margin
     if kind == "tie":
-        return "tie"
-    return "above" if (kind == "last") != higher else "below"
+        supported, refuted = (
+            least <= interval.low and interval.high <= most,
+            interval.high < least or interval.low > most,
+        )
+    elif kind == "not-worse":
+        supported = interval.low >= least if higher else interval.high <= most
+        refuted = interval.high < least if higher else interval.low > most
+    else:
+        said = relation(interval, p_adjusted, equivalence_margin=margin, alpha=alpha)
+        wanted = "above" if (kind == "last") != higher else "below"
+        return "not decided" if said == "unresolved" else "supported" if said == wanted else "refuted"
+    return "supported" if supported else "refuted" if refuted and p_adjusted < alpha else "not decided"

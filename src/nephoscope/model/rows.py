@@ -256,7 +256,7 @@ class ClaimRow(Frozen):
     claim: str = Field(description="its id in the claims file")
     text: str
     source: str
-    kind: Literal["better", "tie", "first", "last"]
+    kind: Literal["better", "tie", "not-worse", "first", "last"]
     benchmark: str
     metric: str
     view: Literal["plain", "per CPU", "per dollar"]

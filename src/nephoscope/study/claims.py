@@ -9,7 +9,9 @@ from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.words import without_kind
 
-Kind = Literal["better", "tie", "first", "last"]
+Kind = Literal["better", "tie", "not-worse", "first", "last"]
+_OF_TWO = frozenset({"better", "tie", "not-worse"})
+"""Kinds that compare left with right; the others compare it with all others."""
 Verdict = Literal["supported", "refuted", "not decided"]
 MatchedBy = Literal["provider", "vcpus", "family", "threads_per_core", "cpu_vendor", "cpu_design"]
 
@@ -35,11 +37,12 @@ class Claim(Frozen):
     text: str = Field(min_length=1, description="the statement as published")
     source: str = Field(min_length=1, description="where it was published, with the page")
     kind: Kind = Field(
-        description="better: left beats right; tie: left equals right; first, last: left is best or worst of all"
+        description="better: left beats right; tie: they differ by less than the equivalence margin; not-worse: left "
+        "is not worse than right by the margin or more; first, last: left is best or worst of all"
     )
     left: Selector
     right: Selector | None = Field(
-        default=None, description="for better and tie; first and last compare with all others"
+        default=None, description="for better, tie and not-worse; first and last compare with all others"
     )
     benchmark: str = Field(description="the benchmark's name in the study; may hold * and ?")
     metric: str = Field(default="*", description="name of its headline metrics; may hold * and ?")
@@ -81,7 +84,7 @@ def load_claims(text: str, name: str) -> Claims:
     ids = [claim.id for claim in found.claims]
     problems = [f"{name}: claim {one!r} appears twice" for one in sorted({one for one in ids if ids.count(one) > 1})]
     for claim in found.claims:
-        pair = claim.kind in {"better", "tie"}
+        pair = claim.kind in _OF_TWO
         if pair != (claim.right is not None):
             what = "needs a right side" if pair else "compares with all others and has no right side"
             problems.append(f"{name}: claim {claim.id!r} of kind {claim.kind!r} {what}")

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from nephoscope.analysis.analyse import analyse
+from nephoscope.analysis.claims import _verdict
 from nephoscope.app.stages import evaluation, imports
 from nephoscope.model.errors import InputError
 from nephoscope.model.rows import ClaimRow
+from nephoscope.stats.ratio import RatioInterval
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.study.claims import Claims, load_claims
+from nephoscope.study.claims import Claims, Kind, load_claims
 from tests.docs.pages import ROOT, blocks
 from tests.support.shared_data import shared
 from tests.unit.analysis.study_builder import inputs, rows
@@ -38,19 +40,47 @@ AB: dict[str, Any] = {"left": {"configuration": "a"}, "right": {"configuration":
         (1.0, "better", "refuted"),
         (1.0, "tie", "supported"),
         (1.1, "tie", "refuted"),
+        (1.016, "tie", "not decided"),  # certainly better, but not certainly by the margin of 1.5 %
+        (1.1, "not-worse", "supported"),
+        (1.0, "not-worse", "supported"),
+        (1 / 1.016, "not-worse", "not decided"),
+        (0.9, "not-worse", "refuted"),
     ],
 )
 def test_two_configurations_by_their_replicates(factor: float, kind: str, verdict: str) -> None:
     row = judged({"a": [factor * x for x in SIX], "b": SIX}, kind=kind, **AB)
     assert (row.verdict, row.holds, row.unit_of_n, row.n_left, row.n_right) == (
         verdict,
-        verdict == "supported",
+        verdict != "refuted",
         "replicates",
         6,
         6,
     )
     assert row.ratio == pytest.approx(factor, rel=0.01)
     assert len(row.trials) == 12
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "tie", "not_worse", "not_worse_if_less_is_better"),
+    [
+        (0.96, 1.04, "supported", "supported", "supported"),
+        (1.02, 1.04, "supported", "supported", "supported"),
+        (1.02, 1.06, "not decided", "supported", "not decided"),
+        (1.06, 1.08, "refuted", "supported", "refuted"),
+        (0.94, 0.98, "not decided", "not decided", "supported"),
+        (0.90, 0.94, "refuted", "refuted", "supported"),
+        (0.90, 1.10, "not decided", "not decided", "not decided"),
+    ],
+)
+def test_what_an_interval_says_with_a_margin_of_5_percent(
+    low: float, high: float, tie: str, not_worse: str, not_worse_if_less_is_better: str
+) -> None:
+    def said(kind: Kind, p_adjusted: float, *, higher: bool) -> str:
+        return _verdict(kind, RatioInterval(low, high, 0.95), p_adjusted, higher=higher, margin=0.05, alpha=0.05)
+
+    for higher, wanted in ((True, not_worse), (False, not_worse_if_less_is_better)):
+        assert (said("tie", 0.01, higher=higher), said("not-worse", 0.01, higher=higher)) == (tie, wanted)
+    assert "refuted" not in {said("tie", 0.06, higher=True), said("not-worse", 0.06, higher=True)}
 
 
 def test_too_few_replicates_decide_nothing_and_fail_nothing() -> None:

@@ -101,6 +101,8 @@ CLAIMS = {
             ("single", "better", {"left": {"machine_type": "m6i.2xlarge"}, "right": {"machine_type": "m5.2xlarge"}}),
             ("pair", "better", {"left": {"machine_type": "c5.2xlarge"}, "right": {"machine_type": "r5.2xlarge"}}),
             ("large", "tie", {"left": {"machine_type": "m5.2xlarge"}, "right": {"machine_type": "m6i.2xlarge"}}),
+            ("slow", "not-worse", {"left": {"machine_type": "m5.2xlarge"}, "right": {"machine_type": "m6i.2xlarge"}}),
+            ("fine", "not-worse", {"left": {"machine_type": "m6i.2xlarge"}, "right": {"machine_type": "m5.2xlarge"}}),
             ("cheap", "first", {"left": {"machine_type": "m6i.8xlarge"}, "per": "dollar", "matched_by": ["provider"]}),
             ("cpu", "last", {"left": {"machine_type": "r5.2xlarge"}, "per": "cpu", "matched_by": ["provider"]}),
             ("nobody", "better", {"left": {"family": "x1"}, "right": {"family": "m5"}}),

@@ -275,7 +275,7 @@ SHOWN: dict[str, type[Frozen]] = {
 def test_every_number_of_a_table_is_recomputed_or_is_said_to_be_left_out() -> None:
     """Of each column of numbers that is no input: its name stands in the script."""
     bundle = resources.files("nephoscope.report") / "bundle"
-    script = "".join((bundle / name).read_text(encoding="utf-8") for name in ("recompute.py", "quiet.py"))
+    script = "".join((bundle / name).read_text(encoding="utf-8") for name in ("recompute.py", "quiet.py", "answers.py"))
     left_out = (resources.files("nephoscope.report") / "bundle" / "README.md").read_text(encoding="utf-8")
     given = {
         "of",

@@ -13,6 +13,9 @@ from nephoscope.model.words import counted, listed
 if TYPE_CHECKING:
     from nephoscope.model.rows import ClaimRow
 
+MAX_FAILING = 3
+"""More results than this that contradict one claim are counted."""
+
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
@@ -157,17 +160,30 @@ def claims(
                 for row in rows
             ),
         )
-    failed = sorted({row.claim for row in rows if not row.holds})
+    failed: dict[str, list[str]] = {}
+    for row in rows:
+        if not row.holds:
+            failed.setdefault(row.claim, []).append(_failing(row))
     if failed:
         claims = counted(len({row.claim for row in rows}), "claim")
+        named = "; ".join(f"{claim} ({listed(why, MAX_FAILING)})" for claim, why in sorted(failed.items()))
         raise ClaimsFailed(
-            f"{len(failed)} of {claims} {'does' if len(failed) == 1 else 'do'} not hold: {', '.join(failed)}",
+            f"{len(failed)} of {claims} {'does' if len(failed) == 1 else 'do'} not hold: {named}",
             hint='see the rows behind them: nephoscope query DIR "select * from claims"',
         )
 
 
+def _failing(row: "ClaimRow") -> str:
+    """The ratio tells which way: a tie fails with either side ahead."""
+    return f"{_measured_by(row)} " + (row.verdict if row.ratio is None else f"{row.ratio:.4g} ×")
+
+
+def _measured_by(row: "ClaimRow") -> str:
+    return f"{row.benchmark} {row.metric}" + (f", {row.view}" if row.view != "plain" else "")
+
+
 def _grounds(row: "ClaimRow") -> str:
-    by = f"{row.benchmark} {row.metric}" + (f", {row.view}" if row.view != "plain" else "")
+    by = _measured_by(row)
     if row.ratio is None:
         return f"{by}: {row.reason}"
     interval = f" ({_interval(row.low, row.high)})" if row.low is not None else ""

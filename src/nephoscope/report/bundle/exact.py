@@ -111,3 +111,21 @@ def verdict(pair, margin, alpha):
     if pair["p_adjusted"] < alpha and (pair["low"] > 1 or pair["high"] < 1):
         return "better" if (pair["low"] > 1) == pair["higher"] else "worse"
     return "unresolved"
+
+
+def claim_verdict(kind, pair, study):
+    if pair["low"] is None:
+        return "not decided"
+    least, most = 1 / (1 + study["equivalence_margin_percent"] / 100), 1 + study["equivalence_margin_percent"] / 100
+    low, high = pair["low"], pair["high"]
+    if kind == "tie":
+        supported, refuted = least <= low and high <= most, high < least or low > most
+    elif kind == "not-worse":
+        supported = low >= least if pair["higher"] else high <= most
+        refuted = high < least if pair["higher"] else low > most
+    else:
+        supported = pair["verdict"] == ("worse" if kind == "last" else "better")
+        refuted = not supported and pair["verdict"] != "unresolved"
+    if kind in {"tie", "not-worse"}:
+        refuted = refuted and pair["p_adjusted"] < study["alpha"]
+    return "supported" if supported else "refuted" if refuted else "not decided"

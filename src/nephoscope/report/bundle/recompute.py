@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 
 from answers import better_in_both, check_best, check_contrasts, check_ranks, second_views
-from exact import benjamini_hochberg, compare, holm, judge, median_rank
+from exact import benjamini_hochberg, claim_verdict, compare, holm, judge, median_rank
 from questions import block_of_trials, boards_of, pairs_of
 from quiet import check_delivered, check_steal, judged_quietly, lost_trials, quiet_cells
 
@@ -385,9 +385,7 @@ def check_claims(rows, cells, months, metrics, study):
         if pair["low"] is None:
             pair["p_adjusted"] = None
         check_estimate(row, pair, "claims", where)
-        wanted = {"tie": "tie", "last": "worse"}.get(row["kind"], "better")
-        said = pair["verdict"]
-        word = "not decided" if said == "unresolved" else "supported" if said == wanted else "refuted"
+        word = claim_verdict(row["kind"], pair, study)
         if " as delivered, but " in row["reason"]:  # what the quiet trials say is not recomputed
             agree("claims", f"{where} reason", row["reason"].partition(",")[0], f"{word} as delivered")
             word = "not decided"
