@@ -92,7 +92,7 @@ def verdicts_of(policy: str) -> tuple[Counter[ComparisonVerdict], float]:
 def disturbance() -> str:
     """The table of docs/concepts/bias.md."""
     lines = [
-        f"| trials that lost CPU time | B's median | B better, of {STUDIES} studies | tie | B worse | unresolved |",
+        f"| trials that lost CPU time | B's median | B better, of {STUDIES} studies | tie | B worse | not decided |",
         "|---|---|---|---|---|---|",
     ]
     for policy in POLICIES:

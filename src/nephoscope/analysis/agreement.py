@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from nephoscope.insights.words import plural
 from nephoscope.model.rows import ComparisonVerdict
-from nephoscope.model.words import named_or_counted
+from nephoscope.model.words import NOT_DECIDED, named_or_counted
 
 MAX_NAMED = 3
 """More configurations than this are counted instead of named in a reason."""
@@ -13,7 +13,7 @@ _WORDS = {
     ComparisonVerdict.BETTER: "better",
     ComparisonVerdict.WORSE: "worse",
     ComparisonVerdict.TIE: "equal",
-    ComparisonVerdict.UNRESOLVED: "undecided",
+    ComparisonVerdict.UNRESOLVED: NOT_DECIDED,
 }
 
 

@@ -54,7 +54,7 @@ Start here: `nephoscope demo` measures this machine; `nephoscope init FILE` writ
 
 Exit codes: 0 done · 1 a defect in nephoscope · 2 wrong input · 3 something needed is missing or unreachable ·
 4 trials failed or could not be read · 5 the results folder is in use · 6 results could not be stored ·
-7 a claim does not hold · 8 `compare --fail-if`: worse or undecided; `verify`: stored files were altered ·
+7 a claim does not hold · 8 `compare --fail-if`: worse or not decided; `verify`: stored files altered ·
 129/130/143 stopped by SIGHUP/Ctrl-C/SIGTERM (`run` again resumes)
 """
 

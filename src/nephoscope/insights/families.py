@@ -7,7 +7,7 @@ from nephoscope.insights.base import Findings
 from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict, FamilyComparison, Insight
-from nephoscope.model.words import enumeration
+from nephoscope.model.words import NOT_DECIDED, enumeration
 
 NAME = "families"
 _DECIDED = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.TIE}
@@ -15,7 +15,7 @@ _VERDICTS = {
     ComparisonVerdict.BETTER: "better in",
     ComparisonVerdict.WORSE: "worse in",
     ComparisonVerdict.TIE: "a tie in",
-    ComparisonVerdict.UNRESOLVED: "unresolved in",
+    ComparisonVerdict.UNRESOLVED: f"{NOT_DECIDED} in",
 }
 """In the order in which sentences give them."""
 
@@ -88,7 +88,7 @@ def _open(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
         + plural(len(findings.family_comparisons), "question")
         + " about families of machine types "
         + plural(len(rows), "is", "are")
-        + " unresolved ({kinds}): {few:count} "
+        + " not decided ({kinds}): {few:count} "
         + plural(len(few), "has", "have")
         + " too few matched types for any claim; for the others, the data fit both equality and a difference of more "
         "than {margin:limit} % after correction for the number of questions.",

@@ -36,7 +36,7 @@ class EditionCard(Frozen):
     coverage: float | None = Field(description="of the intervals of all cards together")
     method: ChangeMethod
     verdict: ComparisonVerdict
-    reason: str = Field(default="", description="why it is undecided, if steal is the reason")
+    reason: str = Field(default="", description="why it is not decided, if steal is the reason")
     margin_percent: float = Field(description="equivalence margin of the later study")
 
 

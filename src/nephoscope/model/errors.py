@@ -10,7 +10,7 @@
 | 5 | another process works on this results folder | FolderInUse |
 | 6 | results could not be stored (disk full, read-only) | StorageFailed |
 | 7 | `claims`: the data do not support a claim | ClaimsFailed |
-| 8 | `compare --fail-if`: worse or undecided; `verify`: stored files were altered | ComparisonFailed, ResultsAltered |
+| 8 | `compare --fail-if`: worse or not decided; `verify`: stored files altered | ComparisonFailed, ResultsAltered |
 | 129, 130, 143 | stopped by a closed terminal (SIGHUP), by Ctrl-C, by SIGTERM; `run` again resumes | |
 """
 
@@ -199,7 +199,7 @@ class ClaimsFailed(NephoscopeError):
 
 
 class ComparisonFailed(NephoscopeError):
-    """The later of two studies is worse than the earlier one by the stated margin, or that is undecided."""
+    """The later of two studies is worse than the earlier one by the stated margin, or that is not decided."""
 
     exit_code = 8
     failure_class = "comparison_failed"

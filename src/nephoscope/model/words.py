@@ -22,6 +22,9 @@ PROVIDERS: Mapping[str, str] = {
 """Provider as a study file names it -> its name for a reader, the same everywhere in a report."""
 
 
+NOT_DECIDED = "not decided"
+"""What every text calls a question without an answer; stored verdicts are `unresolved`."""
+
 _COMMANDING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters with which a text could command a terminal, or hide the order of its parts."""
 
@@ -45,6 +48,11 @@ def scope_name(scope: str) -> str:
     if value == "1 vCPUs":
         return counted(1, "vCPU")
     return (provider_name(value) if kind == "cloud" else value) if colon else scope
+
+
+def verdict_name(verdict: str) -> str:
+    """A stored verdict as readers see it: 'better', 'worse', 'tie', 'not decided'."""
+    return NOT_DECIDED if verdict == "unresolved" else verdict
 
 
 def without_kind(message: str) -> str:

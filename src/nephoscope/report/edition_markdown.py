@@ -52,7 +52,8 @@ def _verdict(judged: Judged) -> list[str]:
     if open_results:
         are = "is" if judged.accepted == 1 else "are"
         results = f"{judged.accepted:,} of {counted(total, 'result')}"
-        said.append(f"{results} {are} certainly not worse by {margin}; {open_results:,} undecided.")
+        open_are = "is" if open_results == 1 else "are"
+        said.append(f"{results} {are} certainly not worse by {margin}; {open_results:,} {open_are} not decided.")
     return said
 
 

@@ -4,22 +4,20 @@ from nephoscope.analysis.edition_gate import named_group
 from nephoscope.model.editions import EditionCard, EditionRow
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.words import verdict_name
 from nephoscope.report import format as people
 
 _RATES = ("/s", "/min", "/h")
+_SPEEDS = {ComparisonVerdict.BETTER: "faster", ComparisonVerdict.WORSE: "slower"}
 _LARGEST = 2.0
 """A change by a larger factor is given as a factor, not in percent."""
 
 
 def word(row: EditionCard) -> str:
-    """'faster', 'slower', 'same', 'undecided'; 'better' and 'worse' where the metric is neither a rate nor a time."""
-    if row.verdict is ComparisonVerdict.TIE:
-        return "same"
-    if row.verdict is ComparisonVerdict.UNRESOLVED:
-        return "undecided"
+    """'faster', 'slower', 'tie', 'not decided'; 'better' and 'worse' if the metric is neither a rate nor a time."""
     if row.unit == "s" or row.unit.endswith(_RATES):
-        return "faster" if row.verdict is ComparisonVerdict.BETTER else "slower"
-    return row.verdict.value
+        return _SPEEDS.get(row.verdict) or verdict_name(row.verdict)
+    return verdict_name(row.verdict)
 
 
 def change(ratio: float | None) -> str:
@@ -75,7 +73,7 @@ def direction(row: EditionCard) -> str:
 
 
 def certainty(row: EditionCard) -> str:
-    """Why it is undecided, or what a verdict rests on."""
+    """Why it is not decided, or what a verdict rests on."""
     if row.reason:
         return row.reason
     if row.low is None:

@@ -7,7 +7,7 @@ from itertools import count
 
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import ComparisonVerdict, Statistic, TrialRow
-from nephoscope.model.words import counted
+from nephoscope.model.words import NOT_DECIDED, counted
 from nephoscope.report.evidence import EvidenceBook, trial_anchor
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.settled import settled
@@ -239,7 +239,7 @@ SIGNS = {
     ComparisonVerdict.BETTER: ("▲", "better", "good"),
     ComparisonVerdict.WORSE: ("▼", "worse", "bad"),
     ComparisonVerdict.TIE: ("=", "tie", "even"),
-    ComparisonVerdict.UNRESOLVED: ("?", "unresolved", "doubt"),
+    ComparisonVerdict.UNRESOLVED: ("?", NOT_DECIDED, "doubt"),
 }
 
 
@@ -249,7 +249,7 @@ def present(figures: Iterable[Figure | None]) -> list[Figure]:
 
 
 def verdict_badge(verdict: ComparisonVerdict, rest: str = "", href: str | None = None) -> Badge:
-    """Better, worse, tie or unresolved."""
+    """Better, worse, tie or not decided."""
     sign, word, tone = SIGNS[verdict]
     return Badge(sign, word, tone, rest, href)
 

@@ -161,7 +161,7 @@ def test_a_machine_that_was_never_quiet_counts_as_it_delivered_among_many_but_no
     ("b", "after", "verdict", "quiet", "reason"),
     [
         ([*FASTER[:4], *STOLEN, *STOLEN], 4, OPEN, BETTER, "worse as delivered, but better in quiet trials"),
-        ([*STOLEN, *STOLEN, *STOLEN[:4]], 0, OPEN, OPEN, "worse as delivered, but undecided in quiet trials"),
+        ([*STOLEN, *STOLEN, *STOLEN[:4]], 0, OPEN, OPEN, "worse as delivered, but not decided in quiet trials"),
         ([*(value - 60 for value in QUIET), *STOLEN, *STOLEN[:6]], 8, WORSE, WORSE, ""),
     ],
 )

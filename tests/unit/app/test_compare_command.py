@@ -54,7 +54,7 @@ def test_less_than_the_margin_or_no_gate_is_no_failure(studies: Path, capsys: py
 
 def test_what_is_undecided_is_said_and_fails_only_if_asked(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(studies, "slow", "--fail-if", "worse", "--by", "50%") == 0
-    assert "undecided whether worse by 50 %: lost, fake: rate" in capsys.readouterr().err
+    assert "not decided whether worse by 50 %: lost, fake: rate" in capsys.readouterr().err
     assert run(studies, "slow", "--fail-if", "worse", "--fail-if", "undecided", "--by", "50%") == 8
     assert "measure more replicates" in capsys.readouterr().err
 

@@ -57,12 +57,12 @@ def test_trials_that_were_not_needed_are_told_in_a_sentence() -> None:
     ended = [state for state, count in counts.items() for _ in range(count)]
     (found,) = doubts_of(study.model_copy(update={"looks": [look_with(ended)]}))
     assert found.text == (
-        "290 of 744 trials were skipped. Of 125 questions, 93 were decided, 12 ended in a tie, 17 were given up "
-        "because the remaining replicates could not have decided them, and 3 are still open."
+        "290 of 744 trials were skipped. Of 125 questions, 93 were decided, 12 ended in a tie, and 20 are not "
+        "decided, 17 of them because the remaining replicates could not have decided them."
     )
     (found,) = doubts_of(study.model_copy(update={"looks": [look_with(["decided", "out of reach"])]}))
     assert found.text.endswith(
-        "Of 2 questions, 1 was decided and 1 was given up because the remaining replicates could not have decided it."
+        "Of 2 questions, 1 was decided and 1 is not decided because the remaining replicates could not have decided it."
     )
 
 

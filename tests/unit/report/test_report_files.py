@@ -22,7 +22,16 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import ClaimRow, Comparison, FamilyComparison, GateRow, MeasurementRow, RankRow, Statistic
+from nephoscope.model.rows import (
+    ClaimRow,
+    Comparison,
+    ComparisonVerdict,
+    FamilyComparison,
+    GateRow,
+    MeasurementRow,
+    RankRow,
+    Statistic,
+)
 from nephoscope.report.bundle_files import BUNDLE
 from nephoscope.report.files import report_files
 from nephoscope.report.format import money
@@ -117,6 +126,17 @@ def unpacked(study: AnalysedStudy, folder: Path) -> Path:
     with zipfile.ZipFile(folder / "bundle.zip") as archive:
         archive.extractall(folder)
     return folder / study.study
+
+
+def test_pages_call_a_question_without_an_answer_not_decided() -> None:
+    disturbed = test_delivered.studied([*test_delivered.FASTER[:4], *test_delivered.STOLEN], after=4, rejected=False)
+    for study in (priced_example.everything(), disturbed):
+        verdicts = {row.verdict for row in (*study.comparisons, *study.family_comparisons)}
+        assert ComparisonVerdict.UNRESOLVED in verdicts
+        pages = [report_files(study)[name].decode() for name in ("index.html", "evidence.html")]
+        said = "".join(re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL) for page in pages)
+        assert "not decided" in said
+        assert not re.findall("unresolved|undecided", said, flags=re.IGNORECASE)
 
 
 def recomputed(folder: Path) -> subprocess.CompletedProcess[str]:

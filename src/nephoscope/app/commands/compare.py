@@ -43,7 +43,9 @@ def compare(
     ] = None,
     fail_if: Annotated[
         list[FailIf] | None,
-        typer.Option("--fail-if", help="exit with code 8 if NEW is certainly worse, or if undecided; repeatable"),
+        typer.Option(
+            "--fail-if", help="exit with code 8 if NEW is certainly worse, or if that is not decided; repeatable"
+        ),
     ] = None,
     by: Annotated[
         str | None, typer.Option("--by", metavar="PERCENT", help="worse by at least this much [default: 0%]")
@@ -117,12 +119,13 @@ def _tell_all(found: "Editions") -> None:
 
 
 def _cells(row: "EditionRow", *, priced: bool) -> tuple[str, ...]:
+    from nephoscope.model.words import verdict_name
     from nephoscope.report import edition_words as words
 
     interval = words.interval(row.low, row.high)
     money = (
         "" if row.price_ratio is None else words.change(row.price_ratio),
-        "" if row.cost_ratio is None else f"{words.change(row.cost_ratio)} {row.cost_verdict}",
+        "" if row.cost_ratio is None else f"{words.change(row.cost_ratio)} {verdict_name(row.cost_verdict or '')}",
     )
     return (
         words.who(row),
@@ -136,7 +139,7 @@ def _cells(row: "EditionRow", *, priced: bool) -> tuple[str, ...]:
 
 
 def _fail(judged: "Judged", wanted: set[str], found: "Editions") -> None:
-    """Raises where the change is not accepted; says what is undecided where it is."""
+    """Raises where the change is not accepted; says what is not decided where it is."""
     from nephoscope.analysis.edition_gate import named
     from nephoscope.report import edition_words as words
 
@@ -160,7 +163,7 @@ def _fail(judged: "Judged", wanted: set[str], found: "Editions") -> None:
         say(f"no headline metric is worse by {margin} or more")
         return
     listed = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
-    said = f"undecided whether worse by {margin}: {listed}"
+    said = f"not decided whether worse by {margin}: {listed}"
     if "undecided" in wanted:
         raise ComparisonFailed(said, hint="measure more replicates in both studies, or allow a larger --by")
     tell(said, style="yellow")

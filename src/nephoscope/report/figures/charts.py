@@ -173,7 +173,7 @@ def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
             ("right", "right"),
             ("ratio_text", "ratio"),
             ("interval_text", "interval"),
-            ("verdict", "left is"),
+            ("verdict_text", "left is"),
         ),
     )
     layers = [

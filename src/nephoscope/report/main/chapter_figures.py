@@ -5,7 +5,7 @@ from typing import Any
 
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.rows import ComparisonVerdict, Statistic
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, verdict_name
 from nephoscope.report import format as people
 from nephoscope.report.lookup import headlines, scale_of, unique
 from nephoscope.report.main import charts
@@ -212,7 +212,7 @@ def _family(book: Book, configuration: str) -> str | None:
 
 def _verdict(row: ContrastRow, left: str) -> str:
     decided = row.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
-    return f"{left} is {row.verdict.value}" if decided else row.verdict.value
+    return f"{left} is {row.verdict.value}" if decided else verdict_name(row.verdict)
 
 
 def _metric(book: Book, row: ContrastRow) -> str:

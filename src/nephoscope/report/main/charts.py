@@ -5,6 +5,7 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.model.words import NOT_DECIDED
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.row_charts import FEW_TICKS
 from nephoscope.report.figures.spec import Rows, Spec, by_coverage, data, finished, tie_band
@@ -18,7 +19,7 @@ VERDICTS = {
     "better": ("triangle-up", "▲", "the first is better"),
     "worse": ("triangle-down", "▼", "the first is worse"),
     "tie": ("square", "■", "a tie"),
-    "unresolved": ("circle", "●", "unresolved"),
+    "unresolved": ("circle", "●", NOT_DECIDED),
 }
 """Verdict -> its sign in Vega, the same in text, and its meaning."""
 SCATTER_HEIGHT, LOW_SCATTER_HEIGHT = 400, 260

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nephoscope.model.looks import Look
 from nephoscope.model.rows import Insight
-from nephoscope.model.words import counted
+from nephoscope.model.words import NOT_DECIDED, counted
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main.names import enumerated, names_of
@@ -304,18 +304,24 @@ def _looks(lookup: Lookup, rows: Sequence[Insight]) -> str:
 
 
 def _outcomes(look: Look) -> str:
-    """How its questions ended: 'Of 125 questions, 93 were decided, 12 ended in a tie and 20 are still open'."""
-    of: Counter[str] = Counter("open" if row.state == "undecided" else row.state for row in look.questions)
-    given_up = "given up because the remaining replicates could not have decided"
+    """How its questions ended: 'Of 125 questions, 93 were decided, 12 ended in a tie and 20 are not decided'."""
+    of = Counter(row.state for row in look.questions)
+    left = of.total() - of["decided"] - of["tie"]
     said = {
-        "decided": "was decided" if of["decided"] == 1 else "were decided",
-        "tie": "ended in a tie",
-        "out of reach": f"was {given_up} it" if of["out of reach"] == 1 else f"were {given_up} them",
-        "open": "is still open" if of["open"] == 1 else "are still open",
+        "was decided" if of["decided"] == 1 else "were decided": of["decided"],
+        "ended in a tie": of["tie"],
+        f"{'is' if left == 1 else 'are'} {NOT_DECIDED}" + _out_of_reach(of["out of reach"], left): left,
     }
-    parts = [f"{of[state]:,} {words}" for state, words in said.items() if of[state]]
+    parts = [f"{count:,} {words}" for words, count in said.items() if count]
     listed = f"{', '.join(parts[:-1])}, and {parts[-1]}" if len(parts) > 2 else " and ".join(parts)
     return f"Of {counted(len(look.questions), 'question')}, {listed}."
+
+
+def _out_of_reach(count: int, of: int) -> str:
+    if not count:
+        return ""
+    some = "" if count == of else f", {count:,} of them"
+    return f"{some} because the remaining replicates could not have decided {'it' if count == 1 else 'them'}"
 
 
 TOLD_AS_ANSWERS = frozenset({"steal", "gate"})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, verdict_name
 from nephoscope.report import format as people
 from nephoscope.report.figures import charts
 from nephoscope.report.lookup import headlines
@@ -79,12 +79,14 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
                 "ratio_text": people.ratio(row.ratio),
                 "interval_text": _interval(row),
                 "verdict": row.verdict.value,
+                "verdict_text": verdict_name(row.verdict),
             }
         )
     left, right = next(iter(pairs)) if len(pairs) == 1 else ("left", "right")
     margin = book.lookup.study.equivalence_margin_percent
     spoken = "; ".join(
-        f"{_about(row, titles[row.benchmark, row.metric])} {people.ratio(row.ratio)}, {row.verdict}" for row in rows
+        f"{_about(row, titles[row.benchmark, row.metric])} {people.ratio(row.ratio)}, {verdict_name(row.verdict)}"
+        for row in rows
     )
     return book.figure(
         f"{left} compared with {right}: headline metrics",
@@ -192,5 +194,5 @@ def _grid(book: Book, benchmark: BenchmarkRow, metric: Metric) -> Table:
     )
     columns = (Column("Configuration"), *(Column(str(index), hint=name) for index, name in enumerate(names, 1)))
     title = f"{benchmark.benchmark}: {metric_title(metric)}, every pair"
-    note = "The row compared with the column, best median first: ▲ better, ▼ worse, = tie, ? unresolved."
+    note = "The row compared with the column, best median first: ▲ better, ▼ worse, = tie, ? not decided."
     return Table(title, columns, rows, grid_anchor(benchmark.benchmark, metric.name), note, compact=True)

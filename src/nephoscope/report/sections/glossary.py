@@ -79,6 +79,10 @@ TERMS: tuple[tuple[str, str], ...] = (
         "Number of valid replicates. Seconds within a trial are not replicates.",
     ),
     (
+        "Not decided",
+        "The replicates show neither a difference nor a tie.",
+    ),
+    (
         "p, adjusted p",
         (
             "How often a difference at least this large would appear by chance if there were none. Adjusted: corrected "
@@ -114,9 +118,5 @@ TERMS: tuple[tuple[str, str], ...] = (
     (
         "Trial",
         "One execution of one benchmark on one configuration. Each trial has its own folder.",
-    ),
-    (
-        "Unresolved",
-        "The replicates show neither a difference nor a tie.",
     ),
 )
