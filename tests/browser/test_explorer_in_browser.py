@@ -213,6 +213,7 @@ def test_pinned_rows_stand_side_by_side_and_are_the_measure_of_others(page: Any,
     first, last = plain_ranks(study)[five[0]]
     assert (first, last) == (1, 1)
     assert all("worse" in cell for cell in cells[1:])
+    assert "a tie there may be not decided here" in page.inner_text("#explore-pinned .table-note")
 
     page.select_option("#explore-scale", "relative")
     values = {row.configuration: row.median for row in study.statistics if row.benchmark == "sets" and not row.per_cpu}

@@ -59,6 +59,38 @@ def test_what_is_undecided_is_said_and_fails_only_if_asked(studies: Path, capsys
     assert "measure more replicates" in capsys.readouterr().err
 
 
+def test_the_terminal_has_the_words_of_the_report(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(studies, "same") == 0
+    assert [line.split("│")[4].strip() for line in capsys.readouterr().out.splitlines() if "│ pg " in line] == ["tie"]
+
+
+def test_a_claim_that_does_not_hold_is_named_with_its_ratio(
+    studies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = made_results(tmp_path / "both", {"pg": STEADY, "old": slower(8)})
+    (tmp_path / "claims.toml").write_text(
+        "[[claims]]".join(
+            [
+                "",
+                *(
+                    f"""
+id = "{left}"
+text = "{left} is fast enough"
+source = "us"
+kind = "not-worse"
+left = {{ configuration = "{left}" }}
+right = {{ configuration = "{right}" }}
+benchmark = "*"
+"""
+                    for left, right in (("pg", "old"), ("old", "pg"))
+                ),
+            ]
+        )
+    )
+    assert main(["claims", str(both.path), "--file", str(tmp_path / "claims.toml")]) == 7
+    assert "error: 1 of 2 claims does not hold: old (fake rate 0.92 ×)" in capsys.readouterr().err
+
+
 def test_a_gate_that_can_check_nothing_is_an_error(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(studies, "empty", "--fail-if", "worse") == 2
     assert "nothing in the two studies can be compared" in capsys.readouterr().err
