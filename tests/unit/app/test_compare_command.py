@@ -68,25 +68,12 @@ def test_a_claim_that_does_not_hold_is_named_with_its_ratio(
     studies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     both = made_results(tmp_path / "both", {"pg": STEADY, "old": slower(8)})
-    (tmp_path / "claims.toml").write_text(
-        "[[claims]]".join(
-            [
-                "",
-                *(
-                    f"""
-id = "{left}"
-text = "{left} is fast enough"
-source = "us"
-kind = "not-worse"
-left = {{ configuration = "{left}" }}
-right = {{ configuration = "{right}" }}
-benchmark = "*"
-"""
-                    for left, right in (("pg", "old"), ("old", "pg"))
-                ),
-            ]
-        )
-    )
+    claims = [
+        f"[[claims]]\nid = '{left}'\ntext = 'it is fast enough'\nsource = 'us'\nkind = 'not-worse'\nbenchmark = '*'\n"
+        f"left = {{ configuration = '{left}' }}\nright = {{ configuration = '{right}' }}\n"
+        for left, right in (("pg", "old"), ("old", "pg"))
+    ]
+    (tmp_path / "claims.toml").write_text("".join(claims))
     assert main(["claims", str(both.path), "--file", str(tmp_path / "claims.toml")]) == 7
     assert "error: 1 of 2 claims does not hold: old (fake rate 0.92 ×)" in capsys.readouterr().err
 
