@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.words import verdict_name
 from nephoscope.report.figures import tooltips
 from nephoscope.report.figures.labels import MAX_CHARACTERS, wrapped
 from nephoscope.report.figures.seconds import MIN_LENGTH_S, MIN_POINTS, courses, finished
@@ -155,7 +156,7 @@ def test_a_legend_names_only_what_is_drawn(figures: list[Figure]) -> None:
         )
         names = {row["configuration"] for row in rows if "configuration" in row}
         assert not {entry.text for entry in figure.key if entry.sign in "●■▲◆▼✚▶◀"} & (set(TYPES) - names)
-        verdicts = {row["verdict"] for row in rows if "verdict" in row}
+        verdicts = {verdict_name(row["verdict"]) for row in rows if "verdict" in row}
         assert not verdicts or words == verdicts
 
 

@@ -131,7 +131,7 @@ def unpacked(study: AnalysedStudy, folder: Path) -> Path:
 def test_pages_call_a_question_without_an_answer_not_decided() -> None:
     disturbed = test_delivered.studied([*test_delivered.FASTER[:4], *test_delivered.STOLEN], after=4, rejected=False)
     for study in (priced_example.everything(), disturbed):
-        verdicts = {row.verdict for row in (*study.comparisons, *study.family_comparisons)}
+        verdicts = [row.verdict for row in study.comparisons] + [row.verdict for row in study.family_comparisons]
         assert ComparisonVerdict.UNRESOLVED in verdicts
         pages = [report_files(study)[name].decode() for name in ("index.html", "evidence.html")]
         said = "".join(re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL) for page in pages)
