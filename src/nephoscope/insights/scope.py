@@ -1,5 +1,6 @@
 """Makes every answer say what it speaks for: this machine, these machines, or (without a word) types of machines."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
@@ -13,13 +14,18 @@ WORDS: dict[Scope, str] = {"this machine": "on this machine", "these machines": 
 def scoped(insights: Sequence[Insight], findings: Findings) -> list[Insight]:
     """The insights, with 'on these machines' in the answers about a benchmark whose machines stand only for themselves.
 
-    Decided by the trials that are an answer's evidence, so no rule can forget it. See `analysis.units`.
+    Decided by the trials that are an answer's evidence, so no rule can forget it. See `analysis.units`. The evidence of
+    "a is the best of four" is the trials of a alone, so an answer says "this machine" only if the benchmark ran on no
+    other one.
     """
     of_trial = {row.trial: (row.benchmark, row.configuration) for row in findings.trials}
-    machine = {row.trial: row.machine for row in findings.trials}
+    machines: dict[str, set[str | None]] = defaultdict(set)
     statistics: dict[tuple[str, str], Statistic] = {}
     for row in findings.statistics:
         statistics.setdefault((row.benchmark, row.configuration), row)
+    for trial in findings.trials:
+        if of_trial[trial.trial] in statistics:
+            machines[trial.benchmark].add(trial.machine)
 
     def scope(insight: Insight) -> Scope:
         used = [trial for trial in insight.trials if of_trial.get(trial) in statistics]
@@ -27,7 +33,7 @@ def scoped(insights: Sequence[Insight], findings: Findings) -> list[Insight]:
         scopes = {row.scope for row in rows.values()}
         if not rows or scopes == {"not known"}:
             return "not known"
-        if "not known" not in scopes and len({machine[trial] for trial in used}) == 1:
+        if "not known" not in scopes and all(len(machines[benchmark]) == 1 for benchmark, _ in rows):
             return "this machine"
         if scopes & {"this machine", "these machines"}:
             return "these machines"

@@ -257,7 +257,7 @@ replicates = 4
 
 [[matrix]]
 name = "{host}"
-axes.host = ["rack1-01", "rack1-02"]
+axes.host = ["rack1-01", "rack1-02", "rack1-03"]
 provider = "ssh"
 database_machine.hosts = ["{host}"]
 
@@ -266,8 +266,9 @@ uses = "stress-ng"
 """)
     run(tmp_path / "rack.toml", tmp_path / "out", "--rehearse")
     study = evaluation.analysed(ResultsFolder(tmp_path / "out"))
-    assert {row.configuration: row.machine for row in study.trials} == {
-        "rack1-01": "host rack1-01 rack1-01",
-        "rack1-02": "host rack1-02 rack1-02",
-    }
+    hosts = ("rack1-01", "rack1-02", "rack1-03")
+    assert {row.configuration: row.machine for row in study.trials} == {host: f"host {host} {host}" for host in hosts}
     assert {row.scope for row in study.comparisons} == {"these machines"}
+    answers = [one.text for one in study.insights if one.rule == "answer"]
+    assert any("rack1-03 has the best" in text for text in answers), "whose evidence is of one machine"
+    assert all(text.startswith("stress-ng on these machines: ") for text in answers)
