@@ -17,6 +17,8 @@ HIGHEST_NS = SECONDS_PER_HOUR * NANOSECONDS_PER_SECOND
 SIGNIFICANT_DIGITS = 3
 MIN_BEYOND = 10
 """A percentile is printed only when at least this many values lie beyond it: n x (1 - p) >= 10."""
+_DECIMALS = 6
+"""Of that product: 100 x (1 - 0.9) is 9.999999999999998."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,10 @@ class Quantile:
     def name(self) -> str:
         """'p99', 'p999'."""
         return f"p{self.value * 100:g}".replace(".", "")
+
+    def is_supported_by(self, count: int) -> bool:
+        """True if enough of so many values lie beyond it."""
+        return round(count * (1 - self.value), _DECIMALS) >= MIN_BEYOND
 
 
 QUANTILES = tuple(Quantile(value) for value in (0.5, 0.9, 0.95, 0.99))
@@ -92,7 +98,7 @@ def latencies(prefix: str, histogram: HdrHistogram) -> list[Measurement]:
         return []
     found = [Measurement(metric=f"{prefix}_mean", unit="s", value=_seconds(mean_ns(histogram)), role="load")]
     for quantile in QUANTILES:
-        if count * (1 - quantile.value) >= MIN_BEYOND:
+        if quantile.is_supported_by(count):
             value = value_ns(histogram, quantile)
             found.append(Measurement(metric=f"{prefix}_{quantile.name}", unit="s", value=_seconds(value), role="load"))
     return found

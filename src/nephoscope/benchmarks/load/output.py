@@ -9,7 +9,7 @@ from hdrh.histogram import HdrHistogram
 from pydantic import ValidationError
 
 from nephoscope.benchmarks.database.tpcc_rules import Responses
-from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES, latencies, mean_ns, merged, value_ns
+from nephoscope.benchmarks.histograms import QUANTILES, latencies, mean_ns, merged, value_ns
 from nephoscope.benchmarks.load.contract import (
     OUTPUT_LINE,
     AuditLine,
@@ -304,7 +304,7 @@ def responses(output: LoadOutput) -> Mapping[str, Responses]:
                 quantiles_s={
                     quantile.name: value_ns(histogram, quantile) / NANOSECONDS_PER_SECOND
                     for quantile in QUANTILES
-                    if count * (1 - quantile.value) >= MIN_BEYOND
+                    if quantile.is_supported_by(count)
                 },
             )
     return found

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES
+from nephoscope.benchmarks.histograms import QUANTILES
 from nephoscope.benchmarks.network.editions import REQUEST_RESPONSE, TcpParameters
 from nephoscope.benchmarks.network.ends import Server, ends, port_without_connections, serving, users
 from nephoscope.benchmarks.network.settings import Record, settings
@@ -181,7 +181,7 @@ def _sockperf(text: str, duration_s: int) -> dict[str, float]:
     halves = {"": test.mean_s, "_min": test.minimum_s, "_max": test.maximum_s, "_deviation": test.deviation_s}
     for one in QUANTILES:
         found = test.percentiles_s.get(round(one.value * 100, 3))
-        if found is not None and test.observations * (1 - one.value) >= MIN_BEYOND:
+        if found is not None and one.is_supported_by(test.observations):
             halves[f"_{one.name}"] = found
     return {
         **{f"tcp_round_trip{name}": 2 * value for name, value in halves.items()},

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hdrh.histogram import HdrHistogram
 
-from nephoscope.benchmarks.histograms import MIN_BEYOND, Quantile, mean_ns, merged, value_ns
+from nephoscope.benchmarks.histograms import Quantile, mean_ns, merged, value_ns
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.contract import Interval
 from nephoscope.benchmarks.load.output import LoadOutput
@@ -111,11 +111,12 @@ def response_times(output: LoadOutput, kinds: Mapping[str, Sequence[str]], name:
 
 def statistic_s(histogram: HdrHistogram, quantity: str) -> float | None:
     """`mean`, `max`, `p99` and the like; None where too few operations ended to say."""
-    count, quantile = histogram.get_total_count(), quantile_of(quantity)
-    if count == 0 or (quantile is not None and count * (1 - quantile) < MIN_BEYOND):
+    count, share = histogram.get_total_count(), quantile_of(quantity)
+    quantile = None if share is None else Quantile(share)
+    if count == 0 or (quantile is not None and not quantile.is_supported_by(count)):
         return None
     if quantile is not None:
-        return value_ns(histogram, Quantile(quantile)) / NANOSECONDS_PER_SECOND
+        return value_ns(histogram, quantile) / NANOSECONDS_PER_SECOND
     found_ns = mean_ns(histogram) if quantity == "mean" else histogram.get_max_value()
     return float(found_ns) / NANOSECONDS_PER_SECOND
 

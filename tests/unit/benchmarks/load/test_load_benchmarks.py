@@ -11,7 +11,7 @@ import pytest
 
 from nephoscope.benchmarks.database.point_select import PointSelect, PointSelectParameters
 from nephoscope.benchmarks.database.tpcc import Tpcc, TpccParameters
-from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES, Quantile, latencies, mean_ns, merged, value_ns
+from nephoscope.benchmarks.histograms import QUANTILES, Quantile, latencies, mean_ns, merged, value_ns
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
@@ -405,9 +405,13 @@ def test_a_percentile_is_told_only_with_ten_values_beyond_it() -> None:
     told = {row.metric for row in latencies("x", histogram)}
     assert told == {"x_mean", "x_p50", "x_p90", "x_p95"}
     histogram.record_value(1_000_000)
-    assert MIN_BEYOND - 1e-9 <= 1000 * (1 - 0.99)
     assert "x_p99" in {row.metric for row in latencies("x", histogram)}
     assert latencies("x", merged([])) == []
+
+
+@pytest.mark.parametrize(("value", "count"), [(0.5, 20), (0.9, 100), (0.95, 200), (0.99, 1000), (0.999, 10_000)])
+def test_ten_values_beyond_a_percentile_suffice_and_nine_do_not(value: float, count: int) -> None:
+    assert [Quantile(value).is_supported_by(many) for many in (count - 1, count)] == [False, True]
 
 
 @pytest.mark.parametrize("value", [0, 1, 50, 99, -0.1])
