@@ -1,10 +1,11 @@
 """ping: iputils (IPv4 and IPv6, quiet, with timestamps), busybox, BSD and macOS.
 
 The statistics at the end must agree with the replies above them, where those are printed. Replies that came twice
-count in the times and not in `received`, as in the tools.
+count in the statistics of the times, as in the tools; they are neither in `received` nor in `replies_s`.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic import Field
@@ -44,6 +45,9 @@ _DIGIT = 0.0011
 _REPLY_SHARE = 0.011
 """A reply is printed with three significant digits, the others cut away: 1.239 ms is a reply of 1.23 ms."""
 
+_SEQUENCE_NUMBERS = 2**16
+_LATE = 1024
+
 
 class PingTimes(Frozen):
     """Round-trip times."""
@@ -64,6 +68,7 @@ class Ping(Frozen):
     errors: int = Field(ge=0, description="messages of routers on the way")
     times: PingTimes | None = Field(description="None: nothing came back, or packets too small to carry a time")
     replies_s: tuple[float, ...] = Field(description="round trips in the order of arrival; empty: not printed")
+    sequence: tuple[int, ...] = Field(description="number of the request that each of `replies_s` answers")
 
 
 def parse_ping(text: str) -> Ping:
@@ -89,6 +94,7 @@ def parse_ping(text: str) -> Ping:
     timed = [_number(match["time"]) / _MS for match in replies if match["time"]]
     if timed and len(timed) != len(replies):
         raise OutputUnreadable(f"{_WHAT}: {_complete(timed)} of {len(replies)}")
+    timed_first = first if timed else []
     times = _times(lines, timed, expected=received > 0 and len(timed) == len(replies))
     return build(
         Ping,
@@ -99,8 +105,17 @@ def parse_ping(text: str) -> Ping:
         duplicates=more.get("duplicates", 0),
         errors=more.get("errors", 0),
         times=times,
-        replies_s=tuple(timed),
+        replies_s=tuple(_number(match["time"]) / _MS for match in timed_first),
+        sequence=tuple(_unwrapped(int(match["sequence"]) for match in timed_first)),
     )
+
+
+def _unwrapped(numbers: Iterable[int]) -> Iterator[int]:
+    """Numbers of 16 bits, as ICMP has them, that go on after 65,535; a reply may be late by up to `_LATE` requests."""
+    before = 0
+    for number in numbers:
+        before += (number - before + _LATE) % _SEQUENCE_NUMBERS - _LATE
+        yield before
 
 
 def _complete(replies: list[Any]) -> str:

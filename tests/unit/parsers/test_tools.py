@@ -130,12 +130,14 @@ def test_ping_of_busybox_has_no_deviation() -> None:
     ping = parse_any(BUSYBOX)
     assert (ping.sent, ping.received, ping.times.deviation_s) == (3, 2, None)
     assert ping.replies_s == pytest.approx((60e-6, 80e-6))
+    assert ping.sequence == (0, 1)
 
 
-def test_a_reply_that_came_twice_counts_in_the_times_alone() -> None:
+def test_a_reply_that_came_twice_counts_in_the_statistics_alone() -> None:
     ping = parse_any(TWICE)
     assert (ping.sent, ping.received, ping.duplicates, ping.errors) == (2, 1, 1, 1)
     assert ping.times.mean_s == pytest.approx(0.002)
+    assert (ping.sequence, len(ping.replies_s)) == ((1,), 1)
 
 
 def test_packets_too_small_for_a_time_have_none() -> None:

@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES
+from nephoscope.benchmarks.histograms import QUANTILES
 from nephoscope.benchmarks.network.editions import PING, NetworkParameters
 from nephoscope.benchmarks.network.ends import ends, users
 from nephoscope.benchmarks.network.settings import Record, settings
@@ -142,8 +142,10 @@ class Ping(Benchmark):
             if value is not None
         ]
         return wholes + [
-            Measurement(metric="round_trip", unit="s", value=value, role="database", at_s=index * parameters.interval_s)
-            for index, value in enumerate(log.replies_s, 1)
+            Measurement(
+                metric="round_trip", unit="s", value=value, role="database", at_s=number * parameters.interval_s
+            )
+            for number, value in sorted(zip(log.sequence, log.replies_s, strict=True))
         ]
 
     @override
@@ -157,5 +159,5 @@ def _quantiles(replies_s: tuple[float, ...]) -> dict[str, float]:
     return {
         f"round_trip_{one.name}": ordered[math.ceil(one.value * len(ordered)) - 1]
         for one in QUANTILES
-        if len(ordered) * (1 - one.value) >= MIN_BEYOND
+        if one.is_supported_by(len(ordered))
     }

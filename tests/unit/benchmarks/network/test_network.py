@@ -59,6 +59,23 @@ def test_each_reply_of_a_ping_is_kept_with_its_time() -> None:
     assert {one.metric for one in series} == {"round_trip"}
 
 
+def test_a_reply_stands_at_the_time_of_its_request_and_one_that_came_twice_counts_once() -> None:
+    log = """PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.
+64 bytes from 10.0.0.2: icmp_seq=1 ttl=64 time=0.100 ms
+64 bytes from 10.0.0.2: icmp_seq=5 ttl=64 time=9.00 ms
+64 bytes from 10.0.0.2: icmp_seq=5 ttl=64 time=9.10 ms (DUP!)
+64 bytes from 10.0.0.2: icmp_seq=4 ttl=64 time=410 ms
+
+--- 10.0.0.2 ping statistics ---
+5 packets transmitted, 3 received, +1 duplicates, 40% packet loss, time 812ms
+rtt min/avg/max/mdev = 0.100/107.050/410.000/174.934 ms
+"""
+    parameters = Ping().parameters.model_validate({"duration_s": 1, "interval_s": 0.2, "scale": 1})
+    found = Ping().parse({"ping.stdout": log.encode()}, parameters)
+    series = [(one.at_s, one.value) for one in found if one.at_s is not None]
+    assert series == [pytest.approx(pair) for pair in ((0.2, 0.0001), (0.8, 0.41), (1.0, 0.009))]
+
+
 def wholes_of_the_server() -> list[float]:
     """Of the last line of each stream."""
     text = recorded("throughput")["throughput-server.stdout"].decode()
