@@ -57,7 +57,7 @@ class Iperf3(Frozen):
     back_received_bits_per_s: float | None = Field(gt=0, description="of it, what arrived here")
     retransmits: int | None = Field(ge=0)
     jitter_s: float | None = Field(ge=0, description="of UDP")
-    lost: int | None = Field(ge=0, description="datagrams")
+    lost: int | None = Field(description="datagrams; negative: some came late and had been counted as lost")
     datagrams: int | None = Field(ge=0)
     cpu_here_share: float | None = Field(ge=0, description="of one CPU")
     cpu_there_share: float | None = Field(ge=0)

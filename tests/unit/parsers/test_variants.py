@@ -61,6 +61,14 @@ def test_ping_with_the_decimal_point_of_the_language() -> None:
     assert (found.times.mean_s, found.replies_s) == (0.0005, (0.0005,))
 
 
+def test_the_numbers_of_requests_go_on_after_16_bits() -> None:
+    arrived = [1, 60_000, 65_534, 65_537, 65_536, 65_600, 130_000]  # of which one is late
+    replies = "\n".join(V4.replace("icmp_seq=1 ", f"icmp_seq={number % 2**16} ") for number in arrived)
+    counts = f"130000 packets transmitted, {len(arrived)} packets received, 99.9% packet loss"
+    text = ping("PING x (127.0.0.1): 56 data bytes", replies).replace(LOOPBACK.splitlines()[1], counts)
+    assert parse_ping(text).sequence == tuple(arrived)
+
+
 def test_a_reply_whose_time_is_not_understood_is_refused() -> None:
     with pytest.raises(OutputUnreadable, match="0 complete replies of 1"):
         parse_ping(ping("PING x (127.0.0.1): 56 data bytes", V4.replace("0.500 ms", "500 us")))
@@ -95,6 +103,13 @@ def iperf3(version: str, protocol: str, **end: Any) -> str:
 def test_iperf3_of_old_versions_counts_lost_datagrams_as_sent() -> None:
     found = parse_iperf3(iperf3("3.1.3", "UDP", sum=sums(1e9, lost_packets=250, packets=1000, jitter_ms=0.01)))
     assert (found.sent_bits_per_s, found.received_bits_per_s) == (1e9, 0.75e9)
+
+
+def test_datagrams_that_came_late_may_make_the_loss_negative() -> None:
+    found = parse_iperf3(iperf3("3.16", "UDP", sum=sums(1e9, lost_packets=-1, packets=1000, jitter_ms=0.01)))
+    assert (found.lost, found.received_bits_per_s) == (-1, 1e9)
+    text = recorded("iperf3-text-udp-3.12.txt").replace(" 0/", " -1/")
+    assert parse_iperf3_text(text).lost == -1
 
 
 def test_iperf3_in_both_directions() -> None:
