@@ -308,7 +308,7 @@ def test_a_server_of_the_users_is_reached_and_left_alone(tmp_path: Path) -> None
 
 
 def test_where_a_server_comes_from(tmp_path: Path) -> None:
-    for version in ("9.6", "15", "17"):
+    for version in ("9.6", "15", "17", "17-custom", "pgbouncer"):
         (tmp_path / "system" / version / "bin").mkdir(parents=True)
         (tmp_path / "system" / version / "bin" / "postgres").touch()
     (tmp_path / "embedded").mkdir()

@@ -14,6 +14,7 @@ from pathlib import Path
 from nephoscope.model.errors import DatabaseFailed
 
 SYSTEM_ROOT = Path("/usr/lib/postgresql")
+_VERSION_NAME = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,16 @@ def embedded_folder() -> Path | None:
 
 
 def installed(embedded: Path | None, system_root: Path = SYSTEM_ROOT) -> list[Binaries]:
-    """Every server of this machine: the embedded one first, then the system's, the newest first."""
+    """Every server of this machine: the embedded one first, then the system's, the newest first.
+
+    Folders whose name is no version are not the system's packages.
+    """
     found = [Binaries(embedded, "embedded")] if embedded is not None and (embedded / "postgres").exists() else []
-    versions = [path for path in system_root.glob("*/bin") if (path / "postgres").exists()]
+    versions = [
+        path
+        for path in system_root.glob("*/bin")
+        if _VERSION_NAME.fullmatch(path.parent.name) and (path / "postgres").exists()
+    ]
     newest_first = sorted(versions, key=lambda path: float(path.parent.name), reverse=True)
     return [*found, *(Binaries(path, "system") for path in newest_first)]
 
