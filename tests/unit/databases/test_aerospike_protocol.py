@@ -192,8 +192,16 @@ def test_addresses_of_all_servers_are_the_load_generators_target() -> None:
 
 
 def test_durability_is_a_stated_condition() -> None:
-    assert "in memory; flushed" in config.durability(Aerospike(), 3)
-    assert config.durability(Aerospike(commit_to_device=True), 1) == "acknowledged when its only copy is on its device"
+    def durability(servers: int, level: str = "off", **own: object) -> str:
+        settings = {"namespace.write-commit-level-override": level}
+        asked = DatabaseSettings(system="aerospike", settings=settings, aerospike=Aerospike.model_validate(own))
+        return config.durability(asked, servers)
+
+    assert durability(3).startswith("acknowledged when 2 of 2 copies are in memory; flushed")
+    assert durability(1, commit_to_device=True) == "acknowledged when its only copy is on its device"
+    assert durability(3, "master").startswith("acknowledged when the master copy of 2 copies is in memory; flushed")
+    assert durability(3, "master", commit_to_device=True).endswith("the master copy of 2 copies is on its device")
+    assert durability(1, "master").startswith("acknowledged when its only copy is in memory")
 
 
 def message(*lines: str) -> bytes:

@@ -22,6 +22,8 @@ _MORE_CONNECTIONS = 512
 """Connections besides the load generator's: from other servers and for inspection."""
 _SAID = re.compile(r"Aerospike (\w+) Edition build ((\d+)\.(\d+)(\.\d+)*\S*)")
 
+_COMMIT_LEVEL = "namespace.write-commit-level-override"
+
 Tree = dict[str, "str | list[str] | Tree"]
 
 
@@ -197,12 +199,21 @@ def dsn(addresses: Sequence[str], namespace: str) -> str:
     return f"aerospike://{','.join(hosts)}/{namespace}"
 
 
-def durability(own: Aerospike, servers: int) -> str:
-    """When a write is acknowledged, as a stated condition of the trial."""
+def durability(settings: DatabaseSettings, servers: int) -> str:
+    """When a write is acknowledged, as a stated condition of the trial.
+
+    The load generator asks for every copy, unless the namespace overrides it.
+    """
+    own = own_of(settings)
     copies = min(own.replication_factor, servers)
-    said = "its only copy is" if copies == 1 else f"{copies} of {copies} copies are"
+    only_master = settings.settings.get(_COMMIT_LEVEL) == "master"
+    said = f"{copies} of {copies} copies are"
+    if copies == 1:
+        said = "its only copy is"
+    elif only_master:
+        said = f"the master copy of {copies} copies is"
     if own.commit_to_device:
-        return f"acknowledged when {said} on {'its device' if copies == 1 else 'their devices'}"
+        return f"acknowledged when {said} on {'its device' if copies == 1 or only_master else 'their devices'}"
     return f"acknowledged when {said} in memory; flushed by each server within flush-max-ms"
 
 

@@ -232,8 +232,9 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
         answered = await machines.ask(
             servers.each[0].machine, info.config_commands(servers.namespace, servers.build.version)
         )
-        own, count = config.own_of(servers.settings), len(servers.each)
-        stated = {"servers": str(count), "durability": config.durability(own, count), **_racks(cluster, servers.build)}
+        count = len(servers.each)
+        durability = config.durability(servers.settings, count)
+        stated = {"servers": str(count), "durability": durability, **_racks(cluster, servers.build)}
         return info.settings(answered) | stated
 
     # HasReplication
