@@ -39,6 +39,11 @@ class Upkeep(Frozen):
         default=False, description="the user's own server, whose disk nephoscope does not inspect"
     )
     log_bytes: float | None = Field(default=None, description="written to its log, from any origin")
+    rewritten_bytes: tuple[float, ...] = Field(
+        default=(),
+        description="length of each server's log when it was last rewritten; when one of them changes, growth of the "
+        "log and of the backlog is unknown",
+    )
     cache_hits: float | None = Field(default=None, description="reads served by its own cache, from any origin")
     cache_misses: float | None = Field(default=None, description="the others")
     debt_bytes: float | None = Field(default=None, description="backlog of compaction or defragmentation")

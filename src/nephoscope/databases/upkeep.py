@@ -30,14 +30,15 @@ def of_postgres(said: str, free_bytes: int | None) -> Upkeep:
 
 
 def of_valkey(persistence: str, free_bytes: int) -> Upkeep:
-    """From INFO persistence; a server that appends nothing has no log."""
+    """From INFO persistence; a server that appends nothing has no log.
+
+    `aof_rewrites` counts rewrites that began, but the log shrinks when one ends: only then the base changes.
+    """
     said = dict(line.strip().partition(":")[::2] for line in persistence.splitlines())
-    appended = [float(said[name]) for name in ("aof_current_size", "aof_base_size") if name in said]
-    return Upkeep(
-        free_bytes=free_bytes,
-        log_bytes=appended[0] if len(appended) == 2 else None,
-        debt_bytes=appended[0] - appended[1] if len(appended) == 2 else None,
-    )
+    if "aof_current_size" not in said or "aof_base_size" not in said:
+        return Upkeep(free_bytes=free_bytes)
+    current, base = float(said["aof_current_size"]), float(said["aof_base_size"])
+    return Upkeep(free_bytes=free_bytes, log_bytes=current, debt_bytes=current - base, rewritten_bytes=(base,))
 
 
 def together(many: Sequence[Upkeep]) -> Upkeep:
@@ -50,6 +51,7 @@ def together(many: Sequence[Upkeep]) -> Upkeep:
         free_bytes=min(free, default=None),
         assured_bytes=min(assured, default=None) if len(assured) == len(many) else None,
         log_bytes=None if None in log else sum(log),
+        rewritten_bytes=tuple(length for one in many for length in one.rewritten_bytes),
         debt_bytes=None if None in debt else sum(debt),
         trouble="; ".join(dict.fromkeys(one.trouble for one in many if one.trouble)),
     )

@@ -71,8 +71,10 @@ def sustained(raw: RawOutput) -> SustainedEvidence | None:
     if not pairs:
         return None
     seconds = sum(after.at_s - before.at_s for before, after in pairs)
-    log, grown, assured = (_grown(pairs, name) for name in ("log_bytes", "free_bytes", "assured_bytes"))
-    hits, misses, debt = (_grown(pairs, name) for name in ("cache_hits", "cache_misses", "debt_bytes"))
+    grown, assured = (_grown(pairs, name) for name in ("free_bytes", "assured_bytes"))
+    hits, misses = (_grown(pairs, name) for name in ("cache_hits", "cache_misses"))
+    rewritten = any(before.upkeep.rewritten_bytes != after.upkeep.rewritten_bytes for before, after in pairs)
+    log, debt = (None if rewritten else _grown(pairs, name) for name in ("log_bytes", "debt_bytes"))
     touched = None if hits is None or misses is None else hits + misses
     return SustainedEvidence(
         seconds=seconds,

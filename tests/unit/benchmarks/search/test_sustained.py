@@ -111,6 +111,18 @@ def test_what_is_not_said_is_not_known() -> None:
     assert list(measured(found)) == []
 
 
+@pytest.mark.parametrize(("base", "log_per_s", "debt_per_s"), [(100, 50.0, 50.0), (250, None, None)])
+def test_the_growth_of_a_log_that_was_rewritten_meanwhile_is_not_known(
+    base: int, log_per_s: float | None, debt_per_s: float | None
+) -> None:
+    """Its length after the rewrite says nothing about what was written before."""
+    said = [f"aof_current_size:{size}\r\naof_base_size:{from_}\r\n" for size, from_ in ((300, 100), (400, base))]
+    looks = lines(*({"at_s": 2.0 * at, "upkeep": of_valkey(one, 7).model_dump()} for at, one in enumerate(said)))
+    found = sustained({UPKEEP: b"\n".join(json.dumps(line).encode() for line in looks)})
+    assert found is not None
+    assert (found.log_per_s, found.debt_per_s) == (log_per_s, debt_per_s)
+
+
 def test_trouble_at_any_look_is_kept() -> None:
     stopped = {"upkeep": {"trouble": "it takes no writes"}}
     found = sustained({UPKEEP: b"\n".join(json.dumps(line).encode() for line in lines({}, stopped))})
@@ -127,10 +139,10 @@ def test_answers_of_servers_are_read() -> None:
         of_postgres("1|2", 5)
     said = "loading:0\r\naof_enabled:1\r\naof_current_size:300\r\naof_base_size:100\r\n"
     one = of_valkey(said, 7)
-    assert one == Upkeep(free_bytes=7, log_bytes=300.0, debt_bytes=200.0)
+    assert one == Upkeep(free_bytes=7, log_bytes=300.0, debt_bytes=200.0, rewritten_bytes=(100.0,))
     assert of_valkey("aof_enabled:0\r\n", 7) == Upkeep(free_bytes=7)
     assert together([one, one.model_copy(update={"free_bytes": 3})]) == Upkeep(
-        free_bytes=3, log_bytes=600.0, debt_bytes=400.0
+        free_bytes=3, log_bytes=600.0, debt_bytes=400.0, rewritten_bytes=(100.0, 100.0)
     )
     assert together([one, Upkeep()]).log_bytes is None
 
