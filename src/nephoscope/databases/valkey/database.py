@@ -69,10 +69,6 @@ class _Server:
         """On its machine."""
         return _folder(self.machine)
 
-    def fixture(self, name: str) -> str:
-        """Its part of a sealed data set."""
-        return f"{self.folder}/fixtures/{name}.rdb"
-
 
 class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettings):
     """See the module's text. One instance serves one study."""
@@ -147,8 +143,8 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettin
 
     @override
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
-        for server in self._masters(cluster):
-            there = ["test", "-e", server.fixture(fixture)]
+        for server, path in self._parts(cluster, fixture):
+            there = ["test", "-e", path]
             if (await server.machine.remote.execute(Command(there, timeout_s=30, pinned=False))).exit_code != 0:
                 return False
         return True
@@ -162,21 +158,21 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettin
     @override
     async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
         """Takes a snapshot of each master; the rename commits it."""
-        for server in self._masters(cluster):
+        for server, path in self._parts(cluster, fixture):
             await self._command(cluster, server.endpoint, "SAVE", timeout_s=_SAVE_TIMEOUT_S)
-            path, machine = server.fixture(fixture), server.machine
-            await _execute(machine, ["cp", "--", f"{server.folder}/dump.rdb", f"{path}.part"])
-            await _execute(machine, ["mv", "--", f"{path}.part", path])
+            await _execute(server.machine, ["cp", "--", f"{server.folder}/dump.rdb", f"{path}.part"])
+            await _execute(server.machine, ["mv", "--", f"{path}.part", path])
 
     @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         """Restarts each master with its snapshot, and each replica without data: it copies its master's."""
-        servers, masters = list(self._running[cluster.key]), len(self._masters(cluster))
+        parts = self._parts(cluster, fixture)
+        masters, replicas = len(parts), self._running[cluster.key][len(parts) :]
         await self.stop(cluster)
         self._running[cluster.key] = []
-        for server in servers[:masters]:
-            await self._restart(cluster, server, fixture)
-        for server in servers[masters:]:
+        for server, path in parts:
+            await self._restart(cluster, server, path)
+        for server in replicas:
             await self._restart_empty(cluster, server)
         if endpoint.sharded:
             await valkey_cluster.wait_until_whole(self._members(cluster))
@@ -229,11 +225,11 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettin
         )
         await self._launch(cluster, machine, binaries.server, endpoint, log)
 
-    async def _restart(self, cluster: Cluster, server: _Server, fixture: str) -> None:
-        """A server that was stopped, with its part of a data set."""
+    async def _restart(self, cluster: Cluster, server: _Server, part: str) -> None:
+        """A server that was stopped, with its part of a data set, a file."""
         machine = server.machine
         await _execute(machine, ["rm", "-rf", f"{server.folder}/appendonlydir"])
-        await _execute(machine, ["cp", "--", server.fixture(fixture), f"{server.folder}/dump.rdb"])
+        await _execute(machine, ["cp", "--", part, f"{server.folder}/dump.rdb"])
         # A server started with append-only files reads only those, and there are none yet.
         (appends,) = (await _words(server, "appendonly")) or ("no",)
         more = ("--appendonly", "no")
@@ -295,6 +291,17 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettin
         servers = self._running[cluster.key]
         return servers[: len(servers) - self._replicas.get(cluster.key, 0)]
 
+    def _parts(self, cluster: Cluster, fixture: str) -> list[tuple[_Server, str]]:
+        """Each master with the file of its part of a sealed data set.
+
+        Another number of masters shares the keys otherwise, and an older server may not read a newer one's snapshot.
+        """
+        masters = self._masters(cluster)
+        return [
+            (server, f"{server.folder}/fixtures/{fixture}-{number}-of-{len(masters)}-{_name(server.endpoint)}.rdb")
+            for number, server in enumerate(masters, 1)
+        ]
+
     def _members(self, cluster: Cluster) -> list[valkey_cluster.Member]:
         return [self._member(cluster, server) for server in self._running[cluster.key]]
 
@@ -340,6 +347,11 @@ async def _words(server: _Server, setting: str) -> tuple[str, ...]:
 
 def _folder(machine: MachineHandle) -> str:
     return f"{machine.data_dir}/valkey"
+
+
+def _name(endpoint: Endpoint) -> str:
+    """Of the server's version, for files: 'valkey-8.1.8'."""
+    return endpoint.version.lower().replace(" ", "-")
 
 
 def _version(info: str) -> str:
