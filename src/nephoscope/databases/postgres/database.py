@@ -146,7 +146,7 @@ class PostgresDatabase(
             raise TargetLost("the server on this machine stopped together with the nephoscope that started it")
         here = await self._programs(cluster)
         try:
-            started = await postgres_remote.find_again(cluster, here, _options(settings), log)
+            started = await postgres_remote.find_again(cluster, here, settings.version, _options(settings), log)
             self._running[cluster.key] = _Server(started.processes, None)
             endpoint = _of_ours(cluster, started, here)
             version = await self._sql(cluster, endpoint, "SHOW server_version")
@@ -265,7 +265,7 @@ class PostgresDatabase(
     async def _start_elsewhere(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
         here = await self._programs(cluster)
         options = _options(settings)
-        started = await postgres_remote.start_primary(cluster, here, options, log)
+        started = await postgres_remote.start_primary(cluster, here, settings.version, options, log)
         self._running[cluster.key] = server = _Server(started.processes, None)
         endpoint = _of_ours(cluster, started, here)
         version = await self._wait_until_up(cluster, endpoint, server, log)
@@ -295,7 +295,7 @@ class PostgresDatabase(
             here = str(self._find(None).folder)
         except DatabaseFailed:
             here = ""
-        client = await postgres_remote.programs_on(cluster.load, here, "psql")
+        client = await postgres_remote.programs_on(cluster.load, here, program="psql")
         self._clients[cluster.key] = f"{client.folder}/psql"
         return here
 
@@ -407,7 +407,7 @@ _RIGHTS_IN_WORDS = (
 
 def _of_ours(cluster: Cluster, started: postgres_remote.Started, here: str) -> Endpoint:
     """The primary's endpoint; its version is not queried yet."""
-    dsn = f"postgresql://{USER}@{cluster.database[0].address}:{postgres_remote.PORT}/postgres"
+    dsn = f"postgresql://{USER}@{in_url(cluster.database[0].address)}:{postgres_remote.PORT}/postgres"
     origin = "embedded" if started.programs[0].folder == here else "system"
     return Endpoint(dsn, {"PGPASSWORD": started.password}, "", origin)
 

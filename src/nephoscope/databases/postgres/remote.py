@@ -2,7 +2,7 @@
 
 With standbys the primary waits at each commit until any one of them has the log on its disk (`ANY 1`): a quorum of two
 of three copies, as replicated databases keep. The servers are of the machines' own: the embedded package where it is
-found on the machine, else the newest of its system.
+found on the machine, else the newest of its system, in each case of the version that the study names.
 
 Data folders stay for the next trial, which may be of another configuration on the same machines. So each says what it
 is. A primary's may serve with any standbys. A standby's is of one primary, and of the time in which that one had the
@@ -10,6 +10,7 @@ same standbys: what it wrote without them is in no log that they could still ask
 """
 
 import asyncio
+import ipaddress
 import json
 import secrets
 import signal
@@ -35,10 +36,11 @@ REPLICATION = (
 )
 
 _FIND = """
+id -u
 for folder in "$1" $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV) $(dirname "$(command -v postgres)"); do
-    if [ -n "$folder" ] && [ -x "$folder/$2" ]; then id -u; echo "$folder"; "$folder/$2" --version; exit 0; fi
+    if [ -n "$folder" ] && [ -x "$folder/$2" ]; then echo "$("$folder/$2" --version | head -n 1)|$folder"; fi
 done
-exit 1
+exit 0
 """
 
 _PREPARE = """
@@ -98,36 +100,59 @@ class Started:
     """Of the primary's standbys; empty for servers that were found."""
 
 
-async def programs_on(machine: MachineHandle, embedded: str, program: str = "postgres") -> Programs:
+async def programs_on(
+    machine: MachineHandle, embedded: str, version: str | None = None, *, program: str = "postgres"
+) -> Programs:
     """Where a machine has PostgreSQL: `embedded` if that path is there, too, else its system's newest.
 
+    Args:
+        machine: it.
+        embedded: a folder of programs that may be there, too.
+        version: take only programs of this major version, '15' or '15.4'.
+        program: which must be there.
+
     Raises:
-        DatabaseFailed: it has none.
+        DatabaseFailed: it has none, or none of that version.
     """
     looked = await machine.remote.execute(
         Command(["sh", "-c", _FIND, "find", embedded, program], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
     )
-    lines = looked.stdout.decode(errors="replace").splitlines()
-    if looked.exit_code != 0 or len(lines) != 3:
+    user, *lines = looked.require().stdout.decode(errors="replace").splitlines()
+    rows = [line.partition("|") for line in lines]
+    found = [Programs(folder, said, by_root=user == "0") for said, _, folder in rows]
+    if not found:
         raise DatabaseFailed(
             f"no PostgreSQL ({program}) was found on {machine.name}", hint="apt-get install postgresql on that machine"
         )
-    return Programs(lines[1], lines[2], by_root=lines[0] == "0")
+    if version is None:
+        return found[0]
+    majors = [major_version(one.version) for one in found]
+    wanted = version.split(".", maxsplit=1)[0]
+    if wanted not in majors:
+        there = " and ".join(str(major) for major in dict.fromkeys(majors) if major)
+        raise DatabaseFailed(
+            f"PostgreSQL {version} is not installed on {machine.name}, which has PostgreSQL {there}",
+            hint=f"apt-get install postgresql-{wanted} on that machine (or change `version` in the study)",
+        )
+    return found[majors.index(wanted)]
 
 
-async def start_primary(cluster: Cluster, embedded: str, settings: Mapping[str, str], log: Path) -> Started:
+async def start_primary(
+    cluster: Cluster, embedded: str, version: str | None, settings: Mapping[str, str], log: Path
+) -> Started:
     """Starts the server of the first database machine; it may not answer yet.
 
     Args:
         cluster: every further database machine is going to be a standby.
         embedded: a folder of programs that may be on the machines, too.
+        version: of the server that the study names; None: any.
         settings: of every server, without addresses and replication.
         log: of the primary.
 
     Raises:
-        DatabaseFailed: a machine has no server, they differ in version, or the primary cannot be prepared.
+        DatabaseFailed: a machine has no such server, they differ in version, or the primary cannot be prepared.
     """
-    programs = tuple(await asyncio.gather(*(programs_on(machine, embedded) for machine in cluster.database)))
+    programs = tuple(await asyncio.gather(*(programs_on(machine, embedded, version) for machine in cluster.database)))
     if len({major_version(one.version) for one in programs}) > 1:
         pairs = zip(cluster.database, programs, strict=True)
         found = ", ".join(f"{machine.name} {one.version}" for machine, one in pairs)
@@ -180,13 +205,15 @@ async def make_anew(
     return replace(started, processes=tuple(processes))
 
 
-async def find_again(cluster: Cluster, embedded: str, settings: Mapping[str, str], log: Path) -> Started:
+async def find_again(
+    cluster: Cluster, embedded: str, version: str | None, settings: Mapping[str, str], log: Path
+) -> Started:
     """The servers that `start_primary` and `add_standbys` began for the same attempt: each is begun once there.
 
     Raises:
         DatabaseFailed: they are not there.
     """
-    programs = tuple(await asyncio.gather(*(programs_on(machine, embedded) for machine in cluster.database)))
+    programs = tuple(await asyncio.gather(*(programs_on(machine, embedded, version) for machine in cluster.database)))
     primary = cluster.database[0]
     read = await primary.remote.execute(
         Command(["cat", f"{_root(primary)}/password"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
@@ -241,7 +268,9 @@ def _access(cluster: Cluster) -> str:
     """pg_hba.conf: the machines of the cluster, by password, and nobody else."""
     addresses = dict.fromkeys(machine.address for machine in cluster.machines)
     lines = [
-        f"host {what} {USER} {address}/32 scram-sha-256" for address in addresses for what in ("all", "replication")
+        f"host {what} {USER} {ipaddress.ip_network(address)} scram-sha-256"
+        for address in addresses
+        for what in ("all", "replication")
     ]
     return "\n".join(lines) + "\n"
 
