@@ -147,6 +147,26 @@ def test_a_background_process_is_stopped_by_its_signal_or_killed_and_its_log_com
     asyncio.run(scenario())
 
 
+def test_a_server_outlives_its_deadline_while_its_controller_is_there_and_no_longer(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "SERVER_DEADLINE_S", 3.0)
+    marker = f"nephoscope-test-{os.getpid()}-kept"
+
+    async def scenario() -> None:
+        remote = remote_to(server.address, tmp_path / "there")
+        kept = await remote.start(["bash", "-c", f"exec -a {marker} sleep 60"], log=tmp_path / "log")
+        await asyncio.sleep(6)
+        assert kept.running()
+        assert processes_with(marker)
+        kept._end.cancel()  # type: ignore[attr-defined]  # as if the controller had died
+        await remote.close()
+        await _until(lambda: not processes_with(marker))
+        assert (tmp_path / "there/jobs/t1-1.log.0/late").exists()
+
+    asyncio.run(scenario())
+
+
 def test_files_travel_whole_and_a_program_is_carried_once(server: Server, tmp_path: Path) -> None:
     program = tmp_path / "tool"
     program.write_text("#!/bin/sh\necho tool 1\n")

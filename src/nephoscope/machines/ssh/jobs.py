@@ -1,8 +1,9 @@
 """Jobs on a host, as shell scripts and their answers; pure.
 
 A job is a folder on the host, made by one atomic `mkdir` before anything starts, so that it never starts twice:
-`in`, `out`, `err`, `rc` (exit code), `sid` (its session), `pid`, `late` (its deadline ended it) and `lock`, which is
-held as long as the job lives. Waiting for a job means waiting for its lock, which costs the host nothing.
+`in`, `out`, `err`, `rc` (exit code), `sid` (its session), `pid`, `late` (its deadline ended it), `kept` (whose last
+change puts off the deadline) and `lock`, which is held as long as the job lives. Waiting for a job means waiting for
+its lock, which costs the host nothing.
 
 POSIX sh with `setsid`, `flock` (util-linux), `pkill` (procps) and GNU `head`, `tail`.
 """
@@ -29,7 +30,16 @@ shift 2
 echo $$ >"$job/sid"
 . "$job/env"
 rm -f "$job/env"
-( sleep "$deadline"; : >"$job/late"; exec pkill -KILL -s $$ ) </dev/null >/dev/null 2>&1 9>&- &
+(
+    sleep "$deadline"
+    while [ -e "$job/kept" ]; do
+        left=$(( ${deadline%.*} + $(stat -c %Y "$job/kept") - $(date +%s) ))
+        [ "$left" -gt 0 ] || break
+        sleep "$left"
+    done
+    : >"$job/late"
+    exec pkill -KILL -s $$
+) </dev/null >/dev/null 2>&1 9>&- &
 sh -c 'echo $$ >"$0"; exec "$@"' "$job/pid" "$@" <"$job/in" >"$job/out" 2>"$job/err" 9>&-
 echo $? >"$job/rc.new" && mv "$job/rc.new" "$job/rc"
 exec pkill -KILL -s $$
@@ -96,6 +106,8 @@ job=$1 tries=100
 until [ -s "$job/sid" ] || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.02; done
 [ -e "$job/rc" ] || pkill -KILL -s "$(cat "$job/sid")"
 """
+
+_KEEP = '[ ! -d "$1" ] || touch "$1/kept"'
 
 _END_ALL = """
 ended=0
@@ -200,6 +212,11 @@ def signal_command(folder: str, signal_name: str) -> str:
 def kill_command(folder: str) -> str:
     """Kills every process of the job's session."""
     return _script(_KILL, folder)
+
+
+def keep_command(folder: str) -> str:
+    """Lets a job's deadline count from now on."""
+    return _script(_KEEP, folder)
 
 
 def end_all_command(jobs: str, keep: str) -> str:

@@ -7,6 +7,7 @@ when a host is released.
 """
 
 import asyncio
+import math
 import secrets
 import signal as signals
 import time
@@ -32,7 +33,9 @@ from nephoscope.model.errors import (
 )
 
 SERVER_DEADLINE_S = 24 * 3600.0
-"""Deadline for a server on the host whose controller never came back."""
+"""A server on the host ends so long after its controller was there for the last time."""
+_KEPT_PER_DEADLINE = 24
+"""A controller that is there says so this often; each time costs the host some 10 ms of one CPU."""
 _ASK_TIMEOUT_S = 30.0
 _KILL_WAIT_S = 10.0
 _COPY_TIMEOUT_S = 3600.0
@@ -284,7 +287,7 @@ class SshRemote:
         return None
 
     async def _end_of(self, folder: str, timeout_s: float) -> jobs.JobEnd:
-        """Waits for a job over as many connections as it takes.
+        """Waits for a job over as many connections as it takes; `timeout_s` is infinite for a job that is kept.
 
         Raises:
             MachineLost: the job is gone, or the host does not answer long after the job's deadline.
@@ -395,8 +398,19 @@ class _SshBackground:
             raise MachineLost(f"{remote.name} did not confirm that a killed job has ended")
         return self._end.result().exit_code
 
+    async def _keep(self) -> None:
+        """Puts the job's deadline off as long as we are here."""
+        while True:
+            with suppress(NephoscopeError):  # the next time will do
+                await self._remote._link.ask(jobs.keep_command(self._folder), timeout_s=_ASK_TIMEOUT_S)  # noqa: SLF001
+            await asyncio.sleep(SERVER_DEADLINE_S / _KEPT_PER_DEADLINE)
+
     async def _watch(self) -> jobs.JobEnd:
-        end = await self._remote._end_of(self._folder, SERVER_DEADLINE_S)  # noqa: SLF001
+        keeping = asyncio.create_task(self._keep())
+        try:
+            end = await self._remote._end_of(self._folder, math.inf)  # noqa: SLF001
+        finally:
+            keeping.cancel()
         self._remote._running.discard(self._folder)  # noqa: SLF001
         store(self._log, end.stdout, append=self._append)
         store(self._errors, end.stderr, append=self._append or self._errors == self._log)
