@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.databases.postgres import binaries
 from nephoscope.databases.postgres import remote as postgres_remote
 from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.link import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.model.errors import TargetLost
+from nephoscope.model.errors import DatabaseFailed, TargetLost
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.local_remote import this_machine
@@ -25,10 +26,12 @@ pytestmark = needs("postgres")
 SETTINGS = DatabaseSettings(connections=4, settings={"shared_buffers": "16MB", "fsync": "off"})
 
 
-def a_controllers_view(address: SshAddress, folder: Path) -> tuple[PostgresDatabase, Cluster]:
+def a_controllers_view(
+    address: SshAddress, folder: Path, own_address: str = "127.0.0.1"
+) -> tuple[PostgresDatabase, Cluster]:
     """A database that knows nothing yet, and the host as the attempt t-1 sees it."""
     remote = SshRemote("db", address, folder=str(folder / "ours"), session="t-1")
-    machine = MachineHandle("db", remote, "127.0.0.1", (), str(folder / "data"))
+    machine = MachineHandle("db", remote, own_address, (), str(folder / "data"))
     return PostgresDatabase(server_of_this_machine, {}), Cluster("s/c/t-1", (machine,), machine)
 
 
@@ -54,6 +57,45 @@ def test_the_next_controller_finds_the_server_with_its_data_and_stops_it(tmp_pat
         third, later = a_controllers_view(address, tmp_path)
         with pytest.raises(TargetLost, match="is no longer running"):
             await third.attach(later, SETTINGS, log)
+
+    with sshd(tmp_path / "sshd") as running:
+        asyncio.run(scenario(running.address))
+
+
+def test_a_host_with_an_ipv6_address_serves_itself_and_no_network(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+
+    async def scenario(address: SshAddress) -> None:
+        database, cluster = a_controllers_view(address, tmp_path, "::1")
+        endpoint = await database.start(cluster, SETTINGS, tmp_path / "here" / "postgres.log")
+        assert await database._sql(cluster, endpoint, "SELECT 7") == "7"
+        allowed = "SELECT DISTINCT address, netmask FROM pg_hba_file_rules"
+        assert await database._sql(cluster, endpoint, allowed) == "::1|ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
+        await database.stop(cluster)
+
+    with sshd(tmp_path / "sshd") as running:
+        asyncio.run(scenario(running.address))
+
+
+def test_a_host_serves_the_version_that_the_study_names_or_says_which_it_has(tmp_path: Path) -> None:
+    """The embedded folder, which comes first, is of another version."""
+    embedded = tmp_path / "embedded"
+    embedded.mkdir()
+    for program in ("postgres", "psql"):
+        (embedded / program).write_text(f"#!/bin/sh\necho '{program} (PostgreSQL) 99.1'\n")
+        (embedded / program).chmod(0o755)
+    (installed, *_) = (one for one in binaries.installed(None) if one.major())
+
+    async def scenario(address: SshAddress) -> None:
+        _, cluster = a_controllers_view(address, tmp_path)
+        (machine,) = cluster.database
+        assert (await postgres_remote.programs_on(machine, str(embedded))).folder == str(embedded)
+        found = await postgres_remote.programs_on(machine, str(embedded), installed.major())
+        assert found.folder == str(installed.folder)
+        starting = postgres_remote.start_primary(cluster, str(embedded), "98.2", {}, tmp_path / "log")
+        with pytest.raises(DatabaseFailed, match=r"PostgreSQL 98\.2 is not installed on db, which has PostgreSQL 99"):
+            await starting
+        assert not (tmp_path / "data").exists(), "nothing is made before the version is known"
 
     with sshd(tmp_path / "sshd") as running:
         asyncio.run(scenario(running.address))

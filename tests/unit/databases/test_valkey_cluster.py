@@ -81,6 +81,28 @@ def test_three_masters_share_the_keys_and_each_trial_begins_with_the_sealed_ones
     with_masters(tmp_path, 3, story)
 
 
+@needs("redis-server")
+def test_a_sealed_data_set_serves_only_as_many_masters_of_the_same_version(tmp_path: Path) -> None:
+    """Machines of several configurations keep their data folders."""
+
+    async def seal(database: ValkeyDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        await database.seal_fixture(cluster, endpoint, "some")
+        assert await database.has_fixture(cluster, endpoint, "some")
+
+    async def look(database: ValkeyDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        assert not await database.has_fixture(cluster, endpoint, "some")
+        await seal(database, cluster, endpoint)
+        (server,) = database._running["tests"]
+        database._running["tests"] = [replace(server, endpoint=replace(endpoint, version="Redis 0.1"))]
+        assert not await database.has_fixture(cluster, endpoint, "some")
+
+    async def find(database: ValkeyDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        assert await database.has_fixture(cluster, endpoint, "some")
+
+    for masters, story in ((2, seal), (1, look), (2, find)):
+        with_masters(tmp_path, masters, story)
+
+
 @pytest.mark.slow
 @needs("redis-server")
 def test_each_trial_begins_with_replicas_that_have_their_masters_data(tmp_path: Path) -> None:
