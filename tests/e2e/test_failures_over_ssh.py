@@ -152,5 +152,5 @@ def test_a_link_that_is_cut_for_good_is_a_lost_machine(server: Server, tmp_path:
             subprocess.run(["pkill", "-KILL", "-s", session.read_text().strip()], check=False)
     first, second = found["cut"]
     assert (first.failure_class, second.failure_class) == ("machine_lost", "machine_unreachable")
-    assert "look at the host and its network" in str(first.hint)
+    assert "check the host and its network" in str(first.hint)
     assert [status.state for status in found["sound"]] == ["finished"]

@@ -311,7 +311,7 @@ async def _take(remote: SshRemote, folder: str, owner: str, key: str) -> None:
     if said != "taken":
         raise EnvironmentProblem(
             f"{folder} on {remote.name} cannot be used: {said[-300:]}",
-            hint="set `ssh.folder` in the study to another folder",
+            hint="set `ssh.folder` in the study to a folder that is writable for the user",
         )
 
 

@@ -178,7 +178,8 @@ def test_on_azure_one_odd_machine_of_three_makes_its_cluster_odd_and_nothing_is_
         outcome = asyncio.run(run_study(study.folder, world, options))
         assert arm.resources == {}
     assert (outcome.finished, outcome.valid) == (3, 3)
-    assert [len(trial.attempts()) for _, trial in study.folder.planned()] == [1, 2, 1]
+    attempts = sorted(len(trial.attempts()) for _, trial in study.folder.planned())
+    assert attempts == [1, 1, 2], "clusters are created at the same time, so the odd machine is in any of them"
     assert len(connect.entered) == 4 * 3, "the repeat has three new machines"
 
 
