@@ -84,15 +84,29 @@ def find_binaries(embedded: Path | None, system_root: Path = SYSTEM_ROOT, *, ver
         )
     if version is None:
         return found[0]
-    majors = [one.major() for one in found]
+    return found[first_of_version([one.major() for one in found], version, "this machine")]
+
+
+def first_of_version(majors: Sequence[str | None], version: str, machine: str, where: str = "") -> int:
+    """The place of the first installation of the major version that a study names.
+
+    Args:
+        majors: those of the installations, the best first; None: not known.
+        version: as the study has it: '15' or '15.3'.
+        machine: where they are, for the error.
+        where: ' on that machine' in the error's hint, if it is another one.
+
+    Raises:
+        DatabaseFailed: none is of that version.
+    """
     wanted = version.split(".", maxsplit=1)[0]
     if wanted not in majors:
         there = " and ".join(str(major) for major in dict.fromkeys(majors) if major)
         raise DatabaseFailed(
-            f"PostgreSQL {version} is not installed on this machine, which has PostgreSQL {there}",
-            hint=f"apt-get install postgresql-{wanted} (or change `version` in the study)",
+            f"PostgreSQL {version} is not installed on {machine}, which has PostgreSQL {there}",
+            hint=f"apt-get install postgresql-{wanted}{where} (or change `version` in the study)",
         )
-    return found[majors.index(wanted)]
+    return majors.index(wanted)
 
 
 def server_of_this_machine(version: str | None = None) -> Binaries:

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nephoscope.databases.postgres.binaries import as_server_user, major_version
+from nephoscope.databases.postgres.binaries import as_server_user, first_of_version, major_version
 from nephoscope.databases.postgres.folder import USER
 from nephoscope.databases.postgres.settings import FOR_STANDBYS
 from nephoscope.machines.remote import Background, Command, MachineHandle
@@ -127,14 +127,7 @@ async def programs_on(
     if version is None:
         return found[0]
     majors = [major_version(one.version) for one in found]
-    wanted = version.split(".", maxsplit=1)[0]
-    if wanted not in majors:
-        there = " and ".join(str(major) for major in dict.fromkeys(majors) if major)
-        raise DatabaseFailed(
-            f"PostgreSQL {version} is not installed on {machine.name}, which has PostgreSQL {there}",
-            hint=f"apt-get install postgresql-{wanted} on that machine (or change `version` in the study)",
-        )
-    return found[majors.index(wanted)]
+    return found[first_of_version(majors, version, machine.name, " on that machine")]
 
 
 async def start_primary(
