@@ -13,6 +13,7 @@ from pathlib import Path
 from nephoscope.app.stages import evaluation, imports
 from nephoscope.insights.words import coverage, probability, ratio
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.rows import ComparisonVerdict, FamilyComparison
 from nephoscope.stats.decide import holm
@@ -152,19 +153,8 @@ def _as_claimed(claim: Claim, row: FamilyComparison) -> FamilyComparison:
     """With the side on the left that the claim puts first: above 1 speaks for it."""
     if row.left == claim.better:
         return row
-    turned = {_B: _W, _W: _B}
-    return row.model_copy(
-        update={
-            "left": row.right,
-            "right": row.left,
-            "ratio": 1 / row.ratio,
-            "low": None if row.high is None else 1 / row.high,
-            "high": None if row.low is None else 1 / row.low,
-            "n_left": row.n_right,
-            "n_right": row.n_left,
-            "verdict": turned.get(row.verdict, row.verdict),
-        }
-    )
+    turned = {"n_left": row.n_right, "n_right": row.n_left, "verdict": row.verdict.opposite}
+    return row.model_copy(update={**sides_exchanged(row), **turned})
 
 
 def _designs(study: AnalysedStudy) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from nephoscope.insights.base import Findings
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import plural, say
+from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict, Insight
@@ -88,11 +89,7 @@ def mirrored(row: ContrastRow) -> ContrastRow:
     """The same answer with left and right exchanged."""
     return row.model_copy(
         update={
-            "left": row.right,
-            "right": row.left,
-            "ratio": 1 / row.ratio,
-            "low": None if row.high is None else 1 / row.high,
-            "high": None if row.low is None else 1 / row.low,
+            **sides_exchanged(row),
             **{
                 name: verdict and verdict.opposite
                 for name in ("verdict", "delivered", "quiet")

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from nephoscope.model.disturbance import named_today
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
 from nephoscope.model.subjects import DatabaseLoad, Subject
 
@@ -460,17 +461,13 @@ class Comparison(Frozen):
         words = {"better": "worse", "worse": "better"}
         return self.model_copy(
             update={
-                "left": self.right,
-                "right": self.left,
+                **sides_exchanged(self),
                 "n_left": self.n_right,
                 "n_right": self.n_left,
                 "counted_left": self.counted_right,
                 "counted_right": self.counted_left,
                 "machines_left": self.machines_right,
                 "machines_right": self.machines_left,
-                "ratio": 1 / self.ratio,
-                "low": None if self.high is None else 1 / self.high,
-                "high": None if self.low is None else 1 / self.low,
                 "verdict": self.verdict.opposite,
                 "delivered": self.delivered and self.delivered.opposite,
                 "quiet": self.quiet and self.quiet.opposite,

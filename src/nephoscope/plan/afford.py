@@ -6,13 +6,14 @@ configurations as the rest of the budget pays; then the next one, until nothing 
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
 from nephoscope.model.words import dollars
+from nephoscope.plan.order import Cell
 from nephoscope.study.model import Study
 
 
@@ -162,23 +163,16 @@ class LeftOut:
     of_configurations: int
 
 
-def left_out(whole: Plan, chosen: Plan, chapters: Mapping[str, str]) -> list[LeftOut]:
+def left_out(whole: Iterable[Cell], chosen: Plan, chapters: Mapping[str, str]) -> list[LeftOut]:
     """What a part leaves out, in the order of the study.
 
     Args:
-        whole: plan of everything that was asked for, or of one replicate of it.
+        whole: everything that was asked for.
         chosen: plan of the part.
         chapters: of each benchmark, by its name, in the order of the study.
     """
-    asked, kept = _cells(whole), _cells(chosen)
-
-    counts = {label: (len(kept[label]), len(asked[label])) for label in chapters}
-    return [LeftOut(chapters[label], label, *two) for label, two in counts.items() if two[0] < two[1]]
-
-
-def _cells(plan: Plan) -> Mapping[str, set[str]]:
-    """Benchmark -> configurations."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for row in plan.trials:
-        found[row.intent.benchmark.name].add(row.intent.configuration_name)
-    return found
+    asked = Counter(label for _, label in whole)
+    kept = Counter(
+        label for _, label in {(row.intent.configuration_name, row.intent.benchmark.name) for row in chosen.trials}
+    )
+    return [LeftOut(chapters[one], one, kept[one], asked[one]) for one in chapters if kept[one] < asked[one]]

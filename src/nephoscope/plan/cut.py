@@ -9,12 +9,12 @@ from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.words import listed
+from nephoscope.prices.catalogue.index import short_name
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 from nephoscope.study.suggest import nearest
 
 CHAPTERS = (*(subject.value for subject in Subject), *(load.value for load in DatabaseLoad))
 """What `--only` takes: a subject, or one of the two kinds of load on a database."""
-_AZURE_PREFIX = "standard_"
 _MAX_NAMED = 8
 One = TypeVar("One")
 
@@ -56,6 +56,12 @@ def chapter_of(benchmark: HasChapter, parameters: Any) -> str:
     """The chapter of a benchmark: 'oltp' or 'key-value' if it loads a database, else its subject."""
     load = benchmark.database_load_of(parameters)
     return benchmark.subject_of(parameters).value if load is None else load.value
+
+
+def chapters_of(study: Study, benchmarks: Mapping[str, HasChapter]) -> dict[str, str]:
+    """Chapter of each benchmark of a study, by its label."""
+    kinds = ((entry, benchmarks[entry.uses]) for entry in study.benchmarks)
+    return {entry.label: chapter_of(kind, kind.parameters.model_validate(entry.parameters)) for entry, kind in kinds}
 
 
 def part_of(study: Study, benchmarks: Mapping[str, HasChapter], cut: Cut) -> Study:
@@ -149,7 +155,7 @@ def _type_names(configuration: Configuration) -> Iterator[str]:
     kind = configuration.database_machine.type or (sold.type if sold else None)
     if kind is not None:
         yield kind.lower()
-        yield kind.lower().removeprefix(_AZURE_PREFIX)
+        yield short_name(kind)
 
 
 def _types_hint(configurations: Iterable[Configuration]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.model.analysed import PartOfStudy
 from nephoscope.model.records import Plan
-from nephoscope.plan.cut import CHAPTERS, chapter_of
+from nephoscope.plan.cut import CHAPTERS, chapters_of
 from nephoscope.plan.expand import fitting_cells
 from nephoscope.study.model import Study
 
@@ -23,11 +23,7 @@ def part_held(study: Study, plan: Plan, benchmarks: Mapping[str, Benchmark]) -> 
     names, of_names = ({name for name, _ in cells} for cells in (held, whole))
     labels, of_labels = ({label for _, label in cells} for cells in (held, whole))
     providers = {one.name: one.provider for one in study.configurations}
-    chapters = {
-        one.label: chapter_of(benchmark, benchmark.parameters.model_validate(one.parameters))
-        for one in study.benchmarks
-        for benchmark in (benchmarks[one.uses],)
-    }
+    chapters = chapters_of(study, benchmarks)
     return PartOfStudy(
         configurations=len(names),
         of_configurations=len(of_names),

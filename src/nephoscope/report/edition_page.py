@@ -11,7 +11,7 @@ from nephoscope.report import edition_words as words
 from nephoscope.report import format as people
 from nephoscope.report.page import environment, style
 from nephoscope.report.parts import SIGNS, Badge, Cell, Column, Row, Table, verdict_badge
-from nephoscope.report.wording import named_or_counted, view_text
+from nephoscope.report.wording import candidates_text, view_text
 
 MAX_ROWS = 300
 MAX_NAMED = 6
@@ -191,7 +191,7 @@ def _title(row: BestChange | ContrastChange) -> str:
 def _names(names: list[str], of: int) -> str:
     if len(names) == of:
         return f"any of {of}"
-    return named_or_counted(names, MAX_NAMED)
+    return candidates_text(names, MAX_NAMED)
 
 
 def _outcome(outcome: str) -> Badge:

@@ -61,6 +61,11 @@ def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
     return f"{title}, per CPU" if per_cpu else title
 
 
+def title_in_sentence(metric: Metric) -> str:
+    """Before a colon: a title of its own has commas instead."""
+    return metric_title(metric).replace(": ", ", ")
+
+
 def title_with_unit(metric: Metric, scale: Scale) -> str:
     """For captions and columns: 'CoreMark, one thread, per second', but 'Point selects per second'."""
     title, unit = metric_title(metric), unit_text(scale)
@@ -165,7 +170,7 @@ def statistic_row(row: Statistic, scale: Scale, told: Scale | None = None) -> di
     }
 
 
-def named_or_counted(names: Sequence[str], most: int) -> str:
+def candidates_text(names: Sequence[str], most: int) -> str:
     """Which may be the best: their names if they are few, else 'one of 17'."""
     return ", ".join(names) if len(names) <= most else f"one of {len(names)}"
 

@@ -18,8 +18,8 @@ from nephoscope.plan import calendar
 from nephoscope.plan.afford import LeftOut, affordable
 from nephoscope.plan.afford import left_out as parts_left_out
 from nephoscope.plan.bill import Bill, Spend, bill_of
-from nephoscope.plan.cut import Cut, chapter_of, part_of
-from nephoscope.plan.expand import expand
+from nephoscope.plan.cut import Cut, chapters_of, part_of
+from nephoscope.plan.expand import expand, fitting_cells
 from nephoscope.plan.placement import clusters_of
 from nephoscope.plan.quotas import RegionNeeds, needs_of
 from nephoscope.plan.raw import check_raw
@@ -87,14 +87,8 @@ def left_out(study: Study, cut: Cut, planned: Plan) -> list[LeftOut]:
     """What the plan of a part leaves out to stay within the budget; nothing if there is no budget."""
     if cut.budget_usd is None:
         return []
-    # The same cells in each replicate: one is enough to know them.
     asked = part_of(study, BENCHMARKS, replace(cut, budget_usd=None))
-    whole = expand(study.model_copy(update={"replicates": 1}), BENCHMARKS, part=asked)
-    chapters = {}
-    for entry in asked.benchmarks:
-        benchmark = BENCHMARKS[entry.uses]
-        chapters[entry.label] = chapter_of(benchmark, benchmark.parameters.model_validate(entry.parameters))
-    return parts_left_out(whole, planned, chapters)
+    return parts_left_out(fitting_cells(asked, BENCHMARKS), planned, chapters_of(asked, BENCHMARKS))
 
 
 def clusters(study: Study, planned: Plan) -> Mapping[str, str | None]:

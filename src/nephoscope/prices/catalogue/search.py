@@ -123,7 +123,7 @@ def _meant_by(table: pl.DataFrame, patterns: Sequence[str]) -> list[str]:
 
 def _family(name: str) -> str:
     """'dsv5' of 'Standard_Ds_v5', 'Ds_v5' and the catalogue's 'Dsv5'."""
-    return name.casefold().removeprefix("standard_").replace("_", "")
+    return short_name(name).replace("_", "")
 
 
 def _words(question: Question) -> tuple[list[str], list[str]]:

@@ -8,7 +8,7 @@ from nephoscope.report.lookup import unique
 from nephoscope.report.main.boards import Board
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
-from nephoscope.report.wording import interval_text, metric_title, named_or_counted, title_with_unit
+from nephoscope.report.wording import candidates_text, interval_text, metric_title, title_with_unit
 
 FEW = 8
 MAX_COLUMNS = 4
@@ -104,4 +104,4 @@ def _title(board: Board, boards: Sequence[Board]) -> str:
 def _named(row: BestRow, called: Mapping[str, str]) -> str:
     if not row.excluded:
         return f"any of {row.of}"
-    return named_or_counted([called[name] for name in (*row.best, *row.open)], MAX_NAMED)
+    return candidates_text([called[name] for name in (*row.best, *row.open)], MAX_NAMED)

@@ -17,7 +17,7 @@ from nephoscope.report.main.cost_lines import cheapest
 from nephoscope.report.main.palette import Palette, for_machines, palette_of
 from nephoscope.report.parts import Book, Figure, Link, Table
 from nephoscope.report.tables.statistics import section_anchor
-from nephoscope.report.wording import metric_title
+from nephoscope.report.wording import title_in_sentence
 
 MAX_FIGURES = 3
 TITLES = {
@@ -167,7 +167,7 @@ def _opening(book: Book, boards: Sequence[Board]) -> Opening | None:
     if found is None:
         return None
     question, answer = found
-    text = f"{metric_title(question.metric).replace(': ', ', ')} ({question.where}): {answer.clause}."
+    text = f"{title_in_sentence(question.metric)} ({question.where}): {answer.clause}."
     return _cited(book, text, [trial for row in question.rows for trial in row.trials])
 
 
@@ -188,7 +188,7 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
         title="Cost",
         opening=_cited(
             book,
-            f"{metric_title(board.metric).replace(': ', ', ')} ({board.row.benchmark}): {said.clause}.",
+            f"{title_in_sentence(board.metric)} ({board.row.benchmark}): {said.clause}.",
             said.trials,
         )
         if said

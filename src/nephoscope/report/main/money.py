@@ -164,16 +164,11 @@ def _beside(
         aside = (0.0, 0.0)
         if row["front"]:
             aside = max(
-                _ASIDES, key=lambda one: min(_ENOUGH, *(_apart((x + one[0], y + one[1]), other) for other in taken))
+                _ASIDES, key=lambda one: min(_ENOUGH, *(math.dist((x + one[0], y + one[1]), other) for other in taken))
             )
             taken.append((x + aside[0], y + aside[1]))
         found.append(aside)
     return found
-
-
-def _apart(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """How far two signs are from each other, in pixels."""
-    return math.dist(one, other)
 
 
 def _places(values: Sequence[float], length: float, *, log: bool) -> list[float]:

@@ -81,11 +81,12 @@ def design(lookup: Lookup) -> str:
         return ""
     times = {1: "once", 2: "twice"}.get(study.replicates, f"{study.replicates:,} times")
     skipped = sum(row.state == "not needed" for row in study.trials)
-    text = f"The plan runs each benchmark {times} on each configuration that it applies to, in randomised blocks"
+    often = f"up to {times}" if skipped else times
+    text = f"The plan runs each benchmark {often} on each configuration that it applies to, in randomised blocks"
     if not skipped:
         return f"{text}."
     were = "was skipped once its" if skipped == 1 else "were skipped once their"
-    return f"{text.replace(times, f'up to {times}')}; {counted(skipped, 'trial')} {were} questions were closed."
+    return f"{text}; {counted(skipped, 'trial')} {were} questions were closed."
 
 
 def _prices(lookup: Lookup) -> str:

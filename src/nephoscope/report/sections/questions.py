@@ -4,7 +4,7 @@ from nephoscope.model.questions import BestRow, ContrastRow, View
 from nephoscope.model.words import counted, scope_name
 from nephoscope.report import format as people
 from nephoscope.report.parts import Book, Cell, Column, Link, Row, Table, evidence_cell, verdict_badge
-from nephoscope.report.wording import metric_title, named_or_counted, view_text
+from nephoscope.report.wording import candidates_text, metric_title, view_text
 
 MAX_NAMED = 12
 MAX_ROWS = 300
@@ -48,7 +48,7 @@ def _best(book: Book, row: BestRow) -> Row:
     elif not row.excluded:
         text, note = f"any of {row.of}", ""
     else:
-        text = named_or_counted(names, MAX_NAMED)
+        text = candidates_text(names, MAX_NAMED)
         note = f"within {row.margin_percent:g} %: {', '.join(row.close)}" if row.close else ""
     if row.tied:
         note = f"a tie: each two differ by less than {row.margin_percent:g} %"
