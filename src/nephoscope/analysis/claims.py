@@ -20,7 +20,7 @@ from nephoscope.model.records import Direction
 from nephoscope.model.rows import ClaimRow, ConfigurationRow
 from nephoscope.model.subjects import Subject
 from nephoscope.stats.blocked import compare_in_blocks
-from nephoscope.stats.decide import ALPHA, holm, relation
+from nephoscope.stats.decide import ALPHA, holm, relation, tie_range
 from nephoscope.stats.ratio import RatioInterval, compare
 from nephoscope.study.claims import Claim, Claims, Kind, Selector, Verdict
 
@@ -236,7 +236,7 @@ def _verdict(
     """What an interval of left / right says about the claim; a refutation must survive the correction, too."""
     if interval is None:
         return "not decided"
-    least, most = 1 / (1 + margin), 1 + margin
+    least, most = tie_range(margin)
     if kind == "tie":
         supported, refuted = (
             least <= interval.low and interval.high <= most,

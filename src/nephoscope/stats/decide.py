@@ -60,17 +60,22 @@ def _checked(p_values: Sequence[float]) -> list[float]:
     return p
 
 
+def tie_range(equivalence_margin: float) -> tuple[float, float]:
+    """The least and the largest ratio that is a tie: the same for left / right as for right / left."""
+    return 1 / (1 + equivalence_margin), 1 + equivalence_margin
+
+
 def relation(
     interval: RatioInterval | None, p_adjusted: float, *, equivalence_margin: float, alpha: float = ALPHA
 ) -> Relation:
     """The verdict on a ratio, decided in this order, so that a real but negligible difference is a tie.
 
-    1. tie: the interval lies within [1 / (1 + margin), 1 + margin];
+    1. tie: the interval lies within `tie_range`;
     2. above or below: the adjusted p-value is under alpha and the interval excludes 1;
     3. unresolved: neither, or no interval.
 
-    The range of a tie is symmetric for ratios: swapping left and right keeps ties and mirrors the rest. A 95 % interval
-    inside it is stricter than two one-sided tests at 5 %, which need a 90 % interval.
+    That range is symmetric for ratios: swapping left and right keeps ties and mirrors the rest. A 95 % interval inside
+    it is stricter than two one-sided tests at 5 %, which need a 90 % interval.
 
     Args:
         interval: of the ratio; None if there are too few values for one.
@@ -85,8 +90,8 @@ def relation(
         raise ValueError(f"an equivalence margin must be above 0, not {equivalence_margin}")
     if interval is None:
         return "unresolved"
-    largest = 1 + equivalence_margin
-    if 1 / largest <= interval.low and interval.high <= largest:
+    least, largest = tie_range(equivalence_margin)
+    if least <= interval.low and interval.high <= largest:
         return "tie"
     if p_adjusted < alpha and interval.low > 1:
         return "above"
