@@ -38,14 +38,14 @@ def rank_correlation(
         confidence: of the interval, which is approximate.
 
     Returns:
-        None below six pairs, or if one side has only one distinct value: then nothing can be decided.
+        None below six pairs (there may be none), or if one side has only one distinct value: nothing can be decided.
 
     Raises:
         ValueError: the lengths differ, NaN or infinity.
 
     Source: Bonett & Wright, Sample size requirements for Pearson, Kendall and Spearman correlations (2000).
     """
-    x, y = sample(left), sample(right)
+    x, y = sample(left, minimum=0), sample(right, minimum=0)
     if x.size != y.size:
         raise ValueError(f"{x.size} values have {y.size} partners")
     if x.size < MIN_N or x.min() == x.max() or y.min() == y.max():

@@ -337,6 +337,18 @@ def test_the_metric_that_predicts_best_orders_as_the_database_does_and_not_the_o
     )
 
 
+def test_benchmarks_that_share_no_configuration_predict_nothing() -> None:
+    """Seven types, each as one configuration for the database and as another one for the microbenchmark."""
+    names = [f"m{place}.large" for place in range(7)]
+    types = {f"{name}-{part}": ("aws", name) for name in names for part in ("db", "net")}
+    of_database = rows({f"{name}-db": [100.0 + place] * 3 for place, name in enumerate(names)})
+    alone = {f"{name}-net": [100.0 + place] * 3 for place, name in enumerate(names)}
+    of_cpu = rows(alone, benchmark="coremark", subject=Subject.CPU, metric=CPU_TIME)
+    both = (of_database[0] + of_cpu[0], of_database[1] + of_cpu[1])
+    study = analyse(inputs(both, metrics={"tpcc": [TPMC], "coremark": [CPU_TIME]}, types=types))
+    assert not [one for one in study.insights if one.rule == "predictors"]
+
+
 @pytest.mark.parametrize("workload", ["max-warehouses", "tpcb", "kv", "oltp-insert", "highest-load"])
 def test_a_workload_is_a_database_in_every_sentence_and_no_microbenchmark(workload: str) -> None:
     study = clouds(workload)

@@ -21,6 +21,7 @@ def test_rho_is_scipys_also_with_ties() -> None:
 def test_too_few_or_constant_values_say_nothing() -> None:
     assert rank_correlation([1, 2, 3, 4, 5], [1, 2, 3, 4, 5]) is None
     assert rank_correlation([1] * 8, range(8)) is None
+    assert rank_correlation([], []) is None
     with pytest.raises(ValueError, match="partners"):
         rank_correlation([1, 2], [1])
 
