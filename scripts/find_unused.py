@@ -63,8 +63,6 @@ class _Module(ast.NodeVisitor):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         source = node.module or ""
-        if source not in self.modules:  # the programs of the bundle import each other by their bare names
-            source = f"{self.name.rpartition('.')[0]}.{source}"
         for one in node.names:
             self.used.add((source, one.name))
             if f"{source}.{one.name}" in self.modules:

@@ -1,56 +1,64 @@
-"""`sort` and `awk` give the statistics of a report to the last digit: for the example, and for any number of values."""
+"""What docs/how-to/recompute-a-number.md computes agrees with a stored study's report, and notices one that differs.
+
+tests/docs/test_commands.py runs its commands and compares what they print.
+"""
 
 import re
+from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 
-import numpy as np
+import polars as pl
 import pytest
 
-from nephoscope.analysis.analyse import analyse
-from nephoscope.model.records import Direction, Metric
 from tests.docs import pages
-from tests.support.report_folder import write_report
-from tests.unit.analysis.study_builder import inputs, measurement, trial
 
-PAGE = pages.ROOT / "docs" / "how-to" / "recompute-a-number.md"
-METRIC = Metric(name="bogo_ops_per_s", unit="bogo-ops/s", direction=Direction.HIGHER, title="t", headline=True)
-
-
-def results(folder: Path, programs: Path) -> list[list[str]]:
-    """Output lines of the page's computing commands, in order."""
-    variables = pages.environment(programs)
-    said = []
-    for session in pages.sessions(PAGE.read_text(encoding="utf-8")):
-        for command in session.commands:
-            done = pages.run(command, folder, variables)
-            assert done.returncode == 0, done.stdout
-            if "printf" in command.text:
-                said.append(done.stdout.splitlines())
-    return said
+PAGE = (pages.ROOT / "docs" / "how-to" / "recompute-a-number.md").read_text(encoding="utf-8")
+PREPARED, *SQL = pages.sessions(PAGE)
+OPENED, *SCIPY = pages.blocks(PAGE, "python")
+ANSWERS = {
+    "statistics": ["median", "low", "high", "coverage"],
+    "comparisons": ["ratio", "low", "high", "p_value"],
+    "best": ["best", "cv_percent"],
+    "steal": ["share", "high"],
+}
+"""Table -> columns that the page computes again."""
 
 
-def hold(said: list[list[str]]) -> None:
-    median, stored_median, interval, stored_interval, margin = said
-    assert median == stored_median
-    assert re.sub(r" k \d+,", "", interval[0]) == stored_interval[0]
-    assert margin[0] == margin[1]
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder after the page's first commands: the bundle is in `laptop`, the results in `results`."""
+    folder = tmp_path_factory.mktemp("page")
+    place, variables = pages.place(PREPARED, PAGE, folder), pages.environment(folder / "programs")
+    for command in PREPARED.commands:
+        done = pages.run(command, place, variables)
+        assert done.returncode == 0, done.stdout
+    with chdir(place):
+        yield place
 
 
-def test_the_example_agrees_to_the_last_digit(tmp_path: Path) -> None:
-    session = pages.sessions(PAGE.read_text(encoding="utf-8"))[0]
-    hold(results(pages.place(session, "", tmp_path), tmp_path / "programs"))
+def test_every_block_agrees_with_the_report(unpacked: Path) -> None:
+    names: dict[str, object] = {}
+    for block in (OPENED, *SCIPY):
+        exec(block, names)  # noqa: S102 -- the page's own code
+    assert len(SCIPY) == 5
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 6, 7, 9, 12, 20, 31])
-def test_any_number_of_values_agrees_to_the_last_digit(n: int, tmp_path: Path) -> None:
-    trials, measurements = [], []
-    for index, value in enumerate(np.random.default_rng(n).lognormal(9, 0.1, n + 1)):
-        row = trial(f"t{index}", "local-all", index + 1, benchmark="stress-ng-matrix")
-        if index == n:
-            row = row.model_copy(update={"verdict": "invalid"})
-        trials.append(row)
-        found = measurement(row, float(value), METRIC)
-        measurements.append(found._replace(valid=index < n))
-    study = analyse(inputs((trials, measurements), metrics={"stress-ng-matrix": [METRIC]}))
-    write_report(study, tmp_path / "report")
-    hold(results(tmp_path / "report", tmp_path / "programs"))
+@pytest.mark.parametrize(("table", "column"), [(table, column) for table, of in ANSWERS.items() for column in of])
+def test_a_report_that_differs_in_one_column_fails_a_block(unpacked: Path, table: str, column: str) -> None:
+    names: dict[str, object] = {}
+    exec(OPENED, names)  # noqa: S102
+    tables = names["tables"]
+    assert isinstance(tables, dict)
+    other = pl.lit("other") if column == "best" else pl.col(column) * 1.001 + 1e-6
+    tables[table] = tables[table].with_columns(other.alias(column))
+    with pytest.raises(AssertionError):
+        exec("\n".join(SCIPY), names)  # noqa: S102
+
+
+def test_sql_gives_what_the_report_says() -> None:
+    """The pairs of columns on the page are equal; that the page shows what the commands print is another test."""
+    shown = [command.output for session in SQL for command in session.commands]
+    numbers = [re.findall(r"(\d\S*)  +(\d+\.\d+)(?:  +True)?$", output, re.MULTILINE) for output in shown]
+    assert [len(pairs) for pairs in numbers] == [2, 2]
+    assert all(recomputed == reported for pairs in numbers for recomputed, reported in pairs)

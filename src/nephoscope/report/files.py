@@ -8,7 +8,7 @@ from nephoscope.analysis.tables import TABLES as STORED
 from nephoscope.analysis.tables import csv_of_parquet, to_parquet
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.frozen import Frozen
-from nephoscope.report.bundle_files import BUNDLE, bundle
+from nephoscope.report.bundle import BUNDLE, bundle
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Link
 

@@ -15,7 +15,7 @@ import pytest
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import ConfigurationRow, ErrorRow, RawFileRow
 from nephoscope.model.subjects import Subject
-from nephoscope.report.bundle_files import bundle
+from nephoscope.report.bundle import bundle
 from nephoscope.report.figures.spec import as_script, unpacked
 from nephoscope.report.format import MISSING
 from nephoscope.report.lookup import Lookup

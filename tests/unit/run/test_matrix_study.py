@@ -1,8 +1,6 @@
 """A study that a matrix makes is resumed, repeated and bundled as one that is written out."""
 
 import io
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -11,9 +9,10 @@ from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.planning import plan
 from nephoscope.app.stages.running import CliOptions
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.report.bundle_files import bundle
+from nephoscope.report.bundle import bundle
 from nephoscope.run.study import adopt_plan
 from nephoscope.study.load import expanded_text
+from tests.oracle.recompute import recomputed
 from tests.unit.run.test_repeats import conducted, disturbed
 
 STUDY = """
@@ -76,7 +75,6 @@ def test_a_matrix_study_is_resumed_repeated_on_request_and_bundled(tmp_path: Pat
     tables = {name: to_csv(getattr(study, name), kind) for name, kind in TABLES.items()}
     with zipfile.ZipFile(io.BytesIO(bundle(study, tables))) as archive:
         archive.extractall(tmp_path)
-    script = tmp_path / study.study / "recompute.py"
-    done = subprocess.run([sys.executable, "-E", "-s", "-S", str(script)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(study.statistics) * 15} " in done.stdout
+    done = recomputed(tmp_path / study.study)
+    assert done.differences == []
+    assert done.counts["statistics"] == 15 * len(study.statistics)

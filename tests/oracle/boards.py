@@ -2,7 +2,9 @@
 
 import math
 from functools import cache
-from statistics import NormalDist
+
+from scipy.special import digamma, polygamma
+from scipy.stats import chi2, studentized_range, t
 
 CAUTION = 0.95
 MIN_VALUES = 3
@@ -11,139 +13,10 @@ TOO_CLOSE = 0.006
 """The report takes quantiles from a grid that is right to 0.5 %; closer answers are not compared."""
 
 
-def quantile(rises, low, high):
-    """Where a rising function turns true."""
-    middle = (low + high) / 2
-    while low < middle < high:
-        low, high = (low, middle) if rises(middle) else (middle, high)
-        middle = (low + high) / 2
-    return high
-
-
-@cache
-def survival_of_chi_square(freedom, x):
-    """By the series of the incomplete gamma function, or by its continued fraction."""
-    a, z = freedom / 2, x / 2
-    if z <= 0:
-        return 1.0
-    front = math.exp(a * math.log(z) - z - math.lgamma(a))
-    if z < a + 1:
-        term = total = 1 / a
-        n = a
-        while abs(term) > abs(total) * 1e-17:
-            n += 1
-            term *= z / n
-            total += term
-        return 1 - front * total
-    b = z + 1 - a
-    c, d = 1e300, 1 / b
-    h = d
-    for i in range(1, 100_000):
-        b += 2
-        d = 1 / (-i * (i - a) * d + b)
-        c = b - i * (i - a) / c
-        h *= c * d
-        if abs(c * d - 1) < 1e-16:
-            break
-    return front * h
-
-
-@cache
-def chi_square_with_survival(freedom, chance):
-    return quantile(lambda x: survival_of_chi_square(freedom, x) <= chance, 0.0, 10 * freedom + 100)
-
-
-@cache
-def tail_of_t(freedom, t):
-    """P(T > t) for t >= 0, by the continued fraction of the incomplete beta function."""
-    if math.isinf(freedom):
-        return math.erfc(t / math.sqrt(2)) / 2
-    if t == 0:
-        return 0.5
-    x, a, b = freedom / (freedom + t * t), freedom / 2, 0.5
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
-    if x < (a + 1) / (a + b + 2):
-        return front * fraction(x, a, b) / a / 2
-    return (1 - front * fraction(1 - x, b, a) / b) / 2
-
-
-def fraction(x, a, b):
-    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
-    h = d
-    for m in range(1, 100_000):
-        up = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        d, c = 1 / (1 + up * d), 1 + up / c
-        h *= c * d
-        down = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d, c = 1 / (1 + down * d), 1 + down / c
-        h *= c * d
-        if abs(c * d - 1) < 1e-16:
-            break
-    return h
-
-
-@cache
-def t_with_tail(freedom, chance):
-    return quantile(lambda t: tail_of_t(freedom, t) <= chance, 0.0, 1e6)
-
-
-def digamma(x):
-    total = 0.0
-    while x < 20:
-        total -= 1 / x
-        x += 1
-    return total + math.log(x) - 1 / (2 * x) - 1 / (12 * x**2) + 1 / (120 * x**4) - 1 / (252 * x**6) + 1 / (240 * x**8)
-
-
-def trigamma(x):
-    total = 0.0
-    while x < 20:
-        total += 1 / x**2
-        x += 1
-    return total + 1 / x + 1 / (2 * x**2) + 1 / (6 * x**3) - 1 / (30 * x**5) + 1 / (42 * x**7) - 1 / (30 * x**9)
-
-
-# Tukey's studentised range
-
-
-@cache
-def normal_range(groups):
-    """P(range of so many standard normals <= x) for x in steps of 0.05."""
-    normal, step = NormalDist(), 0.05
-    z = [-8.5 + step * i for i in range(341)]
-    weights, below = [step * normal.pdf(value) for value in z], {}
-
-    def chance(x):
-        total = 0.0
-        for value, weight in zip(z, weights, strict=True):
-            for at in (value, value - x):
-                if at not in below:
-                    below[at] = normal.cdf(at)
-            total += weight * (below[value] - below[value - x]) ** (groups - 1)
-        return min(1.0, groups * total)
-
-    return [chance(0.05 * i) for i in range(260)]
-
-
 @cache
 def critical_range(groups, freedom, alpha):
-    if freedom < 1 - 1e-9:
-        return math.inf
-    if groups == 2:
-        return math.sqrt(2) * t_with_tail(freedom, alpha / 2)
-    table = normal_range(groups)
-
-    def within(x):
-        place = x / 0.05
-        first = min(int(place), len(table) - 2)
-        return table[first] + (min(place, len(table) - 1) - first) * (table[first + 1] - table[first])
-
-    n = 200
-    scales = [1.0]
-    if math.isfinite(freedom):
-        chances = [(i + 0.5) / n for i in range(n)]
-        scales = [math.sqrt(chi_square_with_survival(freedom, chance) / freedom) for chance in chances]
-    return quantile(lambda q: sum(within(q * s) for s in scales) / len(scales) >= 1 - alpha, 0.0, 2000.0)
+    """The studentised range of so many means that chance exceeds with probability alpha."""
+    return math.inf if freedom < 1 - 1e-9 else float(studentized_range.isf(alpha, groups, freedom))
 
 
 # the fit
@@ -267,24 +140,24 @@ def moderated(squares, freedom, paired):
     if len(known) < 3:
         return raw, [freedom[i] if freedom[i] > 0.3 else 0.0 for i in range(k)], total
     logs = {i: math.log(raw[i]) - digamma(freedom[i] / 2) + math.log(freedom[i] / 2) for i in known}
-    noise = {i: trigamma(freedom[i] / 2) for i in known}
+    noise = {i: polygamma(1, freedom[i] / 2) for i in known}
     inverse = {i: 1 / noise[i] for i in known}
     squared = {i: 1 / noise[i] ** 2 for i in known}
     centre = sum(squared[i] * logs[i] for i in known) / sum(squared.values())
     left = {i: squared[i] * (1 - squared[i] / sum(squared.values())) for i in known}
     scatter = sum(squared[i] * (logs[i] - centre) ** 2 for i in known) / sum(left.values())
     others = sum(inverse.values()) ** 2 / sum(squared.values()) - 1
-    careful = scatter * others / chi_square_with_survival(others, CAUTION)
+    careful = scatter * others / chi2.isf(CAUTION, others)
     excess = careful - sum(left[i] * noise[i] for i in known) / sum(left.values())
     if excess <= 0:
         return [pooled] * k, [total] * k, total
     low, high = 1e-6, 1e6
     for _ in range(80):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if trigamma(middle / 2) > excess else (low, middle)
+        low, high = (middle, high) if polygamma(1, middle / 2) > excess else (low, middle)
     common = sum(inverse[i] * logs[i] for i in known) / sum(inverse.values())
     prior = math.exp(common + digamma(low / 2) - math.log(low / 2))
-    floor = weighted_median([(squares[i] / chi_square_with_survival(freedom[i], 0.5), inverse[i]) for i in known])
+    floor = weighted_median([(squares[i] / chi2.isf(0.5, freedom[i]), inverse[i]) for i in known])
     shrunk = [max((low * prior + squares[i]) / max(low + freedom[i], 1e-12), floor) for i in range(k)]
     return shrunk, [min(low + freedom[i], total) for i in range(k)], total
 
@@ -320,8 +193,8 @@ def contrast(board, pairs, shift):
         freedom = min(variance**2 / below, board["total"])
     if error == 0:
         return estimate, estimate, estimate, 1.0 if estimate == 0 else 0.0
-    half = t_with_tail(freedom, 0.025) * error
-    return estimate, estimate - half, estimate + half, 2 * tail_of_t(freedom, abs(estimate) / error)
+    half = t.isf(0.025, freedom) * error
+    return estimate, estimate - half, estimate + half, 2 * t.sf(abs(estimate) / error, freedom)
 
 
 def distances(board, places, shift):

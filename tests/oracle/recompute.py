@@ -1,53 +1,75 @@
-"""Recomputes the figures of a nephoscope report from its tables, using only Python's standard library.
-
-    python3 recompute.py [FOLDER]
+"""Recomputes the figures of a report from the tables in its bundle: a second implementation, to hold the first against.
 
 From trials.csv and measurements.csv: medians, their intervals and coverage, spread, ratios with intervals, p-values,
 their correction, verdicts, the best of leaderboards, ranks, contrasts, families of types, claims, what the checks
 changed. From cost_lines.csv and network.csv: monthly costs, transfer, dollars for one unit, the Pareto front, answers
-per dollar. Each is compared with the table that the report prints. Exit code 0: all agree; 1: some differ, and each of
-those is named.
+per dollar. Left out: what a question could have shown, answers within 0.6 % of a critical value, and comparisons with
+more than 2,500 pairs of values. Nothing here imports nephoscope.
 """
 
 import csv
 import json
 import math
-import sys
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median, stdev
 
-from answers import better_in_both, check_best, check_contrasts, check_ranks, second_views
-from exact import benjamini_hochberg, claim_verdict, compare, holm, judge, median_rank
-from questions import block_of_trials, boards_of, pairs_of
-from quiet import check_delivered, check_steal, judged_quietly, lost_trials, quiet_cells
+from tests.oracle.answers import better_in_both, check_best, check_contrasts, check_ranks, second_views
+from tests.oracle.exact import benjamini_hochberg, claim_verdict, compare, holm, judge, median_rank
+from tests.oracle.questions import block_of_trials, boards_of, pairs_of
+from tests.oracle.quiet import check_delivered, check_steal, judged_quietly, lost_trials, quiet_cells
 
 BYTES = {"GB": 10**9, "GiB": 2**30}
 SECONDS_PER = {"/s": 1, "/min": 60}
 NOT_OPERATIONS = {"B", "byte", "bytes", "bit"}
 
-problems = []
-counts = defaultdict(int)
+
+@dataclass(frozen=True)
+class Recomputed:
+    """How many figures of each kind were recomputed, and which differ from the tables."""
+
+    counts: Counter[str]
+    differences: list[str]
 
 
-def main():
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
+def recomputed(folder: Path) -> Recomputed:
+    """Compares every figure of an unpacked bundle with what this package makes of its values."""
+    counts, differences = Counter(), []
+    for what, where, stored, value in figures(folder):
+        counts[what] += 1
+        if not agree(stored, value):
+            differences.append(f"{where}: the table says {stored or 'nothing'}, recomputed {value}")
+    return Recomputed(counts, differences)
+
+
+def agree(stored, value):
+    """Equal but for the order of additions."""
+    if stored == "" or value is None:
+        return stored == "" and value is None
+    if isinstance(value, str):
+        return stored == value
+    return math.isclose(float(stored), value, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def figures(folder):
+    """Yields kind, place, stored and recomputed value of each figure."""
     csv.field_size_limit(2**31 - 1)
     tables = {file.stem: list(csv.DictReader(file.open(encoding="utf-8", newline=""))) for file in folder.glob("*.csv")}
     study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
     metrics = {(row["benchmark"], row["metric"]): row for row in tables["metrics"]}
     cells, trials_of = cells_of(tables["trials"], tables["measurements"], metrics)
     needed = [row for row in tables["trials"] if row["state"] != "not needed"]
-    check_statistics(tables["statistics"], cells, trials_of, Counter(map(cell_of_trial, needed)))
+    yield from check_statistics(tables["statistics"], cells, trials_of, Counter(map(cell_of_trial, needed)))
     lost, rejected = lost_trials(tables)
     calm, calm_trials = quiet_cells(cells, trials_of, lost)
     whole, whole_trials = cells_of(tables["trials"], tables["measurements"], metrics, adding=rejected)
-    check_steal(tables, agree)
+    yield from check_steal(tables)
     for where, stored, value in check_delivered(
         tables["delivered"], (cells, trials_of), (calm, calm_trials), (whole, whole_trials)
     ):
-        agree("delivered", where, stored, value)
+        yield ("delivered", where, stored, value)
     block_of = block_of_trials(tables["trials"], trials_of)
     found = boards_of(cells, trials_of, block_of, metrics, study["blocked"])
     still = boards_of(calm, calm_trials, block_of, metrics, study["blocked"])
@@ -57,48 +79,26 @@ def main():
     )
     for board in found.values():
         board["margin"] = study["equivalence_margin_percent"] / 100
-    months = check_costs(tables["costs"], tables["cost_lines"])
+    months = yield from check_costs(tables["costs"], tables["cost_lines"])
     plain = compare_all(cells, found, metrics, study)
     if lost:
         judged_quietly(plain, compare_all(calm, still, metrics, study), cells, calm)
-    check_pairs(tables["comparisons"], plain, "comparisons")
+    yield from check_pairs(tables["comparisons"], plain, "comparisons")
     for basis in sorted({row["basis"] for row in tables["price_comparisons"]}):
         dollars = per_dollar(found, months, basis, metrics, study)
         if lost:
             judged_quietly(dollars, per_dollar(still, months, basis, metrics, study), cells, calm)
         rows = [row for row in tables["price_comparisons"] if row["basis"] == basis]
-        check_pairs(rows, dollars, f"price_comparisons, {basis}")
+        yield from check_pairs(rows, dollars, f"price_comparisons, {basis}")
     medians = {key: median(values) for key, values in cells.items()}
-    for check in (
-        check_best(tables["best"], found, months, study, views),
-        check_ranks(tables["ranks"], found, months, medians, views),
-        check_contrasts(tables["contrasts"], found, months, views),
-    ):
-        for what, where, stored, value in check:
-            agree(what, where, stored, value)
-    moved = check_transfers(tables["transfers"], tables["network"])
-    check_price_performance(tables["price_performance"], cells, months, moved, tables["costs"], found, views)
-    check_families(tables["family_comparisons"], cells, study)
-    check_claims(tables["claims"], cells, months, metrics, study)
-    check_gate(tables["gate"], tables["trials"], tables["measurements"])
-    for what, count in sorted(counts.items()):
-        print(f"{count} figure{'' if count == 1 else 's'} recomputed: {what}")
-    for problem in problems:
-        print(f"DIFFERS: {problem}")
-    return 1 if problems else 0
-
-
-def agree(what, where, stored, value):
-    """Equal but for the order of additions."""
-    counts[what] += 1
-    if stored == "" or value is None:
-        same = stored == "" and value is None
-    elif isinstance(value, str):
-        same = stored == value
-    else:
-        same = math.isclose(float(stored), value, rel_tol=1e-9, abs_tol=1e-12)
-    if not same:
-        problems.append(f"{where}: the table says {stored or 'nothing'}, recomputed {value}")
+    yield from check_best(tables["best"], found, months, study, views)
+    yield from check_ranks(tables["ranks"], found, months, medians, views)
+    yield from check_contrasts(tables["contrasts"], found, months, views)
+    moved = yield from check_transfers(tables["transfers"], tables["network"])
+    yield from check_price_performance(tables["price_performance"], cells, months, moved, tables["costs"], found, views)
+    yield from check_families(tables["family_comparisons"], cells, study)
+    yield from check_claims(tables["claims"], cells, months, metrics, study)
+    yield from check_gate(tables["gate"], tables["trials"], tables["measurements"])
 
 
 def cell_of_trial(row):
@@ -162,7 +162,7 @@ def check_statistics(rows, cells, trials_of, planned):
             "trials": ";".join(used),
         }
         for name, value in found.items():
-            agree("statistics", f"{' '.join(map(str, key))} {name}", row[name], value)
+            yield ("statistics", f"{' '.join(map(str, key))} {name}", row[name], value)
 
 
 # comparisons
@@ -206,17 +206,17 @@ def per_dollar(found, months, basis, metrics, study):
 def check_pairs(rows, found, what):
     for row in rows:
         key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["left"], row["right"])
-        check_estimate(row, found[key], what, " ".join(map(str, key)))
-        agree(what, f"{' '.join(map(str, key))} verdict", row["verdict"], found[key]["verdict"])
+        yield from check_estimate(row, found[key], what, " ".join(map(str, key)))
+        yield (what, f"{' '.join(map(str, key))} verdict", row["verdict"], found[key]["verdict"])
         if row["quiet"]:
             for name in ("delivered", "quiet", "quiet_ratio"):
-                agree(what, f"{' '.join(map(str, key))} {name}", row[name], found[key].get(name))
+                yield (what, f"{' '.join(map(str, key))} {name}", row[name], found[key].get(name))
 
 
 def check_estimate(row, pair, what, where):
     if not pair.get("left_out"):
         for name in ("ratio", "low", "high", "p_value", "p_adjusted", "coverage"):
-            agree(what, f"{where} {name}", row[name], pair["p" if name == "p_value" else name])
+            yield (what, f"{where} {name}", row[name], pair["p" if name == "p_value" else name])
 
 
 # costs
@@ -228,7 +228,7 @@ def check_costs(costs, lines):
     on_demand = {row["configuration"]: row["usd_per_hour"] for row in costs if row["basis"] == "on-demand"}
     for line in lines:
         usd = float(line["amount"]) * float(line["hours"] or 1) * float(line["rate_usd"])
-        agree("cost lines", f"{line['configuration']} {line['what']}", line["usd"], usd)
+        yield ("cost lines", f"{line['configuration']} {line['what']}", line["usd"], usd)
         sums[line["configuration"], line["basis"]].append((usd, line["unit"] != "hour"))
     for row in costs:
         key = (row["configuration"], row["basis"])
@@ -237,14 +237,14 @@ def check_costs(costs, lines):
         stated = [(float(row["usd_per_hour"]) * float(row["hours"]), False)]
         one = math.fsum(usd for usd, _ in sums.get(key, stated))
         months[key] = one * int(row["machines"])
-        agree("months", f"{' '.join(key)} machine_month_usd", row["machine_month_usd"], one)
-        agree("months", f"{' '.join(key)} month_usd", row["month_usd"], months[key])
+        yield ("months", f"{' '.join(key)} machine_month_usd", row["machine_month_usd"], one)
+        yield ("months", f"{' '.join(key)} month_usd", row["month_usd"], months[key])
         if row["storage_share"]:
             volumes = math.fsum(usd for usd, volume in sums[key] if volume)
-            agree("months", f"{' '.join(key)} storage_share", row["storage_share"], volumes / one)
+            yield ("months", f"{' '.join(key)} storage_share", row["storage_share"], volumes / one)
         if row["break_even_hours"]:
             even = float(row["usd_per_hour"]) * float(row["hours"]) / float(on_demand[key[0]])
-            agree("months", f"{' '.join(key)} break_even_hours", row["break_even_hours"], even)
+            yield ("months", f"{' '.join(key)} break_even_hours", row["break_even_hours"], even)
     return months
 
 
@@ -261,15 +261,15 @@ def check_transfers(rows, network):
     for row in rows:
         rate = median(seconds_rate[trial][row["billed"]] for trial in row["trials"].split(";"))
         where = f"{row['configuration']} {row['benchmark']} {row['way']}"
-        agree("transfers", f"{where} bytes_per_s", row["bytes_per_s"], rate)
+        yield ("transfers", f"{where} bytes_per_s", row["bytes_per_s"], rate)
         run = median(seconds_rate[trial][row["billed"]] * longest[trial] for trial in row["trials"].split(";"))
-        agree("transfers", f"{where} run_bytes", row["run_bytes"], run)
+        yield ("transfers", f"{where} run_bytes", row["run_bytes"], run)
         if row["run_usd"]:
-            agree("transfers", f"{where} run_usd", row["run_usd"], in_tiers(run, row))
+            yield ("transfers", f"{where} run_usd", row["run_usd"], in_tiers(run, row))
         usd = None
         if row["month_usd"]:
             usd = in_tiers(rate * float(row["hours"]) * 3600, row)
-            agree("transfers", f"{where} month_usd", row["month_usd"], usd)
+            yield ("transfers", f"{where} month_usd", row["month_usd"], usd)
         if row["stood"] == "true":
             stood[row["configuration"], row["benchmark"]].append(usd)
     return {key: math.fsum(many) for key, many in stood.items() if None not in many}
@@ -314,7 +314,7 @@ def check_price_performance(rows, cells, months, moved, costs, found, views):
                 "front": front(name, middles, costing, better) if better is not None else row["front"],
             }
             for what, value in numbers.items():
-                agree("dollars for one unit", f"{name} {benchmark} {basis} {what}", row[what], value)
+                yield ("dollars for one unit", f"{name} {benchmark} {basis} {what}", row[what], value)
 
 
 def per_million(unit, middle, month, hours):
@@ -361,8 +361,8 @@ def check_families(rows, cells, study):
     judge(asked, benjamini_hochberg, study)
     for row, pair in zip(rows, asked, strict=True):
         where = f"{row['left']} against {row['right']} {row['benchmark']} {row['metric']}"
-        check_estimate(row, pair, "families", where)
-        agree("families", f"{where} verdict", row["verdict"], pair["verdict"])
+        yield from check_estimate(row, pair, "families", where)
+        yield ("families", f"{where} verdict", row["verdict"], pair["verdict"])
 
 
 def check_claims(rows, cells, months, metrics, study):
@@ -384,12 +384,12 @@ def check_claims(rows, cells, months, metrics, study):
         where = f"claim {row['claim']} {row['benchmark']} {row['metric']}"
         if pair["low"] is None:
             pair["p_adjusted"] = None
-        check_estimate(row, pair, "claims", where)
+        yield from check_estimate(row, pair, "claims", where)
         word = claim_verdict(row["kind"], pair, study)
         if " as delivered, but " in row["reason"]:  # what the quiet trials say is not recomputed
-            agree("claims", f"{where} reason", row["reason"].partition(",")[0], f"{word} as delivered")
+            yield ("claims", f"{where} reason", row["reason"].partition(",")[0], f"{word} as delivered")
             word = "not decided"
-        agree("claims", f"{where} verdict", row["verdict"], word)
+        yield ("claims", f"{where} verdict", row["verdict"], word)
 
 
 def check_gate(rows, trials, measurements):
@@ -405,8 +405,4 @@ def check_gate(rows, trials, measurements):
         change = None if after is None or not before else 100 * (after / before - 1)
         said = {"n_before": len(found), "n_after": len(kept), "median_before": before, "median_after": after}
         for name, value in {**said, "change_percent": change}.items():
-            agree("checks", f"{row['configuration']} {row['benchmark']} {row['metric']} {name}", row[name], value)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            yield ("checks", f"{row['configuration']} {row['benchmark']} {row['metric']} {name}", row[name], value)

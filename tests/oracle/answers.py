@@ -8,9 +8,9 @@ from collections import defaultdict
 from itertools import combinations
 from statistics import median
 
-from boards import clear, possible_best, surely_above, ties
-from exact import verdict
-from questions import above_by_ranks, of_pairs, view_of
+from tests.oracle.boards import clear, possible_best, surely_above, ties
+from tests.oracle.exact import verdict
+from tests.oracle.questions import above_by_ranks, of_pairs, view_of
 
 PAIR = 2
 """Of two configurations, both need quiet trials; among more, one that was never quiet counts as it delivered."""

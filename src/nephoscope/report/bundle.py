@@ -1,4 +1,4 @@
-"""The data bundle: all tables, what they hold, and scripts that recompute the figures without nephoscope."""
+"""The data bundle: all tables, the digests of raw output, facts of the study, and a README that describes them."""
 
 import csv
 import io
@@ -20,14 +20,12 @@ _COMPRESSION = 1
 
 
 def bundle(study: AnalysedStudy, tables: Mapping[str, bytes]) -> bytes:
-    """A ZIP file of the tables (name -> CSV) with README and scripts; equal studies give equal bytes."""
-    shipped = resources.files("nephoscope.report").joinpath("bundle")
+    """A ZIP file of the tables (name -> CSV) with a README; equal studies give equal bytes."""
     files = {f"{name}.csv": content for name, content in tables.items()}
     files["configurations.csv"] = _configurations(study)
     files["metrics.csv"] = _metrics(study)
     files["study.json"] = _study(study)
-    for name in ("README.md", "answers.py", "boards.py", "exact.py", "questions.py", "quiet.py", "recompute.py"):
-        files[name] = shipped.joinpath(name).read_bytes()
+    files["README.md"] = resources.files("nephoscope.report").joinpath("templates/bundle.md").read_bytes()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(files.items()):

@@ -4,8 +4,8 @@ import math
 from collections import defaultdict
 from itertools import combinations
 
-from boards import contrast, fit
-from exact import benjamini_hochberg, compare, holm, judge
+from tests.oracle.boards import contrast, fit
+from tests.oracle.exact import benjamini_hochberg, compare, holm, judge
 
 
 def block_of_trials(trials, trials_of):

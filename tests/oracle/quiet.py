@@ -5,7 +5,9 @@ import re
 from collections import defaultdict
 from statistics import median
 
-from exact import median_rank
+from scipy.stats import binomtest
+
+from tests.oracle.exact import median_rank
 
 REASON = re.compile(r"(?:\\.|[^;\\])+")
 r"""An item of a list in a cell: `\;` in it is no separator, and reasons of several machines are joined by one."""
@@ -51,7 +53,7 @@ def judged_quietly(found, quiet, cells, quiet_cells):
             pair["verdict"] = "unresolved"
 
 
-def check_steal(tables, agree):
+def check_steal(tables):
     groups, (_, rejected) = defaultdict(list), lost_trials(tables)
     for row in tables["trials"]:
         if row["state"] == "finished" and row["stolen_share"]:
@@ -59,14 +61,14 @@ def check_steal(tables, agree):
     for row in tables["steal"]:
         shares = sorted(groups[row["configuration"]])
         n, over = len(shares), sum(share > float(row["limit_share"]) for share, _ in shares)
-        low, high = proportion_interval(over, n)
+        low, high = binomtest(over, n).proportion_ci()
         found = {"n": n, "over": over, "share": over / n, "low": low, "high": high} | {
             "rejected": sum(trial in rejected for _, trial in shares),
             "median_stolen_share": median(share for share, _ in shares),
             "highest_stolen_share": shares[-1][0],
         }
         for name, value in found.items():
-            agree("steal", f"{row['configuration']} {name}", row[name], value)
+            yield ("steal", f"{row['configuration']} {name}", row[name], value)
 
 
 def check_delivered(rows, counted, quiet, whole):
@@ -91,21 +93,3 @@ def check_delivered(rows, counted, quiet, whole):
         }
         for name, value in found.items():
             yield f"{' '.join(map(str, key))} {name}", row[name], value
-
-
-def proportion_interval(times, tries):
-    """Clopper and Pearson, by bisection of the binomial tails."""
-
-    def at_least(probability, least):
-        return math.fsum(
-            math.comb(tries, k) * probability**k * (1 - probability) ** (tries - k) for k in range(least, tries + 1)
-        )
-
-    def where(least, wanted):
-        low, high = 0.0, 1.0
-        for _ in range(200):
-            middle = (low + high) / 2
-            low, high = (middle, high) if at_least(middle, least) < wanted else (low, middle)
-        return (low + high) / 2
-
-    return where(times, 0.025) if times else 0.0, where(times + 1, 0.975) if times < tries else 1.0
