@@ -14,7 +14,7 @@ from nephoscope.analysis.stored_trials import MADE_BY, Stored, add_to, begun_dig
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share
 from nephoscope.checks.base import Check
-from nephoscope.checks.kinds import KIND_FACTS, EqualMachines
+from nephoscope.checks.kinds import differing_facts
 from nephoscope.checks.registry import overall
 from nephoscope.checks.thresholds import STEAL
 from nephoscope.model.disturbance import Disturbance
@@ -226,6 +226,7 @@ def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
     state = _state(row)
     verdicts = attempt.verdicts() if attempt and state == "finished" else []
     machines = attempt.resources() if attempt and state == "finished" else []
+    other_kinds = _other_kinds(folder, row)
     return TrialRow(
         trial=intent.id,
         configuration=intent.configuration_name,
@@ -242,7 +243,7 @@ def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
         reasons=_reasons(row),
         attempt=row.attempt.number if row.attempt else None,
         attempts=row.attempts,
-        other_kinds=_other_kinds(folder, row),
+        other_kinds=[", ".join(names) for names in other_kinds],
         started_unix_ms=started.at_unix_ms if started else None,
         duration_s=status.duration_s if status else None,
         client_cpu_share=_client_cpu_share(row) if state == "finished" else None,
@@ -252,6 +253,8 @@ def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
         disturbance=_disturbance(started, verdicts) if state == "finished" else None,
         at_baseline=_at_baseline(machines),
         has_digests=row.checked.has_digests if row.checked else None,
+        rejected_by=[said.check for said in _not_valid(verdicts)],
+        differs_in=sorted({name for names in other_kinds for name in names}),
     )
 
 
@@ -303,25 +306,33 @@ def _reasons(row: Stored) -> list[str]:
     if row.attempt is None:
         return ["not started yet"]
     if row.checked is not None and row.checked.altered:
-        return [f"altered: {'; '.join(map(str, row.checked.altered))}"]
+        return ["; ".join(map(str, row.checked.altered))]
     status = row.attempt.status()
     if status is None:
         return ["running now" if row.running else "killed before it ended"]
     if status.state == "finished":
-        verdicts = row.attempt.verdicts()
-        return [f"{said.check}: {said.reason}" for said in verdicts if said.verdict is not VerdictKind.VALID]
+        return [f"{said.check}: {said.reason}" for said in _not_valid(row.attempt.verdicts())]
     said = "not run" if status.failure_class in NOT_RUN_CLASSES else status.failure_class or status.state
     return [": ".join(filter(None, (said, status.message))) + (f"; hint: {status.hint}" if status.hint else "")]
 
 
-def _other_kinds(folder: ResultsFolder, row: Stored) -> list[str]:
-    """See `TrialRow.other_kinds`."""
+def _not_valid(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    return [row for row in verdicts if row.verdict is not VerdictKind.VALID]
+
+
+def _other_kinds(folder: ResultsFolder, row: Stored) -> list[list[str]]:
+    """Of each attempt on machines of another kind than the usual one: the facts in which they differ."""
     if row.readable is None:
         return []
     attempts = folder.trial(row.intent.id).finished_attempts() if row.attempts > 1 else [row.readable]
-    verdicts = [one for attempt in attempts for one in attempt.verdicts() if one.check == EqualMachines.name]
-    odd = [one.reason for one in verdicts if one.verdict is VerdictKind.INVALID]
-    return [", ".join(name for name in KIND_FACTS if f"{name} is " in reason) for reason in odd]
+    return list(filter(None, map(_unlike, attempts)))
+
+
+def _unlike(attempt: Attempt) -> list[str]:
+    kind, started = attempt.usual_kind(), attempt.started()
+    if kind is None or started is None:
+        return []
+    return differing_facts({one.machine: one.before for one in attempt.facts()}, started.load_machines, kind)
 
 
 def _client_cpu_share(row: Stored) -> float | None:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from nephoscope.analysis.agreement import agree
 from nephoscope.analysis.cells import Cell, Metrics
 from nephoscope.analysis.units import counted_cells
+from nephoscope.checks.steal import Steal
 from nephoscope.checks.thresholds import STEAL
 from nephoscope.insights.steal import NOTABLE_REJECTED_SHARE
 from nephoscope.insights.words import quantity
@@ -40,9 +41,7 @@ def rejected_trials(trials: Sequence[TrialRow]) -> frozenset[str]:
     return frozenset(
         row.trial
         for row in trials
-        if row.state == "finished"
-        and row.verdict is VerdictKind.INVALID
-        and all(reason.startswith("steal:") for reason in row.reasons)
+        if row.state == "finished" and row.verdict is VerdictKind.INVALID and {*row.rejected_by} == {Steal.name}
     )
 
 

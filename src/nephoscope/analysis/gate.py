@@ -29,7 +29,7 @@ def _row(rows: Sequence[MeasurementRow], by_id: dict[str, TrialRow]) -> GateRow:
     before = float(np.median([row.value for row in rows]))
     after = float(np.median(kept)) if kept else None
     refused = [row.trial for row in rows if not by_id[row.trial].counts]
-    checks = Counter(reason.partition(":")[0] for trial in refused for reason in by_id[trial].reasons)
+    checks = Counter(check for trial in refused for check in by_id[trial].rejected_by)
     return GateRow(
         configuration=rows[0].configuration,
         benchmark=rows[0].benchmark,

@@ -5,7 +5,7 @@ different NUMA count than the others", until four runs were on equal machines wh
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from nephoscope.checks.verdicts import invalid, measured_of, valid
 from nephoscope.model.kinds import MachineKind
@@ -66,11 +66,23 @@ class EqualMachines:
         return next((one for one in verdicts if one.verdict is VerdictKind.INVALID), verdicts[0] if verdicts else None)
 
     def _judged(self, machine: str, facts: Facts, kind: MachineKind) -> Verdict:
-        other = list(_differences(facts, kind))
+        other = [f"{name} is {getattr(facts, name)}, but {kind.facts[name]}" for name in _differences(facts, kind)]
         usual = f"{kind.alike} of {kind.machines} machines of this configuration"
         if other:
             return invalid(self.name, f"{machine}: {', '.join(other)} on {usual}")
         return valid(self.name, f"{machine}: like {usual}")
+
+
+def differing_facts(facts: Mapping[str, Facts], loads: Collection[str], kind: MachineKind) -> list[str]:
+    """Names of the facts in which the first machine of another kind differs; empty if all are of the usual kind.
+
+    Args:
+        facts: by machine.
+        loads: names of the machines of the load generator, which are not judged.
+        kind: the usual one.
+    """
+    each = (list(_differences(facts[machine], kind)) for machine in measured_of(facts, loads))
+    return next(filter(None, each), [])
 
 
 def _differences(facts: Facts, kind: MachineKind) -> Iterable[str]:
@@ -78,4 +90,4 @@ def _differences(facts: Facts, kind: MachineKind) -> Iterable[str]:
     for name, usual in kind.facts.items():
         value = getattr(facts, name)
         if value is not None and str(value) != usual:
-            yield f"{name} is {value}, but {usual}"
+            yield name

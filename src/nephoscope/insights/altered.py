@@ -38,7 +38,7 @@ def _changed(findings: Findings) -> list[Insight]:
 
 
 def _named(row: TrialRow) -> str:
-    return f"{row.trial} ({'; '.join(row.reasons).removeprefix('altered: ')})"
+    return f"{row.trial} ({'; '.join(row.reasons)})"
 
 
 def _unchecked(findings: Findings) -> list[Insight]:

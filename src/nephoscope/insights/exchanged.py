@@ -35,7 +35,7 @@ def _said(name: str, rows: list[TrialRow]) -> Insight:
     """Each attempt has machines of its own; of a cluster, one that differs is enough."""
     odd = [row for row in rows if row.other_kinds]
     count = sum(len(row.other_kinds) for row in odd)
-    differing = sorted({fact for row in odd for kind in row.other_kinds for fact in kind.split(", ")})
+    differing = sorted({fact for row in odd for fact in row.differs_in})
     facts = [_WORDS.get(fact, fact.replace("_", " ")) for fact in differing]
     left = sum(not row.counts for row in odd)
     rest = (

@@ -47,7 +47,7 @@ def exclusions(findings: Findings) -> list[Insight]:
 def _reason(row: TrialRow) -> str:
     if row.state != "finished":
         return row.state
-    checks = sorted({reason.partition(":")[0].strip() for reason in row.reasons})
+    checks = sorted({*row.rejected_by})
     if row.verdict is VerdictKind.INVALID:
         return f"rejected by {enumeration(checks)}" if checks else "rejected"
     return f"with an unknown verdict from {enumeration(checks)}" if checks else "without a verdict"

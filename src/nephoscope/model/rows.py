@@ -335,6 +335,10 @@ class TrialRow(Frozen):
         default=None,
         description="whether digests of its files were stored, so that changes are noticed; None: it has not ended",
     )
+    rejected_by: list[str] = Field(
+        default=[], description="checks whose verdict is not valid, in the order of `reasons`"
+    )
+    differs_in: list[str] = Field(default=[], description="facts in `other_kinds`, each once")
 
     @property
     def counts(self) -> bool:

@@ -39,7 +39,7 @@ TYPES = {"a": ("aws", "m6a.large"), "b": ("aws", "m6i.large"), "c": ("gcp", "n2-
 def with_stolen(found: Rows, of: str, after: int, *, rejected: bool) -> Rows:
     """Trials of one configuration after the first `after` lost a tenth of their CPU time."""
     reason = "steal: db-1: 10 % of CPU time was stolen; db-2: 9 % of CPU time was stolen"  # as a cluster has it
-    judged = {"verdict": VerdictKind.INVALID, "reasons": [reason]} if rejected else {}
+    judged = {"verdict": VerdictKind.INVALID, "reasons": [reason], "rejected_by": ["steal"]} if rejected else {}
     return [
         row.model_copy(update={"stolen_share": 0.1, **judged})
         if row.configuration == of and row.replicate > after
@@ -281,7 +281,12 @@ def test_few_rejected_trials_are_no_caution() -> None:
 def on_four_machines(steal: VerdictKind) -> AnalysedStudy:
     """Ten trials on each of four machines of b; half of those of each lost CPU time, or on one machine none did."""
     trials, measurements = rows({"a": QUIET, "b": [1100.0 + at for at in range(40)]})
-    hit = {"stolen_share": 0.2, "verdict": steal, "reasons": ["steal: db: 20 % of CPU time was stolen"]}
+    hit = {
+        "stolen_share": 0.2,
+        "verdict": steal,
+        "reasons": ["steal: db: 20 % of CPU time was stolen"],
+        "rejected_by": ["steal"],
+    }
     placed = [
         row.model_copy(
             update={"machine": f"{row.configuration}-{row.replicate % 4}", "stolen_share": 0.0}

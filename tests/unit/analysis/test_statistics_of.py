@@ -40,7 +40,9 @@ def test_each_value_is_divided_by_the_cpus_of_its_own_trial() -> None:
 
 def test_only_trials_that_count_enter_and_the_others_are_counted() -> None:
     trials, measurements = rows({"a": SIX})
-    trials[5] = trials[5].model_copy(update={"verdict": VerdictKind.INVALID, "reasons": ["quiet: busy"]})
+    trials[5] = trials[5].model_copy(
+        update={"verdict": VerdictKind.INVALID, "reasons": ["quiet: busy"], "rejected_by": ["quiet"]}
+    )
     trials[4] = trials[4].model_copy(update={"verdict": VerdictKind.UNKNOWN})
     trials.append(trial("planned", "a", 7, state="planned", verdict=None))
     found = statistics_of(trials, measurements, METRICS)[0]

@@ -37,8 +37,12 @@ def elsewhere(found: Rows) -> Rows:
 
 def refused() -> Rows:
     trials, measurements = noisy({"a": 1, "b": 1.2}, n=5)
-    trials[0] = trials[0].model_copy(update={"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"]})
-    trials[1] = trials[1].model_copy(update={"verdict": VerdictKind.UNKNOWN, "reasons": ["audit: crashed"]})
+    trials[0] = trials[0].model_copy(
+        update={"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"], "rejected_by": ["quiet"]}
+    )
+    trials[1] = trials[1].model_copy(
+        update={"verdict": VerdictKind.UNKNOWN, "reasons": ["audit: crashed"], "rejected_by": ["audit"]}
+    )
     trials[2] = trials[2].model_copy(update={"state": "failed", "verdict": None})
     trials.append(trial("planned", "b", 6, state="planned", verdict=None))
     return trials, measurements
@@ -47,7 +51,7 @@ def refused() -> Rows:
 def altered() -> Rows:
     trials, measurements = noisy({"a": 1, "b": 1.2}, n=5)
     left_out = trials[0].model_copy(
-        update={"state": "altered", "verdict": None, "reasons": ["altered: measurements.jsonl was changed"]}
+        update={"state": "altered", "verdict": None, "reasons": ["measurements.jsonl was changed"]}
     )
     others = [row.model_copy(update={"has_digests": row.replicate > 2}) for row in trials[1:]]
     return [left_out, *others], [row for row in measurements if row.trial != left_out.trial]
@@ -56,10 +60,16 @@ def altered() -> Rows:
 def exchanged(*, left: bool = False) -> Rows:
     trials, measurements = noisy({"a": 1, "b": 1.2})
     kinds = ["cpu_model, numa_nodes", "l3_bytes"]
-    trials[0] = trials[0].model_copy(update={"attempts": 2 + (not left), "other_kinds": kinds})
+    trials[0] = trials[0].model_copy(
+        update={"attempts": 2 + (not left), "other_kinds": kinds, "differs_in": ["cpu_model", "l3_bytes", "numa_nodes"]}
+    )
     if left:
         trials[0] = trials[0].model_copy(
-            update={"verdict": VerdictKind.INVALID, "reasons": ["equal-machines: cpu_model is X"]}
+            update={
+                "verdict": VerdictKind.INVALID,
+                "reasons": ["equal-machines: cpu_model is X"],
+                "rejected_by": ["equal-machines"],
+            }
         )
     return trials, measurements
 
@@ -162,7 +172,11 @@ def clouds(workload: str | None) -> AnalysedStudy:
                     values = [float(100 * vcpus * factor * draw) for draw in draws]
                     doubted = {name: [*values, 9.0, 9.0, 9.0]}
                     more = rows(doubted, benchmark=benchmark, subject=subject, metric=metric, cpus={name: vcpus})
-                    refusal = {"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"]}
+                    refusal = {
+                        "verdict": VerdictKind.INVALID,
+                        "reasons": ["quiet: 12 % busy"],
+                        "rejected_by": ["quiet"],
+                    }
                     more[0][3:] = [row.model_copy(update=refusal) for row in more[0][3:]]
                     found[0].extend(row.model_copy(update={"uses": benchmark}) for row in more[0])
                     found[1].extend(more[1])
@@ -232,7 +246,11 @@ def stolen() -> Rows:
         if row.configuration == "a":
             kept.append(row.model_copy(update={"stolen_share": 0.1 if number > 5 else 0.0, "disturbance": "record"}))
         elif number > 4:
-            refused = {"verdict": VerdictKind.INVALID, "reasons": ["steal: local: 10 % of CPU time was stolen"]}
+            refused = {
+                "verdict": VerdictKind.INVALID,
+                "reasons": ["steal: local: 10 % of CPU time was stolen"],
+                "rejected_by": ["steal"],
+            }
             kept.append(row.model_copy(update={"stolen_share": 0.1, "disturbance": "reject", **refused}))
         else:
             kept.append(row.model_copy(update={"stolen_share": 0.001, "disturbance": "reject"}))

@@ -120,7 +120,7 @@ def everything() -> AnalysedStudy:
         for machine, (vcpus, speed, _) in TYPES.items():
             values = [float(level * speed * x) for x in generator.lognormal(0, 0.004, 10)]
             one, many = rows({machine: values}, benchmark=benchmark, metric=metric, cpus={machine: vcpus})
-            refused = {"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"]}
+            refused = {"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"], "rejected_by": ["quiet"]}
             one[9] = one[9].model_copy(update=refused)
             trials += one
             measurements += [row._replace(valid=row.trial != one[9].trial) for row in many]

@@ -171,6 +171,7 @@ def trial_row(sketch: Sketch, intent: TrialIntent) -> TrialRow:
             "state": state,
             "verdict": verdict if state == "finished" else None,
             "reasons": reasons,
+            "rejected_by": ["contended"] if verdict is VerdictKind.INVALID else [],
             "attempt": 1 if ran else None,
             "attempts": 2 if state == "failed" else int(ran),
             "started_unix_ms": STARTED_UNIX_MS + intent.position * 75_000 if ran else None,

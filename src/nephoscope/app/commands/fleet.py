@@ -105,7 +105,9 @@ def _say_reasons(trials: "list[TrialRow]") -> None:
     """Why trials do not count; those of altered files first, as only a person can repair them."""
     told = [row for row in trials if row.state not in {"planned", "not needed"}]
     found = [
-        f"#{row.position} {why}" for row in sorted(told, key=lambda row: row.state != "altered") for why in row.reasons
+        f"#{row.position} {'altered: ' if row.state == 'altered' else ''}{why}"
+        for row in sorted(told, key=lambda row: row.state != "altered")
+        for why in row.reasons
     ]
     most = len(found) if len(trials) <= MAX_ROWS else MAX_REASONS
     for line in found[:most]:
