@@ -14,15 +14,14 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StringConstraints
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.cpu.stages import KINDS, Kind, Stage, StagedCpuBenchmark
 from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable, ToolFailed
-from nephoscope.model.records import Direction, Measurement, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.records import Direction, Metric
 from nephoscope.model.words import counted
 from nephoscope.parsers.coremark import CoreMark as CoreMarkRun
 from nephoscope.parsers.coremark import parse_coremark
@@ -72,8 +71,8 @@ class CoreMarkParameters(EditionParameters):
     repository: Annotated[str, StringConstraints(pattern=r"^(https://|/)")] = Field(
         default="https://github.com/eembc/coremark.git", description="is cloned once per data folder"
     )
-    kinds: Annotated[tuple[Literal["single", "multi"], ...], Field(min_length=1), AS_TUPLE] = Field(
-        default=("single", "multi"), description="single: one context; multi: one on each CPU of the affinity mask"
+    kinds: Annotated[tuple[Kind, ...], Field(min_length=1), AS_TUPLE] = Field(
+        default=KINDS, description="single: one context; multi: one on each CPU of the affinity mask"
     )
     repeats: int = Field(default=1, ge=1, le=100, description="runs of each kind; the result is their mean")
 
@@ -83,41 +82,38 @@ class CoreMarkParameters(EditionParameters):
         return range(1, self.scaled(self.repeats, minimum=1) + 1)
 
 
-class CoreMark(Benchmark):
+class CoreMark(StagedCpuBenchmark):
     """See the module's text."""
 
     name = "coremark"
     version = 1
-    subject = Subject.CPU
     title = "CPU throughput (EEMBC CoreMark)"
     parameters = CoreMarkParameters
 
     @override
-    def metrics(self, parameters: CoreMarkParameters) -> tuple[Metric, ...]:
-        """Iterations a second of each kind (headline), and how far its runs lie apart."""
-        rates = [
-            Metric(
-                name=f"{kind}.iterations_per_s",
-                unit="1/s",
-                direction=Direction.HIGHER,
-                title=f"CoreMark, {'one thread' if kind == 'single' else 'all CPUs'}",
-                clock="iterations of all contexts / running time measured by CoreMark; mean of the runs",
-                headline=True,
-                per_cpu=kind == "multi",
-            )
-            for kind in parameters.kinds
-        ]
-        spreads = [
-            Metric(
-                name=f"{kind}.spread",
-                unit="1",
-                direction=Direction.LOWER,
-                title=f"CoreMark, {kind}: standard deviation / mean of the runs of a trial",
-            )
-            for kind in parameters.kinds
-            if len(parameters.runs) > 1
-        ]
-        return (*rates, *spreads, *FREQUENCIES)
+    def stages(self, parameters: CoreMarkParameters) -> list[Stage]:
+        """One for each kind."""
+        return [Stage(kind) for kind in parameters.kinds]
+
+    @override
+    def stage_metrics(self, stage: Stage, parameters: CoreMarkParameters) -> list[Metric]:
+        """Iterations a second (headline), and with several runs how far they lie apart."""
+        rate = Metric(
+            name=_rate_metric(stage.kind),
+            unit="1/s",
+            direction=Direction.HIGHER,
+            title=f"CoreMark, {'one thread' if stage.kind == 'single' else 'all CPUs'}",
+            clock="iterations of all contexts / running time measured by CoreMark; mean of the runs",
+            headline=True,
+            per_cpu=stage.kind == "multi",
+        )
+        spread = Metric(
+            name=_spread_metric(stage.kind),
+            unit="1",
+            direction=Direction.LOWER,
+            title=f"CoreMark, {stage.kind}: standard deviation / mean of the runs of a trial",
+        )
+        return [rate, spread] if len(parameters.runs) > 1 else [rate]
 
     @override
     def needs(self, parameters: CoreMarkParameters) -> Needs:
@@ -163,44 +159,40 @@ class CoreMark(Benchmark):
 
     @override
     async def run(self, site: Site, parameters: CoreMarkParameters) -> None:
-        """Builds each kind as the editions did, and runs it.
+        """Notes the commit of a clone, then builds each kind as the editions did, and runs it.
 
         Raises:
             ToolFailed: it does not build, or a run ended with an error.
         """
-        machine, source = site.cluster.database[0], _source(site.cluster.database[0], parameters)
+        machine = site.cluster.database[0]
         if parameters.checkout is None:
-            git = ["git", "-C", source, "rev-parse", "HEAD"]
+            git = ["git", "-C", _source(machine, parameters), "rev-parse", "HEAD"]
             (await site.execute(machine, "coremark-commit", Command(git, timeout_s=_GRACE_S))).require()
-        async with frequency_watched(site):
-            for kind in parameters.kinds:
-                site.progress(f"building CoreMark, {kind}")
-                build = ["make", "-C", source, "REBUILD=1", *_flags(kind, len(machine.cpus)), "link"]
-                (await site.execute(machine, f"coremark-build-{kind}", Command(build, timeout_s=_GRACE_S))).require()
-                for number in parameters.runs:
-                    site.progress(f"CoreMark, {kind}, {number} of {len(parameters.runs)}")
-                    argv = [f"{source}/coremark.exe", *_PERFORMANCE]
-                    done = await site.execute(machine, _raw(kind, number), Command(argv, timeout_s=_RUN_S))
-                    done.require()
+        await super().run(site, parameters)
 
     @override
-    def parse(self, raw: RawOutput, parameters: CoreMarkParameters) -> list[Measurement]:
-        """The mean of the runs of each kind.
+    async def run_stage(self, site: Site, stage: Stage, workers: int, parameters: CoreMarkParameters) -> None:
+        machine, kind = site.cluster.database[0], stage.kind
+        source = _source(machine, parameters)
+        build = ["make", "-C", source, "REBUILD=1", *_flags(kind, workers), "link"]
+        (await site.execute(machine, f"coremark-build-{kind}", Command(build, timeout_s=_GRACE_S))).require()
+        for number in parameters.runs:
+            site.progress(f"CoreMark, {kind}, {number} of {len(parameters.runs)}")
+            argv = [f"{source}/coremark.exe", *_PERFORMANCE]
+            (await site.execute(machine, _raw(kind, number), Command(argv, timeout_s=_RUN_S))).require()
+
+    @override
+    def stage_values(self, raw: RawOutput, stage: Stage, parameters: CoreMarkParameters) -> dict[str, float]:
+        """The mean of the runs, and their spread.
 
         Raises:
             OutputUnreadable: a run is missing, not validated, not a performance run, or not built like the others.
         """
-        values: dict[str, float] = {}
-        for kind in parameters.kinds:
-            rates = [_rate(raw, kind, number) for number in parameters.runs]
-            values[f"{kind}.iterations_per_s"] = fmean(rates)
-            values[f"{kind}.spread"] = pstdev(rates) / fmean(rates) * _unbiased(rates)
-        found = [
-            Measurement(metric=metric.name, unit=metric.unit, value=values[metric.name], role="database")
-            for metric in self.metrics(parameters)
-            if metric.name in values
-        ]
-        return found + frequencies(raw)
+        rates = [_rate(raw, stage.kind, number) for number in parameters.runs]
+        return {
+            _rate_metric(stage.kind): fmean(rates),
+            _spread_metric(stage.kind): pstdev(rates) / fmean(rates) * _unbiased(rates),
+        }
 
     @override
     def notes(self, parameters: CoreMarkParameters) -> list[str]:
@@ -208,6 +200,14 @@ class CoreMark(Benchmark):
             *preset_notes(parameters),
             "Built with the machine's own cc and EEMBC's flags (-O2); for versions, see Methods.",
         ]
+
+
+def _rate_metric(kind: Kind) -> str:
+    return f"{kind}.iterations_per_s"
+
+
+def _spread_metric(kind: Kind) -> str:
+    return f"{kind}.spread"
 
 
 def _unbiased(rates: Sequence[float]) -> float:

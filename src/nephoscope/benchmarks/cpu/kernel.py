@@ -9,19 +9,17 @@ from typing import Literal
 from pydantic import Field, ValidationError
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.cpu.stages import KINDS, Kind, Stage, StagedCpuBenchmark
 from nephoscope.benchmarks.presets import Scaled, scale_notes
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import LOAD
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Direction, Measurement, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.records import Direction, Metric
 
 LABEL = "CoreMark-like kernel (Rust port), not an EEMBC score"
 _GRACE_S = 60.0
-_KINDS = ("single", "multi")
 _MIN_SHARE_OF_DURATION = 0.5
 """Time for finding out how many iterations fill the duration."""
 
@@ -50,32 +48,29 @@ class _Line(Frozen):
     flags: str
 
 
-class CpuKernel(Benchmark):
+class CpuKernel(StagedCpuBenchmark):
     """See the module's text."""
 
     name = "cpu-kernel"
     version = 1
-    subject = Subject.CPU
     title = LABEL
     parameters = CpuKernelParameters
 
     @override
-    def metrics(self, parameters: CpuKernelParameters) -> tuple[Metric, ...]:
-        """Iterations a second by one thread and by one a CPU."""
+    def stage_metrics(self, stage: Stage, parameters: CpuKernelParameters) -> list[Metric]:
+        """Iterations a second."""
         del parameters
-        rates = [
+        return [
             Metric(
-                name=f"{kind}.kernel_iterations_per_s",
+                name=_metric(stage.kind),
                 unit="1/s",
                 direction=Direction.HIGHER,
-                title=f"CoreMark-like kernel, {'one thread' if kind == 'single' else 'all CPUs'}",
+                title=f"CoreMark-like kernel, {'one thread' if stage.kind == 'single' else 'all CPUs'}",
                 clock="iterations of all threads / time from their common start until the last one ends",
                 headline=True,
-                per_cpu=kind == "multi",
+                per_cpu=stage.kind == "multi",
             )
-            for kind in _KINDS
         ]
-        return (*rates, *FREQUENCIES)
 
     @override
     def needs(self, parameters: CpuKernelParameters) -> Needs:
@@ -86,46 +81,34 @@ class CpuKernel(Benchmark):
     @override
     def expected_duration_s(self, parameters: CpuKernelParameters) -> float:
         """Both kinds."""
-        return len(_KINDS) * (parameters.run_s + 0.5)
+        return len(KINDS) * (parameters.run_s + 0.5)
 
     @override
-    async def run(self, site: Site, parameters: CpuKernelParameters) -> None:
-        """One thread, then one on each CPU of the affinity mask.
-
-        Raises:
-            ToolFailed: a checksum was wrong.
-        """
-        machine = site.cluster.database[0]
-        async with frequency_watched(site):
-            for kind, threads in zip(_KINDS, (1, len(machine.cpus)), strict=True):
-                argv = [site.load_program, "kernel", "--threads", str(threads), "--duration-s", str(parameters.run_s)]
-                done = await site.execute(
-                    machine, f"cpu-kernel-{kind}", Command(argv, timeout_s=parameters.run_s + _GRACE_S)
-                )
-                done.require()
+    async def run_stage(self, site: Site, stage: Stage, workers: int, parameters: CpuKernelParameters) -> None:
+        """Raises `ToolFailed` if a checksum was wrong."""
+        argv = [site.load_program, "kernel", "--threads", str(workers), "--duration-s", str(parameters.run_s)]
+        command = Command(argv, timeout_s=parameters.run_s + _GRACE_S)
+        (await site.execute(site.cluster.database[0], f"cpu-kernel-{stage.kind}", command)).require()
 
     @override
-    def parse(self, raw: RawOutput, parameters: CpuKernelParameters) -> list[Measurement]:
-        """Both rates.
+    def stage_values(self, raw: RawOutput, stage: Stage, parameters: CpuKernelParameters) -> dict[str, float]:
+        """The rate.
 
         Raises:
             OutputUnreadable: a line is missing or damaged, or it ended early.
         """
-        rates, unit = self.metrics(parameters)[: len(_KINDS)], "1/s"
-        return [
-            *(
-                Measurement(metric=metric.name, unit=unit, value=_rate(raw, kind, parameters.run_s), role="database")
-                for kind, metric in zip(_KINDS, rates, strict=True)
-            ),
-            *frequencies(raw),
-        ]
+        return {_metric(stage.kind): _rate(raw, stage.kind, parameters.run_s)}
 
     @override
     def notes(self, parameters: CpuKernelParameters) -> list[str]:
         return [f"{LABEL}: compare it only with itself.", *scale_notes(parameters)]
 
 
-def _rate(raw: RawOutput, kind: str, asked_s: int) -> float:
+def _metric(kind: Kind) -> str:
+    return f"{kind}.kernel_iterations_per_s"
+
+
+def _rate(raw: RawOutput, kind: Kind, asked_s: int) -> float:
     text = raw.get(f"cpu-kernel-{kind}.stdout", b"").decode(errors="replace")
     try:
         line = _Line.model_validate_json(text, strict=True)

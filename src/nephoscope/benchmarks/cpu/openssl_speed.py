@@ -11,14 +11,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.cpu.stages import KINDS, Kind, Stage, StagedCpuBenchmark
 from nephoscope.benchmarks.presets import AS_TUPLE, Scaled, scale_notes
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.records import Direction, Measurement, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.records import Direction, Metric
 from nephoscope.parsers.text import DECIMAL, INTEGER, whole_lines
 
 _OPENSSL = Tool("openssl", "openssl", version_argv=("version",))
@@ -37,7 +36,6 @@ _ALL = re.compile(_RATES)
 _FORMS = (_FORKED, _BLOCKS, _CHILD, _ALL)
 
 Algorithm = Literal["aes-256-gcm", "sha256"]
-Kind = Literal["single", "multi"]
 
 
 class OpensslSpeedParameters(Scaled):
@@ -47,7 +45,7 @@ class OpensslSpeedParameters(Scaled):
         default=("aes-256-gcm", "sha256"), description="encryption, and a hash"
     )
     kinds: Annotated[tuple[Kind, ...], Field(min_length=1), AS_TUPLE] = Field(
-        default=("single", "multi"), description="one process; one for each CPU of the affinity mask"
+        default=KINDS, description="one process; one for each CPU of the affinity mask"
     )
     duration_s: int = Field(default=3, ge=1, le=3600, description="of each block size, of each algorithm and kind")
 
@@ -56,39 +54,36 @@ class OpensslSpeedParameters(Scaled):
         """Seconds of one block size, scaled."""
         return self.scaled(self.duration_s, minimum=1)
 
-    @property
-    def runs(self) -> list[tuple[Algorithm, Kind]]:
-        """Each is one call of `openssl speed`."""
-        return [(algorithm, kind) for algorithm in self.algorithms for kind in self.kinds]
 
-
-class OpensslSpeed(Benchmark):
+class OpensslSpeed(StagedCpuBenchmark):
     """AES-256-GCM and SHA-256, by one process and by one for each CPU."""
 
     name = "openssl-speed"
-    subject = Subject.CPU
     version = 1
     title = "CPU throughput of encryption (openssl speed)"
     parameters = OpensslSpeedParameters
 
     @override
-    def metrics(self, parameters: OpensslSpeedParameters) -> tuple[Metric, ...]:
+    def stages(self, parameters: OpensslSpeedParameters) -> list[Stage]:
+        """Each is one call of `openssl speed`."""
+        return [Stage(kind, algorithm) for algorithm in parameters.algorithms for kind in parameters.kinds]
+
+    @override
+    def stage_metrics(self, stage: Stage, parameters: OpensslSpeedParameters) -> list[Metric]:
         """A rate for each block size; blocks of 16 KiB are the headline."""
-        rates = [
+        workers = "one process" if stage.kind == "single" else "one process per CPU"
+        return [
             Metric(
-                name=_metric(algorithm, kind, block),
+                name=_metric(stage, block),
                 unit="B/s",
                 direction=Direction.HIGHER,
-                title=f"OpenSSL {algorithm}, blocks of {block} bytes, "
-                f"{'one process' if kind == 'single' else 'one process per CPU'}",
+                title=f"OpenSSL {stage.program}, blocks of {block} bytes, {workers}",
                 clock="bytes that each process worked on / its real time, summed over the processes",
                 headline=block == _HEADLINE_BYTES,
-                per_cpu=kind == "multi",
+                per_cpu=stage.kind == "multi",
             )
-            for algorithm, kind in parameters.runs
             for block in _BLOCKS_BYTES
         ]
-        return (*rates, *FREQUENCIES)
 
     @override
     def needs(self, parameters: OpensslSpeedParameters) -> Needs:
@@ -99,59 +94,48 @@ class OpensslSpeed(Benchmark):
     @override
     def expected_duration_s(self, parameters: OpensslSpeedParameters) -> float:
         """Each block size of each run."""
-        return len(parameters.runs) * (len(_BLOCKS_BYTES) * parameters.run_s + 0.5)
+        return len(self.stages(parameters)) * (len(_BLOCKS_BYTES) * parameters.run_s + 0.5)
 
     @override
-    async def run(self, site: Site, parameters: OpensslSpeedParameters) -> None:
-        """One run after the other; a single process is one child too, so that all outputs have one form.
+    async def run_stage(self, site: Site, stage: Stage, workers: int, parameters: OpensslSpeedParameters) -> None:
+        """A single process is one child, too, so that all outputs have one form.
 
         Raises:
             ToolFailed: OpenSSL does not know an algorithm.
         """
-        machine = site.cluster.database[0]
-        timeout_s = len(_BLOCKS_BYTES) * parameters.run_s + _GRACE_S
-        async with frequency_watched(site):
-            for algorithm, kind in parameters.runs:
-                site.progress(f"openssl speed, {algorithm}, {kind}")
-                processes = 1 if kind == "single" else len(machine.cpus)
-                argv = ["openssl", "speed", "-elapsed", "-mr", "-seconds", str(parameters.run_s)]
-                argv += ["-multi", str(processes), "-evp", algorithm]
-                done = await site.execute(machine, _raw(algorithm, kind), Command(argv, timeout_s=timeout_s))
-                done.require()
+        argv = ["openssl", "speed", "-elapsed", "-mr", "-seconds", str(parameters.run_s)]
+        argv += ["-multi", str(workers), "-evp", stage.program]
+        command = Command(argv, timeout_s=len(_BLOCKS_BYTES) * parameters.run_s + _GRACE_S)
+        (await site.execute(site.cluster.database[0], _raw(stage), command)).require()
 
     @override
-    def parse(self, raw: RawOutput, parameters: OpensslSpeedParameters) -> list[Measurement]:
+    def stage_values(self, raw: RawOutput, stage: Stage, parameters: OpensslSpeedParameters) -> dict[str, float]:
         """The rates of all processes together.
 
         Raises:
             OutputUnreadable: an output is missing or damaged, or has an unexpected algorithm or number of processes.
         """
-        rates = [
-            Measurement(metric=_metric(algorithm, kind, block), unit="B/s", value=rate, role="database")
-            for algorithm, kind in parameters.runs
-            for block, rate in zip(_BLOCKS_BYTES, _rates(raw, algorithm, kind), strict=True)
-        ]
-        return rates + frequencies(raw)
+        return {_metric(stage, block): rate for block, rate in zip(_BLOCKS_BYTES, _rates(raw, stage), strict=True)}
 
     @override
     def notes(self, parameters: OpensslSpeedParameters) -> list[str]:
         return ["Compare rates of the same version of OpenSSL only.", *scale_notes(parameters)]
 
 
-def _metric(algorithm: Algorithm, kind: Kind, block_bytes: int) -> str:
-    return f"{algorithm}-{kind}.bytes_per_s_at_{block_bytes}_bytes"
+def _metric(stage: Stage, block_bytes: int) -> str:
+    return f"{stage.program}-{stage.kind}.bytes_per_s_at_{block_bytes}_bytes"
 
 
-def _raw(algorithm: Algorithm, kind: Kind) -> str:
-    return f"openssl-speed-{algorithm}-{kind}"
+def _raw(stage: Stage) -> str:
+    return f"openssl-speed-{stage.program}-{stage.kind}"
 
 
-def _rates(raw: RawOutput, algorithm: Algorithm, kind: Kind) -> list[float]:
+def _rates(raw: RawOutput, stage: Stage) -> list[float]:
     """Bytes per second at each block size, of all processes together.
 
     The program prints what each child measured, and then their sum: both must agree, so that no cut number passes.
     """
-    what = _raw(algorithm, kind)
+    what = _raw(stage)
     lines = whole_lines(raw.get(f"{what}.stdout", b"").decode(errors="replace"), what)
     forked, blocks, children, total = ([form.fullmatch(line) for line in lines] for form in _FORMS)
     if not all(any(matches) for matches in zip(forked, blocks, children, total, strict=True)):
@@ -162,15 +146,15 @@ def _rates(raw: RawOutput, algorithm: Algorithm, kind: Kind) -> list[float]:
             raise OutputUnreadable(f"{what}: the output of a process is missing")
     if {match["blocks"] for match in blocks if match} != {":".join(map(str, _BLOCKS_BYTES))}:
         raise OutputUnreadable(f"{what}: block sizes other than {_BLOCKS_BYTES} bytes")
-    if kind == "single" and len(processes) != 1:
+    if stage.kind == "single" and len(processes) != 1:
         raise OutputUnreadable(f"{what}: {len(processes)} processes instead of one")
     (*_, last) = total
     if last is None or sum(map(bool, total)) != 1:
         raise OutputUnreadable(f"{what} does not end with exactly one sum of all processes")
-    return _checked(what, algorithm, [match for match in children if match], last)
+    return _checked(what, stage.program, [match for match in children if match], last)
 
 
-def _checked(what: str, algorithm: Algorithm, children: list[re.Match[str]], total: re.Match[str]) -> list[float]:
+def _checked(what: str, algorithm: str, children: list[re.Match[str]], total: re.Match[str]) -> list[float]:
     """The numbers of the last line, which must follow from those of the children."""
     if {match["algorithm"].lower() for match in (*children, total)} != {algorithm}:
         raise OutputUnreadable(f"{what}: contains algorithms other than {algorithm}")
