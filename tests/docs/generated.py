@@ -30,6 +30,7 @@ from nephoscope.stats.median import median_coverage, median_rank
 from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
 from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
+from tests.docs.abilities import benchmark_abilities, database_abilities, provider_abilities
 from tests.docs.counterparts import figures_table
 from tests.docs.disturbances import disturbance, throttled
 from tests.docs.pages import ROOT
@@ -83,6 +84,9 @@ def parts() -> dict[str, str]:
         "load-output": load_output,
         "load-exit-codes": load_exit_codes,
         "repeats": repeats,
+        "database-abilities": database_abilities,
+        "provider-abilities": provider_abilities,
+        "benchmark-abilities": benchmark_abilities,
         "benchmarks": benchmarks,
         "editions": editions,
         "micro-editions": micro_editions,
