@@ -2,43 +2,61 @@
 
 import csv
 import io
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from nephoscope.analysis.tables import TABLES
+import polars as pl
+
 from nephoscope.model.cells import inert
 from nephoscope.model.errors import InputError
 
+_LOCKED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": False,  # no file, no network, no extension
+    "python_enable_replacements": False,  # nor a variable of this program
+    "temp_directory": "",  # nor a file for what does not fit into memory
+}
 
-def query(folder: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+
+def query(tables: Mapping[str, pl.DataFrame], sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Names of columns, and rows; a time with a time zone is text, in UTC.
 
-    The tables are read first; then DuckDB is closed against every file, network and setting.
+    DuckDB is given the tables themselves and is closed against every file, network and setting from the start: where
+    it opens a path, the path is a pattern.
 
     Raises:
         InputError: the SQL is wrong; the hint lists tables, or the columns of those that it names.
     """
     import duckdb
 
-    known = {name: folder / f"{name}.parquet" for name in TABLES if (folder / f"{name}.parquet").exists()}
-    with duckdb.connect(":memory:") as connection:
-        for name, path in known.items():
-            connection.execute(f"create table {name} as select * from read_parquet(?)", [str(path)])  # noqa: S608  # ours
+    with duckdb.connect(":memory:", config=_LOCKED) as connection:
+        for name, frame in tables.items():
+            connection.register("given", _Stream(frame))
+            connection.execute(f"create table {name} as from given")
+            connection.unregister("given")
         connection.execute("set timezone = 'UTC'")
-        connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")
         try:
             statements = connection.extract_statements(sql)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-                raise InputError("a query must be a single SELECT statement", hint=f"tables: {', '.join(known)}")
+                raise InputError("a query must be a single SELECT statement", hint=f"tables: {', '.join(tables)}")
             found = connection.execute(statements[0])
             columns = [(str(column[0]), str(column[1])) for column in found.description or ()]
             if any(_ZONED in kind for _, kind in columns):
                 found = connection.execute(_with_times_as_text(statements[0].query, [kind for _, kind in columns]))
             return [name for name, _ in columns], found.fetchall()
         except duckdb.Error as error:
-            raise InputError(f"the query failed: {error}", hint=_hint(connection, sql, list(known))) from error
+            raise InputError(f"the query failed: {error}", hint=_hint(connection, sql, list(tables))) from error
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """A frame as DuckDB reads it without PyArrow, which it demands for polars' own class."""
+
+    frame: pl.DataFrame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.frame.__arrow_c_stream__(requested_schema)
 
 
 _ZONED = "WITH TIME ZONE"

@@ -3,6 +3,8 @@
 import hashlib
 from pathlib import Path
 
+import polars as pl
+
 from nephoscope.analysis import tables
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import DamagedFile, InputError
@@ -66,3 +68,12 @@ def parquet_of(folder: ResultsFolder) -> dict[str, bytes]:
     paths = {name: folder.path / f"{name}.parquet" for name in tables.TABLES}
     mend = f"nephoscope analyze {folder.path} writes it again"
     return {name: files.read_bytes(path, mend=mend) for name, path in paths.items() if path.exists()}
+
+
+def frames(folder: ResultsFolder) -> dict[str, pl.DataFrame]:
+    """As `parquet_of`, as polars has them.
+
+    Raises:
+        DamagedFile: one cannot be read.
+    """
+    return {name: tables.frame_of(content, tables.TABLES[name]) for name, content in parquet_of(folder).items()}

@@ -14,11 +14,12 @@ from enum import StrEnum
 from functools import cache
 from itertools import groupby
 from operator import attrgetter, eq, lt
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
 from pydantic import TypeAdapter
 
+from nephoscope.analysis.parquet_cost import cost_of
 from nephoscope.model.cells import FORMULA, NUMBER
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.errors import DamagedFile
@@ -38,6 +39,7 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
+from nephoscope.model.units import MIB
 
 Row = TypeVar("Row", bound=Frozen | MeasurementRow)
 Kind = type[Any]
@@ -258,11 +260,50 @@ def from_parquet(content: bytes, kind: type[Row]) -> list[Row]:
     Raises:
         DamagedFile: not Parquet, or not of this kind.
     """
+    return from_frame(frame_of(content, kind), kind)
+
+
+def frame_of(content: bytes, kind: Kind) -> pl.DataFrame:
+    """The frame of `to_parquet`, whose columns and values are not checked.
+
+    Raises:
+        DamagedFile: not Parquet, or it would take far more memory than a table of its size does.
+    """
     try:
+        cost = cost_of(content)
+        _require("values", cost.values, MOST_VALUES, len(content))
+        _require("bytes", cost.uncompressed_bytes, MOST_BYTES, len(content))
         frame = pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, OSError) as error:
+        _require("bytes of text", _text_bytes(frame), MOST_TEXT_BYTES, len(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise _damaged(kind, error) from error
-    return from_frame(frame, kind)
+    return frame
+
+
+class Most(NamedTuple):
+    """What a table may hold."""
+
+    in_any: int
+    per_byte: int
+    """More for each byte of its file. Columns of ours have at most five values for a byte."""
+
+
+MOST_VALUES = Most(2_000_000, 50)
+MOST_BYTES = Most(16 * MIB, 50)
+MOST_TEXT_BYTES = Most(64 * MIB, 200)
+"""A text that is in the file once, but in many rows, is as often in a CSV or an answer."""
+
+
+def _require(what: str, count: int, most: Most, size_bytes: int) -> None:
+    if count > most.in_any + most.per_byte * size_bytes:
+        raise ValueError(f"its {size_bytes:,} bytes stand for {count:,} {what}")
+
+
+def _text_bytes(frame: pl.DataFrame) -> int:
+    """Of all cells that are text, and of lists of text."""
+    texts = [column for column in frame if column.dtype == pl.String]
+    texts += [column.explode() for column in frame if column.dtype == pl.List(pl.String)]
+    return sum(int(column.str.len_bytes().sum()) for column in texts)
 
 
 def to_csv(rows: Sequence[Row], kind: type[Row]) -> bytes:
@@ -299,12 +340,16 @@ def _joined(column: pl.Series) -> pl.Expr:
     return pl.col(name).list.eval(shown).list.join(";")
 
 
-def csv_of_parquet(content: bytes) -> bytes:
-    """What `to_csv` makes of the rows of which `to_parquet` made this file."""
-    return _csv(pl.read_parquet(io.BytesIO(content)))
+def csv_of_parquet(content: bytes, kind: Kind) -> bytes:
+    """What `to_csv` makes of the rows of which `to_parquet` made this file.
+
+    Raises:
+        DamagedFile: see `frame_of`.
+    """
+    return _csv(frame_of(content, kind))
 
 
-def _damaged(kind: Kind, error: Exception) -> DamagedFile:
+def _damaged(kind: Kind, error: BaseException) -> DamagedFile:
     return DamagedFile(
         f"this is not a table of {kind.__name__}: {error}", hint="rebuild it from the trials with `nephoscope analyze`"
     )

@@ -41,6 +41,6 @@ def report_files(
 def _data_files(study: AnalysedStudy, stored: Mapping[str, bytes]) -> dict[str, bytes]:
     """The data behind the pages."""
     parquet = {name: stored.get(name) or to_parquet(getattr(study, name), kind) for name, kind in STORED.items()}
-    csv = {name: csv_of_parquet(content) for name, content in parquet.items()}
+    csv = {name: csv_of_parquet(content, STORED[name]) for name, content in parquet.items()}
     files = {f"{name}.csv": csv[name] for name in TABLES} | {f"{name}.parquet": parquet[name] for name in TABLES}
     return {**files, BUNDLE: bundle(study, csv)}

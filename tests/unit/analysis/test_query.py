@@ -1,27 +1,30 @@
 """SQL over tables that may be read and nothing else."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from nephoscope.analysis.query import csv_of, query
-from nephoscope.analysis.tables import TABLES, to_parquet
+from nephoscope.analysis.tables import TABLES, frame_of, to_parquet
+from nephoscope.app.stages import evaluation
 from nephoscope.model.errors import InputError
+from tests.support.made_results import made_results
 from tests.unit.report.priced_example import priced
+
+Tables = Mapping[str, pl.DataFrame]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("results")
-    found = priced()
-    for name, kind in TABLES.items():
-        (path / f"{name}.parquet").write_bytes(to_parquet(getattr(found, name), kind))
-    return path
+def tables() -> Tables:
+    study = priced()
+    return {name: frame_of(to_parquet(getattr(study, name), kind), kind) for name, kind in TABLES.items()}
 
 
-def test_a_query_answers(folder: Path) -> None:
+def test_a_query_answers(tables: Tables) -> None:
     columns, rows = query(
-        folder, "select configuration, month_usd from costs where basis = 'on-demand' order by 2 limit 1"
+        tables, "select configuration, month_usd from costs where basis = 'on-demand' order by 2 limit 1"
     )
     assert columns == ["configuration", "month_usd"]
     assert csv_of(columns, rows).startswith("configuration,month_usd\nazure-d8s,840.96\n")
@@ -35,20 +38,72 @@ def test_a_query_answers(folder: Path) -> None:
         ("drop table costs", "a single SELECT statement", "tables: "),
         ("select 1; select 2", "a single SELECT statement", "tables: "),
         ("select * from read_csv('/etc/passwd')", "disabled by configuration", "tables: "),
+        ("select * from '/etc/passwd'", "does not exist", "tables: "),
+        ("select * from read_text('/etc/*')", "disabled by configuration", "tables: "),
+        ("select * from glob('/*')", "disabled by configuration", "tables: "),
+        ("select * from 'http://127.0.0.1:9/x.csv'", "disabled by configuration|Extension", "tables: "),
+        ("select * from sql", "Table with name sql does not exist", "tables: "),
+        ("set enable_external_access = true", "a single SELECT statement", "tables: "),
+        ("attach 'x.db'", "a single SELECT statement", "tables: "),
+        ("load httpfs", "a single SELECT statement", "tables: "),
         ("copy costs to 'x.csv'", "a single SELECT statement", "tables: "),
         ("selec", "syntax error", "tables: "),
     ],
 )
-def test_mistakes_and_writes_are_told(folder: Path, sql: str, message: str, hint: str) -> None:
+def test_mistakes_and_writes_are_told(tables: Tables, sql: str, message: str, hint: str) -> None:
     with pytest.raises(InputError, match=message) as told:
-        query(folder, sql)
+        query(tables, sql)
     assert hint in told.value.hint
 
 
-def test_times_with_a_zone_need_no_further_package(folder: Path) -> None:
+def test_times_with_a_zone_need_no_further_package(tables: Tables) -> None:
     sql = "select to_timestamp(90) as t, to_timestamp(n) as t, [to_timestamp(0)] from range(3) as r(n) order by n desc;"
-    columns, rows = query(folder, sql)
+    columns, rows = query(tables, sql)
     assert columns[:2] == ["t", "t"]
     assert [row[1] for row in rows] == [f"1970-01-01 00:00:0{second}+00" for second in (2, 1, 0)]
     assert rows[0][0] == "1970-01-01 00:01:30+00"
     assert "1970-01-01 00:00:00+00" in str(rows[0][2])
+
+
+ODD_NAMES = (
+    *(
+        "run[1]",
+        "run*",
+        "run?",
+        "run{1,2}",
+        "r**",
+        "[!a]*",
+        "'",
+        '"',
+        "\\",
+        "a\\[b",
+        "new\nline",
+        "tab\t",
+        "größe 東京",
+    ),
+    *("-r", "--", "file:", "a=b", "year=2026", "$HOME", "~", "%2e", "x.parquet", ":memory:", "s3:", "http:", "r;drop"),
+)
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_query_is_answered_from_this_folder_whatever_its_name(tmp_path: Path, name: str) -> None:
+    evaluation.query(made_results(tmp_path / "run1", {"another": [100.0, 101.0, 102.0]}), "select 1")
+    folder = made_results(tmp_path / name, {"mine": [100.0, 101.0]})
+    sql = "select configuration, count(*) from trials group by all"
+    assert evaluation.query(folder, sql) == (["configuration", "count_star()"], [("mine", 2)])
+    assert {path.name for path in tmp_path.iterdir()} == {"run1", name}
+
+
+@pytest.mark.parametrize("name", ["s3://bucket/r", "http://h/r", "file:r", "file:///r", "-r", "~"])
+def test_a_relative_path_is_that_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = made_results(Path(name), {"mine": [100.0, 101.0]})
+    assert evaluation.query(folder, "select count(*) from trials")[1] == [(2,)]
+
+
+def test_an_answer_that_does_not_fit_into_memory_is_not_written_to_a_file(
+    tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert query(tables, "select current_setting('temp_directory')")[1] == [("",)]
+    assert not list(tmp_path.iterdir())

@@ -318,9 +318,10 @@ def write_comparison(file: Path, found: Editions, names: tuple[str, str]) -> Non
 def query(folder: ResultsFolder, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """What SQL says of the folder's tables; see `analysis.query`."""
     from nephoscope.analysis import query as asking
+    from nephoscope.analysis import stored
 
     analysed(folder)
-    return asking.query(folder.path, sql)
+    return asking.query(stored.frames(folder), sql)
 
 
 def csv_of(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
