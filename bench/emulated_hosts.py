@@ -17,6 +17,7 @@ from pathlib import Path
 from nephoscope.machines.remote import Command
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.emulated.provider import EmulatedProvider
+from nephoscope.run.clock import SystemClock
 from nephoscope.study.model import Configuration
 
 BAR_S = 2.0
@@ -38,7 +39,8 @@ def configuration() -> Configuration:
 
 async def once(folder: Path, number: int) -> tuple[float, float]:
     """Seconds up and down, of hosts of which each was seen to take a command."""
-    provider, request = EmulatedProvider(), ClusterRequest(f"bench-{os.getpid()}-{number}", configuration(), folder)
+    provider = EmulatedProvider("nephoscope-load", SystemClock())
+    request = ClusterRequest(f"bench-{os.getpid()}-{number}", configuration(), folder)
     began_s = time.monotonic()
     try:
         cluster = await provider.create(request)

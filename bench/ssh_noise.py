@@ -19,6 +19,7 @@ from pathlib import Path
 
 from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.run.clock import SystemClock
 from tests.support.sshd import Server, sshd
 
 BAR = 0.0005
@@ -66,7 +67,7 @@ def ours(server: Server, marker: str) -> set[int]:
 
 async def share_of_a_core(server: Server, folder: Path, watched_s: float) -> tuple[float, int]:
     """CPU time per second while a job runs and is waited for, and of how many processes."""
-    remote = SshRemote("host", server.address, folder=str(folder / "there"), session="noise-1")
+    remote = SshRemote("host", server.address, SystemClock(), folder=str(folder / "there"), session="noise-1")
     length_s = watched_s + 2 * _SETTLE_S
     job = asyncio.create_task(
         remote.execute(Command(["sleep", f"{length_s:g}"], timeout_s=2 * length_s), save_as=folder / "job")

@@ -23,6 +23,7 @@ from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.machines.telemetry import parse_telemetry
 from nephoscope.model.records import TelemetrySample
+from nephoscope.run.clock import SystemClock
 from tests.support.real_parts import needs
 from tests.support.sshd import require_sshd, sshd
 
@@ -166,7 +167,7 @@ async def _over_ssh(remote: SshRemote, folder: Path) -> tuple[str, float]:
 def test_a_job_on_a_host_over_ssh_is_not_foreign(tmp_path: Path) -> None:
     require_sshd()
     with sshd(tmp_path / "sshd") as server:
-        remote = SshRemote("host", server.address, folder=str(tmp_path / "there"), session="trial-1")
+        remote = SshRemote("host", server.address, SystemClock(), folder=str(tmp_path / "there"), session="trial-1")
         written, used_s = asyncio.run(_over_ssh(remote, tmp_path))
     counted = [trial["user_us"] / 1e6 for line in written.splitlines() if (trial := json.loads(line)["trial"])]
     assert counted[-1] >= MISSED * used_s > 0

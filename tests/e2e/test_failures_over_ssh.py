@@ -15,6 +15,7 @@ from nephoscope.app.stages.planning import load, plan
 from nephoscope.app.wiring import load_program, real_world
 from nephoscope.model.records import Status
 from nephoscope.providers.ssh import SshProvider
+from nephoscope.run.clock import SystemClock
 from nephoscope.run.study import adopt_plan, run_study
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
@@ -76,7 +77,7 @@ def study(server: Server, folder: Path, configurations: dict[str, tuple[str, Pat
 
 def world(patience_s: float = 20.0) -> World:
     real = real_world(Heard())
-    ssh = SshProvider([load_program()], patience_s=patience_s)
+    ssh = SshProvider([load_program()], SystemClock(), patience_s=patience_s)
     return dataclasses.replace(real, providers={**real.providers, "ssh": ssh}, observe=observe_at_once)
 
 

@@ -12,6 +12,7 @@ from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.emulated.provider import EmulatedProvider
+from nephoscope.run.clock import SystemClock
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.real_parts import needs
@@ -28,7 +29,8 @@ def three_and_load() -> Configuration:
 
 def test_a_commit_waits_for_one_of_two_standbys_and_outlives_the_other(tmp_path: Path) -> None:
     request = ClusterRequest(f"s-{tmp_path.name}", three_and_load(), tmp_path)
-    provider, database = EmulatedProvider(), PostgresDatabase(server_of_this_machine, {})
+    provider = EmulatedProvider("nephoscope-load", SystemClock())
+    database = PostgresDatabase(server_of_this_machine, {})
 
     async def scenario(cluster: Cluster) -> None:
         endpoint = await database.start(cluster, DatabaseSettings(connections=4), tmp_path / "postgres.log")

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from types import MappingProxyType
 
 import pytest
 
-from nephoscope.machines.ssh.link import SshAddress
+from nephoscope.machines.ssh.address import SshAddress
 
 PROGRAM = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
@@ -84,6 +85,27 @@ def sshd(folder: Path, more: Mapping[str, str] = MappingProxyType({})) -> Iterat
     finally:
         process.kill()
         process.wait()
+
+
+def proxy_command(folder: Path) -> str:
+    """A program that passes bytes between its streams and a host and port, as `nc` does."""
+    script = folder / "proxy.py"
+    script.write_text(
+        """
+import os, socket, sys, threading
+
+there = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+
+def back():
+    while chunk := there.recv(65536):
+        os.write(1, chunk)
+
+threading.Thread(target=back, daemon=True).start()
+while chunk := os.read(0, 65536):
+    there.sendall(chunk)
+"""
+    )
+    return f"{sys.executable} {script}"
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:

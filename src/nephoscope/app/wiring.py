@@ -17,8 +17,8 @@ from nephoscope.model.errors import InputError
 
 if TYPE_CHECKING:
     from nephoscope.databases.base import Database
+    from nephoscope.machines.waiting import Clock
     from nephoscope.providers.base import Provider
-    from nephoscope.providers.cloud.clock import Clock
     from nephoscope.providers.cloud.data_sets import ObjectStorage
     from nephoscope.providers.cloud.provider import Cloud
     from nephoscope.providers.cloud.snapshots import Snapshots
@@ -101,14 +101,16 @@ def _local() -> "Provider":
 
 def _emulated() -> "Provider":
     from nephoscope.providers.emulated.provider import EmulatedProvider
+    from nephoscope.run.clock import SystemClock
 
-    return EmulatedProvider(load_program())
+    return EmulatedProvider(load_program(), SystemClock())
 
 
 def _ssh() -> "Provider":
     from nephoscope.providers.ssh import SshProvider
+    from nephoscope.run.clock import SystemClock
 
-    return SshProvider([load_program()])
+    return SshProvider([load_program()], SystemClock())
 
 
 def _fake_provider() -> "Provider":

@@ -18,9 +18,12 @@ from typing import Any
 
 from typing_extensions import override
 
+from nephoscope.machines.loopback import V4
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.ssh.link import PATIENCE_S, SshAddress
+from nephoscope.machines.ssh.address import SshAddress, split_destination
+from nephoscope.machines.ssh.link import PATIENCE_S
 from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import (
     EnvironmentProblem,
     InputError,
@@ -110,8 +113,9 @@ class SshProvider(Provider, FindsOnMachines):
     at_once = 1
     detached = True
 
-    def __init__(self, carried: Sequence[str], *, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, carried: Sequence[str], clock: Clock, *, patience_s: float = PATIENCE_S) -> None:
         self._carried = tuple(carried)
+        self._clock = clock
         self._patience_s = patience_s
         self._held: dict[str, _Held] = {}
 
@@ -138,6 +142,7 @@ class SshProvider(Provider, FindsOnMachines):
             SshRemote(
                 host.name,
                 host.ssh,
+                self._clock,
                 folder=ours,
                 carried=self._carried,
                 session=session,
@@ -151,8 +156,9 @@ class SshProvider(Provider, FindsOnMachines):
                 await _take(remote, ssh.folder, request.study, request.key)
                 leased.append(remote)
                 await remote.end_all(keep=session)
+            alone = len(hosts) == 1
             machines = [
-                _placed(await _machine(host, remote, asked, ssh.folder), configuration, asked, name)
+                _placed(await _machine(host, remote, asked, ssh.folder, alone=alone), configuration, asked, name)
                 for host, remote, (name, asked) in zip(hosts, remotes, roles, strict=True)
             ]
         except BaseException:
@@ -161,7 +167,7 @@ class SshProvider(Provider, FindsOnMachines):
                 await remote.close()
             raise
         cluster = cluster_of(request.key, machines, len(configuration.database_machine.hosts or ()))
-        renewing = asyncio.create_task(_renew(remotes, ssh.folder, request.study))
+        renewing = asyncio.create_task(_renew(remotes, ssh.folder, request.study, self._clock))
         self._held[request.key] = _Held(remotes, ssh.folder, request.study, cluster, renewing)
         return cluster
 
@@ -179,7 +185,9 @@ class SshProvider(Provider, FindsOnMachines):
                 silent[f"hosts of {configuration.name} cannot be checked: {error.message}"] = None
                 continue
             for host in hosts:
-                remote = SshRemote(host.name, host.ssh, folder=f"{ssh.folder}/ours", patience_s=self._patience_s)
+                remote = SshRemote(
+                    host.name, host.ssh, self._clock, folder=f"{ssh.folder}/ours", patience_s=self._patience_s
+                )
                 places.setdefault((host.ssh, ssh.folder), remote)
         looks = (_cluster_there(remote, folder, study) for (_, folder), remote in places.items())
         for ((_, folder), remote), found in zip(places.items(), await asyncio.gather(*looks), strict=True):
@@ -281,10 +289,9 @@ def parse_destination(text: str, ssh: Ssh, jump: SshAddress | None, host_key: st
     """
     if not is_host(text):
         raise InputError(f"{text!r} is not a host", hint="write user@host:port; user and port are optional")
-    user, _, place = text.rpartition("@")
-    host, _, port = place.partition(":") if place.count(":") == 1 else (place, "", "")
+    user, host, port = split_destination(text)
     key_file = Path(ssh.key_file).expanduser() if ssh.key_file else None
-    return SshAddress(host, int(port) if port else None, user or None, key_file, host_key, jump)
+    return SshAddress(host, port, user, key_file, host_key, jump)
 
 
 def _inventory(file: str) -> Mapping[str, Any]:
@@ -333,14 +340,17 @@ async def _cluster_there(remote: SshRemote, folder: str, owner: str) -> str | Ne
     return (key or f"{owner}/{remote.name}") if held == "held" else None
 
 
-async def _renew(remotes: Sequence[SshRemote], folder: str, owner: str) -> None:
+async def _renew(remotes: Sequence[SshRemote], folder: str, owner: str, clock: Clock) -> None:
     """Ends what still runs for us on a host that another study took, so that the attempt ends, too."""
+
+    async def renew(remote: SshRemote) -> None:
+        with suppress(NephoscopeError):  # within the lease there are four more times
+            if await remote.ask(_RENEW, folder, owner):
+                await remote.withdraw(_taken(remote))
+
     while True:
-        await asyncio.sleep(RENEW_S)
-        for remote in remotes:
-            with suppress(NephoscopeError):
-                if await remote.ask(_RENEW, folder, owner):
-                    await remote.withdraw(_taken(remote))
+        await clock.sleep(RENEW_S)
+        await asyncio.gather(*map(renew, remotes))  # a host that is away keeps no other from being renewed
 
 
 async def _is_others(remote: SshRemote, held: _Held) -> bool:
@@ -357,24 +367,28 @@ def _taken(remote: SshRemote) -> MachineInUse:
     )
 
 
-async def _machine(host: Host, remote: SshRemote, asked: Machine, folder: str) -> MachineHandle:
+async def _machine(host: Host, remote: SshRemote, asked: Machine, folder: str, *, alone: bool) -> MachineHandle:
     look = await remote.look()
     if asked.cpus != "all" and asked.cpus > look.cpus:
         raise EnvironmentProblem(
             f"{host.name} offers {counted(look.cpus, 'CPU')}, but {asked.cpus} are requested", hint="lower `cpus`"
         )
     remote.cpus = tuple(range(look.cpus if asked.cpus == "all" else asked.cpus))
-    return MachineHandle(host.name, remote, await _address(host), remote.cpus, f"{folder}/data")
+    return MachineHandle(host.name, remote, await _address(host, alone=alone), remote.cpus, f"{folder}/data")
 
 
-async def _address(host: Host) -> str:
-    """An IP address: the copied generator resolves no names."""
-    wanted = host.address or host.ssh.host
+async def _address(host: Host, *, alone: bool) -> str:
+    """An IP address: the copied generator resolves no names. A host that is alone needs none of the network's."""
+    from nephoscope.machines.ssh.config import host_name_of
+
+    wanted = host.address or host_name_of(host.ssh)
     with suppress(ValueError):
         return str(ipaddress.ip_address(wanted))
     try:
         found = await asyncio.get_running_loop().getaddrinfo(wanted, None, type=socket.SOCK_STREAM)
     except OSError as error:
+        if alone:
+            return V4
         raise EnvironmentProblem(
             f"the IP address of {host.name} is not known: {error}",
             hint='give it in the inventory: db1 = { destination = "db1", address = "10.0.0.1" }',

@@ -9,10 +9,11 @@ from nephoscope.databases.base import CanAttach
 from nephoscope.databases.cockroachdb import database as cockroachdb
 from nephoscope.databases.cockroachdb.database import CockroachDatabase
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.ssh.link import SshAddress
+from nephoscope.machines.ssh.address import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import TargetLost
 from nephoscope.providers.base import Cluster
+from nephoscope.run.clock import SystemClock
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support import fake_cockroach
 from tests.support.local_remote import this_machine
@@ -24,7 +25,7 @@ def a_controllers_view(address: SshAddress, folder: Path) -> tuple[CockroachData
     """A database that knows nothing yet, and two hosts as the attempt t-1 sees them."""
 
     def machine(name: str, number: int) -> MachineHandle:
-        remote = SshRemote(name, address, folder=str(folder / name / "ours"), session="t-1")
+        remote = SshRemote(name, address, SystemClock(), folder=str(folder / name / "ours"), session="t-1")
         return MachineHandle(name, remote, f"127.0.0.{number}", (), str(folder / name / "data"))
 
     return CockroachDatabase(), Cluster("s/c/t-1", (machine("one", 1), machine("two", 2)), machine("load", 9))

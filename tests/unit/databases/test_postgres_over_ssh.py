@@ -13,10 +13,11 @@ from nephoscope.databases.postgres import remote as postgres_remote
 from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.ssh.link import SshAddress
+from nephoscope.machines.ssh.address import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import DatabaseFailed, TargetLost
 from nephoscope.providers.base import Cluster
+from nephoscope.run.clock import SystemClock
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.local_remote import this_machine
 from tests.support.real_parts import needs
@@ -30,7 +31,7 @@ def a_controllers_view(
     address: SshAddress, folder: Path, own_address: str = "127.0.0.1"
 ) -> tuple[PostgresDatabase, Cluster]:
     """A database that knows nothing yet, and the host as the attempt t-1 sees it."""
-    remote = SshRemote("db", address, folder=str(folder / "ours"), session="t-1")
+    remote = SshRemote("db", address, SystemClock(), folder=str(folder / "ours"), session="t-1")
     machine = MachineHandle("db", remote, own_address, (), str(folder / "data"))
     return PostgresDatabase(server_of_this_machine, {}), Cluster("s/c/t-1", (machine,), machine)
 
@@ -120,7 +121,9 @@ class Machines:
         self._trials += 1
         machines = []
         for name in names:
-            remote = SshRemote(name, self._address, folder=str(self._folder / "ours"), session=f"{self._trials}-{name}")
+            remote = SshRemote(
+                name, self._address, SystemClock(), folder=str(self._folder / "ours"), session=f"{self._trials}-{name}"
+            )
             address = f"127.0.0.{ord(name)}"
             machines.append(MachineHandle(name, remote, address, (), str(self._folder / name)))
         load = MachineHandle("load", machines[0].remote, "127.0.0.1", (), "")  # whence all of them call

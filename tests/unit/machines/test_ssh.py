@@ -16,8 +16,9 @@ import pytest
 from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh import jobs
 from nephoscope.machines.ssh import remote as ssh
+from nephoscope.machines.ssh.address import SshAddress
 from nephoscope.machines.ssh.files import LONGEST_LINE_BYTES, Lines
-from nephoscope.machines.ssh.link import Link, SshAddress
+from nephoscope.machines.ssh.link import Link
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import (
     AccessDenied,
@@ -30,6 +31,7 @@ from nephoscope.model.errors import (
     ToolMissing,
     ToolTimedOut,
 )
+from nephoscope.run.clock import SystemClock
 from tests.support.sshd import Server, Wire, free_port, make_key, sshd
 
 
@@ -40,7 +42,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def remote_to(address: SshAddress, folder: Path, *, patience_s: float = 20.0) -> SshRemote:
-    return SshRemote("host", address, cpus=[0], folder=str(folder), session="t1-1", patience_s=patience_s)
+    return SshRemote(
+        "host", address, SystemClock(), cpus=[0], folder=str(folder), session="t1-1", patience_s=patience_s
+    )
 
 
 def counted_connections(remote: SshRemote) -> list[asyncssh.SSHClientConnection]:
@@ -175,7 +179,9 @@ def test_files_travel_whole_and_a_program_is_carried_once(server: Server, tmp_pa
 
     async def scenario() -> None:
         address = server.address
-        remote = SshRemote("host", address, folder=str(tmp_path / "there"), carried=[str(program), str(broken)])
+        remote = SshRemote(
+            "host", address, SystemClock(), folder=str(tmp_path / "there"), carried=[str(program), str(broken)]
+        )
         content = os.urandom(1_000_000)
         (tmp_path / "here").write_bytes(content)
         await remote.upload(tmp_path / "here", str(tmp_path / "there.bin"))
@@ -222,11 +228,12 @@ import asyncio, getpass, sys
 from pathlib import Path
 from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.machines.ssh.link import SshAddress
+from nephoscope.machines.ssh.address import SshAddress
+from nephoscope.run.clock import SystemClock
 
 port, key, folder, script = sys.argv[1:]
 address = SshAddress("127.0.0.1", int(port), getpass.getuser(), Path(key), user_config=False)
-remote = SshRemote("host", address, folder=folder, session="t1-1")
+remote = SshRemote("host", address, SystemClock(), folder=folder, session="t1-1")
 asyncio.run(remote.execute(Command(["bash", "-c", script], timeout_s=20), save_as=Path(folder) / "load"))
 """
 
@@ -334,7 +341,7 @@ def test_an_answer_is_not_taken_for_whole_when_its_connection_was_cut_at_its_end
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """asyncssh may know the exit code of a command whose output went with the connection."""
-    link = Link(server.address)
+    link = Link(server.address, SystemClock())
     real = asyncssh.SSHClientProcess.wait_closed
 
     async def cut(process: "asyncssh.SSHClientProcess[bytes]") -> None:
@@ -501,15 +508,35 @@ def test_a_host_that_prints_without_an_end_is_not_listened_to(
     monkeypatch.setattr("nephoscope.machines.ssh.link.MOST_BYTES", 1_000_000)
 
     async def ask() -> None:
-        link = Link(server.address)
+        link = Link(server.address, SystemClock())
         try:
-            with pytest.raises(OutputUnreadable, match="more than 1,000,000 bytes"):
-                await link.ask("yes", timeout_s=60)
+            for endless in ("yes", "yes >&2", "head -c 600000 /dev/zero; head -c 600000 /dev/zero >&2"):
+                with pytest.raises(OutputUnreadable, match="more than 1,000,000 bytes"):
+                    await link.ask(endless, timeout_s=60)
             assert await link.ask("echo fine", timeout_s=60) == (0, b"fine\n", b""), "the connection is"
         finally:
             await link.close()
 
     asyncio.run(ask())
+
+
+def test_a_file_that_is_larger_than_any_output_is_not_copied(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nephoscope.machines.ssh.files.MOST_BYTES", 1_000_000)
+    (tmp_path / "large").write_bytes(bytes(1_000_001))
+    (tmp_path / "small").write_bytes(bytes(1_000_000))
+
+    async def scenario() -> None:
+        remote = remote_to(server.address, tmp_path / "there")
+        with pytest.raises(OutputUnreadable, match="large has more than 1,000,000 bytes; it was not copied"):
+            await remote.download(str(tmp_path / "large"), tmp_path / "here")
+        assert not (tmp_path / "here").exists()
+        await remote.download(str(tmp_path / "small"), tmp_path / "here")
+        assert (tmp_path / "here").stat().st_size == 1_000_000
+        await remote.close()
+
+    asyncio.run(scenario())
 
 
 def test_a_line_without_an_end_is_cut() -> None:

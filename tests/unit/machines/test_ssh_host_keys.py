@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from nephoscope.machines.remote import Command
+from nephoscope.machines.ssh.address import SshAddress
 from nephoscope.machines.ssh.host_keys import HostKeyCheck
-from nephoscope.machines.ssh.link import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import EnvironmentProblem, HostKeyRefused
+from nephoscope.run.clock import SystemClock
 from tests.support.sshd import Server, make_key, sshd
 
 
@@ -46,7 +47,7 @@ def public(file: Path) -> str:
 
 def enter(address: SshAddress, folder: Path) -> bytes:
     async def scenario() -> bytes:
-        remote = SshRemote("db1", address, cpus=[0], folder=str(folder / "there"), patience_s=0)
+        remote = SshRemote("db1", address, SystemClock(), cpus=[0], folder=str(folder / "there"), patience_s=0)
         try:
             given = Command(["printenv", "PGPASSWORD"], timeout_s=20, environment={"PGPASSWORD": "hush"})
             return (await remote.execute(given)).stdout

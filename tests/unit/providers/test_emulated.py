@@ -21,6 +21,7 @@ from nephoscope.providers.emulated import provider as emulated
 from nephoscope.providers.emulated.limits import Write, disk_limits, limits, shaping
 from nephoscope.providers.emulated.provider import EmulatedProvider
 from nephoscope.providers.emulated.scripts import ClusterPlan, hosts_of, up_script
+from nephoscope.run.clock import SystemClock
 from nephoscope.study.model import Configuration
 from nephoscope.study.places import Link, MachineType
 from tests.support.real_parts import needs
@@ -93,7 +94,7 @@ def test_who_is_not_root_or_asks_for_too_much_is_told(tmp_path: Path, monkeypatc
     request = ClusterRequest("s-1", _configuration(tmp_path, vcpus=4096), tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(EnvironmentProblem, match="only root can emulate machines"):
-        asyncio.run(EmulatedProvider().create(request))
+        asyncio.run(EmulatedProvider("nephoscope-load", SystemClock()).create(request))
     with pytest.raises(InputError, match="requests machines with 4096 CPUs"):
         emulated._plan("c0ffee", request, emulated._types(request.configuration), set(), "")
 
@@ -147,7 +148,7 @@ def test_hosts_are_machines_of_their_own_with_their_limits(tmp_path: Path) -> No
     request = ClusterRequest(f"s-{tmp_path.name}", _configuration(tmp_path), tmp_path)
 
     async def scenario() -> None:
-        provider = EmulatedProvider()
+        provider = EmulatedProvider("nephoscope-load", SystemClock())
         cluster = await provider.create(request)
         try:
             assert await provider.list(request.study) == [request.key]
@@ -207,7 +208,7 @@ def test_a_link_between_zones_is_as_long_as_was_asked(tmp_path: Path) -> None:
         return statistics.quantiles((float(found) for found in re.findall(r"time=([0-9.]+) ms", said)), n=4)[0]
 
     async def scenario() -> None:
-        provider = EmulatedProvider(load_program())
+        provider = EmulatedProvider(load_program(), SystemClock())
         cluster = await provider.create(request)
         try:
             east, west, also_east = cluster.database
@@ -225,6 +226,7 @@ import asyncio, os, signal, sys
 from pathlib import Path
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.emulated.provider import EmulatedProvider
+from nephoscope.run.clock import SystemClock
 from tests.unit.providers.test_emulated import _configuration
 
 study, folder, moment = sys.argv[1:]
@@ -233,7 +235,8 @@ folder = Path(folder)
 async def scenario():
     if moment != "up":
         asyncio.get_running_loop().call_later(float(moment), os.kill, os.getpid(), signal.SIGKILL)
-    cluster = await EmulatedProvider().create(ClusterRequest(study, _configuration(folder), folder))
+    provider = EmulatedProvider("nephoscope-load", SystemClock())
+    cluster = await provider.create(ClusterRequest(study, _configuration(folder), folder))
     await cluster.load.remote.start(["sleep", "600"], log=folder / "log")
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -250,7 +253,7 @@ def test_what_a_killed_controller_left_is_taken_away_by_its_key(tmp_path: Path, 
     assert killed.returncode == -9
 
     async def scenario() -> None:
-        provider = EmulatedProvider()
+        provider = EmulatedProvider("nephoscope-load", SystemClock())
         (key,) = await provider.list(study)
         await provider.delete(key)
         assert await provider.list(study) == []

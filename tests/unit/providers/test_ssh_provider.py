@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 
 from nephoscope.machines.remote import Command
-from nephoscope.machines.ssh.link import SshAddress
+from nephoscope.machines.ssh.address import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import EnvironmentProblem, InputError, MachineInUse
 from nephoscope.providers import ssh
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.ssh import LEASE_S, SshProvider, hosts_of, parse_destination
+from nephoscope.run.clock import SystemClock
 from nephoscope.study.model import Configuration
 from nephoscope.study.places import Ssh
-from tests.support.sshd import Server, Wire, free_port, sshd
+from tests.support.sshd import Server, Wire, free_port, proxy_command, sshd
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def test_a_host_serves_one_study_at_a_time(server: Server, tmp_path: Path) -> No
     owner = tmp_path / "there/lease/owner"
 
     async def scenario() -> None:
-        first, second = SshProvider([]), SshProvider([])
+        first, second = (SshProvider([], SystemClock()) for _ in range(2))
         cluster = await first.create(mine)
         assert cluster.co_located
         assert (cluster.load.name, cluster.load.address, cluster.load.cpus) == ("db1", "127.0.0.1", (0,))
@@ -99,7 +100,7 @@ def test_two_studies_that_find_the_same_expired_lease_do_not_both_take_it(server
             lease.mkdir(parents=True, exist_ok=True)
             (lease / "owner").write_text("dead")
             expire(lease / "owner")
-            providers = [SshProvider([]) for _ in requests]
+            providers = [SshProvider([], SystemClock()) for _ in requests]
             pairs = zip(providers, requests, strict=True)
             found = await asyncio.gather(*(one.create(it) for one, it in pairs), return_exceptions=True)
             (taken,) = [one for one in found if not isinstance(one, BaseException)]
@@ -118,7 +119,7 @@ def test_who_lost_a_lease_is_told_so_and_starts_nothing_more(
     owner = tmp_path / "there/lease/owner"
 
     async def scenario() -> None:
-        first, second = SshProvider([]), SshProvider([])
+        first, second = (SshProvider([], SystemClock()) for _ in range(2))
         cluster = await first.create(mine)
         remote = cluster.load.remote
         assert isinstance(remote, SshRemote)
@@ -132,7 +133,7 @@ def test_who_lost_a_lease_is_told_so_and_starts_nothing_more(
         ours = asyncio.create_task(remote.execute(Command(["sleep", "60"], timeout_s=60)))
         await asyncio.sleep(0.5)
         monkeypatch.setattr(ssh, "RENEW_S", 0)
-        renewing = asyncio.create_task(ssh._renew([remote], str(tmp_path / "there"), "mine"))
+        renewing = asyncio.create_task(ssh._renew([remote], str(tmp_path / "there"), "mine", SystemClock()))
         with pytest.raises(MachineInUse, match="another study took db1"):
             await ours
         with pytest.raises(MachineInUse, match="another study took db1"):
@@ -154,7 +155,7 @@ def test_hosts_are_in_the_zones_of_the_study_in_turn(server: Server, tmp_path: P
     request = replace(request, configuration=request.configuration.model_copy(update=changes))
 
     async def scenario() -> None:
-        provider = SshProvider([])
+        provider = SshProvider([], SystemClock())
         cluster = await provider.create(request)
         assert [(one.name, one.region, one.zone) for one in cluster.machines] == [
             ("db1", "berlin", "a"),
@@ -170,7 +171,11 @@ def test_hosts_are_in_the_zones_of_the_study_in_turn(server: Server, tmp_path: P
 
 def test_the_next_attempt_ends_what_the_last_one_left_and_the_same_one_finds_it(server: Server, tmp_path: Path) -> None:
     async def scenario() -> None:
-        died, same, later = SshProvider([]), SshProvider([]), SshProvider([])
+        died, same, later = (
+            SshProvider([], SystemClock()),
+            SshProvider([], SystemClock()),
+            SshProvider([], SystemClock()),
+        )
         first = await died.create(request_of(server, tmp_path, "mine", trial="t", attempt=1))
         await first.load.remote.start(["sleep", "60"], log=tmp_path / "log")
         jobs = tmp_path / "there/ours/jobs"
@@ -193,7 +198,11 @@ def test_a_controller_finds_what_one_that_died_left_and_frees_it(server: Server,
     jobs = tmp_path / "there/ours/jobs"
 
     async def scenario() -> None:
-        died, stranger, successor = SshProvider([]), SshProvider([]), SshProvider([])
+        died, stranger, successor = (
+            SshProvider([], SystemClock()),
+            SshProvider([], SystemClock()),
+            SshProvider([], SystemClock()),
+        )
         first = await died.create(mine)
         await first.load.remote.start(["sleep", "60"], log=tmp_path / "log")
         assert await stranger.find("yours", [mine.configuration]) == []
@@ -205,7 +214,7 @@ def test_a_controller_finds_what_one_that_died_left_and_frees_it(server: Server,
         again = await successor.create(mine)
         assert again.key == "mine/mine/t-1"
         assert any(not (job / "rc").exists() for job in jobs.glob("t-1.log.*"))
-        cleaner = SshProvider([])
+        cleaner = SshProvider([], SystemClock())
         await cleaner.find("mine", [mine.configuration])
         await cleaner.delete("mine/mine/t-1")
         assert await cleaner.list("mine") == []
@@ -220,7 +229,7 @@ def test_a_host_that_is_away_keeps_no_other_from_being_freed(server: Server, tmp
     async def scenario() -> None:
         wire = Wire(server.address)
         hosts = {"a": (await wire.open()).port, "b": server.address.port}
-        provider = SshProvider([], patience_s=0.2)
+        provider = SshProvider([], SystemClock(), patience_s=0.2)
         request = request_of(server, tmp_path, "mine", hosts=hosts)
         cluster = await provider.create(request)
         database, load = cluster.machines  # both are this one, so freeing the second is what is seen
@@ -240,7 +249,7 @@ def test_what_is_refused_while_hosts_are_freed_is_told_and_tried_again(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def scenario() -> None:
-        provider = SshProvider([])
+        provider = SshProvider([], SystemClock())
         cluster = await provider.create(request_of(server, tmp_path, "mine"))
         with monkeypatch.context() as patch:
             patch.setattr(SshRemote, "end_all", refuse)
@@ -271,3 +280,31 @@ def test_where_hosts_are() -> None:
     assert host.name == "db-22"
     assert host.ssh.jump == SshAddress("gate")
     assert host.ssh.host_key == "ssh-ed25519 AAAA"
+
+
+def test_a_host_by_the_alias_of_the_users_config_is_measured_alone_and_found_by_its_hostname(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    place = f"Host db_1 db_2\r\n  HostName 127.0.0.1\r\n  Port {server.address.port}\r\n"
+    gate = "Host db_2\r\n  HostName only-the-gate-knows-it\r\n"
+    settings = f"  User {server.address.user}\r\n  SetEnv A=1\r\n  LocalForward 45871 localhost:22\r\n"
+    proxy = f"  ProxyCommand {proxy_command(tmp_path)} 127.0.0.1 {server.address.port}\r\n"
+    (tmp_path / ".ssh/config").write_text(f"{gate}{place}{settings}Match host only-the-gate-knows-it\r\n{proxy}")
+
+    def configured(host: str) -> Configuration:
+        table = {"key_file": str(server.address.key_file), "host_keys": {host: server.host_key}}
+        table["folder"] = str(tmp_path / "there")
+        return Configuration.model_validate(
+            {"name": "mine", "provider": "ssh", "database_machine": {"hosts": [host]}, "ssh": table}
+        )
+
+    async def address_of(host: str) -> str:
+        provider = SshProvider([], SystemClock())
+        cluster = await provider.create(ClusterRequest("mine", configured(host), tmp_path))
+        await provider.delete(cluster.key)
+        return cluster.load.address
+
+    assert asyncio.run(address_of("db_1")) == "127.0.0.1"
+    assert asyncio.run(address_of("db_2")) == "127.0.0.1", "nobody but itself must reach it"

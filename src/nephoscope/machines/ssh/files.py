@@ -4,9 +4,13 @@ import hashlib
 import shlex
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from nephoscope.machines.ssh.link import Link
+from nephoscope.machines.ssh.link import MOST_BYTES, Link
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, StorageFailed
+
+if TYPE_CHECKING:
+    import asyncssh
 
 _COPY_TIMEOUT_S = 3600.0
 _LOOK_TIMEOUT_S = 30.0
@@ -33,6 +37,24 @@ async def copied(link: Link, name: str, copy: Callable[..., object], local: Path
         raise kind(f"{remote} on {name} cannot be copied: {error.reason}") from error
     except OSError as error:
         raise StorageFailed.of(local, error) from error
+
+
+async def fetched(remote: str, local: Path, client: "asyncssh.SFTPClient") -> None:
+    """Copies a file from the host, unless it is larger than any tool's output: a host may have one without an end.
+
+    Raises:
+        OutputUnreadable: it is larger; nothing of it is kept.
+    """
+
+    def stop_at_bound(_source: bytes, _target: bytes, copied_bytes: int, whole_bytes: int) -> None:
+        if max(copied_bytes, whole_bytes) > MOST_BYTES:
+            raise OutputUnreadable(f"{remote} has more than {MOST_BYTES:,} bytes; it was not copied")
+
+    try:
+        await client.get(remote, str(local), follow_symlinks=True, progress_handler=stop_at_bound)
+    except OutputUnreadable:
+        local.unlink(missing_ok=True)
+        raise
 
 
 async def _is_full(link: Link, remote: str) -> bool:

@@ -5,36 +5,23 @@ not say whether a host is unknown or has a different key, nor which key it has s
 asyncssh.
 """
 
-import getpass
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import asyncssh
-from asyncssh.config import SSHClientConfig, SSHConfig
 from typing_extensions import override
 
+from nephoscope.machines.ssh.address import SshAddress
+from nephoscope.machines.ssh.config import SYSTEM_CONFIG, config_of
 from nephoscope.model.errors import HostKeyRefused
 
 _USER_FILES = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 _SYSTEM_FILES = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 """Where ssh looks unless ~/.ssh/config says otherwise."""
-SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
 _FIRST_SIGHT = frozenset({"no", "off", "false", "accept-new"})
 """Values of `StrictHostKeyChecking` with which ssh connects to a host that it does not know without asking."""
-
-
-class _Config(SSHClientConfig):
-    """~/.ssh/config with the one key about host keys that asyncssh skips."""
-
-    _handlers = MappingProxyType(  # type: ignore[assignment]  # asyncssh declares a dict, and only reads it
-        {
-            **SSHClientConfig._handlers,  # noqa: SLF001  # asyncssh has no other way to add a key
-            "stricthostkeychecking": ("StrictHostKeyChecking", SSHConfig._set_string),  # noqa: SLF001
-        }
-    )
 
 
 class HostKeyCheck(asyncssh.SSHClient):
@@ -45,12 +32,9 @@ class HostKeyCheck(asyncssh.SSHClient):
 
     def __init__(
         self,
-        host: str,
+        address: SshAddress,
         *,
         pin: str | None,
-        as_ssh: bool,
-        port: int | None,
-        user: str | None,
         system_config: Path = SYSTEM_CONFIG,
     ) -> None:
         """Reads ~/.ssh/config and known_hosts when they are needed.
@@ -59,20 +43,18 @@ class HostKeyCheck(asyncssh.SSHClient):
         does not know, and then could reach no host at all.
 
         Args:
-            host: as the user wrote it, before ~/.ssh/config replaces it.
+            address: as the user wrote it, before ~/.ssh/config replaces it; if that is not read, and there is no pin,
+                the first key seen is trusted.
             pin: the only key to trust; None: no key is known.
-            as_ssh: without a pin, whether known_hosts decides; else the first key seen is trusted.
-            port: the port to connect to; None: what ~/.ssh/config says.
-            user: the user to log in as; None: what ~/.ssh/config says.
             system_config: read after ~/.ssh/config, which counts first; ignored if asyncssh cannot read it.
 
         Raises:
             asyncssh.ConfigParseError: ~/.ssh/config cannot be read.
         """
-        self._host, self._pin, self._as_ssh = host, pin, as_ssh and pin is None
-        self._config = _config(host, port, user, system_config) if self._as_ssh else None
+        self._address, self._pin, self._as_ssh = address, pin, address.user_config and pin is None
+        self._config = config_of(address, system=system_config) if self._as_ssh else None
         self._known: list[Any] = []
-        self._looked_up = host
+        self._looked_up = address.host
         self._shown: asyncssh.SSHKey | None = None
 
     @property
@@ -95,25 +77,26 @@ class HostKeyCheck(asyncssh.SSHClient):
         shown = f" (it shows {self._shown.get_fingerprint()})" if self._shown is not None else ""
         if self._pin is not None:
             return HostKeyRefused(
-                f"the host key of {self._host} is not the pinned one{shown}",
+                f"the host key of {self._address.host} is not the pinned one{shown}",
                 hint="it is another machine, was reinstalled, or somebody is intercepting the connection: compare with "
                 "`ssh-keygen -lf` of the key on the host",
             )
-        if self._shown is None:  # revoked, or of a jump host in ~/.ssh/config
+        if self._shown is None:  # revoked
             return HostKeyRefused(
-                f"no connection to {self._host}: {reason}", hint=f"try `ssh {self._host}`, which says more"
+                f"no connection to {self._address.host}: {reason}",
+                hint=f"try `{self._address.command}`, which says more",
             )
         files = ", ".join(map(str, self._files())) or "known_hosts, which does not exist"
         if self._known:
             return HostKeyRefused(
-                f"the host key of {self._host} is not the one in {files}{shown}",
+                f"the host key of {self._address.host} is not the one in {files}{shown}",
                 hint="it is another machine, was reinstalled, or somebody is intercepting the connection; if its key "
                 f"was changed on purpose, remove the old one with `ssh-keygen -R '{self._looked_up}'`",
             )
         return HostKeyRefused(
-            f"the host key of {self._host} is not known: it is not in {files}{shown}",
-            hint=f"compare that key with the host's, then connect once with `ssh {self._host}` and accept it, or write "
-            "it in `host_keys` of the study's table `ssh`",
+            f"the host key of {self._address.host} is not known: it is not in {files}{shown}",
+            hint=f"compare that key with the host's, then connect once with `{self._address.command}` and accept it, "
+            "or write it in `host_keys` of the study's table `ssh`",
         )
 
     def _match(self, host: str, _address: str, port: int | None) -> Any:
@@ -134,20 +117,3 @@ class HostKeyCheck(asyncssh.SSHClient):
 
     def _option(self, name: str, default: object) -> object:
         return default if self._config is None else self._config.get(name, default)
-
-
-def _config(host: str, port: int | None, user: str | None, system: Path) -> SSHClientConfig:
-    """What ~/.ssh/config says of a host, then what the system's configuration says."""
-    files = [file for file in (Path("~/.ssh/config").expanduser(), system) if os.access(file, os.R_OK)]
-    first_pass = (False, False, False)  # neither reloaded, nor of a canonical name, nor `Match final`
-    absent = ()  # asyncssh's word for a value that was not given
-
-    def load(paths: Sequence[Path]) -> SSHClientConfig:
-        return _Config.load(  # type: ignore[return-value]  # it returns the class it is called on
-            None, list(paths), *first_pass, getpass.getuser(), user or absent, host, port or absent
-        )
-
-    try:
-        return load(files)
-    except asyncssh.ConfigParseError:
-        return load([file for file in files if file != system])

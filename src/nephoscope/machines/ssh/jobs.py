@@ -267,6 +267,18 @@ def parse_end(answer: bytes) -> JobEnd | None:
     )
 
 
+def parse_ended(answer: bytes) -> int:
+    """The host's answer to `end_all_command`.
+
+    Raises:
+        OutputUnreadable: it is no number.
+    """
+    text = answer.decode(errors="replace").strip() or "0"
+    if not _NUMBER.fullmatch(text):
+        raise OutputUnreadable(f"unexpected format: the host answered {text[:80]!r} instead of a number of jobs")
+    return int(text)
+
+
 def parse_look(answer: bytes) -> HostLook:
     """The host's answer to `probe_command`.
 

@@ -5,13 +5,13 @@ are as many connections as the concurrent commands need.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nephoscope.machines.ssh.address import SshAddress
+from nephoscope.machines.waiting import Clock, Tries
 from nephoscope.model.errors import (
     AccessDenied,
     EnvironmentProblem,
@@ -24,46 +24,18 @@ from nephoscope.model.errors import (
 if TYPE_CHECKING:  # importing it takes a quarter of a second, which `status` and `local` need not wait for
     import asyncssh
 
-CONNECT_TIMEOUT_S = 10.0
-KEEPALIVE_INTERVAL_S = 4.0
-KEEPALIVE_MISSED = 2
-"""A silently broken link is noticed after three intervals; a keepalive costs a host some 0.1 ms of CPU."""
 PATIENCE_S = 60.0
 """How long a host may be unreachable before it counts as lost."""
-_FIRST_PAUSE_S = 0.25
-_LONGEST_PAUSE_S = 5.0
 _CHUNK_BYTES = 1 << 16
 MOST_BYTES = 1 << 30
-"""Of an answer, which is kept in memory: a host may say what it likes, but not without an end."""
+"""Of an answer, both streams together, which is kept in memory, and of a file: a host may send what it likes, but not
+without an end."""
 CHANNELS = 8
 """Channels on one connection; sshd allows 10 by default, and counts an abandoned command until it ends there."""
 _CLOSED = "SSH connection closed"
 """asyncssh's reason if a broken link could not open a channel; any other reason is the host's."""
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class SshAddress:
-    """How to reach a host. Secrets are files of the user's or an agent, never values."""
-
-    host: str
-    port: int | None = None
-    user: str | None = None
-    key_file: Path | None = None
-    """The key to offer; None: the user's own keys and agent."""
-    host_key: str | None = None
-    """As `ssh-keyscan` prints it, without the host; None: known_hosts decides, or without `user_config` the first key
-    that is seen."""
-    jump: "SshAddress | None" = None
-    user_config: bool = True
-    """Whether ~/.ssh/config and known_hosts are read."""
-    more_key_files: tuple[Path, ...] = ()
-    """Offered after `key_file`."""
-
-    def __str__(self) -> str:
-        user = f"{self.user}@" if self.user else ""
-        return f"{user}{self.host}{f':{self.port}' if self.port else ''}"
 
 
 @dataclass(eq=False)
@@ -79,11 +51,12 @@ class _Line:
 class Link:
     """Connections that open when first needed, and reopen after a cut."""
 
-    def __init__(self, address: SshAddress, *, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, address: SshAddress, clock: Clock, *, patience_s: float = PATIENCE_S) -> None:
         self._address = address
+        self._clock = clock
         self._patience_s = patience_s
         self._lines: list[_Line] = []
-        self._jump: asyncssh.SSHClientConnection | None = None
+        self._hops: dict[SshAddress, asyncssh.SSHClientConnection] = {}
         self._making = asyncio.Lock()
         self._pins: dict[SshAddress, str] = {}
         self._was_up = False
@@ -104,7 +77,8 @@ class Link:
                 with suppress(BrokenPipeError):
                     process.stdin.write(stdin)
                     process.stdin.write_eof()
-                out, err = await asyncio.gather(_whole(process.stdout), _whole(process.stderr))
+                room = Room()
+                out, err = await asyncio.gather(_whole(process.stdout, room), _whole(process.stderr, room))
                 await process.wait_closed()
             finally:
                 process.close()  # and no waiting: sshd closes its side when the command ends
@@ -159,8 +133,8 @@ class Link:
     async def close(self) -> None:
         """Ends the connections; the next use makes one again."""
         lines, self._lines = self._lines, []
-        jump, self._jump = self._jump, None
-        for connection in (*(line.connection for line in lines), *([jump] if jump is not None else [])):
+        hops, self._hops = self._hops, {}
+        for connection in (*(line.connection for line in lines), *reversed(hops.values())):
             connection.close()
             await connection.wait_closed()
 
@@ -172,7 +146,7 @@ class Link:
     async def _on_a_line(
         self, action: Callable[["asyncssh.SSHClientConnection"], Awaitable[Result]], timeout_s: float | None
     ) -> Result | None:
-        """The result of `action` on a connection with one more channel; None, after a pause, if the link broke.
+        """The result of `action` on a connection with one more channel; None if the link broke.
 
         If a host rejects one channel among others, the connection stays open, and so does what runs on it.
         """
@@ -190,7 +164,6 @@ class Link:
                     self._drop(line)
                 except (OSError, asyncssh.Error):
                     self._drop(line)
-            await asyncio.sleep(_FIRST_PAUSE_S)  # a retry does not follow at once
             return None
 
     @asynccontextmanager
@@ -211,33 +184,41 @@ class Link:
 
     async def _connect_patiently(self) -> "asyncssh.SSHClientConnection":
         """A new host must answer at once; a known one may be unreachable for a while, once."""
-        until, pause_s = time.monotonic() + (0.0 if self._lost else self._patience_s), _FIRST_PAUSE_S
-        while True:
+        tries = Tries(self._clock, 0.0 if self._lost else self._patience_s)
+        failure: MachineUnreachable | None = None
+        async for _ in tries:
             try:
                 return await self._connect()
             except MachineUnreachable as error:
                 if not self._was_up:
                     raise
-                if time.monotonic() + pause_s > until:
-                    self._lost = True
-                    raise MachineLost(
-                        f"{self._address} was unreachable for {self._patience_s:.0f} s: {error.message}",
-                        hint="check the host and its network; the study continues with the next trial",
-                    ) from error
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                failure = error
+        self._lost = True
+        raise MachineLost(
+            f"{self._address} was unreachable for {self._patience_s:.0f} s: {failure.message if failure else ''}",
+            hint="check the host and its network; the study continues with the next trial",
+        ) from failure
 
     async def _connect(self) -> "asyncssh.SSHClientConnection":
-        jump = self._address.jump
-        if jump is not None and (self._jump is None or self._jump.is_closed()):
-            self._jump = await self._open(jump, None)
-        return await self._open(self._address, self._jump)
+        from nephoscope.machines.ssh.config import route
+
+        try:
+            *hops, host = route(self._address)
+        except ValueError as error:
+            raise _typed(self._address, error) from error
+        tunnel: asyncssh.SSHClientConnection | None = None
+        for hop in hops:
+            if hop not in self._hops or self._hops[hop].is_closed():
+                self._hops[hop] = await self._open(hop, tunnel)
+            tunnel = self._hops[hop]
+        return await self._open(host, tunnel)
 
     async def _open(
         self, address: SshAddress, tunnel: "asyncssh.SSHClientConnection | None"
     ) -> "asyncssh.SSHClientConnection":
         import asyncssh
 
+        from nephoscope.machines.ssh.config import OVERRULED, identity_files
         from nephoscope.machines.ssh.host_keys import HostKeyCheck
 
         options: dict[str, Any] = {"config": None} if not address.user_config else {}
@@ -245,24 +226,21 @@ class Link:
             options["port"] = address.port
         if address.user is not None:
             options["username"] = address.user
-        if address.key_file is not None:
-            keys = [str(file) for file in (address.key_file, *address.more_key_files)]
-            options |= {"client_keys": keys, "agent_path": None}
+        if address.key_files:
+            _require_keys(address)
+            options |= {"client_keys": [str(file) for file in address.key_files], "agent_path": None}
         pin = address.host_key or self._pins.get(address)
         try:
-            check = HostKeyCheck(
-                address.host, pin=pin, as_ssh=address.user_config, port=address.port, user=address.user
-            )
+            if not address.key_files and (keys := identity_files(address)):
+                options |= {"client_keys": keys, "ignore_encrypted": True}
+            check = HostKeyCheck(address, pin=pin)
             connection = await asyncssh.connect(
                 address.host,
                 client_factory=lambda: check,
                 known_hosts=check.known_hosts,
-                tunnel=tunnel or (),
-                connect_timeout=CONNECT_TIMEOUT_S,
-                login_timeout=CONNECT_TIMEOUT_S,
-                keepalive_interval=KEEPALIVE_INTERVAL_S,
-                keepalive_count_max=KEEPALIVE_MISSED,
+                tunnel=tunnel,
                 **options,
+                **OVERRULED,
             )
         except asyncssh.HostKeyNotVerifiable as error:
             raise check.refusal(error.reason) from error
@@ -279,14 +257,56 @@ class Link:
             self._lines.remove(line)
 
 
-async def _whole(stream: "asyncssh.SSHReader[bytes]") -> bytes:
-    """Everything that comes until the stream ends."""
-    found = bytearray()
-    while chunk := await stream.read(_CHUNK_BYTES):
-        found += chunk
-        if len(found) > MOST_BYTES:
+class Room:
+    """What a host may still send; streams that share it count together."""
+
+    def __init__(self) -> None:
+        self._left_bytes = MOST_BYTES
+
+    def take(self, more_bytes: int) -> None:
+        """Counts what came.
+
+        Raises:
+            OutputUnreadable: it is too much.
+        """
+        self._left_bytes -= more_bytes
+        if self._left_bytes < 0:
             raise OutputUnreadable(f"the host sent more than {MOST_BYTES:,} bytes; the rest was not read")
-    return bytes(found)
+
+
+async def _whole(stream: "asyncssh.SSHReader[bytes]", room: Room) -> bytes:
+    """Everything that comes until the stream ends."""
+    content = bytearray()
+    while chunk := await stream.read(_CHUNK_BYTES):
+        room.take(len(chunk))
+        content += chunk
+    return bytes(content)
+
+
+def _require_keys(address: SshAddress) -> None:
+    """Raises an EnvironmentProblem about the first key file that cannot be used."""
+    import asyncssh
+
+    for file in address.key_files:
+        try:
+            asyncssh.read_private_key(file, passphrase="")  # with none at all, asyncssh does not say why it cannot
+        except FileNotFoundError as error:
+            raise EnvironmentProblem(
+                f"there is no key file {file} to log in to {address}", hint="set the right `key_file` in the study"
+            ) from error
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"the key file {file} cannot be read: {error.strerror}", hint="set the right `key_file` in the study"
+            ) from error
+        except asyncssh.KeyEncryptionError as error:
+            raise EnvironmentProblem(
+                f"the key file {file} is protected by a passphrase, which nephoscope does not ask for",
+                hint=f"give it to your agent with `ssh-add {file}`, and remove `key_file` from the study",
+            ) from error
+        except ValueError as error:
+            raise EnvironmentProblem(
+                f"the file {file} is not a private key: {error}", hint="set the right `key_file` in the study"
+            ) from error
 
 
 def _typed(address: SshAddress, error: Exception) -> NephoscopeError:
@@ -295,14 +315,14 @@ def _typed(address: SshAddress, error: Exception) -> NephoscopeError:
 
     if isinstance(error, ValueError):
         return EnvironmentProblem(
-            f"{address} cannot be reached: {error}", hint=f"try `ssh {address}`, and correct the file that it names"
+            f"{address} cannot be reached: {error}", hint=f"try `{address.command}`, and correct the file that it names"
         )
     if isinstance(error, asyncssh.PermissionDenied):
         return AccessDenied(
             f"{address} rejected the login: {error.reason}",
-            hint=f"try `ssh {address}`; set the right `user` and `key_file` in the study",
+            hint=f"try `{address.command}`; set the right `user` and `key_file` in the study",
         )
     said = str(error) or type(error).__name__
     return MachineUnreachable(
-        f"{address} cannot be reached: {said}", hint=f"try `ssh {address}`: is the host up, is its port open?"
+        f"{address} cannot be reached: {said}", hint=f"try `{address.command}`: is the host up, is its port open?"
     )

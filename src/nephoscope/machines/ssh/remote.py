@@ -14,14 +14,17 @@ import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from nephoscope.machines.builds import build_for
 from nephoscope.machines.remote import Background, Command, Completed
 from nephoscope.machines.ssh import jobs
-from nephoscope.machines.ssh.files import Lines, copied, sha256_of, store, text
-from nephoscope.machines.ssh.link import PATIENCE_S, Link, SshAddress
+from nephoscope.machines.ssh.address import SshAddress
+from nephoscope.machines.ssh.files import Lines, copied, fetched, sha256_of, store, text
+from nephoscope.machines.ssh.link import PATIENCE_S, Link
 from nephoscope.machines.tools import install_hint
+from nephoscope.machines.waiting import Clock, Tries
 from nephoscope.model.errors import (
     EnvironmentProblem,
     MachineLost,
@@ -31,6 +34,7 @@ from nephoscope.model.errors import (
     ToolMissing,
     ToolTimedOut,
 )
+from nephoscope.model.words import counted
 
 SERVER_DEADLINE_S = 24 * 3600.0
 """A server on the host ends so long after its controller was there for the last time."""
@@ -39,6 +43,8 @@ _KEPT_PER_DEADLINE = 24
 _ASK_TIMEOUT_S = 30.0
 _KILL_WAIT_S = 10.0
 _COPY_TIMEOUT_S = 3600.0
+_COPIES = 3
+"""Tries of an upload, which begins anew each time."""
 _NO_SPACE = "No space left on device"
 
 
@@ -49,6 +55,7 @@ class SshRemote:
         self,
         name: str,
         address: SshAddress,
+        clock: Clock,
         *,
         cpus: Sequence[int] = (),
         folder: str | None = None,
@@ -61,6 +68,7 @@ class SshRemote:
         Args:
             name: of the machine, for messages.
             address: where it is.
+            clock: of this machine.
             cpus: ids of the CPUs of the affinity mask; none: no mask.
             folder: nephoscope's folder on the host, for jobs and programs; default: ~/.nephoscope.
             carried: programs of this machine, by path, that are copied to the host when they first run there.
@@ -69,7 +77,8 @@ class SshRemote:
         """
         self.name = name
         self.cpus = tuple(cpus)
-        self._link = Link(address, patience_s=patience_s)
+        self._clock = clock
+        self._link = Link(address, clock, patience_s=patience_s)
         self._folder = folder
         self._carried = frozenset(carried)
         self._carrying = asyncio.Lock()
@@ -150,26 +159,29 @@ class SshRemote:
         """
         wanted = await asyncio.to_thread(sha256_of, local)
         part = f"{remote}.{secrets.token_hex(4)}.part"
-        for _ in range(3):
+        async for _ in Tries(self._clock, _COPY_TIMEOUT_S, most=_COPIES):
             if not await copied(self._link, self.name, lambda client: client.put(str(local), part), local, remote):
                 continue
             if await self._sha256_there(part) == wanted:
                 await self._require(["mv", "-f", part, remote])
                 return
-        raise MachineLost(f"{local.name} was not copied completely to {self.name} in three tries")
+        raise MachineLost(f"{local.name} was not copied completely to {self.name} in {_COPIES} tries")
 
     async def download(self, remote: str, local: Path) -> None:
         """See `Remote.download`. Of a symbolic link, as servers keep to their newest log, its file is copied.
 
         Raises:
             MachineLost: it did not come in the time of a copy, over as many connections as it took.
+            OutputUnreadable: it does not exist, or is larger than any tool's output.
         """
         local.parent.mkdir(exist_ok=True)
-        until = time.monotonic() + _COPY_TIMEOUT_S
-        whole = {"remotepaths": remote, "localpath": str(local), "follow_symlinks": True}
-        while not await copied(self._link, self.name, lambda client: client.get(**whole), local, remote):
-            if time.monotonic() > until:
-                raise MachineLost(f"{remote} was not copied completely from {self.name}")
+        tries = Tries(self._clock, _COPY_TIMEOUT_S)
+        async for _ in tries:
+            if await copied(self._link, self.name, partial(fetched, remote, local), local, remote):
+                return
+        raise MachineLost(
+            f"{remote} was not copied completely from {self.name} in {counted(tries.in_vain, 'try', 'tries')}"
+        )
 
     # beyond the port `Remote`
 
@@ -206,7 +218,7 @@ class SshRemote:
 
     async def end_all(self, *, keep: str = "") -> int:
         """Ends and removes our jobs on the host except those of the session `keep`; returns how many still ran."""
-        return int(await self._answer(jobs.end_all_command(f"{await self._root()}/jobs", keep)) or b"0")
+        return jobs.parse_ended(await self._answer(jobs.end_all_command(f"{await self._root()}/jobs", keep)))
 
     async def carry(self, program: Path) -> str:
         """Path of a program on the host; it is copied unless the host has the same bytes.
@@ -292,8 +304,8 @@ class SshRemote:
         Raises:
             MachineLost: the job is gone, or the host does not answer long after the job's deadline.
         """
-        until = time.monotonic() + timeout_s + self._patience_s
-        while (left_s := until - time.monotonic()) > 0:
+        tries = Tries(self._clock, timeout_s + self._patience_s)
+        async for left_s in tries:
             answer = await self._link.ask(jobs.wait_command(folder), timeout_s=left_s)
             if answer is None:
                 continue
@@ -305,14 +317,17 @@ class SshRemote:
                 ) from error
             if end is not None:
                 return end
-        raise MachineLost(f"{self.name} did not report the end of a job that should have ended")
+        raise MachineLost(self._in_vain(tries, "did not report the end of a job that should have ended"))
 
     async def _live(self, folder: str, lines: "Lines") -> None:
         """Lines as they are printed, as far as the link allows; missed ones come at the end."""
         with suppress(NephoscopeError):
-            while True:
-                await self._link.follow(jobs.tail_command(folder, lines.seen_bytes), lines.feed)
-                await asyncio.sleep(1)
+            tries = Tries(self._clock, math.inf)
+            async for _ in tries:
+                before = lines.seen_bytes
+                await self._link.follow(jobs.tail_command(folder, before), lines.feed)
+                if lines.seen_bytes > before:
+                    tries.progress()
 
     def _exit_code(self, command: Command, end: jobs.JobEnd) -> int:
         tool, timeout_s = command.argv[0], command.timeout_s
@@ -344,15 +359,20 @@ class SshRemote:
         Raises:
             MachineLost: the host accepts the connection but does not answer within that time and our patience.
         """
-        until = time.monotonic() + timeout_s + self._patience_s
-        while (left_s := until - time.monotonic()) > 0:
+        tries = Tries(self._clock, timeout_s + self._patience_s)
+        async for left_s in tries:
             answer = await self._link.ask(command, stdin, timeout_s=min(timeout_s, left_s))
             if answer is not None:
                 return answer
         raise MachineLost(
-            f"{self.name}: connected, but commands hang",
+            self._in_vain(tries, "connected, but commands hang"),
             hint="check dmesg on the host: its disk or its memory may be failing",
         )
+
+    def _in_vain(self, tries: Tries, otherwise: str) -> str:
+        """What to say of tries without an answer; `otherwise`, if their time ended them."""
+        why = f"connected, but cut off {tries.in_vain} answers in a row" if tries.too_many else otherwise
+        return f"{self.name}: {why}"
 
     async def _require(self, argv: Sequence[str]) -> None:
         (await self.execute(Command(argv, timeout_s=_ASK_TIMEOUT_S, pinned=False))).require()

@@ -9,6 +9,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
 from nephoscope.providers.aws import network
 from nephoscope.providers.aws.call import Call
@@ -27,7 +28,6 @@ from nephoscope.providers.aws.plan import (
     machines_calls,
     placement_call,
 )
-from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, RoleOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
 from nephoscope.providers.cloud.unmaking import unmade

@@ -5,8 +5,8 @@ from typing import Any
 
 from typing_extensions import override
 
+from nephoscope.machines.waiting import Clock
 from nephoscope.providers.aws.cloud import boto3_client, typed
-from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
 from nephoscope.providers.cloud.provider import patiently
 from nephoscope.study.buckets import Bucket

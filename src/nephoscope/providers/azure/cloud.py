@@ -12,10 +12,10 @@ from typing import Any
 
 from typing_extensions import override
 
+from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, NephoscopeError, ToolMissing
 from nephoscope.providers.azure.errors import GONE, of_code
 from nephoscope.providers.azure.plan import Call, group_call, group_of, machine_of, making_steps
-from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
 

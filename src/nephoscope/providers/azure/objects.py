@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 from typing_extensions import override
 
+from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import ToolMissing
 from nephoscope.providers.azure.cloud import INSTALL, typed
-from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
 from nephoscope.providers.cloud.provider import patiently
 from nephoscope.study.buckets import Bucket

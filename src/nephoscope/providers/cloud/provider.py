@@ -19,6 +19,7 @@ from typing_extensions import override
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.shielded import to_its_end
 from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import (
     EnvironmentProblem,
     InfrastructureFailure,
@@ -29,7 +30,6 @@ from nephoscope.model.errors import (
     Throttled,
 )
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
-from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of
 from nephoscope.providers.cloud.snapshots import ClusterVolumes, Snapshot, Snapshots, by_machine, newest, unfinished
 from nephoscope.study.model import Machine

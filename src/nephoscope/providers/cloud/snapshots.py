@@ -12,9 +12,9 @@ from typing import Protocol
 
 from typing_extensions import override
 
+from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, QuotaReached, Throttled
 from nephoscope.providers.base import ClusterRequest, Volumes
-from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.order import CLUSTER, PREFIX, STUDY, ClusterOrder
 from nephoscope.study.snapshots import FIRST_READ_BYTES_PER_S, SnapshotPlace, layout_of, place_of
 

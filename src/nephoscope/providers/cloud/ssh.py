@@ -9,8 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.ssh.link import Link, SshAddress
+from nephoscope.machines.ssh.address import SshAddress
+from nephoscope.machines.ssh.link import Link
 from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import (
     AccessDenied,
     EnvironmentProblem,
@@ -23,7 +25,6 @@ from nephoscope.model.errors import (
 from nephoscope.model.words import counted
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import DATA, DONE, mounts, raw_devices
-from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.provider import CloudMachine
 from nephoscope.study.disks import disks_of
 from nephoscope.study.machine_places import region_of
@@ -81,6 +82,7 @@ class SshConnect:
         remote = SshRemote(
             machine.name,
             await self._booted(machine, address, request),
+            self._clock,
             folder=f"{self._folder}/ours",
             carried=self._carried,
             session=f"{request.trial}-{request.attempt}" if request.trial else "",
@@ -114,7 +116,7 @@ class SshConnect:
             EnvironmentProblem: the script failed.
         """
         name, stored = machine.name, _host_key_file(request.scratch, machine)
-        link = Link(replace(address, host_key=_stored(stored)))
+        link = Link(replace(address, host_key=_stored(stored)), self._clock)
         until_s = self._clock.monotonic_s() + BOOT_TIMEOUT_S
         why = "it does not answer"
         try:

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
+from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import InfrastructureFailure
-from nephoscope.providers.cloud.clock import Clock
 
 UNMAKE_TIMEOUT_S = 900.0
 """Bare metal takes minutes to terminate."""

@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -22,9 +21,10 @@ from typing_extensions import override
 
 from nephoscope.machines.local import dying_with_us
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.ssh.link import SshAddress
+from nephoscope.machines.ssh.address import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.machines.tools import FLOCK, LSBLK, SETPRIV, UNSHARE, Tool
+from nephoscope.machines.waiting import Clock, Tries
 from nephoscope.model.errors import EnvironmentProblem, InputError, MachineLost, MachineUnreachable, ToolMissing
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
 from nephoscope.providers.emulated.limits import of_all_clusters
@@ -52,7 +52,7 @@ _PATH = f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin"
 _SCRIPT_TIMEOUT_S = 60.0
 _KILL_WAIT_S = 10.0
 _BOOT_TIMEOUT_S = 20.0
-_LOOK_EVERY_S = 0.02
+_FIRST_LOOK_S = 0.02
 _SUBNETS = 254
 _STORED = "cluster.json"
 _LOAD = "load"
@@ -77,8 +77,9 @@ class EmulatedProvider(Provider):
     needs_root = True
     tools = _TOOLS
 
-    def __init__(self, load_program: str = "nephoscope-load") -> None:
+    def __init__(self, load_program: str, clock: Clock) -> None:
         self._load_program = load_program
+        self._clock = clock
 
     @override
     async def create(self, request: ClusterRequest) -> Cluster:
@@ -101,7 +102,7 @@ class EmulatedProvider(Provider):
         if found is not None:
             plan = _plan(identity, request, types, set(), self._load_program, found.subnet)
             try:
-                cluster = await _connected(plan, request)
+                cluster = await _connected(plan, request, self._clock)
             except (MachineUnreachable, OSError):
                 await self.delete(request.key)
                 return await self.create(request)
@@ -111,7 +112,7 @@ class EmulatedProvider(Provider):
             return cluster
         try:
             await _run(up_script(plan))
-            return await _connected(plan, request)
+            return await _connected(plan, request, self._clock)
         except BaseException:
             await self.delete(request.key)
             raise
@@ -242,14 +243,14 @@ async def _run(script: str) -> None:
         )
 
 
-async def _connected(plan: ClusterPlan, request: ClusterRequest) -> Cluster:
+async def _connected(plan: ClusterPlan, request: ClusterRequest, clock: Clock) -> Cluster:
     """The cluster once every host answers."""
-    machines = await asyncio.gather(*(_machine(plan, host, request) for host in plan.hosts))
+    machines = await asyncio.gather(*(_machine(plan, host, request, clock) for host in plan.hosts))
     cluster = cluster_of(request.key, machines, request.configuration.database_machine.count)
     return replace(cluster, one_machine=True)
 
 
-async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest) -> MachineHandle:
+async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest, clock: Clock) -> MachineHandle:
     folder = Path(plan.state) / host.name
     address = SshAddress(
         plan.address(host),
@@ -263,27 +264,32 @@ async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest) -
     ) or request.configuration.database_machine
     cpus = host.cpus if asked.cpus == "all" else host.cpus[: asked.cpus]
     session = f"{request.trial}-{request.attempt}" if request.trial else ""
-    remote = SshRemote(host.name, address, cpus=cpus, folder=str(folder / "ours"), session=session)
-    until = time.monotonic() + _BOOT_TIMEOUT_S
-    while True:
+    remote = SshRemote(host.name, address, clock, cpus=cpus, folder=str(folder / "ours"), session=session)
+    await _answering(remote, clock)
+    return MachineHandle(
+        host.name,
+        remote,
+        plan.address(host),
+        cpus,
+        str(folder / "data"),
+        group=of_all_clusters(plan.cgroup_version),
+        region=region_of(request.configuration, asked) or "",
+        zone=host.zone if asked.zones else "",
+    )
+
+
+async def _answering(remote: SshRemote, clock: Clock) -> None:
+    """Returns once a host that has just been started answers."""
+    unreachable: MachineUnreachable | None = None
+    async for _ in Tries(clock, _BOOT_TIMEOUT_S, pause_s=_FIRST_LOOK_S):
         try:
             await remote.look()
-        except MachineUnreachable:
-            if time.monotonic() > until:
-                raise
-            await asyncio.sleep(_LOOK_EVERY_S)
+        except MachineUnreachable as error:
+            unreachable = error
         else:
-            group = of_all_clusters(plan.cgroup_version)
-            return MachineHandle(
-                host.name,
-                remote,
-                plan.address(host),
-                cpus,
-                str(folder / "data"),
-                group=group,
-                region=region_of(request.configuration, asked) or "",
-                zone=host.zone if asked.zones else "",
-            )
+            return
+    if unreachable is not None:
+        raise unreachable
 
 
 def _remote(machine: MachineHandle) -> SshRemote:

@@ -12,8 +12,8 @@ from typing import Any
 
 from typing_extensions import override
 
+from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
-from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
 from nephoscope.providers.cloud.unmaking import unmade

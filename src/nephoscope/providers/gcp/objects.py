@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from typing_extensions import override
 
+from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, NephoscopeError, ToolMissing
-from nephoscope.providers.cloud.clock import Clock
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
 from nephoscope.providers.cloud.provider import patiently
 from nephoscope.providers.gcp.cloud import INSTALL, LOGIN, typed
