@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.scopes import OVERALL
 from tests.browser.test_report_in_browser import Opened, open_report
 from tests.support.report_folder import main_page
 from tests.unit.analysis.test_rank_intervals import ranks
@@ -115,7 +116,7 @@ def test_ranks_are_the_stored_ones_and_with_a_filter_count_only_the_rows_shown(p
     page.click("#explore-next")
     assert page.inner_text("#explore-page") == "21 \N{EN DASH} 34 of 34"
     assert {**found, **shown(page)} == plain_ranks(study)
-    (stored_best,) = (row for row in study.best if (row.benchmark, row.view, row.scope) == ("sets", "plain", "overall"))
+    (stored_best,) = (row for row in study.best if (row.benchmark, row.view, row.scope) == ("sets", "plain", OVERALL))
     assert stored_best.best == [UNPRICED]
     assert f"Best: {UNPRICED}, " in page.inner_text("#explore-answer")
 

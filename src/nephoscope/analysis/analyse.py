@@ -67,6 +67,7 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
+from nephoscope.model.scopes import Scope
 from nephoscope.model.usable import worst_first
 from nephoscope.prices.catalogue.measured import public_results
 from nephoscope.stats.decide import ALPHA
@@ -75,7 +76,7 @@ from nephoscope.stats.rank_sum import EXACT_PAIRS
 from nephoscope.study.contrasts import contrasts_of, only_difference
 from nephoscope.study.differences import what_differs
 from nephoscope.study.model import Configuration, Study
-from nephoscope.study.scopes import Scope, scopes_of
+from nephoscope.study.scopes import scopes_of
 
 Named = TypeVar("Named", TrialRow, MeasurementRow, NetworkRow)
 """Rows that name a trial and its configuration."""
@@ -257,11 +258,11 @@ def _answers(
     margin_percent = study.equivalence_margin_percent
     questions = contrasts_of(configurations, study.contrasts)
 
-    def scopes(members: tuple[str, ...]) -> list[Scope]:
+    def scopes(members: tuple[str, ...]) -> dict[Scope, tuple[str, ...]]:
         return scopes_of({name: configurations[name] for name in members if name in configurations})
 
     return _Answers(
-        scopes={scope.name: list(scope.members) for scope in scopes_of(configurations)},
+        scopes={str(scope): list(members) for scope, members in scopes_of(configurations).items()},
         best=ordered(
             best_of(boards, scopes, margin_percent=margin_percent, settled=known, quiet=quiet, notes=notes), BestRow
         ),

@@ -13,17 +13,17 @@ from nephoscope.analysis.boards import Board
 from nephoscope.analysis.delivered import CellKey
 from nephoscope.analysis.quiet_boards import QuietBoards, notes_of
 from nephoscope.model.questions import BestRow
+from nephoscope.model.scopes import Scope
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.detectable import errors_to_exclude
 from nephoscope.stats.leaderboard import possible_best, ties
 from nephoscope.stats.samples import Indices
-from nephoscope.study.scopes import Scope
 
-ScopesOf = Callable[[tuple[str, ...]], Sequence[Scope]]
-"""Names of configurations -> the scopes in which they compete."""
+ScopesOf = Callable[[tuple[str, ...]], Mapping[Scope, tuple[str, ...]]]
+"""Names of configurations -> the scopes in which they compete, each with its members."""
 
 
-Leaderboard = tuple[str, str, str, str, str]
+Leaderboard = tuple[str, str, str, str, Scope]
 """Benchmark, metric, view, basis of the prices or an empty text, scope."""
 
 
@@ -63,12 +63,17 @@ def best_of(
     """
     question = _Question(margin_percent, alpha, settled, quiet or QuietBoards(), notes)
     remembered = lru_cache(maxsize=None)(scopes_of)
-    return [_row(board, scope, question) for board in boards if board.headline for scope in remembered(board.members)]
+    return [
+        _row(board, scope, members, question)
+        for board in boards
+        if board.headline
+        for scope, members in remembered(board.members).items()
+    ]
 
 
-def _row(board: Board, scope: Scope, asked: _Question) -> BestRow:
-    alpha, among = asked.alpha, board.rows_of(scope.members)
-    said = asked.settled.get((board.benchmark, board.metric, board.view, board.basis or "", scope.name), ())
+def _row(board: Board, scope: Scope, members: Sequence[str], asked: _Question) -> BestRow:
+    alpha, among = asked.alpha, board.rows_of(members)
+    said = asked.settled.get((board.benchmark, board.metric, board.view, board.basis or "", scope), ())
     kept = np.intersect1d(among, board.rows_of([*said]))
     if kept.size == 0:
         kept = possible_best(board.fit, alpha, among)
@@ -96,7 +101,7 @@ def _row(board: Board, scope: Scope, asked: _Question) -> BestRow:
         direction=board.direction,
         view=board.view,
         basis=board.basis,
-        scope=scope.name,
+        scope=scope,
         of=among.size,
         best=best,
         excluded=among.size - kept.size,

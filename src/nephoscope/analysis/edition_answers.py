@@ -49,14 +49,14 @@ def best_changes(
     ]
 
 
-def _board(row: BestRow) -> tuple[str | None, ...]:
+def _board(row: BestRow) -> tuple[object, ...]:
     return row.benchmark, row.metric, row.view, row.basis, row.scope
 
 
 def _in_both(
     before: Sequence[_Asked],
     after: Sequence[_Asked],
-    key: Callable[[_Asked], tuple[str | None, ...]],
+    key: Callable[[_Asked], tuple[object, ...]],
     benchmarks: Collection[str],
     basis: str,
 ) -> Iterator[tuple[_Asked, _Asked]]:

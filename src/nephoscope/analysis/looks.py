@@ -76,9 +76,9 @@ def settled(looks: Sequence[Look]) -> dict[Leaderboard, list[str]]:
     """Leaderboard -> who may be the best after all looks."""
     rows = looks[-1].questions if looks else []
     return {
-        (row.benchmark, row.metric, row.view, row.basis or "", row.about): row.configurations
+        (row.benchmark, row.metric, row.view, row.basis or "", row.scope): row.configurations
         for row in rows
-        if row.kind == "best"
+        if row.scope is not None
     }
 
 
@@ -195,8 +195,8 @@ def _best(board: Board, there: Mapping[str, Configuration]) -> Iterator[_Asked]:
     """Configurations without a value yet compete; those that never can (no price, no logarithm) do not."""
     never = {said.partition(": ")[0] for said in board.left_out}
     competing = {name: one for name, one in there.items() if name not in never}
-    for scope in scopes_of(competing) if len(competing) > 1 else []:
-        yield _Asked(_unanswered(board, "best", scope.name, scope.members), board)
+    for scope, members in scopes_of(competing).items() if len(competing) > 1 else ():
+        yield _Asked(_unanswered(board, "best", str(scope), members), board)
 
 
 def _contrasts(board: Board, there: Mapping[str, Configuration], study: Study) -> Iterator[_Asked]:

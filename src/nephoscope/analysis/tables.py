@@ -7,7 +7,6 @@ atomic writes belong to `store`; here are only bytes.
 """
 
 import io
-import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -39,6 +38,7 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
+from nephoscope.model.scopes import Scope
 from nephoscope.model.units import MIB
 
 Row = TypeVar("Row", bound=Frozen | MeasurementRow)
@@ -77,7 +77,7 @@ _ORDER: Final[Mapping[Kind, Callable[[Any], Any]]] = {
     Statistic: lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu),
     Comparison: lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right),
     RankRow: lambda row: (*(row.benchmark, row.metric, row.view, row.basis or "", row.place), row.configuration),
-    BestRow: lambda row: (row.benchmark, row.metric, row.view, row.basis or "", *_scope(row.scope)),
+    BestRow: lambda row: (row.benchmark, row.metric, row.view, row.basis or "", *row.scope.order),
     ContrastRow: lambda row: (
         *(not row.declared, row.question, row.left, row.right),
         *(row.benchmark, row.metric, row.view, row.basis or ""),
@@ -103,12 +103,6 @@ _ORDER: Final[Mapping[Kind, Callable[[Any], Any]]] = {
 
 _NAMED = attrgetter("configuration", "benchmark", "metric", "position", "trial")
 """By what measurements are ordered first: mostly it leaves one, so that a longer key would cost time for nothing."""
-
-
-def _scope(scope: str) -> tuple[bool, list[str | int]]:
-    """The overall scope first; sizes by number."""
-    parts = re.split(r"(\d+)", scope)
-    return scope != "overall", [int(part) if part.isdigit() else part for part in parts]
 
 
 def ordered(rows: Sequence[Row], kind: type[Row]) -> list[Row]:
@@ -150,9 +144,13 @@ def _columns(rows: Sequence[Row], kind: type[Row]) -> dict[str, list[Any]]:
     found = ordered(rows, kind)
     columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), found)) for name in fields_of(kind)}
     for name, annotation in fields_of(kind).items():
-        if _enum(annotation):
+        if any(isinstance(kind, type) and issubclass(kind, _WRITTEN) for kind in get_args(annotation) or (annotation,)):
             columns[name] = [None if value is None else str(value) for value in columns[name]]
     return columns
+
+
+_WRITTEN = (StrEnum, Scope)
+"""Values that a column holds as `str` writes them."""
 
 
 def _enum(annotation: Any) -> type[StrEnum] | None:
@@ -363,7 +361,7 @@ def _column(annotation: Any) -> pl.DataType:
             return _column(inner[0])
     if origin is list:
         return pl.List(_column(arguments[0]))
-    if origin is Literal or (isinstance(annotation, type) and issubclass(annotation, StrEnum)):
+    if origin is Literal or (isinstance(annotation, type) and issubclass(annotation, _WRITTEN)):
         return pl.String()
     by_type: dict[Any, pl.DataType] = {str: pl.String(), bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64()}
     if annotation not in by_type:

@@ -25,6 +25,7 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
+from nephoscope.model.scopes import OVERALL
 from nephoscope.model.usable import UsableCell
 
 
@@ -98,7 +99,7 @@ class Findings:
     def best_of(self, benchmark: str, metric: str, *, view: View = "plain", basis: str | None = None) -> BestRow | None:
         """The best of all configurations; None if fewer than two compete."""
         rows = self.bests_of(benchmark, metric, view=view, basis=basis)
-        return next((row for row in rows if row.scope == "overall"), None)
+        return next((row for row in rows if row.scope == OVERALL), None)
 
     def ranks_of(self, benchmark: str, metric: str) -> list[RankRow]:
         """The ranks of one metric as measured, best median first."""

@@ -10,6 +10,7 @@ from nephoscope.insights.words import keyed, say
 from nephoscope.model.questions import BestRow, View
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight
+from nephoscope.model.scopes import OVERALL
 from nephoscope.model.words import scope_name
 
 NAME = "leaders"
@@ -42,8 +43,8 @@ def leaders(findings: Findings) -> list[Insight]:
                 )
             )
         for view in _VIEWS:
-            rows = [row for row in findings.bests_of(benchmark, metric.name, view=view) if ": " in row.scope]
-            for kind, within in groupby(rows, key=lambda row: row.scope.partition(": ")[0]):
+            rows = [row for row in findings.bests_of(benchmark, metric.name, view=view) if row.scope != OVERALL]
+            for kind, within in groupby(rows, key=lambda row: row.scope.kind):
                 parts = list(within)
                 if any(row.method != "none" for row in parts):
                     insights.append(_within(parts, metric, kind, view))

@@ -9,6 +9,7 @@ from pydantic import Field
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.questions import View
 from nephoscope.model.records import PlannedTrial
+from nephoscope.model.scopes import Scope, scope_of
 
 RULE = 3
 """Of the looks that are taken now: 1 weighed the spread of dropped configurations as any other, and 2 left sets that
@@ -45,6 +46,11 @@ class QuestionAtLook(Frozen):
     def key(self) -> tuple[str, str, str, str, str, str]:
         """What makes it the same question at the next look."""
         return self.kind, self.benchmark, self.metric, self.view, self.basis or "", self.about
+
+    @property
+    def scope(self) -> Scope | None:
+        """Of a best one; None: it is a contrast."""
+        return scope_of(self.about) if self.kind == "best" else None
 
 
 class Look(Frozen):

@@ -7,6 +7,7 @@ from pydantic import Field
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.scopes import ScopeField
 from nephoscope.model.subjects import Subject
 
 View = Literal["plain", "per CPU", "per dollar"]
@@ -22,7 +23,7 @@ class BestRow(Frozen):
     direction: Direction
     view: View
     basis: str | None = Field(description="basis of the prices, for the view per dollar")
-    scope: str = Field(description="'overall', 'cloud: aws', or 'size: 8 vCPUs'")
+    scope: ScopeField = Field(description="'overall', 'cloud: aws', or 'size: 8 vCPUs'")
     of: int = Field(ge=2, description="configurations that compete")
     best: list[str] = Field(
         description="those that may be the best, best mean first: every other one is certainly worse than one of these"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from nephoscope.model.scopes import Scope
 from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
 SIMULATED = "Simulated, not measured"
@@ -39,15 +40,11 @@ def provider_name(provider: str) -> str:
     return PROVIDERS.get(provider, provider)
 
 
-def scope_name(scope: str) -> str:
-    """'Google Cloud' for the scope `cloud: gcp` of an answer, '8 vCPUs' for `size: 8 vCPUs`, 'overall'.
-
-    Stored scopes say `size: 1 vCPUs`, too.
-    """
-    kind, colon, value = scope.partition(": ")
-    if value == "1 vCPUs":
-        return counted(1, "vCPU")
-    return (provider_name(value) if kind == "cloud" else value) if colon else scope
+def scope_name(scope: Scope) -> str:
+    """'Google Cloud', '8 vCPUs', 'overall'."""
+    if isinstance(scope.value, int):
+        return counted(scope.value, "vCPU")
+    return scope.kind if scope.value is None else provider_name(scope.value)
 
 
 def verdict_name(verdict: str) -> str:

@@ -1,27 +1,15 @@
 """Which configurations compete with each other: all of them, those of one cloud, and those of one size."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from nephoscope.model.scopes import OVERALL, Scope
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration
 
-OVERALL = "overall"
 
-
-@dataclass(frozen=True)
-class Scope:
-    """Configurations among which a best one is sought."""
-
-    name: str
-    """'overall', 'cloud: aws' or 'size: 8 vCPUs'."""
-    members: tuple[str, ...]
-    """Names of configurations, sorted; at least two."""
-
-
-def scopes_of(configurations: Mapping[str, Configuration]) -> list[Scope]:
-    """Every scope with at least two members that is not the same as a wider one.
+def scopes_of(configurations: Mapping[str, Configuration]) -> dict[Scope, tuple[str, ...]]:
+    """The members, sorted, of every scope with at least two members that is not the same as a wider one.
 
     Clouds are a question of their own only if there are several, and so are sizes.
 
@@ -31,18 +19,16 @@ def scopes_of(configurations: Mapping[str, Configuration]) -> list[Scope]:
     Returns:
         The scope `overall` first, then clouds, then sizes from small to large.
     """
-    everyone = sorted(configurations)
+    everyone = tuple(sorted(configurations))
     by_cloud = _groups({name: _cloud(one) for name, one in configurations.items()})
     by_size = _groups({name: vcpus_of(one) for name, one in configurations.items()})
-    scopes = [
-        Scope(OVERALL, tuple(everyone)),
-        *(Scope(f"cloud: {cloud}", tuple(by_cloud[cloud])) for cloud in sorted(by_cloud, key=str)),
-        *(Scope(f"size: {size} vCPUs", tuple(by_size[size])) for size in sorted(by_size, key=int)),
-    ]
-    several = [scope for scope in scopes if len(scope.members) > 1]
-    return [
-        scope for place, scope in enumerate(several) if all(scope.members != wider.members for wider in several[:place])
-    ]
+    scopes = {
+        OVERALL: everyone,
+        **{Scope("cloud", cloud): by_cloud[cloud] for cloud in sorted(by_cloud, key=str)},
+        **{Scope("size", size): by_size[size] for size in sorted(by_size, key=int)},
+    }
+    first = {members: scope for scope, members in reversed(scopes.items()) if len(members) > 1}
+    return {scope: members for scope, members in scopes.items() if first.get(members) == scope}
 
 
 def vcpus_of(configuration: Configuration) -> int | None:
@@ -59,9 +45,9 @@ def _cloud(configuration: Configuration) -> str | None:
     return configuration.provider if configuration.provider in CLOUDS else None
 
 
-def _groups(keys: Mapping[str, str | int | None]) -> dict[str | int, list[str]]:
+def _groups(keys: Mapping[str, str | int | None]) -> dict[str | int, tuple[str, ...]]:
     groups: dict[str | int, list[str]] = {}
     for name, key in sorted(keys.items()):
         if key is not None:
             groups.setdefault(key, []).append(name)
-    return dict(groups)
+    return {key: tuple(names) for key, names in groups.items()}

@@ -18,6 +18,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import Comparison, ComparisonVerdict
+from nephoscope.model.scopes import OVERALL
 from nephoscope.stats.proportion import proportion_interval
 from nephoscope.study.claims import Claims
 from tests.unit.analysis.study_builder import METRICS, Rows, inputs, observed, rows
@@ -111,7 +112,7 @@ def among_three(b: list[float], after: int, *, types: dict[str, tuple[str, str]]
 
 
 def plain_best(study: AnalysedStudy) -> BestRow:
-    (row,) = (row for row in study.best if row.view == "plain" and row.scope == "overall")
+    (row,) = (row for row in study.best if row.view == "plain" and row.scope == OVERALL)
     return row
 
 

@@ -8,6 +8,7 @@ from nephoscope.app.bill import stop_lines
 from nephoscope.app.commands.prices import BasisName
 from nephoscope.app.planned import groups, in_one_line, summary
 from nephoscope.app.stages.planning import bill, load, plan
+from nephoscope.model.scopes import Scope
 from nephoscope.model.words import counted, dollars, duration, scope_name
 from nephoscope.plan.calendar import Calendar
 from nephoscope.prices.rows import Basis
@@ -36,7 +37,7 @@ def test_thousands_are_separated() -> None:
 def test_a_noun_agrees_with_its_number() -> None:
     assert (counted(0, "CPU"), counted(1.0, "CPU"), counted(1.5, "CPU")) == ("0 CPUs", "1 CPU", "1.5 CPUs")
     assert [counted(many, "reply", "replies") for many in (1, 2)] == ["1 reply", "2 replies"]
-    assert [scope_name(f"size: {many} vCPUs") for many in (1, 8)] == ["1 vCPU", "8 vCPUs"]
+    assert [scope_name(Scope("size", many)) for many in (1, 8)] == ["1 vCPU", "8 vCPUs"]
 
 
 def test_the_choices_of_basis_are_those_of_the_price_book() -> None:

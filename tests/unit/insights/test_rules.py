@@ -13,6 +13,7 @@ from nephoscope.insights.price_age import price_age
 from nephoscope.insights.registry import RULES
 from nephoscope.model.rows import ComparisonVerdict, Insight
 from nephoscope.model.subjects import Subject
+from nephoscope.model.words import scope_name
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
@@ -47,7 +48,7 @@ def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styl
     names = {row.configuration for row in rows_} | {row.benchmark for row in rows_} | {LATENCY.title, TPMC.title}
     names |= {CPU_TIME.title}
     names |= {label for row in STUDIES[study].contrasts for label in (row.left, row.right)}
-    names |= {row.scope.partition(": ")[2] for row in STUDIES[study].best}
+    names |= {scope_name(row.scope) for row in STUDIES[study].best}
     names |= {said for cost in STUDIES[study].costs for said in (cost.basis, cost.date) if said}
     names |= {said for joined in STUDIES[study].tool_versions.values() for said in joined.split(" | ")}
     rest = insight.text

@@ -1,13 +1,16 @@
 """Which configurations compete, and which questions about one thing a study holds."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nephoscope.model.errors import StudyError
+from nephoscope.model.scopes import OVERALL, Scope, scope_of
 from nephoscope.study.contrasts import Question, contrasts_of
 from nephoscope.study.load import load_study
 from nephoscope.study.machine_names import MachineName, machine_name
 from nephoscope.study.model import Configuration, Database, DeclaredContrast, Machine, Volume
-from nephoscope.study.scopes import Scope, scopes_of
+from nephoscope.study.scopes import scopes_of
 from tests.unit.study.study_example import KNOWN, MINIMAL
 
 
@@ -117,14 +120,29 @@ def test_scopes_are_overall_clouds_and_sizes() -> None:
         machine("n2-standard-16", provider="gcp"),
     ]
     a, b, c, d = (one.name for one in many)
-    assert scopes_of({one.name: one for one in many}) == [
-        Scope("overall", tuple(sorted([a, b, c, d]))),
-        Scope("cloud: aws", tuple(sorted([a, b]))),
-        Scope("cloud: gcp", tuple(sorted([c, d]))),
-        Scope("size: 8 vCPUs", tuple(sorted([b, c]))),
-    ]
-    assert [scope.name for scope in scopes_of({one.name: one for one in many[:2]})] == ["overall"]
-    assert scopes_of({many[0].name: many[0]}) == []
+    assert scopes_of({one.name: one for one in many}) == {
+        OVERALL: tuple(sorted([a, b, c, d])),
+        Scope("cloud", "aws"): tuple(sorted([a, b])),
+        Scope("cloud", "gcp"): tuple(sorted([c, d])),
+        Scope("size", 8): tuple(sorted([b, c])),
+    }
+    assert list(scopes_of({one.name: one for one in many[:2]})) == [OVERALL]
+    assert scopes_of({many[0].name: many[0]}) == {}
+
+
+CLOUDS = st.builds(Scope, st.just("cloud"), st.text(min_size=1))
+SIZES = st.builds(Scope, st.just("size"), st.integers(1))
+
+
+@given(st.one_of(st.just(OVERALL), CLOUDS, SIZES))
+def test_a_stored_scope_is_read_as_it_was_written(scope: Scope) -> None:
+    assert scope_of(str(scope)) == scope
+
+
+@pytest.mark.parametrize("text", ["", "cloud: ", "size: many vCPUs", "size: 8", "region: eu"])
+def test_a_text_that_is_no_scope_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match="is no scope"):
+        scope_of(text)
 
 
 @pytest.mark.parametrize(

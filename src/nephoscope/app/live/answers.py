@@ -1,6 +1,5 @@
 """What the trials so far say: a card for each headline metric, provisional until the study has ended."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nephoscope.analysis.best import best_of
@@ -10,8 +9,8 @@ from nephoscope.app.live.index import View
 from nephoscope.insights.bests import told
 from nephoscope.insights.words import quantity, say
 from nephoscope.model.records import Direction
+from nephoscope.model.scopes import OVERALL, Scope
 from nephoscope.stats.median import median_interval
-from nephoscope.study.scopes import OVERALL, Scope
 
 MAX_BARS = 8
 """Configurations that a card shows, the best ones first."""
@@ -61,8 +60,8 @@ def cards_of(view: View, *, margin_percent: float) -> list[LiveCard]:
     return cards
 
 
-def _scopes(members: tuple[str, ...]) -> Sequence[Scope]:
-    return [Scope(OVERALL, members)] if len(members) > 1 else []
+def _scopes(members: tuple[str, ...]) -> dict[Scope, tuple[str, ...]]:
+    return {OVERALL: members} if len(members) > 1 else {}
 
 
 def _text(board: Board, title: str, margin_percent: float) -> str:
@@ -72,7 +71,7 @@ def _text(board: Board, title: str, margin_percent: float) -> str:
     answer = told(rows[0])
     words = {"title": title, **answer.words}
     text = say("live", "answer", answer.template, numbers=answer.numbers, trials=[], **words).text
-    return text if text.startswith(board.names) else text[:1].upper() + text[1:]
+    return text if answer.template.startswith("{names}") else text[:1].upper() + text[1:]
 
 
 def _bars(board: Board) -> list[Bar]:

@@ -12,6 +12,7 @@ from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
 from nephoscope.model.records import Plan
+from nephoscope.model.scopes import OVERALL
 from nephoscope.model.units import SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
 from nephoscope.plan import calendar
@@ -29,7 +30,6 @@ from nephoscope.study.load import expanded_text, load_study, load_with_lines
 from nephoscope.study.locate import Path as KeyPath
 from nephoscope.study.managed import study_as_provided
 from nephoscope.study.model import Study
-from nephoscope.study.scopes import OVERALL
 
 if TYPE_CHECKING:
     from nephoscope.model.analysed import AnalysedStudy

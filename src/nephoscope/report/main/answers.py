@@ -11,6 +11,7 @@ from typing import Literal
 from nephoscope.model.questions import BestRow, RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic, TrialRow
+from nephoscope.model.scopes import OVERALL
 from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.lookup import MetricKey, best_first, headlines, scale_of
@@ -116,7 +117,7 @@ def questions_of(book: Book) -> list[Question]:
     overall = {
         (row.benchmark, row.metric): row
         for row in book.lookup.study.best
-        if row.view == "plain" and row.scope == "overall"
+        if row.view == "plain" and row.scope == OVERALL
     }
     found = []
     for benchmark in in_order(book.lookup):

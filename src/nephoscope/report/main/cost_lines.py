@@ -7,6 +7,7 @@ from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
+from nephoscope.model.scopes import OVERALL
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.answers import answers
@@ -111,7 +112,7 @@ def cheapest(lookup: Lookup, benchmark: str, metric: Metric) -> Cheapest | None:
             row
             for row in lookup.study.best
             if (row.benchmark, row.metric, row.view, row.basis, row.scope)
-            == (benchmark, metric.name, "per dollar", lookup.basis, "overall")
+            == (benchmark, metric.name, "per dollar", lookup.basis, OVERALL)
         ),
         None,
     )

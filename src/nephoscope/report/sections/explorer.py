@@ -91,7 +91,7 @@ def _best(lookup: Lookup, benchmark: str, metric: str) -> dict[str, dict[str, An
     for row in lookup.study.best:
         if (row.benchmark, row.metric) == (benchmark, metric):
             names = unique([*row.best, *row.open])
-            found.setdefault(_view(row.view, row.basis), {})[row.scope] = [row.of, names]
+            found.setdefault(_view(row.view, row.basis), {})[str(row.scope)] = [row.of, names]
     return found
 
 

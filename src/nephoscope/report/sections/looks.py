@@ -27,7 +27,7 @@ def looks_table(book: Book) -> Table | None:
 
 
 def _about(row: QuestionAtLook) -> str:
-    return scope_name(row.about) if row.kind == "best" else row.about
+    return row.about if row.scope is None else scope_name(row.scope)
 
 
 def _row(row: QuestionAtLook) -> Row:
