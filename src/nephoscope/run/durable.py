@@ -13,12 +13,14 @@ controller with the same `executor` continues them.
 """
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 from typing_extensions import override
 
@@ -37,8 +39,8 @@ _LEFT = "left"
 
 
 def sqlite_url(file: Path) -> str:
-    """URL of a database in the results folder."""
-    return f"sqlite:///{file.resolve()}"
+    """URL of a database in the results folder, whatever characters are in its path."""
+    return f"sqlite:///{quote(str(file.resolve()))}"
 
 
 class DurableQueue(Queue):
@@ -136,6 +138,22 @@ class DurableQueue(Queue):
             raise self._foreign(repr(result)[:100])
         return None if result is None else _LEFT
 
+    def _require_no_programs(self) -> None:
+        """Looks at a database in the results folder before DBOS reads and writes it.
+
+        Raises:
+            DamagedFile: it has views or triggers, which are programs that may not end.
+        """
+        from sqlalchemy import make_url
+
+        url = make_url(self._url)
+        if url.get_backend_name() != "sqlite" or not Path(url.database or "").exists():
+            return
+        with suppress(sqlite3.Error), closing(sqlite3.connect(str(url.database))) as connection:  # DBOS names an error
+            found = connection.execute("select type, name from sqlite_schema where type in ('view', 'trigger')")
+            if program := found.fetchone():
+                raise self._foreign(" ".join(program)[:100])
+
     def _foreign(self, found: str) -> DamagedFile:
         where = self._url.partition("://")[2].rpartition("/")[2]
         return DamagedFile(
@@ -164,6 +182,7 @@ class DurableQueue(Queue):
         from nephoscope.run.queue_values import PlainValues, never_unpickle
 
         never_unpickle()
+        await asyncio.to_thread(self._require_no_programs)
         self._failed = asyncio.get_running_loop().create_future()
         DBOS(
             config={

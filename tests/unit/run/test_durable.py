@@ -15,6 +15,7 @@ from nephoscope.model.errors import DamagedFile
 from nephoscope.run.durable import DurableQueue, sqlite_url
 from nephoscope.run.queue import Step
 from nephoscope.run.queue_values import MAX_CHARACTERS, ForeignQueue, PlainValues, StoredError
+from tests.support.hostile_sqlite import ENDLESS
 
 
 class _Killed(Exception):
@@ -88,6 +89,38 @@ def test_a_pickle_planted_in_the_queue_is_never_run(tmp_path: Path, table: str, 
 
     asyncio.run(story())
     assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["a?mode=memory", "a%3Fb", "a#b", "a b", "größe", "new\nline", "[a]", "a&uri=true", "'"]
+)
+def test_the_queue_is_in_its_folder_whatever_the_folder_is_called(tmp_path: Path, name: str) -> None:
+    from sqlalchemy import create_engine, text
+
+    folder = tmp_path / name
+    folder.mkdir()
+    engine = create_engine(sqlite_url(folder / "queue.sqlite"))
+    with engine.begin() as connection:
+        connection.execute(text("create table t (a)"))
+    engine.dispose()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert [path.name for path in folder.iterdir()] == ["queue.sqlite"]
+
+
+def test_dbos_keeps_the_queue_in_a_folder_with_a_question_mark(tmp_path: Path) -> None:
+    database = tmp_path / "r?mode=memory" / "queue.sqlite"
+    database.parent.mkdir()
+    assert asyncio.run(_drained(database, ["a"])) == ["a"]
+    assert database.stat().st_size > 0
+    assert [path.name for path in tmp_path.iterdir()] == [database.parent.name]
+
+
+def test_a_queue_with_views_or_triggers_is_never_asked(tmp_path: Path) -> None:
+    database = tmp_path / "queue.sqlite"
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(ENDLESS.replace("NAME", "workflow_status"))
+    with pytest.raises(DamagedFile, match=r"did not write: view workflow_status"):
+        asyncio.run(_drained(database, ["a"]))
 
 
 def test_only_plain_values_and_the_words_of_errors_are_stored() -> None:

@@ -8,7 +8,6 @@ import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,13 @@ from nephoscope.importers.spare_cores.words import (
     redis_measurements,
 )
 from nephoscope.importers.tree import require_regular
+from nephoscope.model.bounded_sqlite import MAGIC, BoundedSqlite
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Facts
 from nephoscope.model.units import MIB
 from nephoscope.model.words import counted
 
 SOURCE = "https://github.com/SpareCores/sc-data, its SQLite file"
-_MAGIC = b"SQLite format 3\x00"
 _STRESS_ID, _REDIS_ID = "stress_ng:div16", "redis:rps"
 _NOT_IN_SQLITE = ["exit codes, raw output and NUMA nodes: not in the SQLite file"]
 
@@ -81,15 +80,13 @@ def _tables(path: Path) -> tuple[dict[tuple[str, str], Mapping[str, Any]], list[
     try:
         require_regular(path, path)
         with path.open("rb") as file:
-            magic = file.read(len(_MAGIC))
-        if magic != _MAGIC:
+            magic = file.read(len(MAGIC))
+        if magic != MAGIC:
             raise InputError(f"{path}: not a SQLite file", hint=hint)
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-            connection.row_factory = sqlite3.Row
-            servers = [dict(row) for row in connection.execute("select * from server")]
+        with BoundedSqlite(path, ("server", "benchmark_score")) as opened:
+            servers = list(opened.rows("select * from server"))
             known = (_STRESS_ID, _REDIS_ID)
-            found = connection.execute("select * from benchmark_score where benchmark_id in (?, ?)", known)
-            scores: list[Mapping[str, Any]] = [dict(row) for row in found]
+            scores = list(opened.rows("select * from benchmark_score where benchmark_id in (?, ?)", known))
     except OutputUnreadable as error:
         raise InputError(f"{path}: {error.message}", hint=hint) from error
     except (OSError, sqlite3.Error) as error:

@@ -6,12 +6,12 @@ Reserved prices are left out: the tables do not say for how many years.
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from nephoscope.model.bounded_sqlite import MAGIC, BoundedSqlite
 from nephoscope.model.errors import InputError
-from nephoscope.prices.importers.base import Imported, Origin, day_of, read_bytes, shape_of
+from nephoscope.prices.importers.base import Imported, Origin, day_of, shape_of
 from nephoscope.prices.rows import Basis, Kind, Unit
 
 _SHAPE = "the SQLite file of Spare Cores"
@@ -28,8 +28,7 @@ _WAYS = {
     "in": "internet ingress",
     "inbound": "internet ingress",
 }
-_MAGIC = b"SQLite format 3\x00"
-
+_TABLES = ("server_price", "storage_price", "traffic_price", "region", "server", "storage")
 _SERVERS = """
 select p.*, r.api_reference as region, s.api_reference as item
 from server_price p join region r using (vendor_id, region_id) join server s using (vendor_id, server_id)
@@ -50,16 +49,18 @@ def read(path: Path, origin: Origin) -> Imported:
     Raises:
         InputError: it is no SQLite file, is damaged, or has other tables.
     """
-    if not read_bytes(path).startswith(_MAGIC):
-        raise InputError(f"{path}: not a SQLite file", hint=f"expected {_SHAPE}")
     found = Imported()
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-            connection.row_factory = sqlite3.Row
-            with shape_of(path, _SHAPE):
-                for kind, query in ((Kind.MACHINE, _SERVERS), (Kind.STORAGE, _STORAGE), (Kind.TRANSFER, _TRAFFIC)):
-                    for row in connection.execute(query):
-                        _row(found, origin, kind, dict(row))
+        with path.open("rb") as file:
+            magic = file.read(len(MAGIC))
+        if magic != MAGIC:
+            raise InputError(f"{path}: not a SQLite file", hint=f"expected {_SHAPE}")
+        with BoundedSqlite(path, _TABLES) as opened, shape_of(path, _SHAPE):
+            for kind, query in ((Kind.MACHINE, _SERVERS), (Kind.STORAGE, _STORAGE), (Kind.TRANSFER, _TRAFFIC)):
+                for row in opened.rows(query):
+                    _row(found, origin, kind, row)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     except sqlite3.Error as error:
         raise InputError(f"{path}: cannot be read: {error}", hint=f"expected {_SHAPE}") from error
     return found
