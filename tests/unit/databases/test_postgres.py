@@ -231,6 +231,16 @@ def test_the_shells_libpq_variables_do_not_reach_psql(tmp_path: Path, monkeypatc
     with_server(tmp_path, scenario)
 
 
+@pytest.mark.parametrize(("name", "value"), [("PGREQUIREAUTH", "md5"), ("PGCHANNELBINDING", "require")])
+def test_what_the_shell_demands_of_a_users_servers_logins_is_demanded(tmp_path: Path, name: str, value: str) -> None:
+    async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        users = PostgresDatabase(server_of_this_machine, {**endpoint.environment, name: value})
+        with pytest.raises(TargetUnreachable, match=value):
+            await users.start(cluster, DatabaseSettings(dsn=endpoint.dsn), tmp_path / "other-log")
+
+    with_server(tmp_path, scenario)
+
+
 def test_a_role_without_the_rights_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:
     async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         password = endpoint.environment["PGPASSWORD"]

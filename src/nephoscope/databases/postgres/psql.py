@@ -10,7 +10,7 @@ from nephoscope.machines.remote import Command
 from nephoscope.model.errors import DatabaseFailed, NephoscopeError, TargetUnreachable, ToolFailed, ToolTimedOut
 from nephoscope.study.address import without_password
 
-_VARIABLES = ("PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT")
+_VARIABLES = ("PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT", "PGCHANNELBINDING", "PGREQUIREAUTH")
 """Of the environment: what `psql` may read. No other `PG…` variable of a shell has any effect."""
 _CONNECT_TIMEOUT_S = "10"
 STATEMENT_TIMEOUT_S = 120.0
