@@ -20,6 +20,7 @@ const GRACE: Duration = Duration::from_secs(4);
 const NOTICE: &[u8] = b"N\0\0\0\x0cSNOTICE\0";
 const WELCOME: &[u8] =
     b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0018.1\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I";
+const LET_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0";
 const NODE: &[u8] = b"\x02\x01\0\0\0\0\0\x0enode\tBB900000\n";
 
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +103,7 @@ fn a_server_that_drips_is_lost_in_time() {
     for protocol in PROTOCOLS {
         // Of a message that would be long.
         let part: &[u8] = match protocol {
-            Protocol::Postgres => b"S\0\0\xff\xffx",
+            Protocol::Postgres => b"S\0\0\x70\0x",
             Protocol::Resp => b"$60000\r\nx",
             Protocol::Aerospike => b"\x02\x01\0\0\0\0\xff\xffn",
         };
@@ -126,7 +127,11 @@ fn a_server_that_drips_is_lost_in_time() {
 #[test]
 fn notices_without_end_hold_nobody() {
     for pause in [Duration::ZERO, DRIP] {
-        let login = serve(move |stream| request(stream).and_then(|()| repeat(stream, NOTICE, pause)));
+        let login = serve(move |stream| {
+            request(stream)?;
+            stream.write_all(LET_IN)?;
+            repeat(stream, NOTICE, pause)
+        });
         ends_in_time(Protocol::Postgres, login);
         let answer = serve(move |stream| {
             request(stream)?;
@@ -141,6 +146,9 @@ fn notices_without_end_hold_nobody() {
 /// A length that cannot be, or a line without an end, is found before anything of it is stored.
 #[test]
 fn impossible_lengths_are_refused_at_once() {
+    // The longest that a login may hold has 30,000 bytes.
+    let login = serve(|stream| request(stream).and_then(|()| repeat(stream, b"S\0\0\x75\x30x", DRIP)));
+    assert!(matches!(ends_in_time(Protocol::Postgres, login), TargetError::Protocol(_)));
     let lies: [(Protocol, &[u8]); 7] = [
         (Protocol::Postgres, b"D\x7f\xff\xff\xff"),
         (Protocol::Postgres, b"Z\0\0\0\0"),
@@ -169,7 +177,7 @@ fn impossible_lengths_are_refused_at_once() {
 /// What a server says of an error is quoted, not repeated: no megabytes, and no commands to a terminal.
 #[test]
 fn a_servers_words_are_quoted() {
-    let long = "x".repeat(60_000);
+    let long = "x".repeat(20_000);
     let said = format!("\x1b[2J{long}");
     let mut error = format!("E____SERROR\0C\x1b]0;\0M{said}\0\0").into_bytes();
     let length = u32::try_from(error.len() - 1).unwrap();

@@ -11,6 +11,7 @@ mod aerospike_target;
 mod cockroach;
 mod engine;
 mod hostile;
+mod impostor;
 mod kv_database;
 mod oltp_database;
 mod pooler;

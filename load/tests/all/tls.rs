@@ -141,6 +141,34 @@ fn logins_are_bound_to_the_channel_where_that_is_required() {
 }
 
 #[test]
+fn a_server_lets_nobody_in_by_a_method_that_require_auth_does_not_allow() {
+    let Some(tls) = TlsServer::start() else { return };
+    let open = |user: &str, methods: &str| {
+        open(&tls.url(user, "127.0.0.1", &format!("sslmode=require&channel_binding=prefer&require_auth={methods}")))
+    };
+    for (user, methods) in [
+        (USER, "scram-sha-256"),
+        (USER, "!password,!md5,!none"),
+        ("old", "md5,scram-sha-256"),
+        ("trusted", "none"),
+        ("trusted", "!md5"),
+    ] {
+        assert!(encrypted(open(user, methods).unwrap()), "{user} {methods}");
+    }
+    for (user, methods, expected) in [
+        ("trusted", "scram-sha-256", "without asking for anything"),
+        ("trusted", "!none", "without asking for anything"),
+        ("old", "scram-sha-256", "asks for md5"),
+        ("old", "!md5", "asks for md5"),
+        (USER, "none", "asks for scram-sha-256"),
+        (USER, "md5", "asks for scram-sha-256"),
+    ] {
+        let why = refusal(open(user, methods));
+        assert!(why.contains(expected) && why.contains(&format!("require_auth={methods}")), "{user}: {why}");
+    }
+}
+
+#[test]
 fn every_way_to_log_in_over_tls() {
     let Some(tls) = TlsServer::start() else { return };
     let login =

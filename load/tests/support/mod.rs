@@ -6,9 +6,11 @@
 
 pub mod certificates;
 pub mod fake;
+pub mod impostor;
 pub mod pgbouncer;
 pub mod program;
 pub mod redis;
+pub mod scram;
 pub mod tls;
 
 use std::collections::BTreeMap;

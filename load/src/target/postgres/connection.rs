@@ -5,8 +5,8 @@ use super::batch::{
 };
 use super::dsn::Address;
 use super::inbox::is_asynchronous;
+use super::login::Greeting;
 use super::reply::{Reply, TransactionStatus};
-use super::startup::Greeting;
 use crate::target::inbox::Inbox;
 use crate::target::link::Link;
 use crate::target::socket::Socket;

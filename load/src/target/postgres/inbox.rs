@@ -22,8 +22,17 @@ pub(super) struct Frame {
 impl Inbox {
     /// The next whole message, reading from the socket when needed.
     pub(in crate::target::postgres) fn next(&mut self, socket: &mut Socket) -> Result<Frame, TargetError> {
+        self.next_within(socket, MAX_MESSAGE_BYTES)
+    }
+
+    /// The same, if it has fewer bytes than `most`.
+    pub(in crate::target::postgres) fn next_within(
+        &mut self,
+        socket: &mut Socket,
+        most: usize,
+    ) -> Result<Frame, TargetError> {
         loop {
-            if let Some(frame) = self.cut()? {
+            if let Some(frame) = self.cut_within(most)? {
                 return Ok(frame);
             }
             self.fill(socket)?;
@@ -32,12 +41,16 @@ impl Inbox {
 
     /// Cuts the next message off what has been read, if it is whole.
     pub(in crate::target::postgres) fn cut(&mut self) -> Result<Option<Frame>, TargetError> {
+        self.cut_within(MAX_MESSAGE_BYTES)
+    }
+
+    fn cut_within(&mut self, most: usize) -> Result<Option<Frame>, TargetError> {
         let unread = self.unread();
         let Some(&[tag, ref length @ ..]) = unread.first_chunk::<HEADER_BYTES>() else { return Ok(None) };
         // The length counts itself, but not the tag.
         let length = i32::from_be_bytes(*length);
         let total = match usize::try_from(length) {
-            Ok(length) if (HEADER_BYTES - 1..MAX_MESSAGE_BYTES).contains(&length) => length + 1,
+            Ok(length) if (HEADER_BYTES - 1..most).contains(&length) => length + 1,
             _ => {
                 let message = format!("a message of {length} bytes: client and server are out of sync");
                 return Err(TargetError::Protocol(message));

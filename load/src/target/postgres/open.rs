@@ -1,7 +1,7 @@
 //! Reaching a server: the hosts of a DSN in their order, each with or without TLS as `sslmode` says.
 
 use super::connection::{Connection, Opened};
-use super::dsn::{Address, Dsn, SessionAttributes, SslMode};
+use super::dsn::{Address, Dsn, Negotiation, SessionAttributes, SslMode};
 use super::startup;
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
@@ -128,8 +128,12 @@ fn attempt(dsn: &Dsn, address: &Address, encryption: Encryption) -> Result<Opene
     Ok(Opened { socket, inbox, greeting })
 }
 
-/// Asks for TLS and starts it; the socket as it was when the server has none and that is allowed.
+/// Asks for TLS, unless it begins at once, and starts it; the socket as it was when the server has none and that is
+/// allowed.
 fn encrypt(mut socket: Socket, dsn: &Dsn, host: &str, encryption: Encryption) -> Result<Socket, TargetError> {
+    if dsn.tls().settings().negotiation == Negotiation::Direct {
+        return socket.start_tls(dsn.tls(), host);
+    }
     let mut request = BytesMut::new();
     frontend::ssl_request(&mut request);
     socket.send(&request)?;

@@ -3,6 +3,7 @@
 mod error;
 mod escape;
 mod hosts;
+mod methods;
 mod parameters;
 mod settings;
 
@@ -15,8 +16,9 @@ use std::time::Duration;
 
 pub use error::DsnError;
 pub use escape::redact;
+pub(super) use methods::{AllowedMethods, Method};
 pub use settings::{ChannelBinding, SessionAttributes, SslMode};
-pub(super) use settings::{RootCertificates, TlsSettings};
+pub(super) use settings::{Negotiation, RootCertificates, TlsSettings};
 
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_APPLICATION_NAME: &str = "nephoscope-load";
@@ -56,6 +58,7 @@ pub struct Dsn {
     options: Option<String>,
     connect_timeout: Duration,
     session: SessionAttributes,
+    methods: AllowedMethods,
     tls: TlsClient,
     redacted: String,
 }
@@ -100,6 +103,7 @@ impl Dsn {
             options: said.options,
             connect_timeout: said.connect_timeout.unwrap_or(DEFAULT_CONNECT_TIMEOUT),
             session: said.session,
+            methods: said.methods,
             redacted: redact(url),
         })
     }
@@ -160,6 +164,11 @@ impl Dsn {
     /// Command-line options for the server's session (`-c name=value`).
     pub(super) fn options(&self) -> Option<&str> {
         self.options.as_deref()
+    }
+
+    /// How the server may have it proven who logs in.
+    pub(super) fn methods(&self) -> &AllowedMethods {
+        &self.methods
     }
 
     pub(super) fn tls(&self) -> &TlsClient {
@@ -252,6 +261,32 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_that_asks_for_safety_is_followed_or_refused() {
+        let parse = |name: &'static str, value: &str| {
+            let said = |variable: &str| (variable == name).then(|| value.to_owned());
+            Dsn::parse("postgresql://u@h/d", said).map_err(|error| error.0)
+        };
+        let methods = parse("PGREQUIREAUTH", "scram-sha-256").unwrap();
+        assert!(methods.methods().allow(Method::ScramSha256) && !methods.methods().allow(Method::None));
+        let bound = parse("PGCHANNELBINDING", "require").unwrap();
+        assert_eq!(bound.tls().settings().channel_binding, ChannelBinding::Require);
+        assert!(parse("PGSSLNEGOTIATION", "direct").unwrap_err().contains("sslmode=require"));
+        for (name, value) in [
+            ("PGREQUIREPEER", "postgres"),
+            ("PGSSLCRL", "/x"),
+            ("PGSSLCRLDIR", "/x"),
+            ("PGSSLCERTMODE", "require"),
+            ("PGSSLMINPROTOCOLVERSION", "TLSv1.3"),
+            ("PGGSSENCMODE", "require"),
+        ] {
+            assert!(parse(name, value).unwrap_err().starts_with(name), "{name}");
+            assert!(parse(name, "").is_ok(), "{name}");
+        }
+        assert!(parse("PGSSLMINPROTOCOLVERSION", "TLSv1.2").is_ok());
+        assert!(parse("PGGSSENCMODE", "disable").is_ok());
+    }
+
+    #[test]
     fn bad_urls_say_what_is_wrong() {
         for (url, expected) in [
             ("mysql://u@h/d", "postgresql://"),
@@ -263,6 +298,10 @@ mod tests {
             ("postgresql://u@h/d?sslrootcert=system&sslmode=require", "verify-full"),
             ("postgresql://u@h/d?sslcert=/x", "sslkey"),
             ("postgresql://u@h/d?channel_binding=yes", "require"),
+            ("postgresql://u@h/d?require_auth=scram", "scram-sha-256"),
+            ("postgresql://u@h/d?require_auth=md5,!none", "not both"),
+            ("postgresql://u@h/d?sslnegotiation=direct", "sslmode=require"),
+            ("postgresql://u@h/d?sslnegotiation=direct&sslmode=prefer", "sslmode=require"),
             ("postgresql://u@h/d?target_session_attrs=prefer-standby", "read-write"),
             ("postgresql://u@h/d?load_balance_hosts=random", "in the given order"),
             ("postgresql://u@h/d?passfile=/x", "PGPASSWORD"),

@@ -3,34 +3,57 @@
 
 use super::error::DsnError;
 use super::escape::unescape;
-use super::settings::{ChannelBinding, RootCertificates, SessionAttributes, SslMode, TlsSettings};
+use super::methods::AllowedMethods;
+use super::settings::{ChannelBinding, Negotiation, RootCertificates, SessionAttributes, SslMode, TlsSettings};
 use std::path::PathBuf;
 use std::time::Duration;
 
 const KNOWN: &str = "host, port, user, password, dbname, application_name, options, connect_timeout, sslmode, \
-                     sslrootcert, sslcert, sslkey, channel_binding, target_session_attrs";
+                     sslnegotiation, sslrootcert, sslcert, sslkey, channel_binding, require_auth, target_session_attrs";
 
 /// What libpq knows and this program does not do, and what to do about it.
-const NOT_DONE: [(&str, &str); 9] = [
+const NOT_DONE: [(&str, &str); 12] = [
     ("hostaddr", "give the address as the host"),
     ("passfile", "set PGPASSWORD"),
     ("service", "give the service's host, port and database in the DSN"),
     ("sslpassword", "use a key without a passphrase"),
     ("sslcrl", "revocation lists are not supported"),
     ("sslcrldir", "revocation lists are not supported"),
-    ("sslnegotiation", "TLS is always negotiated through PostgreSQL's protocol"),
+    ("sslcertmode", "give sslcert and sslkey, or none"),
+    ("ssl_min_protocol_version", "TLS is always 1.2 or 1.3, the newer if it can be"),
+    ("ssl_max_protocol_version", "TLS is always 1.2 or 1.3, the newer if it can be"),
+    ("requirepeer", "protect the folder of the socket instead"),
     ("gssencmode", "GSSAPI is not supported; use sslmode for encryption"),
     ("load_balance_hosts", "hosts are always tried in the given order"),
 ];
 
-/// libpq's environment variables that give a parameter that the URL does not.
-const ENVIRONMENT: [(&str, &str); 6] = [
+/// Values of parameters that are not supported, which require nothing beyond what is always done.
+const ALWAYS_SO: [(&str, &str); 6] = [
+    ("gssencmode", "disable"),
+    ("gssencmode", "prefer"),
+    ("sslcertmode", "allow"),
+    ("ssl_min_protocol_version", "TLSv1"),
+    ("ssl_min_protocol_version", "TLSv1.1"),
+    ("ssl_min_protocol_version", "TLSv1.2"),
+];
+
+/// libpq's environment variables that give a parameter that the URL does not. Some are listed to be refused: a user who
+/// relies on one for security must not have it ignored.
+const ENVIRONMENT: [(&str, &str); 14] = [
     ("PGSSLMODE", "sslmode"),
+    ("PGSSLNEGOTIATION", "sslnegotiation"),
     ("PGSSLROOTCERT", "sslrootcert"),
     ("PGSSLCERT", "sslcert"),
     ("PGSSLKEY", "sslkey"),
     ("PGCHANNELBINDING", "channel_binding"),
+    ("PGREQUIREAUTH", "require_auth"),
     ("PGTARGETSESSIONATTRS", "target_session_attrs"),
+    ("PGREQUIREPEER", "requirepeer"),
+    ("PGSSLCERTMODE", "sslcertmode"),
+    ("PGSSLCRL", "sslcrl"),
+    ("PGSSLCRLDIR", "sslcrldir"),
+    ("PGSSLMINPROTOCOLVERSION", "ssl_min_protocol_version"),
+    ("PGGSSENCMODE", "gssencmode"),
 ];
 
 /// Parameters as they were written.
@@ -45,7 +68,9 @@ pub(super) struct Parameters {
     pub(super) options: Option<String>,
     pub(super) connect_timeout: Option<Duration>,
     pub(super) session: SessionAttributes,
+    pub(super) methods: AllowedMethods,
     sslmode: Option<SslMode>,
+    sslnegotiation: Negotiation,
     sslrootcert: Option<String>,
     sslcert: Option<PathBuf>,
     sslkey: Option<PathBuf>,
@@ -79,10 +104,13 @@ impl Parameters {
             "connect_timeout" => self.connect_timeout = Some(seconds(&value)?),
             "target_session_attrs" => self.session = choose(name, &value, &SessionAttributes::ALL)?,
             "sslmode" => self.sslmode = Some(choose(name, &value, &SslMode::ALL)?),
+            "sslnegotiation" => self.sslnegotiation = choose(name, &value, &Negotiation::ALL)?,
+            "require_auth" => self.methods = AllowedMethods::parse(value)?,
             "sslrootcert" => self.sslrootcert = Some(value),
             "sslcert" => self.sslcert = Some(PathBuf::from(value)),
             "sslkey" => self.sslkey = Some(PathBuf::from(value)),
             "channel_binding" => self.channel_binding = choose(name, &value, &ChannelBinding::ALL)?,
+            _ if ALWAYS_SO.contains(&(name, &value)) => {}
             _ => return Err(refusal(name)),
         }
         Ok(())
@@ -102,16 +130,22 @@ impl Parameters {
         if system && mode != SslMode::VerifyFull {
             return Err(DsnError("sslrootcert=system needs sslmode=verify-full".to_owned()));
         }
+        // The other modes would go on without TLS, which a server that expects it at once does not understand.
+        let is_weak = matches!(mode, SslMode::Disable | SslMode::Allow | SslMode::Prefer);
+        if self.sslnegotiation == Negotiation::Direct && is_weak {
+            return Err(DsnError("sslnegotiation=direct needs sslmode=require, verify-ca or verify-full".to_owned()));
+        }
         if self.sslcert.is_some() != self.sslkey.is_some() {
             return Err(DsnError("sslcert and sslkey go together: give both or none".to_owned()));
         }
         let client = self.sslcert.clone().zip(self.sslkey.clone());
         let default_client = folder.map(|folder| (folder.join("postgresql.crt"), folder.join("postgresql.key")));
-        Ok(TlsSettings { mode, roots, client, default_client, channel_binding: self.channel_binding })
+        let (negotiation, channel_binding) = (self.sslnegotiation, self.channel_binding);
+        Ok(TlsSettings { mode, negotiation, roots, client, default_client, channel_binding })
     }
 }
 
-fn choose<T: Copy>(name: &str, value: &str, all: &[(&str, T)]) -> Result<T, DsnError> {
+pub(super) fn choose<T: Copy>(name: &str, value: &str, all: &[(&str, T)]) -> Result<T, DsnError> {
     let found = all.iter().find(|(word, _)| *word == value).map(|(_, choice)| *choice);
     let words = || all.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
     found.ok_or_else(|| DsnError(format!("{name} must be one of {}, not {value:?}", words())))

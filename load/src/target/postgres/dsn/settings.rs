@@ -30,6 +30,20 @@ impl SslMode {
     ];
 }
 
+/// How TLS begins: libpq's `sslnegotiation`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::target::postgres) enum Negotiation {
+    /// The server is asked for it first.
+    #[default]
+    Postgres,
+    /// At once, as in HTTPS: PostgreSQL 17 or later.
+    Direct,
+}
+
+impl Negotiation {
+    pub(super) const ALL: [(&str, Self); 2] = [("postgres", Self::Postgres), ("direct", Self::Direct)];
+}
+
 /// Whether a SCRAM login must prove that nobody sits between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChannelBinding {
@@ -88,6 +102,7 @@ pub(in crate::target::postgres) enum RootCertificates {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::target::postgres) struct TlsSettings {
     pub(in crate::target::postgres) mode: SslMode,
+    pub(in crate::target::postgres) negotiation: Negotiation,
     pub(in crate::target::postgres) roots: RootCertificates,
     /// The client's own certificate and key, if they were named.
     pub(in crate::target::postgres) client: Option<(PathBuf, PathBuf)>,

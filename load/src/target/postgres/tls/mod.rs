@@ -7,7 +7,7 @@ mod certificate;
 mod certificates;
 mod verify;
 
-use super::dsn::{RootCertificates, SslMode, TlsSettings};
+use super::dsn::{Negotiation, RootCertificates, SslMode, TlsSettings};
 use crate::target::TargetError;
 use certificate::Certificate;
 use rustls::pki_types::pem::{self, PemObject};
@@ -21,6 +21,10 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use verify::{Roots, Verifier};
+
+/// What is spoken over TLS that was not asked for first, in the words of RFC 7301; servers that have several protocols
+/// behind one port tell them apart by it.
+const DIRECT_PROTOCOL: &[u8] = b"postgresql";
 
 /// Starts TLS sessions as a DSN wants them. Its files are read once, when the first session needs them.
 #[derive(Clone)]
@@ -62,17 +66,22 @@ impl TlsClient {
         let session = ClientConnection::new(Arc::clone(config), name)
             .map_err(|error| TargetError::Refused(format!("TLS with {host}: {error}")))?;
         let mut stream = TlsStream { stream, session, until };
-        stream.shake_hands().map_err(|error| handshake_error(host, &error))?;
+        let is_direct = self.settings.negotiation == Negotiation::Direct;
+        let hint = if is_direct { "; sslnegotiation=direct needs PostgreSQL 17 or later" } else { "" };
+        stream.shake_hands().map_err(|error| handshake_error(host, &error, hint))?;
+        if is_direct && stream.session.alpn_protocol() != Some(DIRECT_PROTOCOL) {
+            return Err(TargetError::Refused(format!("TLS with {host}: the server does not speak PostgreSQL{hint}")));
+        }
         Ok(stream)
     }
 }
 
-fn handshake_error(host: &str, error: &io::Error) -> TargetError {
+fn handshake_error(host: &str, error: &io::Error, hint: &str) -> TargetError {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             TargetError::Lost(format!("TLS with {host}: the server did not answer within the timeout"))
         }
-        _ => TargetError::Refused(format!("TLS with {host}: {error}")),
+        _ => TargetError::Refused(format!("TLS with {host}: {error}{hint}")),
     }
 }
 
@@ -86,12 +95,16 @@ fn config(settings: &TlsSettings) -> Result<ClientConfig, String> {
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
     let default_client = settings.default_client.as_ref().filter(|(certificate, _)| certificate.exists());
-    let Some((certificate, key)) = settings.client.as_ref().or(default_client) else {
-        return Ok(builder.with_no_client_auth());
+    let mut config = match settings.client.as_ref().or(default_client) {
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => builder
+            .with_client_auth_cert(read_certificates(certificate)?, read_key(key)?)
+            .map_err(|error| format!("{} with {}: {error}", certificate.display(), key.display()))?,
     };
-    builder
-        .with_client_auth_cert(read_certificates(certificate)?, read_key(key)?)
-        .map_err(|error| format!("{} with {}: {error}", certificate.display(), key.display()))
+    if settings.negotiation == Negotiation::Direct {
+        config.alpn_protocols = vec![DIRECT_PROTOCOL.to_vec()];
+    }
+    Ok(config)
 }
 
 /// What the server's certificate must descend from; `None` when nobody is verified. Root certificates that are there

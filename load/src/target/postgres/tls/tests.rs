@@ -1,4 +1,4 @@
-use super::super::dsn::ChannelBinding;
+use super::super::dsn::{ChannelBinding, Negotiation};
 use super::*;
 use rustls::{ServerConfig, ServerConnection};
 use std::net::TcpListener;
@@ -38,6 +38,7 @@ fn echo(config: ServerConfig, listener: TcpListener, length: usize) -> JoinHandl
 fn client(mode: SslMode, roots: &Path) -> TlsClient {
     TlsClient::new(TlsSettings {
         mode,
+        negotiation: Negotiation::Postgres,
         roots: RootCertificates::File(roots.to_owned()),
         client: None,
         default_client: None,
