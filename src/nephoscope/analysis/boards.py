@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from nephoscope.analysis.cells import Cell, require_one_unit
+from nephoscope.model.omission import Omission
 from nephoscope.model.questions import Method, View
 from nephoscope.model.records import Direction
 from nephoscope.model.subjects import Subject
@@ -37,8 +38,8 @@ class Board:
     """Those that compete; others have no price on this basis, but their spread is known."""
     cells: tuple[Cell, ...]
     """The values of each configuration, as measured."""
-    left_out: tuple[str, ...]
-    """'configuration: reason' for those that were measured but do not compete."""
+    left_out: tuple[Omission, ...]
+    """Those that were measured but do not compete."""
     fit: Leaderboard
     """On logarithms, negated if less is better: higher is better."""
 
@@ -104,7 +105,7 @@ def per_dollar(board: Board, months_usd: Mapping[str, float], basis: str) -> Boa
         basis=basis,
         unit=f"{board.unit} per USD/month",
         members=tuple(name for name in board.members if name in months_usd),
-        left_out=(*board.left_out, *(f"{name}: {NO_PRICE}" for name in board.members if name not in months_usd)),
+        left_out=(*board.left_out, *(Omission(name, NO_PRICE) for name in board.members if name not in months_usd)),
         fit=board.fit.shifted(np.array(offsets)),
     )
 
@@ -126,7 +127,7 @@ def _board(cells: Sequence[Cell], *, blocked: bool) -> Board:
         names=names,
         members=names,
         cells=tuple(usable),
-        left_out=tuple(f"{cell.configuration}: {NO_LOGARITHM}" for cell in cells if cell.values[0] <= 0),
+        left_out=tuple(Omission(cell.configuration, NO_LOGARITHM) for cell in cells if cell.values[0] <= 0),
         fit=_fit(usable, 1 if first.direction is Direction.HIGHER else -1, blocked=blocked),
     )
 

@@ -193,7 +193,7 @@ def _boards(values: StudyInputs) -> list[Board]:
 
 def _best(board: Board, there: Mapping[str, Configuration]) -> Iterator[_Asked]:
     """Configurations without a value yet compete; those that never can (no price, no logarithm) do not."""
-    never = {said.partition(": ")[0] for said in board.left_out}
+    never = {one.configuration for one in board.left_out}
     competing = {name: one for name, one in there.items() if name not in never}
     for scope, members in scopes_of(competing).items() if len(competing) > 1 else ():
         yield _Asked(_unanswered(board, "best", str(scope), members), board)

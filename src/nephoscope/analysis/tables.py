@@ -38,8 +38,8 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
-from nephoscope.model.scopes import Scope
 from nephoscope.model.units import MIB
+from nephoscope.model.written import Written
 
 Row = TypeVar("Row", bound=Frozen | MeasurementRow)
 Kind = type[Any]
@@ -144,12 +144,18 @@ def _columns(rows: Sequence[Row], kind: type[Row]) -> dict[str, list[Any]]:
     found = ordered(rows, kind)
     columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), found)) for name in fields_of(kind)}
     for name, annotation in fields_of(kind).items():
-        if any(isinstance(kind, type) and issubclass(kind, _WRITTEN) for kind in get_args(annotation) or (annotation,)):
+        if not any(
+            isinstance(one, type) and issubclass(one, _WRITTEN) for one in get_args(annotation) or (annotation,)
+        ):
+            continue
+        if get_origin(annotation) is list:
+            columns[name] = [list(map(str, values)) for values in columns[name]]
+        else:
             columns[name] = [None if value is None else str(value) for value in columns[name]]
     return columns
 
 
-_WRITTEN = (StrEnum, Scope)
+_WRITTEN = (StrEnum, Written)
 """Values that a column holds as `str` writes them."""
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from nephoscope.model.omission import Omission
 from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
 from nephoscope.model.words import counted, dollars, duration, named_or_counted
 from nephoscope.plan.afford import LeftOut
@@ -105,12 +106,11 @@ def _price(plan: Plan) -> str:
     return "not priced" + (f" ({_reasons(plan.unpriced)})" if plan.unpriced else "")
 
 
-def _reasons(unpriced: Sequence[str]) -> str:
+def _reasons(unpriced: Sequence[Omission]) -> str:
     """'a and b: local machine: no price given'; each reason once."""
     names: dict[str, list[str]] = {}
     for one in unpriced:
-        name, _, reason = one.partition(": ")
-        names.setdefault(reason, []).append(name)
+        names.setdefault(one.why, []).append(one.configuration)
     told = [f"{named_or_counted(those, _MAX_REASONS)}: {reason}" for reason, those in names.items()]
     return "; ".join(told[:_MAX_REASONS]) + (
         f"; and {len(told) - _MAX_REASONS} more" if len(told) > _MAX_REASONS else ""

@@ -8,7 +8,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict
-from nephoscope.model.scopes import ScopeField
+from nephoscope.model.scopes import Scope
 from nephoscope.model.subjects import Subject
 
 ChangeMethod = Literal["values", "rank sums", "none"]
@@ -66,7 +66,7 @@ class BestChange(Frozen):
     title: str
     view: View
     basis: str | None
-    scope: ScopeField
+    scope: Scope
     before: list[str]
     after: list[str]
     of_before: int

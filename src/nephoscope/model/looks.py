@@ -9,7 +9,7 @@ from pydantic import Field
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.questions import View
 from nephoscope.model.records import PlannedTrial
-from nephoscope.model.scopes import Scope, scope_of
+from nephoscope.model.scopes import Scope
 
 RULE = 3
 """Of the looks that are taken now: 1 weighed the spread of dropped configurations as any other, and 2 left sets that
@@ -50,7 +50,7 @@ class QuestionAtLook(Frozen):
     @property
     def scope(self) -> Scope | None:
         """Of a best one; None: it is a contrast."""
-        return scope_of(self.about) if self.kind == "best" else None
+        return Scope.read(self.about) if self.kind == "best" else None
 
 
 class Look(Frozen):

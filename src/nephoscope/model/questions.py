@@ -5,9 +5,10 @@ from typing import Literal
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.omission import Omission
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict
-from nephoscope.model.scopes import ScopeField
+from nephoscope.model.scopes import Scope
 from nephoscope.model.subjects import Subject
 
 View = Literal["plain", "per CPU", "per dollar"]
@@ -23,14 +24,14 @@ class BestRow(Frozen):
     direction: Direction
     view: View
     basis: str | None = Field(description="basis of the prices, for the view per dollar")
-    scope: ScopeField = Field(description="'overall', 'cloud: aws', or 'size: 8 vCPUs'")
+    scope: Scope = Field(description="'overall', 'cloud: aws', or 'size: 8 vCPUs'")
     of: int = Field(ge=2, description="configurations that compete")
     best: list[str] = Field(
         description="those that may be the best, best mean first: every other one is certainly worse than one of these"
     )
     excluded: int = Field(ge=0, description="number of configurations that are certainly not the best")
     open: list[str] = Field(description="those with too few values for any claim")
-    left_out: list[str] = Field(description="'configuration: reason' for those that do not compete")
+    left_out: list[Omission] = Field(description="'configuration: reason' for those that do not compete")
     tied: bool = Field(description="there are several best ones, and each two differ by less than the margin")
     close: list[str] = Field(
         description="others that were shown to differ from the only winner by less than the margin"

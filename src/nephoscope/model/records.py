@@ -12,6 +12,7 @@ from pydantic import Field
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen, Named
 from nephoscope.model.kinds import MachineKind
+from nephoscope.model.omission import Omission
 from nephoscope.model.subjects import DatabaseLoad, Subject, database_load_by_name, subject_by_name
 
 CO_LOCATED = "co-located"
@@ -556,7 +557,7 @@ class Plan(Frozen):
     trials: list[PlannedTrial]
     expected_duration_s: float
     price_usd: float | None
-    unpriced: list[str] = Field(description="configurations without a price, and why")
+    unpriced: list[Omission] = Field(description="configurations without a price, and why")
     warnings: list[str]
     stop: Literal["never", "decided"] = Field(
         default="never", description="decided: trials that no open question needs are left out, see looks/"

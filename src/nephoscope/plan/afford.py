@@ -120,7 +120,7 @@ def _costs_usd(planned: Plan) -> dict[str, dict[str, float]]:
     """Benchmark -> configuration -> all replicates."""
     if planned.price_usd is None:
         raise InputError(
-            f"--budget needs a price for every configuration ({'; '.join(planned.unpriced[:3])})",
+            f"--budget needs a price for every configuration ({'; '.join(map(str, planned.unpriced[:3]))})",
             hint="set price_usd_per_hour, or leave out these configurations by --types",
         )
     found: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))

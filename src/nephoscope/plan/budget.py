@@ -25,7 +25,7 @@ def check_budget(plan: Plan, budget: Budget) -> None:
             over = dollars(known - budget.max_usd)
             problems.append(f"the plan costs {at_least}{dollars(known)}, {over} more than {dollars(budget.max_usd)}")
         elif plan.price_usd is None:
-            unknown = "; ".join(plan.unpriced)
+            unknown = "; ".join(map(str, plan.unpriced))
             problems.append(f"the budget is {dollars(budget.max_usd)}, but the plan's price is not known ({unknown})")
     if problems:
         raise InputError(

@@ -14,6 +14,7 @@ from nephoscope.benchmarks.presets import scale_words
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.omission import Omission
 from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, TrialIntent
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
@@ -133,7 +134,7 @@ def expand(
         simulated=simulated,
         expected_duration_s=math.fsum(trial.expected_duration_s for trial in trials),
         price_usd=math.fsum(prices_usd) if len(prices_usd) == len(trials) else None,
-        unpriced=[f"{name}: {found.missing}" for name, found in quotes.items() if found.missing],
+        unpriced=[Omission(name, str(found.missing)) for name, found in quotes.items() if found.missing],
         warnings=[
             *_scaled(entries.values()),
             *before.notes(),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nephoscope.benchmarks.cpu.stress_ng import StressNg
 from nephoscope.model.errors import InputError
+from nephoscope.model.omission import Omission
 from nephoscope.model.records import Plan
 from nephoscope.plan.expand import expand
 from nephoscope.study.burstable import is_burstable
@@ -168,7 +169,7 @@ def test_hours_and_dollars() -> None:
 def test_one_missing_price_leaves_the_total_unknown_and_not_too_small() -> None:
     plan = expand(study(configurations=[study().configurations[0], Configuration(name="here")]), BENCHMARKS)
     assert plan.price_usd is None
-    assert plan.unpriced == ["here: local machine: no price given"]
+    assert plan.unpriced == [Omission("here", "local machine: no price given")]
     assert {trial.price_usd is None for trial in plan.trials if trial.intent.configuration_name == "here"} == {True}
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
+from nephoscope.model.omission import Omission
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.report.lookup import Lookup
@@ -105,7 +106,9 @@ def test_an_undecided_comparison_gives_a_winner_no_ratio() -> None:
     behind = 100 * (1 - medians["unsold"] / medians["aws-c5a"])
     second = f"Number 2 of 6, unsold, has a median {behind:.0f} % lower."
     assert found.after == f"{second} The test over all 6 rules it out; the two alone are not decided."
-    others = [row.model_copy(update={"of": 5, "left_out": ["unsold: another machine"]}) for row in study.best]
+    others = [
+        row.model_copy(update={"of": 5, "left_out": [Omission("unsold", "another machine")]}) for row in study.best
+    ]
     found = card(study.model_copy(update={"comparisons": rows, "best": others}), "Operations")
     assert found.after == f"{second} It did not compete.", "no test ruled it out"
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.model.errors import StudyError
-from nephoscope.model.scopes import OVERALL, Scope, scope_of
+from nephoscope.model.scopes import OVERALL, Scope
 from nephoscope.study.contrasts import Question, contrasts_of
 from nephoscope.study.load import load_study
 from nephoscope.study.machine_names import MachineName, machine_name
@@ -136,13 +136,13 @@ SIZES = st.builds(Scope, st.just("size"), st.integers(1))
 
 @given(st.one_of(st.just(OVERALL), CLOUDS, SIZES))
 def test_a_stored_scope_is_read_as_it_was_written(scope: Scope) -> None:
-    assert scope_of(str(scope)) == scope
+    assert Scope.read(str(scope)) == scope
 
 
 @pytest.mark.parametrize("text", ["", "cloud: ", "size: many vCPUs", "size: 8", "region: eu"])
 def test_a_text_that_is_no_scope_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="is no scope"):
-        scope_of(text)
+        Scope.read(text)
 
 
 @pytest.mark.parametrize(

@@ -344,7 +344,7 @@ def _next(question: Question, best: BestRow, first: Statistic, second: Statistic
     )
     stored = _ranked(question)
     certain = stored is not None and stored.signs_only and stored.gap(first.configuration, second.configuration)
-    competes = not any(one.startswith(f"{second.configuration}: ") for one in best.left_out)
+    competes = second.configuration not in {one.configuration for one in best.left_out}
     alone = f" The test over all {best.of:,} rules it out; the two alone are not decided."
     end = "" if certain else alone if competes else " It did not compete."
     return f"Number 2 of {len(question.rows):,}, {question.names[second.configuration]}, has {away}.{end}"

@@ -94,7 +94,7 @@ def key_facts(book: Book) -> list[tuple[str, str]]:
         *_origin(study),
         ("Simulated clock" if study.plan.simulated else "Measured", when),
         ("Conditions", ", ".join(conditions)),
-        ("Price", f"no prices: {'; '.join(study.plan.unpriced[:3])}" if study.plan.unpriced else ""),
+        ("Price", f"no prices: {'; '.join(map(str, study.plan.unpriced[:3]))}" if study.plan.unpriced else ""),
         ("Seed", str(study.seed)),
         ("Version", f"nephoscope {study.nephoscope_version}"),
     ]
