@@ -3,7 +3,7 @@
 Each argument is a clone: conditions joined by `+`, then the interpreter. In each clone `make report DEMO=--quick`
 builds everything and measures; then it measures once more on a network that has only `::1`, so offline. `--test` also
 runs `make test`, with a few of pytest's tests, and once more without a network but 127.0.0.1, where the servers of
-tests listen. What passed is added to `systems.json`, from which docs/concepts/reliability.md is made. Needs root, to
+tests listen. What passed is added to `systems.json`, from which docs/concepts/proofs.md is made. Needs root, to
 take rights and networks away, and a network for the first build.
 """
 
@@ -128,7 +128,7 @@ def load() -> dict[str, list[str]]:
 
 
 def table() -> str:
-    """What passed, for docs/concepts/reliability.md."""
+    """What passed, for docs/concepts/proofs.md."""
     stored = load()
     versions = sorted((one for one in stored if one.startswith("Python ")), key=lambda one: int(one.rpartition(".")[2]))
     names = {**CONDITIONS, "offline": OFFLINE, **{one: one for one in versions}}

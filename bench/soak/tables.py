@@ -1,4 +1,4 @@
-"""The stored counts as tables of docs/concepts/reliability.md."""
+"""The stored counts as tables of docs/concepts/proofs.md."""
 
 from bench.soak import inputs, kills
 from bench.soak.stored import Cell, Stored

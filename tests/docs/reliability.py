@@ -9,7 +9,7 @@ from tests.support.broken_studies import MISTAKES, planned_ones
 
 BROKEN_AIM = 300
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "concepts" / "reliability.md"
+PAGE = ROOT / "docs" / "concepts" / "proofs.md"
 FUZZED = ROOT / "load" / "fuzz" / "corpus"
 
 
@@ -47,7 +47,7 @@ def reliability() -> str:
 
 def _faults_tested() -> str:
     """Counts the page's own table, which names the test of each kind."""
-    table = PAGE.read_text(encoding="utf-8").partition("## Faults")[2].partition("\n## ")[0]
+    table = PAGE.read_text(encoding="utf-8").partition("### Faults")[2].partition("\n### ")[0]
     kinds = [line for line in table.splitlines() if line.startswith("| ")][1:]
     return f"{sum(not line.endswith('| no |') for line in kinds)} of {len(kinds)} kinds tested"
 

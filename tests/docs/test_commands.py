@@ -99,7 +99,7 @@ def test_modules_and_tests_that_pages_name_exist(page: Path) -> None:
 
 def test_every_proof_names_a_test_that_holds_tests() -> None:
     page = pages.ROOT / "docs" / "concepts" / "proofs.md"
-    claims = re.split(r"^- ", TEXTS[page], flags=re.MULTILINE)[1:]
+    claims = re.split(r"^- ", TEXTS[page].partition("## Reliability")[0], flags=re.MULTILINE)[1:]
     assert len(claims) > 10
     for claim in claims:
         files = [target for target in pages.links(claim) if target.endswith((".py", ".rs"))]

@@ -24,7 +24,7 @@ def test_rejecting_and_repeating_name_a_winner_that_delivers_less_and_recording_
 
 
 def test_only_a_fall_that_lasts_is_throttled() -> None:
-    rows = rows_of("detectors.md", "throttled")
+    rows = rows_of("methodology.md", "throttled")
     assert {row[1] for row in rows} == {"0", "0.9"}
     for _, _, _, steady, last, regular, quarter in rows:
         assert max(int(steady), int(last), int(regular)) <= 0.05 * SERIES
