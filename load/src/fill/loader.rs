@@ -4,7 +4,7 @@
 use crate::exit::{ExitCode, Failure};
 use crate::fill::admin::Admin;
 use crate::fill::journal::{self, Journal};
-use crate::fill::parts::{Copy, Parts};
+use crate::fill::parts::{Copy, Parts, TRANSACTION};
 use crate::output::TableLoad;
 use crate::output::outcome::{self, ErrorClass};
 use crate::spec::{LoadPart, LoadSpec, ShardSpec};
@@ -34,8 +34,6 @@ pub struct Loader<'a> {
     pub progress: &'a (dyn Fn(&str) + Sync),
 }
 
-/// Transaction control of a load, which runs at the server's default level.
-pub const TRANSACTION: [&str; 2] = ["BEGIN", "COMMIT"];
 /// How often a transaction is tried. CockroachDB asks for another attempt (40001) when it moves a range, or its clock,
 /// under a large one.
 const MAX_ATTEMPTS: u32 = 10;

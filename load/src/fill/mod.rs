@@ -4,6 +4,6 @@ pub mod admin;
 pub mod journal;
 pub mod keyspace;
 pub mod loader;
-mod parts;
+pub(crate) mod parts;
 pub mod recordset;
 pub(crate) mod rows;

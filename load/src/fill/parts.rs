@@ -1,10 +1,12 @@
 //! The rows of a piece, in one COPY or in several: of each but the last, a transaction commits the rows and a note.
 
-use super::loader::TRANSACTION;
 use crate::stop::Stop;
 use crate::target::postgres::{Connection, Copied, CopyWriter};
 use crate::target::{RowWriter, TargetError, Value};
 use std::io;
+
+/// Transaction control of a load, which runs at the server's default level.
+pub const TRANSACTION: [&str; 2] = ["BEGIN", "COMMIT"];
 
 /// How to copy a piece.
 pub struct Copy<'a> {

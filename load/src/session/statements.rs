@@ -4,7 +4,8 @@
 use super::registry::{self, SqlWorkload};
 use crate::exit::Failure;
 use crate::fill::journal;
-use crate::fill::loader::{self, TRANSACTION};
+use crate::fill::loader;
+use crate::fill::parts::TRANSACTION;
 use crate::spec::{Spec, TpccSpec, WorkloadSpec};
 use crate::target::Dialect;
 use crate::target::postgres::{Connection, Copied, Isolation};

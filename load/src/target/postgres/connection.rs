@@ -1,10 +1,12 @@
 //! One session with a server: blocking, one exchange at a time.
 
-use super::batch::{
-    BEGIN_NAME, Batch, COMMIT_NAME, RELEASE_NAME, ROLLBACK_NAME, ROLLBACK_TO_NAME, Retry, SAVEPOINT_NAME, StatementName,
+use super::batch::{Batch, Retry};
+use super::command::{
+    BEGIN_NAME, COMMIT_NAME, RELEASE_NAME, ROLLBACK_NAME, ROLLBACK_TO_NAME, SAVEPOINT_NAME, StatementName,
 };
 use super::dsn::Address;
 use super::inbox::is_asynchronous;
+use super::isolation::Isolation;
 use super::login::Greeting;
 use super::reply::{Reply, TransactionStatus};
 use crate::target::inbox::Inbox;
@@ -12,68 +14,11 @@ use crate::target::link::Link;
 use crate::target::socket::Socket;
 use crate::target::{Dialect, Statement, StatementId, TargetError};
 use bytes::BytesMut;
-use clap::ValueEnum;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, Message};
 use postgres_protocol::message::frontend;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
-
-/// Isolation level of transactions, written as in SQL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Isolation {
-    /// PostgreSQL's own default.
-    #[default]
-    #[serde(rename = "read committed")]
-    ReadCommitted,
-    /// Snapshot isolation.
-    #[serde(rename = "repeatable read")]
-    RepeatableRead,
-    /// Serializable snapshot isolation; CockroachDB always uses it.
-    Serializable,
-}
-
-impl Isolation {
-    /// As a spec writes it, and as servers show it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ReadCommitted => "read committed",
-            Self::RepeatableRead => "repeatable read",
-            Self::Serializable => "serializable",
-        }
-    }
-
-    /// Shows the one of the transaction in progress.
-    pub const SHOW: &'static str = "SHOW transaction_isolation";
-    /// Shows the one of statements outside a transaction.
-    pub const SHOW_DEFAULT: &'static str = "SHOW default_transaction_isolation";
-
-    /// As SQL writes it.
-    #[must_use]
-    pub fn sql(self) -> &'static str {
-        match self {
-            Self::ReadCommitted => "READ COMMITTED",
-            Self::RepeatableRead => "REPEATABLE READ",
-            Self::Serializable => "SERIALIZABLE",
-        }
-    }
-
-    /// Sets it for all transactions of a session.
-    #[must_use]
-    pub fn session_sql(self) -> String {
-        format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {}", self.sql())
-    }
-
-    /// Begins a transaction.
-    #[must_use]
-    pub fn begin_sql(self) -> String {
-        format!("BEGIN ISOLATION LEVEL {}", self.sql())
-    }
-}
 
 /// A statement that the server would not prepare.
 #[derive(Debug, Clone, PartialEq, Eq)]

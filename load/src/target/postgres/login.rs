@@ -10,7 +10,7 @@
 //! has begun SCRAM must prove that it knows the password before its `ok` counts.
 
 use super::dsn::{AllowedMethods, ChannelBinding, Method};
-use super::scram::{Mechanism, Scram, unbound};
+use super::scram::{Channel, Mechanism, Scram, unbound};
 use crate::target::TargetError;
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -19,18 +19,6 @@ use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
 use postgres_protocol::message::frontend;
 use std::io;
 use std::mem;
-
-/// What lies between client and server.
-#[derive(Debug, Clone)]
-pub(super) enum Channel {
-    /// Nothing: everybody on the way reads and writes.
-    Plain,
-    /// TLS.
-    Encrypted {
-        /// What a login can be bound to; `None` when the certificate names no hash function.
-        end_point: Option<Vec<u8>>,
-    },
-}
 
 /// Who logs in, and on which conditions.
 #[derive(Debug)]

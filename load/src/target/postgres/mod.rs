@@ -6,11 +6,13 @@
 //! waits.
 
 mod batch;
+mod command;
 mod connection;
 mod copy;
 mod dsn;
 mod exchange;
 mod inbox;
+mod isolation;
 mod login;
 mod numeric;
 mod open;
@@ -19,12 +21,15 @@ mod reply;
 mod scram;
 mod startup;
 pub(super) mod tls;
+mod unnamed;
 pub(crate) mod value;
 
 pub use batch::{Batch, Retry};
-pub use connection::{Canceller, Connection, Isolation, PrepareError, TextRows};
+pub use connection::{Canceller, Connection, PrepareError, TextRows};
 pub use copy::{Copied, CopyWriter};
 pub use dsn::{Address, ChannelBinding, Dsn, DsnError, SessionAttributes, SslMode, redact};
 pub(super) use dsn::{unescape, without_secrets};
-pub use prepared::{Prepared, Unnamed, keeps_names};
+pub use isolation::Isolation;
+pub use prepared::{Prepared, keeps_names};
 pub use reply::{Reply, Row};
+pub use unnamed::Unnamed;

@@ -1,6 +1,6 @@
 //! What came back in one round trip; rows are read where they lie in the receive buffer.
 
-use super::batch::Command;
+use super::command::Command;
 use super::inbox::{Frame, ServerError, is_asynchronous};
 use super::numeric;
 use super::value::{BPCHAR_OID, BYTEA_OID, INT2_OID, INT4_OID, INT8_OID, NUMERIC_OID, TEXT_OID, VARCHAR_OID};

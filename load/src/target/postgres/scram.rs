@@ -1,7 +1,6 @@
 //! SCRAM-SHA-256 on the client's side: what the library computes, and what it leaves to its user to check.
 
 use super::dsn::ChannelBinding as Wanted;
-use super::login::Channel;
 use crate::target::TargetError;
 use crate::target::quoted::quoted;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
@@ -12,6 +11,18 @@ use std::ops::RangeInclusive;
 /// server asks for one round; RFC 7677 (section 4) wants at least 4,096. The library computes no more than 100,000, so
 /// that a server cannot keep its clients busy.
 const ITERATIONS: RangeInclusive<u32> = 4096..=100_000;
+
+/// What lies between client and server.
+#[derive(Debug, Clone)]
+pub(super) enum Channel {
+    /// Nothing: everybody on the way reads and writes.
+    Plain,
+    /// TLS.
+    Encrypted {
+        /// What a login can be bound to; `None` when the certificate names no hash function.
+        end_point: Option<Vec<u8>>,
+    },
+}
 
 /// The mechanism that is used, and what it is bound to.
 pub(super) struct Mechanism {

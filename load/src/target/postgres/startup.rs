@@ -1,7 +1,8 @@
 //! Start-up: sends who logs in, and drives the login over a socket.
 
 use super::dsn::Dsn;
-use super::login::{Channel, Greeting, Login, Step, Terms};
+use super::login::{Greeting, Login, Step, Terms};
+use super::scram::Channel;
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
 use crate::target::socket::Socket;

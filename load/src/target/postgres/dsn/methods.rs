@@ -1,6 +1,7 @@
 //! The ways of logging in that a user allows: libpq's `require_auth`.
 
 use super::error::DsnError;
+use super::settings::choose;
 use std::collections::BTreeSet;
 
 /// How a server satisfies itself of who its client is.
@@ -60,7 +61,7 @@ impl AllowedMethods {
                 let both = "either lists what is allowed (a,b) or what is not (!a,!b), not both";
                 return Err(DsnError(format!("require_auth {both}: {written:?}")));
             }
-            let method = super::parameters::choose("require_auth", name, &Method::ALL)?;
+            let method = choose("require_auth", name, &Method::ALL)?;
             if !listed.insert(method) {
                 return Err(DsnError(format!("require_auth has {name} more than once: {written:?}")));
             }

@@ -4,7 +4,7 @@
 use super::error::DsnError;
 use super::escape::unescape;
 use super::methods::AllowedMethods;
-use super::settings::{ChannelBinding, Negotiation, RootCertificates, SessionAttributes, SslMode, TlsSettings};
+use super::settings::{ChannelBinding, Negotiation, RootCertificates, SessionAttributes, SslMode, TlsSettings, choose};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -143,12 +143,6 @@ impl Parameters {
         let (negotiation, channel_binding) = (self.sslnegotiation, self.channel_binding);
         Ok(TlsSettings { mode, negotiation, roots, client, default_client, channel_binding })
     }
-}
-
-pub(super) fn choose<T: Copy>(name: &str, value: &str, all: &[(&str, T)]) -> Result<T, DsnError> {
-    let found = all.iter().find(|(word, _)| *word == value).map(|(_, choice)| *choice);
-    let words = || all.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-    found.ok_or_else(|| DsnError(format!("{name} must be one of {}, not {value:?}", words())))
 }
 
 fn seconds(value: &str) -> Result<Duration, DsnError> {

@@ -1,5 +1,6 @@
 //! What a URL may ask of a session, by libpq's names.
 
+use super::error::DsnError;
 use std::path::PathBuf;
 
 /// How a session is encrypted, and what of the server is verified: libpq's `sslmode`.
@@ -109,4 +110,11 @@ pub(in crate::target::postgres) struct TlsSettings {
     /// Their default paths.
     pub(in crate::target::postgres) default_client: Option<(PathBuf, PathBuf)>,
     pub(in crate::target::postgres) channel_binding: ChannelBinding,
+}
+
+/// What a word stands for, of those that a parameter may have.
+pub(super) fn choose<T: Copy>(name: &str, value: &str, all: &[(&str, T)]) -> Result<T, DsnError> {
+    let found = all.iter().find(|(word, _)| *word == value).map(|(_, choice)| *choice);
+    let words = || all.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| DsnError(format!("{name} must be one of {}, not {value:?}", words())))
 }
