@@ -19,8 +19,6 @@ _HEADERS = ("", "trials", "creating", "loading", "measuring", "total")
 _LABEL_WIDTH, _TRIALS_WIDTH, _CELL_WIDTH = 12, 8, 13
 _FEW_HOURS = 10
 _NOTHING = "-"
-_LISTED = "on-demand"
-"""How the basis of a price starts that comes from the price book, followed by its region."""
 _PARTS = {"creating": "creating clusters", "loading": "loading data", "measuring": "measuring"}
 
 
@@ -28,7 +26,7 @@ def bill_lines(bill: Bill) -> Iterator[str]:
     """Where hours and dollars go; nothing if no machines are created and so everything is measuring."""
     if not bill.total.creating.time_s:
         return
-    yield from _basis(bill.basis)
+    yield from _basis(bill)
     yield ""
     yield _cells(_HEADERS)
     rows = bill.chapters if len(bill.chapters) == 1 else [*bill.chapters, bill.total]
@@ -115,18 +113,12 @@ _SIZES: Mapping[str, str] = {"gcp": "GB"}
 """Provider -> the unit in which it counts the size of volumes; GiB elsewhere."""
 
 
-def _basis(basis: Sequence[str]) -> Iterator[str]:
-    """'dollars: on-demand prices in us-east-1 and eastus'; what they cover and their sources are in the JSON."""
-    regions: dict[str, list[str]] = {}
-    for one in basis:
-        kind, _, rest = one.partition(" (")[0].partition(", ")
-        listed = kind == _LISTED
-        regions.setdefault(f"{kind} prices of machines and their volumes" if listed else one, []).extend(
-            rest.partition(", ")[0].split(" and ") if listed else []
-        )
-    for what, where in regions.items():
-        places = ", ".join(dict.fromkeys(filter(None, where)))
-        yield from _wrapped(f"dollars: {what}{f' in {places}' if places else ''}")
+def _basis(bill: Bill) -> Iterator[str]:
+    """'dollars: on-demand prices in us-east-1, eastus'; what they cover and their sources are in the JSON."""
+    if bill.listed_in:
+        yield from _wrapped(f"dollars: on-demand prices of machines and their volumes in {', '.join(bill.listed_in)}")
+    for stated in bill.stated:
+        yield from _wrapped(f"dollars: {stated}")
 
 
 def _calendar(calendar: Sequence[Calendar]) -> str:

@@ -5,13 +5,14 @@ Names follow the glossary (docs/concepts/glossary.md). Units are SI and come las
 """
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen, Named
 from nephoscope.model.kinds import MachineKind
+from nephoscope.model.old_texts import plan_warning
 from nephoscope.model.omission import Omission
 from nephoscope.model.subjects import DatabaseLoad, Subject, database_load_by_name, subject_by_name
 
@@ -548,6 +549,22 @@ class PlannedTrial(Frozen):
     price_usd: float | None = Field(description="None: the configuration has no price")
 
 
+WarningKind = Literal["scale", "hours", "method", "placement", "prices", "skipped", "other"]
+
+
+class PlanWarning(Frozen):
+    """What a plan warns of before anything starts."""
+
+    kind: WarningKind = Field(
+        description="hours: of how long the study takes; other: not known, stored by an earlier nephoscope"
+    )
+    text: str = Field(description="for people")
+
+    def __str__(self) -> str:
+        """The text."""
+        return self.text
+
+
 class Plan(Frozen):
     """plan.json: ordered, randomised trials. Equal study, equal bytes."""
 
@@ -558,7 +575,7 @@ class Plan(Frozen):
     expected_duration_s: float
     price_usd: float | None
     unpriced: list[Omission] = Field(description="configurations without a price, and why")
-    warnings: list[str]
+    warnings: list[Annotated[PlanWarning, BeforeValidator(plan_warning)]]
     stop: Literal["never", "decided"] = Field(
         default="never", description="decided: trials that no open question needs are left out, see looks/"
     )

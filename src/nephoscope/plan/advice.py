@@ -3,7 +3,6 @@
 from collections import defaultdict
 
 from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
-from nephoscope.plan.placement import one_machine_each
 from nephoscope.study.model import Configuration, Study
 
 MIN_REPLICATES_FOR_95_PERCENT = 6
@@ -16,7 +15,6 @@ def warnings_for(study: Study) -> list[str]:
         *_few_replicates(study),
         *_fewer_than_the_edition(study),
         *_equal_configurations(study),
-        *one_machine_each(study),
     ]
 
 

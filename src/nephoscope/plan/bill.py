@@ -106,6 +106,10 @@ class Bill:
     """From start to end with several clusters at once; empty: not all machines are those of clouds."""
     basis: list[str]
     """Of the dollars: prices and their sources, each once."""
+    listed_in: list[str]
+    """Regions whose list prices are among them."""
+    stated: list[str]
+    """Those of `basis` that the study states."""
     transfers: list[TransferSpend]
     """Between zones and regions, which the dollars above do not include."""
     kept: list[KeptData]
@@ -141,6 +145,8 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], share
         decided=_decided(rows),
         calendar=calendars(plan, shared) if providers <= CLOUDS else [],
         basis=list(dict.fromkeys(one.basis for one in quotes if one.basis)),
+        listed_in=list(dict.fromkeys(region for one in quotes for region in one.listed_in)),
+        stated=list(dict.fromkeys(one.basis for one in quotes if one.basis and not one.listed_in)),
         transfers=transfers_of([row.sending for row in rows], shipped()),
         kept=kept_data(((row.sending.configuration, row.fixture_bytes) for row in rows), shipped()),
     )

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,14 +15,14 @@ from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.omission import Omission
-from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, TrialIntent
+from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, PlanWarning, TrialIntent, WarningKind
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.model.words import listed
 from nephoscope.plan.advice import warnings_for
 from nephoscope.plan.before import Before, HasDataSet, fill_s
 from nephoscope.plan.order import Cell, in_runs, shuffled
-from nephoscope.plan.placement import shared_by
+from nephoscope.plan.placement import one_machine_each, shared_by
 from nephoscope.prices.quote import Quote, quote
 from nephoscope.study.disturbance import disturbance_of
 from nephoscope.study.managed import is_managed, study_as_provided
@@ -136,13 +136,18 @@ def expand(
         price_usd=math.fsum(prices_usd) if len(prices_usd) == len(trials) else None,
         unpriced=[Omission(name, str(found.missing)) for name, found in quotes.items() if found.missing],
         warnings=[
-            *_scaled(entries.values()),
-            *before.notes(),
-            *warnings_for(part),
-            *_priced_elsewhere(quotes.values()),
-            *(sentence for cell, sentence in left_out.items() if cell in asked),
+            *_warnings("scale", _scaled(entries.values())),
+            *_warnings("hours", before.notes()),
+            *_warnings("method", warnings_for(part)),
+            *_warnings("placement", one_machine_each(part)),
+            *_warnings("prices", _priced_elsewhere(quotes.values())),
+            *_warnings("skipped", (sentence for cell, sentence in left_out.items() if cell in asked)),
         ],
     )
+
+
+def _warnings(kind: WarningKind, texts: Iterable[str]) -> Iterator[PlanWarning]:
+    return (PlanWarning(kind=kind, text=text) for text in texts)
 
 
 def fitting_cells(study: Study, benchmarks: Mapping[str, Plannable]) -> list[Cell]:

@@ -52,6 +52,8 @@ class Quote(Frozen):
     missing: Missing | None = None
     elsewhere: tuple[Elsewhere, ...] = ()
     """What has no price in its own region."""
+    listed_in: tuple[str, ...] = ()
+    """Regions whose list prices the price book gave for all of it; empty: the study states a part of it."""
 
 
 def quote(configuration: Configuration, hours: float, *, book: PriceBook | None = None, on: date = date.max) -> Quote:
@@ -94,12 +96,14 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
         for one in bill.lines
         if one.elsewhere
     )
-    where = " and ".join(dict.fromkeys(regions))
+    listed_in = tuple(dict.fromkeys(regions))
+    where = " and ".join(listed_in)
     storage = "and volumes" if offer.volumes or offer.load_volumes else "without storage"
     return Quote(
         price_usd=math.fsum(count * (bill.machine_usd or 0) for count, bill in bills) * hours / _MONTH.hours,
         basis="; ".join([f"on-demand, {where}, machines {storage} ({sources})", *map(str, elsewhere)]),
         elsewhere=tuple(elsewhere),
+        listed_in=listed_in,
     )
 
 
@@ -116,6 +120,7 @@ def _with_load_machine(
     return machine.model_copy(
         update={
             "price_usd": service.price_usd + machine.price_usd,
+            "listed_in": (),
             "basis": f"the database: {service.basis}; its load machine: {machine.basis}",
         }
     )

@@ -9,6 +9,7 @@ import pytest
 from nephoscope.analysis import stored
 from nephoscope.app.stages import evaluation, planning
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.model.records import Plan, PlanWarning
 from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import expand
 from nephoscope.store.folder import ResultsFolder
@@ -57,3 +58,23 @@ def test_a_trial_keeps_its_id() -> None:
     now = {trial.intent.id for trial in expand(study, BENCHMARKS).trials}
     assert now == {"68238251d549", "f0109b196ef8", "f762b5cfdf29", "334014b8ebf0"}
     assert now == {planned.intent.id for planned in folder.plan().trials}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (
+            "the hours include estimates: 240 s to create a cluster, loading at 60 MiB/s, restoring at 200 MiB/s",
+            "hours",
+        ),
+        ("the time includes an estimate: 6 s for each emulated machine of a database", "hours"),
+        ("the first read of a volume that comes from a snapshot: 30 MiB/s on aws", "hours"),
+        ("aws: clusters load data sets again; to keep them, set `database.fixtures` to a bucket", "hours"),
+        ("no price in these regions; the plan uses another region's: m9g in eu-west-1 (price of us-east-1)", "prices"),
+        ("a, b: all replicates of a configuration run on the same hosts, so the report compares these", "placement"),
+        ("1 replicate gives no interval at all; 6 are needed: add 5", "other"),
+    ],
+)
+def test_a_warning_that_was_stored_as_a_sentence_has_its_kind(text: str, kind: str) -> None:
+    stored = json.loads((STORED / "measured" / "plan.json").read_text()) | {"warnings": [text]}
+    assert Plan.model_validate(stored).warnings == [PlanWarning.model_validate({"kind": kind, "text": text})]

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from nephoscope.model.records import PlanWarning
 from nephoscope.plan.advice import coverage_of_range, warnings_for
 from nephoscope.plan.expand import expand
 from nephoscope.study.model import BenchmarkEntry, Configuration
@@ -23,7 +24,7 @@ def test_a_sound_study_has_no_warning() -> None:
     ],
 )
 def test_few_replicates(replicates: int, expected: str) -> None:
-    assert expand(study(replicates=replicates), BENCHMARKS).warnings[0] == expected
+    assert expand(study(replicates=replicates), BENCHMARKS).warnings[0].text == expected
 
 
 def test_an_edition_with_fewer_runs_than_published() -> None:
@@ -41,6 +42,5 @@ def test_coverage_agrees_with_the_binomial_distribution(n: int) -> None:
 
 def test_equal_configurations_are_called_an_a_a_comparison() -> None:
     twins = [Configuration(name="a"), Configuration(name="b", price_usd_per_hour=1), *configurations("c")]
-    assert expand(study(configurations=twins), BENCHMARKS).warnings == [
-        "configurations a, b differ only in name or price: an A/A comparison, whose differences are noise"
-    ]
+    text = "configurations a, b differ only in name or price: an A/A comparison, whose differences are noise"
+    assert expand(study(configurations=twins), BENCHMARKS).warnings == [PlanWarning(kind="method", text=text)]

@@ -190,7 +190,7 @@ def test_it_fits_a_terminal(found: Bill) -> None:
     assert max(map(len, lines)) <= WIDTH
     text = " ".join(line.strip() for line in lines)
     assert "dollars: on-demand prices of machines and their volumes in us-east-1, eastus, us-east4" in text
-    twice = replace(found, basis=["on-demand, us-east-1 (book)", "on-demand, us-east-1 and us-west-2 (book)"])
+    twice = replace(found, listed_in=["us-east-1", "us-west-2"], stated=[])
     assert "dollars: on-demand prices of machines and their volumes in us-east-1, us-west-2" in [*bill_lines(twice)]
     assert "loading data takes the most" in text
     assert "16 trials need a loaded data set. 6 of them load it; the others restore it, which saves" in text
@@ -323,7 +323,9 @@ def test_without_prices_there_are_hours_alone(found: Bill) -> None:
     free = replace(
         row, **{part: replace(getattr(row, part), usd=None) for part in ("creating", "loading", "measuring")}
     )
-    text = "\n".join(bill_lines(replace(found, total=free, chapters=[free], basis=[], loads=None, kept=[])))
+    text = "\n".join(
+        bill_lines(replace(found, total=free, chapters=[free], listed_in=[], stated=[], loads=None, kept=[]))
+    )
     assert "$" not in text
     assert "of the hours" in text
 

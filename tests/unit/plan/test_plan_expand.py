@@ -73,8 +73,8 @@ def test_a_scale_shrinks_times_changes_ids_and_is_told() -> None:
     whole, small = (expand(MICRO, {"stress-ng": StressNg()}, scale=scale) for scale in (None, 0.05))
     assert small.expected_duration_s < whole.expected_duration_s / 10
     assert not set(ids(whole).values()) & set(ids(small).values())
-    assert small.warnings[0] == "scaled to 5 % of the edition's times: not comparable with published numbers"
-    assert not any("scaled" in warning for warning in whole.warnings)
+    assert small.warnings[0].text == "scaled to 5 % of the edition's times: not comparable with published numbers"
+    assert not any("scaled" in warning.text for warning in whole.warnings)
     assert ids(expand(MICRO, {"stress-ng": StressNg()}, scale=1.0)) == ids(whole)
 
 

@@ -18,7 +18,7 @@ def test_a_configuration_with_too_few_machines_is_left_out_and_said() -> None:
     assert {(one.intent.configuration_name, one.intent.benchmark.name) for one in plan.trials} == {
         ("alone", "cpu"), ("pair", "cpu"), ("pair", "wire"), ("three", "cpu"), ("three", "wire"),
     }  # fmt: skip
-    assert "wire needs 2 machines, but alone has 1: skipped there" in plan.warnings
+    assert "wire needs 2 machines, but alone has 1: skipped there" in map(str, plan.warnings)
     assert [one.intent.position for one in plan.trials] == [1, 2, 3, 4, 5]
 
 

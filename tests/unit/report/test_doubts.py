@@ -5,6 +5,7 @@ import re
 from nephoscope.insights.registry import RULES
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.looks import Look, QuestionAtLook, QuestionState
+from nephoscope.model.records import PlanWarning, WarningKind
 from nephoscope.model.rows import Insight
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.doubts import MAX_DOUBTS, SAID, Doubt, doubts, plan_notes
@@ -115,7 +116,8 @@ def test_there_are_at_most_ten_and_the_worst_is_first() -> None:
 
 def test_a_plan_that_warned_is_mentioned() -> None:
     study = example.laptop()
-    plan = study.plan.model_copy(update={"warnings": ["trials may disturb each other", "another"]})
+    told = [PlanWarning(kind="method", text=text) for text in ("trials may disturb each other", "another")]
+    plan = study.plan.model_copy(update={"warnings": told})
     found = doubts_of(study.model_copy(update={"insights": [], "plan": plan}))
     assert [one.text for one in found] == ["Trials may disturb each other. The plan had 1 more warning."]
 
@@ -142,12 +144,8 @@ def test_transfer_is_charged_only_where_the_machines_stood() -> None:
 
 def test_what_a_plan_estimated_is_nothing_to_doubt_about_results() -> None:
     study = example.laptop()
-    warnings = [
-        "the hours include estimates: 240 s to create a cluster, loading at 60 MiB/s, restoring at 200 MiB/s",
-        "aws: every new cluster loads its data set again; keep a snapshot",
-        "some prices are not in the price book, so the plan uses another region's; check that yours sells them: m9g",
-        "a, b: all replicates of a configuration run on the same hosts, so the report compares these machines",
-    ]
+    kinds: list[WarningKind] = ["hours", "hours", "prices", "placement"]
+    warnings = [PlanWarning(kind=kind, text="all of it may be otherwise") for kind in kinds]
     plan = study.plan.model_copy(update={"warnings": warnings})
     assert not doubts_of(study.model_copy(update={"insights": [], "plan": plan}))
     assert plan_notes(warnings) == warnings[2:], "the evidence repeats no estimate of the time"

@@ -18,7 +18,7 @@ from nephoscope.machines.fake import Answer
 from nephoscope.model.control import State, StateRecord
 from nephoscope.model.derived import Derived
 from nephoscope.model.errors import DatabaseFailed, InputError, StorageFailed, ToolTimedOut
-from nephoscope.model.records import VerdictKind
+from nephoscope.model.records import PlanWarning, VerdictKind
 from nephoscope.model.seeds import derive_seed
 from nephoscope.run.derive import derive
 from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
@@ -227,10 +227,11 @@ def test_a_plan_may_grow_freely_and_loses_trials_only_with_replan(tmp_path: Path
 def test_what_no_trial_depends_on_may_change_and_is_stored(tmp_path: Path) -> None:
     study = rehearsal(tmp_path / "r")
     text = f'title = "new"\nequivalence_margin_percent = 3\n{STUDY}'
-    planned = plan(load(text, "s.toml")).model_copy(update={"warnings": ["of a later version"]})
+    later = PlanWarning(kind="other", text="of a later version")
+    planned = plan(load(text, "s.toml")).model_copy(update={"warnings": [later]})
     adopt_plan(study.folder, text, planned, replan=False)
     assert study.folder.study_text() == text
-    assert study.folder.plan().warnings == ["of a later version"]
+    assert study.folder.plan().warnings == [later]
 
 
 def test_a_report_made_during_a_run_is_not_taken_for_the_last_one(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from nephoscope.model.words import counted
 if TYPE_CHECKING:
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.model.analysed import AnalysedStudy
+    from nephoscope.model.records import PlanWarning
     from nephoscope.plan.cut import Cut
     from nephoscope.run.study import RunOptions, StudyOutcome
     from nephoscope.store.folder import ResultsFolder
@@ -514,6 +515,6 @@ def _say_all(*texts: Iterable[str]) -> None:
         say(line)
 
 
-def _warn(*warnings: Iterable[str]) -> None:
+def _warn(*warnings: "Iterable[str | PlanWarning]") -> None:
     for warning in chain(*warnings):
         tell(f"warning: {warning}", style="yellow")

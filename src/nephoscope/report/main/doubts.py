@@ -1,11 +1,11 @@
 """What a reader should doubt: at most ten points, worst first. Each sums up what evidence.html says one by one."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nephoscope.model.looks import Look
+from nephoscope.model.records import PlanWarning
 from nephoscope.model.rows import Insight
 from nephoscope.model.words import NOT_DECIDED, counted
 from nephoscope.report import format as people
@@ -16,13 +16,7 @@ from nephoscope.report.parts import Book
 MAX_DOUBTS = 10
 MANY_PERCENT = 200.0
 """From here on people say 'times'."""
-_OF_THE_COURSE = re.compile(
-    r"^the (hours|time) includes? (an )?estimates?|^the first read of a volume|loads? (its )?data sets? again"
-)
-"""Warnings of how long a study takes, which a reader of its results does not need."""
-_OF_THE_PLAN_ALONE = re.compile(
-    r"the plan uses another region's|all replicates of a configuration (share one machine|run on the same hosts)"
-)
+_OF_THE_PLAN_ALONE = frozenset({"prices", "placement"})
 """Warnings of prices from elsewhere and of placement: a line below the cards reports the last."""
 MAX_WORDS = 45
 """A longer sentence of the analysis is not repeated here."""
@@ -58,9 +52,9 @@ def doubts(book: Book) -> list[Doubt]:
     return found[:MAX_DOUBTS]
 
 
-def plan_notes(every: Sequence[str]) -> list[str]:
-    """What the plan warned of that concerns results or prices."""
-    return [text for text in every if not _OF_THE_COURSE.search(text)]
+def plan_notes(every: Sequence[PlanWarning]) -> list[PlanWarning]:
+    """What the plan warned of that concerns results or prices; readers of results need not know how long it took."""
+    return [warning for warning in every if warning.kind != "hours"]
 
 
 def _doubt(book: Book, text: str, rows: Sequence[Insight]) -> Doubt:
@@ -72,9 +66,9 @@ def _doubt(book: Book, text: str, rows: Sequence[Insight]) -> Doubt:
     return Doubt(text, book.href(anchor), f"show all {len(rows):,} {rows[0].kind}s" if len(rows) > 1 else "details")
 
 
-def _of_the_plan(book: Book, every: Sequence[str]) -> list[Doubt]:
+def _of_the_plan(book: Book, every: Sequence[PlanWarning]) -> list[Doubt]:
     """What the plan warned of that concerns results; those of prices and placement are on the page of evidence only."""
-    warnings = [text for text in plan_notes(every) if not _OF_THE_PLAN_ALONE.search(text)]
+    warnings = [warning.text for warning in plan_notes(every) if warning.kind not in _OF_THE_PLAN_ALONE]
     if not warnings:
         return []
     more = f" The plan had {counted(len(warnings) - 1, 'more warning')}." if len(warnings) > 1 else ""
