@@ -25,7 +25,7 @@ PROVIDER_ABILITIES: Sequence[type] = (
     providers.HasLimit,
     providers.Detached,
     providers.KnowsLosses,
-    providers.FindsOnMachines,
+    providers.FindsByPlan,
 )
 
 

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from nephoscope.providers.azure.cloud import Api, clients
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
-_FILTER = re.compile(r"tagName eq '(?P<name>[^']*)' and tagValue eq '(?P<value>[^']*)'")
+_FILTER = re.compile(r"tagName eq '(?P<name>(?:[^']|'')*)' and tagValue eq '(?P<value>(?:[^']|'')*)'")
 _ID = re.compile(r'"(/subscriptions/[^"]+)"')
 _OPERATION = "/operations/"
 
@@ -47,6 +47,8 @@ class FakeArm:
     """Statuses of machines that do not just run, by name."""
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Method and path of every request."""
+    shows_all: bool = False
+    """Lists show everything, whatever their filters say."""
     _looks: dict[str, Iterator[dict[str, Any]]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -136,7 +138,8 @@ class FakeArm:
             found = [one for at, one in self.resources.items() if at.rpartition("/")[0] == where]
             if where.endswith("/snapshots"):
                 return Answer(200, {"value": self._looked_at(found)})
-            return Answer(200, {"value": [one for one in found if _matches(one, query.get("$filter", ""))]})
+            wanted = "" if self.shows_all else query.get("$filter", "")
+            return Answer(200, {"value": [one for one in found if _matches(one, wanted)]})
         return _error(Refusal("ResourceGroupNotFound" if _group(path) == where else "ResourceNotFound", 404))
 
     def _looked_at(self, snapshots: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -184,8 +187,9 @@ def _kind_and_name(path: str) -> tuple[str, str]:
 
 
 def _matches(one: Mapping[str, Any], wanted: str) -> bool:
+    """Of a filter that is something else, Azure may make anything: it shows all."""
     found = _FILTER.fullmatch(wanted)
-    return found is None or one.get("tags", {}).get(found["name"]) == found["value"]
+    return found is None or one.get("tags", {}).get(found["name"]) == found["value"].replace("''", "'")
 
 
 @contextmanager

@@ -45,6 +45,12 @@ class Rehearsal:
     refuse: Refuse = lambda _method, _kind, _name: None
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Method and path of every request."""
+    shows_all: bool = False
+    """Lists show everything, whatever their filters say."""
+
+    def matching(self, kind: str, wanted: str) -> list[dict[str, Any]]:
+        """What a list of a kind of resources shows."""
+        return [one for one in self.of(kind) if self.shows_all or _matches(one, wanted)]
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         """All resources of a kind ('disks'), of every zone."""
@@ -139,7 +145,7 @@ def _lists(app: Any, rehearsal: Rehearsal) -> None:
     from flask import jsonify, request
 
     def of_all(kind: str) -> Any:
-        matching = [one for one in rehearsal.of(kind) if _matches(one, request.args.get("filter", ""))]
+        matching = rehearsal.matching(kind, request.args.get("filter", ""))
         scopes: dict[str, Any] = {}
         for one in matching:
             scopes.setdefault(_scope(one), {kind: []})[kind].append(one)
@@ -150,7 +156,8 @@ def _lists(app: Any, rehearsal: Rehearsal) -> None:
 
     def firewalls(project: str) -> Any:
         answer = listed(project).get_json()
-        answer["items"] = [one for one in answer["items"] if _matches(one, request.args.get("filter", ""))]
+        wanted = request.args.get("filter", "")
+        answer["items"] = [one for one in answer["items"] if rehearsal.shows_all or _matches(one, wanted)]
         return jsonify(answer)
 
     app.view_functions["compute.list_firewalls"] = firewalls
@@ -255,7 +262,7 @@ def _snapshots(app: Any, rehearsal: Rehearsal) -> None:
         return jsonify(state.create_operation(_SVC, PROJECT))
 
     def listed() -> Any:
-        found = [one for one in rehearsal.of("snapshots") if _matches(one, request.args.get("filter", ""))]
+        found = rehearsal.matching("snapshots", request.args.get("filter", ""))
         for one in found:
             ready = {**one, "status": "READY", "storageBytes": "1073741824"}
             state.put(_SVC, PROJECT, "snapshots", one["name"], ready)

@@ -1,6 +1,6 @@
 """A cloud in memory for what is the same in all clouds, with failures on demand."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class MadeCloud:
     refuse: Mapping[str, NephoscopeError] = field(default_factory=dict)
     told: Callable[[list[CloudMachine]], list[CloudMachine]] = lambda machines: machines
 
-    async def clusters(self, study: str) -> list[str]:
+    async def clusters(self, study: str, regions: Collection[str] = ()) -> list[str]:
         return [key for key in self.there if key.startswith(f"{study}/")]
 
     async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
@@ -63,7 +63,7 @@ class MadeCloud:
                     )
                 )
 
-    async def unmake(self, key: str) -> None:
+    async def unmake(self, key: str, regions: Collection[str] = ()) -> None:
         self.there.pop(key, None)
 
     def end(self, key: str, name: str, why: NephoscopeError | None = None) -> None:

@@ -46,7 +46,15 @@ def moto_server() -> Iterator[str]:
         server.stop()
 
 
-def client_of(url: str, refuse: Refuse = lambda _operation, _arguments: None) -> Callable[[str | None], Any]:
+Shows = Callable[[str], str | None]
+"""Operation -> what its lists show: 'all', whatever their filters say; 'nothing' yet; `None`: what moto says."""
+
+
+def client_of(
+    url: str,
+    refuse: Refuse = lambda _operation, _arguments: None,
+    shows: Shows = lambda _operation: None,
+) -> Callable[[str | None], Any]:
     """Clients whose calls are refused as asked, before they are sent: as EC2 answers, by the SDK's own events."""
     from botocore.awsrequest import AWSResponse
     from botocore.config import Config
@@ -56,6 +64,14 @@ def client_of(url: str, refuse: Refuse = lambda _operation, _arguments: None) ->
         client = _session().client("ec2", region_name=region or REGIONS[0], endpoint_url=url, config=config)
 
         def before_call(model: Any, params: dict[str, Any], **_: Any) -> tuple[Any, dict[str, Any]] | None:
+            shown = shows(model.name) if model.name.startswith("Describe") else None
+            if shown == "nothing":
+                lists: dict[str, list[Any]] = {
+                    name: [] for name, shape in model.output_shape.members.items() if shape.type_name == "list"
+                }
+                return AWSResponse(url, 200, {}, None), {**lists, "ResponseMetadata": {"HTTPStatusCode": 200}}
+            if shown == "all":
+                params["body"] = {name: said for name, said in params["body"].items() if "Filter" not in name}
             code = refuse(model.name, params["body"])
             if code is None:
                 return None

@@ -53,6 +53,8 @@ class Rehearsed:
     """The controller that makes so many more changes does not live to make the next one; None: it lives."""
     snapshots: Callable[[], list[str]] = list
     """Every snapshot that there is, complete or not."""
+    lists: Callable[[str], None] = lambda _: None
+    """From now on lists show 'all' that there is, whatever their filters say; or what is 'filtered'."""
     needed: Callable[[], set[str]] = set
     """Permissions of all requests so far."""
     granted: Callable[[], set[str]] = set
@@ -95,7 +97,9 @@ def aws(folder: Path) -> Iterator[Rehearsed]:
         return codes[wanted[-1]] if last and wanted else None
 
     with moto_ec2.moto_server() as url:
-        client_of, looking = moto_ec2.client_of(url, refuse), moto_ec2.client_of(url)
+        shown: list[str] = []
+        client_of = moto_ec2.client_of(url, refuse, lambda _operation: shown[-1] if shown else None)
+        looking = moto_ec2.client_of(url)
 
         def controller() -> Provider:
             cloud = AwsCloud(FakeClock(), client_of, moto_ec2.REGIONS)
@@ -109,7 +113,15 @@ def aws(folder: Path) -> Iterator[Rehearsed]:
             return [one["SnapshotId"] for found in of_regions for one in found]
 
         yield Rehearsed(
-            controller, request_of, left, _switch(wanted), life.end_after, snapshots, lambda: called, granted_on_aws
+            controller,
+            request_of,
+            left,
+            _switch(wanted),
+            life.end_after,
+            snapshots,
+            lambda shows: shown.append(shows) if shows == "all" else shown.clear(),
+            lambda: called,
+            granted_on_aws,
         )
 
 
@@ -147,6 +159,7 @@ def gcp(folder: Path) -> Iterator[Rehearsed]:
             _switch(wanted),
             life.end_after,
             lambda: server.snapshots,
+            lambda shows: setattr(server, "shows_all", shows == "all"),
             lambda: needed_on_google(server.asked),
             granted_on_google,
         )
@@ -185,6 +198,7 @@ def azure(folder: Path) -> Iterator[Rehearsed]:
             _switch(wanted),
             life.end_after,
             lambda: arm.names("snapshots"),
+            lambda shows: setattr(arm, "shows_all", shows == "all"),
             lambda: needed_on_azure(arm.asked),
             granted_on_azure,
         )

@@ -47,6 +47,11 @@ class ClusterRequest:
         return f"{self.study}/{self.configuration.name}/{self.trial}-{self.attempt}"
 
 
+def study_of(key: str) -> str:
+    """The study that a cluster's key belongs to, as `ClusterRequest.study` names it."""
+    return key.partition("/")[0]
+
+
 class Volumes(Protocol):
     """The data volumes of a cluster's database machines, whose cloud keeps snapshots of them."""
 
@@ -202,11 +207,11 @@ class KnowsLosses(Protocol):
 
 
 @runtime_checkable
-class FindsOnMachines(Protocol):
-    """A provider without a list of machines: what is left of a study is found on the machines themselves."""
+class FindsByPlan(Protocol):
+    """A provider that looks for what is left of a study where its configurations say: on hosts, or in regions."""
 
     async def find(self, study: str, configurations: Sequence[Configuration]) -> Sequence[str]:
-        """Asks the machines of these configurations; `list` then knows what a controller that died left there.
+        """Call this before `list`, which then knows what a controller that died left there.
 
         Returns which machines did not answer, and why.
         """

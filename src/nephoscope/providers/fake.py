@@ -11,7 +11,7 @@ from nephoscope.machines.facts import AGAIN
 from nephoscope.machines.fake import Answer, AnswerTo, Elapses, FakeRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import NephoscopeError
-from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
+from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of, study_of
 
 CPUS_OF_ALL = 8
 _TICKS_BETWEEN_LOOKS = 1000
@@ -44,7 +44,7 @@ class FakeProvider(Provider):
 
     @override
     async def list(self, study: str) -> list[str]:
-        return [key for key in self.existing if key.startswith(f"{study}/")]
+        return [key for key in self.existing if study_of(key) == study]
 
     @override
     async def delete(self, key: str) -> None:

@@ -33,7 +33,7 @@ from nephoscope.model.errors import (
     NephoscopeError,
 )
 from nephoscope.model.words import counted
-from nephoscope.providers.base import Cluster, ClusterRequest, FindsOnMachines, Provider, cluster_of
+from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, Provider, cluster_of, study_of
 from nephoscope.study.machine_places import region_of
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.places import Ssh
@@ -103,7 +103,7 @@ class _Held:
     renewing: asyncio.Task[None] | None = None
 
 
-class SshProvider(Provider, FindsOnMachines):
+class SshProvider(Provider, FindsByPlan):
     """See the module's text. `carried` are programs that are copied to the hosts; tools must be there.
 
     A host may stay away for `patience_s` seconds before it counts as lost.
@@ -210,7 +210,7 @@ class SshProvider(Provider, FindsOnMachines):
     @override
     async def list(self, study: str) -> list[str]:
         """Clusters of this controller, and those that `find` found."""
-        return [key for key in self._held if key.startswith(f"{study}/")]
+        return [key for key in self._held if study_of(key) == study]
 
     @override
     async def delete(self, key: str) -> None:
@@ -330,14 +330,17 @@ async def _give_back(remotes: Sequence[SshRemote], folder: str, owner: str) -> N
 
 
 async def _cluster_there(remote: SshRemote, folder: str, owner: str) -> str | NephoscopeError | None:
-    """Key of the cluster that a host was leased for by `owner`; None: it is not; an error: it does not say."""
+    """Key of the cluster that a host was leased for by `owner`; None: it is not; an error: it does not say.
+
+    A host whose lease names a cluster of another study gets a key of its own: it is ours to release, not that cluster.
+    """
     try:
         held, _, key = (await remote.ask(_HELD, folder, owner)).partition("\n")
     except NephoscopeError as error:
         return error
     finally:
         await remote.close()
-    return (key or f"{owner}/{remote.name}") if held == "held" else None
+    return (key if study_of(key) == owner else f"{owner}/{remote.name}") if held == "held" else None
 
 
 async def _renew(remotes: Sequence[SshRemote], folder: str, owner: str, clock: Clock) -> None:

@@ -1,13 +1,16 @@
 """Deleting clusters, and finding those that somebody failed to delete."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from nephoscope.model.errors import NephoscopeError
-from nephoscope.model.records import PlannedTrial
-from nephoscope.providers.base import FindsOnMachines, Provider
+from nephoscope.providers.base import FindsByPlan, Provider
 from nephoscope.run.clock import Clock
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.managed import read_as_provided
+from nephoscope.study.model import Configuration
 
 TRIES = 5
 FIRST_WAIT_S = 1.0
@@ -41,14 +44,26 @@ async def give_back(provider: Provider, key: str, clock: Clock) -> None:
     return None
 
 
-async def find(providers: Iterable[Provider], study_key: str, planned: Iterable[PlannedTrial]) -> list[str]:
-    """Lets providers without a list inspect the machines of a plan; returns those that did not answer, and why."""
-    stored = {row.intent.configuration_name: row.intent.configuration for row in planned}
-    configurations = [read_as_provided(one) for one in stored.values()]
+def stored_configurations(folder: ResultsFolder) -> list[Configuration]:
+    """The configurations on whose machines trials of the folder may have been.
+
+    Those of earlier plans are among them if a cloud created their machines. Hosts that are not planned any more may be
+    out of order for that reason, and looking for them takes minutes.
+    """
+    planned = {row.intent.configuration_name: row.intent.configuration for row in folder.plan().trials}
+    earlier = [read_as_provided(intent.configuration) for intent in folder.unplanned()]
+    return [*map(read_as_provided, planned.values()), *(one for one in earlier if one.provider in CLOUDS)]
+
+
+async def find(providers: Iterable[Provider], study_key: str, configurations: Iterable[Configuration]) -> list[str]:
+    """Tells providers where machines of a study may be; returns those that did not answer, and why."""
+    of_provider: dict[str, list[Configuration]] = defaultdict(list)
+    for configuration in configurations:
+        of_provider[configuration.provider].append(configuration)
     unreachable: list[str] = []
     for provider in providers:
-        if isinstance(provider, FindsOnMachines):
-            its_own = [one for one in configurations if one.provider == provider.name]
+        if isinstance(provider, FindsByPlan):
+            its_own = of_provider[provider.name]
             unreachable += await provider.find(study_key, its_own)
     return unreachable
 

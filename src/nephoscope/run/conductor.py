@@ -4,17 +4,18 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from nephoscope.benchmarks.base import VOLUME
 from nephoscope.checks.repeatable import Cause, Repair
 from nephoscope.model.control import Lease, State, StateRecord
-from nephoscope.model.errors import BudgetReached, NephoscopeError, QuotaReached
+from nephoscope.model.errors import BudgetReached, DamagedFile, NephoscopeError, QuotaReached
 from nephoscope.model.placement import NEW_MACHINES, Placement
 from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.before import GIVE_BACK_S
 from nephoscope.plan.placement import carried_by, clusters_of, data_sets_of
-from nephoscope.providers.base import ClusterRequest, Detached, Provider
+from nephoscope.providers.base import ClusterRequest, Detached, Provider, study_of
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
 from nephoscope.run.loaded_once import LoadedOnce
@@ -103,7 +104,8 @@ class Conductor:
         configuration = read_as_provided(planned.intent.configuration)
         async with self._alone(trial_id):
             log = _StateLog(trial, self._world.clock.unix_ms)
-            found = await open_attempt(trial, self._world.providers[configuration.provider], self._study_key)
+            provider = self._world.providers[configuration.provider]
+            found = await open_attempt(trial, planned.intent.configuration, provider, self._study_key)
             if found is None:
                 await self._settle_what_went(trial_id)
                 if self._makes_cluster(trial_id) and (data_set := self._kept_as(trial_id)):
@@ -242,7 +244,8 @@ class Conductor:
     ) -> tuple[Attempt, Lease]:
         """A new attempt."""
         before, zones = _failures(trial), zones_of(configuration)
-        zone = (after_failure(before, zones, self._rules.patience).zone if before else None) or zones[0]
+        wanted = after_failure(before, zones, self._rules.patience).zone if before else None
+        zone = wanted if wanted in zones else zones[0]  # a stored lease may name any
         attempt = trial.new_attempt(planned.intent)
         lease = self._lease(planned, configuration, attempt, zone, granted)
         attempt.write_lease(lease)
@@ -383,10 +386,14 @@ class Conductor:
         return repair is not None and repair.cause is Cause.MACHINE
 
     async def _end_kept(self, kept: "_Kept", lease: Lease, holder: str) -> None:
-        """A cluster that cannot be deleted is found by its tags at the study's end; it may cost its reserve."""
+        """A cluster that cannot be deleted is found by its tags at the study's end; it may cost its reserve.
+
+        A lease of another folder, whose trials were copied into this one, is of machines that are not ours to delete.
+        """
         least_usd = 0.0
         try:
-            await give_back(self._world.providers[lease.provider], lease.cluster, self._world.clock)
+            if study_of(lease.cluster) == self._study_key:
+                await give_back(self._world.providers[lease.provider], lease.cluster, self._world.clock)
         except NephoscopeError:
             least_usd = reserve_usd(lease)
         whole = lease.model_copy(update={"begun_unix_ms": kept.since_unix_ms, "placement": "fresh"})
@@ -476,19 +483,37 @@ def zones_of(configuration: Configuration) -> list[str | None]:
     return [configuration.zone, *(configuration.other_zones or [])]
 
 
-async def open_attempt(trial: Trial, provider: Provider, study_key: str) -> tuple[Attempt, Lease] | None:
+def _require_own(lease: Lease, attempt: Attempt, configuration: Configuration) -> None:
+    """The machines that a lease names are requested, looked for and deleted as those of its trial.
+
+    Raises:
+        DamagedFile: a trial of this configuration cannot have had them.
+    """
+    theirs = (lease.provider, lease.region)
+    if theirs != (configuration.provider, configuration.region) or lease.zone not in zones_of(configuration):
+        raise DamagedFile(
+            f"{attempt.folder / 'lease.json'} is damaged: it names machines that configuration "
+            f"{configuration.name!r} does not have",
+            hint="restore the file from a copy, or delete its attempt folder and run the study again",
+        )
+
+
+async def open_attempt(
+    trial: Trial, configuration: Mapping[str, Any], provider: Provider, study_key: str
+) -> tuple[Attempt, Lease] | None:
     """The attempt that a dead controller left, if it can be continued.
 
     That is one whose output is already stored, or whose measurement still runs on machines that still exist.
 
     Raises:
-        DamagedFile: it holds links.
+        DamagedFile: it holds links, or its lease is not of a cluster of this trial.
     """
     attempt = trial.open_attempt()
     lease = attempt.lease() if attempt else None
     if attempt is None or lease is None:
         return None
     attempt.require_plain()
+    _require_own(lease, attempt, read_as_provided(configuration))
     last = trial.states()[-1:]
     if last and last[0].attempt == attempt.number and last[0].state in _COLLECTED and attempt.collected():
         return attempt, lease

@@ -11,7 +11,6 @@ from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.order import order_of
 from nephoscope.run.repeats import due
-from nephoscope.run.study import study_key
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.cloud import CLOUDS
@@ -27,7 +26,7 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
         remaining trial was planned with another version of its benchmark. EnvironmentProblem: a database does not
         answer, is too old, or denies a permission that a trial needs.
     """
-    key = study_key(folder)
+    key = folder.study_key()
     provided = study_as_provided(study).configurations
     for configuration in provided:
         if configuration.provider not in world.providers:
@@ -68,7 +67,7 @@ def _drives_a_database(row: PlannedTrial, world: World) -> bool:
 
 async def _reach(folder: ResultsFolder, configuration: Configuration, world: World) -> None:
     provider = world.providers[configuration.provider]
-    cluster = await provider.create(ClusterRequest(study_key(folder), configuration, folder.scratch))
+    cluster = await provider.create(ClusterRequest(folder.study_key(), configuration, folder.scratch))
     database = world.databases[configuration.database.system]
     try:
         async with _followed_by(lambda: provider.delete(cluster.key)), _followed_by(lambda: database.stop(cluster)):

@@ -16,7 +16,7 @@ from nephoscope.model.records import Plan, PlannedTrial, VerdictKind
 from nephoscope.model.words import counted
 from nephoscope.plan.cut import joined
 from nephoscope.providers.base import Detached, HasLimit, Provider
-from nephoscope.run.cleaning import clean, find
+from nephoscope.run.cleaning import clean, find, stored_configurations
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
 from nephoscope.run.durable import DurableQueue, sqlite_url
 from nephoscope.run.equal import cell_of
@@ -152,10 +152,10 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
     candidates = Candidates(folder, conduct.rules.placement, conduct.repeats, conduct.limits.max_usd, world.benchmarks)
     again = [row for row, trial in rows if trial.finished() and (due(trial) or candidates.repair(row, trial))]
     world.listener.study_started(len(rows), len(rows) - len(left))
-    key = study_key(folder)
+    key = folder.study_key()
     _refuse_too_few_clusters([*left, *again], _providers([*left, *again], world), conduct)
     everywhere = _providers([*left, *again, *_perhaps_on_machines(folder)], world)
-    await find(everywhere, key, folder.plan().trials)  # a lost cluster is reported by its own trial
+    await find(everywhere, key, stored_configurations(folder))  # a lost cluster is reported by its own trial
     going_on = await _going_on(folder, key, world)
     own = {planned.intent.id for planned, _ in rows}
     elsewhere = [trial for trial in going_on if trial not in own]
@@ -206,11 +206,6 @@ def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: Run
             f"{ended}, but {folder.path} does not hold {'its' if len(absent) == 1 else 'their'} results",
             hint=f"copy what is missing into trials/ from where it was measured; to measure it again, {anew}",
         )
-
-
-def study_key(folder: ResultsFolder) -> str:
-    """The tag of its machines: two folders of one study do not touch each other's machines."""
-    return f"{folder.plan().study}-{folder.fleet_id()}"
 
 
 @dataclass(frozen=True)
@@ -368,7 +363,7 @@ async def _going_on(folder: ResultsFolder, key: str, world: World) -> dict[str, 
     found = {}
     for planned, trial in folder.whole_plan():
         provider = world.providers.get(provider_of_machines(planned.intent.configuration))
-        one = await open_attempt(trial, provider, key) if provider else None
+        one = await open_attempt(trial, planned.intent.configuration, provider, key) if provider else None
         if one is not None:
             found[planned.intent.id] = one
     return found

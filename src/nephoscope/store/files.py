@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import tomllib
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -129,6 +130,14 @@ def read_text(path: Path, *, mend: str) -> str:
     except UnicodeDecodeError as error:
         where = f"byte {error.start + 1}"
         raise DamagedFile(f"{path} is not UTF-8 text: {where} is invalid", hint=mend) from error
+
+
+def read_toml(path: Path, *, mend: str) -> dict[str, Any]:
+    """As `read_text`, of a TOML file."""
+    try:
+        return tomllib.loads(read_text(path, mend=mend).removeprefix("\ufeff"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise DamagedFile(f"{path} is not TOML: {error}", hint=mend) from error
 
 
 def _decoded(text: bytes, where: str, mend: str) -> Any:

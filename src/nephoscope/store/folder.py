@@ -33,6 +33,9 @@ from nephoscope.store.attempt import Attempt
 from nephoscope.store.place import Place
 
 _TRIAL_ID = re.compile(r"[0-9a-f]{12}")
+_FLEET_ID = re.compile(r"[0-9a-f]{8}")
+_STUDY_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,62}")
+"""As `study.names.Name`: it becomes part of tags, by which machines are found and deleted."""
 _ATTEMPT = re.compile(r"[1-9][0-9]*")
 _OURS = re.compile(
     r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:verified|index|made-from)\.json|(?:queue|conductor)\.sqlite.*|lost\+found"
@@ -42,6 +45,10 @@ _MEND_STUDY = "restore it from a copy: it is the study file from which `nephosco
 _MEND_PLAN = (
     "restore it from a copy, or delete it and run `nephoscope run` with study.toml and --out again: the same study "
     "gives the same plan, and finished trials are kept"
+)
+_MEND_FLEET = (
+    "restore it from a copy: it is in the tags of the study's machines, and a new one would not find them; if the "
+    "study has none, delete it"
 )
 _MEND_FOLDER = "rename it or delete it, or restore the folder from a copy"
 _MEND_ANALYSIS = "delete it: `nephoscope analyze` writes it again"
@@ -271,11 +278,42 @@ class ResultsFolder:
 
         Raises:
             StorageFailed: it cannot be stored.
+            DamagedFile: it is something else, which a cloud could take for the machines of others.
         """
         path = self.path / "fleet-id"
         if not path.exists():
             self._write_bytes(path, f"{secrets.token_hex(4)}\n".encode())
-        return files.read_text(path, mend="restore it from a copy: it identifies the study's machines").strip()
+        text = files.read_text(path, mend=_MEND_FLEET).strip()
+        if not _FLEET_ID.fullmatch(text):
+            raise DamagedFile(f"{path} is damaged: it must hold eight hexadecimal digits", hint=_MEND_FLEET)
+        return text
+
+    def study_key(self) -> str:
+        """The tag of the study's machines: its name and the folder's id.
+
+        Raises:
+            DamagedFile: a file of the folder gives the study another name, or none that a study can have.
+            StorageFailed: the id cannot be stored.
+        """
+        plan = self.plan()
+        if not _STUDY_NAME.fullmatch(plan.study):
+            raise DamagedFile(f"{self.plan_path} is damaged: {plan.study!r} is no name of a study", hint=_MEND_PLAN)
+        study_path = self.path / "study.toml"
+        if study_path.exists() and (name := files.read_toml(study_path, mend=_MEND_STUDY).get("name")) != plan.study:
+            raise DamagedFile(
+                f"{self.plan_path} is the plan of a study {plan.study!r}, but {study_path} is {name!r}",
+                hint=_MEND_PLAN,
+            )
+        return f"{plan.study}-{self.fleet_id()}"
+
+    def unplanned(self) -> Iterator[TrialIntent]:
+        """Every trial that was started and is not planned any more; its machines may still exist."""
+        planned = {row.intent.id for row in self.plan().trials}
+        for path in sorted((self.path / "trials").glob("*")):
+            if _TRIAL_ID.fullmatch(path.name) and path.name not in planned:
+                intent = Trial(path).intent()
+                if intent is not None:
+                    yield intent
 
     @property
     def scratch(self) -> Path:

@@ -1,5 +1,6 @@
 """Addresses of object storage, as `database.fixtures` writes them. Pure."""
 
+import re
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,6 +15,9 @@ _OF_SCHEME = {
 STORES = "azure-stores"
 """The files of all stores of a database, instead of a backup."""
 _ACCOUNT = "AZURE_ACCOUNT_NAME"
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,221}")
+_ACCOUNT_NAME = re.compile(r"[A-Za-z0-9-]{1,63}")
+"""One label of a host's name."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +39,18 @@ class Bucket:
 
 
 def bucket_of(address: str) -> Bucket | None:
-    """Where an address points to; None: not to a cloud's object storage, or not completely."""
+    """Where an address points to; None: not to a cloud's object storage, or not completely.
+
+    An account becomes part of a host's name, to which credentials are sent, so it may be nothing else.
+    """
     parts = urlsplit(address)
     provider = _OF_SCHEME.get(parts.scheme)
-    path = parts.path.strip("/")
-    if provider is None or not parts.netloc:
+    if provider is None:
         return None
+    name, folder, account = parts.netloc, parts.path.strip("/"), parse_qs(parts.query).get(_ACCOUNT, [""])[0]
     if parts.scheme == STORES:
-        container, _, folder = path.partition("/")
-        return Bucket(provider, container, folder, parts.netloc, holds_stores=True) if container else None
-    account = parse_qs(parts.query).get(_ACCOUNT, [""])[0]
-    if provider == "azure" and not account:
+        account = parts.netloc
+        name, _, folder = folder.partition("/")
+    if not _BUCKET.fullmatch(name) or (provider == "azure" and not _ACCOUNT_NAME.fullmatch(account)):
         return None
-    return Bucket(provider, parts.netloc, path, account)
+    return Bucket(provider, name, folder, account, holds_stores=parts.scheme == STORES)

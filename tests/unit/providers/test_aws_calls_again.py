@@ -11,10 +11,12 @@ from botocore.exceptions import ClientError
 from nephoscope.model.errors import InfrastructureFailure
 from nephoscope.providers.aws.cloud import AwsCloud
 from nephoscope.providers.aws.plan import PLACEMENT_GROUP
-from nephoscope.providers.cloud.order import order_of
+from nephoscope.providers.cloud.order import CLUSTER, order_of, short_id
 from nephoscope.run.clock import FakeClock
 from tests.support.made_cloud import request_of
 
+KEY = "study-1/m6i/abc-1"
+TAGS = [{"Key": CLUSTER, "Value": KEY}]
 MADE: Mapping[str, Any] = {
     "create_vpc": {"Vpc": {"VpcId": "vpc-1"}},
     "create_internet_gateway": {"InternetGateway": {"InternetGatewayId": "igw-1"}},
@@ -81,7 +83,11 @@ def cloud_of(ec2: Ec2) -> AwsCloud:
     ],
 )
 def test_a_network_whose_calls_are_repeated_after_a_lost_answer_is_complete(operation: str, code: str) -> None:
-    ec2 = Ec2({operation: ["RequestTimeout", code]}, {"describe_subnets": [{"SubnetId": "subnet-1"}]})
+    subnets = [
+        {"SubnetId": "subnet-1", "VpcId": "vpc-1", "CidrBlock": cidr, "Tags": TAGS}
+        for cidr in ("10.0.0.0/20", "10.1.0.0/20")
+    ]
+    ec2 = Ec2({operation: ["RequestTimeout", code]}, {"describe_subnets": subnets})
     far = {"region": "us-west-2", "zones": ["us-west-2a"], "type": "c6i.2xlarge"}
     order = order_of(request_of(load_machine=far), "me@here", "ssh-ed25519 AAAA test")
     networks = asyncio.run(cloud_of(ec2)._joined_networks(order))
@@ -100,14 +106,23 @@ def test_a_subnet_that_exists_but_is_not_found_is_an_error() -> None:
 
 
 def test_a_security_group_stays_while_the_placement_group_that_it_names_is_in_use() -> None:
-    tags = [{"Key": PLACEMENT_GROUP, "Value": "nephoscope-1"}]
     ec2 = Ec2(
         {"delete_placement_group": ["InvalidPlacementGroup.InUse"] * 2},
-        {"describe_security_groups": [{"GroupId": "sg-1", "Tags": tags}]},
+        {"describe_security_groups": [group_with_placement(f"nephoscope-{short_id(KEY)}")]},
     )
-    asyncio.run(cloud_of(ec2).unmake("study-1/m6i/abc-1"))
+    asyncio.run(cloud_of(ec2).unmake(KEY))
     deleted = [one for one in ec2.called if one.startswith("delete_")]
     assert deleted == ["delete_placement_group"] * 3 + ["delete_security_group"]
+
+
+def test_a_placement_group_of_others_that_a_tag_names_is_left_alone() -> None:
+    ec2 = Ec2({}, {"describe_security_groups": [group_with_placement("nephoscope-of-others")]})
+    asyncio.run(cloud_of(ec2).unmake(KEY))
+    assert [one for one in ec2.called if one.startswith("delete_")] == ["delete_security_group"]
+
+
+def group_with_placement(name: str) -> dict[str, Any]:
+    return {"GroupId": "sg-1", "Tags": [*TAGS, {"Key": PLACEMENT_GROUP, "Value": name}]}
 
 
 def test_when_one_region_fails_nothing_goes_on_in_the_others() -> None:
@@ -122,7 +137,7 @@ def test_when_one_region_fails_nothing_goes_on_in_the_others() -> None:
     async def scenario() -> None:
         cloud = AwsCloud(FakeClock(), lambda _region: Ec2(), ["us-east-1", "eu-west-1"])
         with pytest.raises(InfrastructureFailure):
-            await cloud.everywhere(unmake)
+            await cloud.in_each((), unmake)
         assert ended == ["eu-west-1"]
 
     asyncio.run(scenario())

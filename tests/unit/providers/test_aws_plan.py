@@ -306,7 +306,7 @@ def test_the_policy_in_the_manual_allows_what_is_asked_and_nothing_else() -> Non
         (ROOT / "src/nephoscope/providers/aws" / name).read_text()
         for name in ("cloud.py", "plan.py", "network.py", "snapshots.py")
     )
-    asked = set(re.findall(r'(?:Call\(\s*|listed\(region, )"([a-z_]+)"', sources))
+    asked = set(re.findall(r'(?:Call|Kind)\(\s*"([a-z_]+)"', sources))
     assert granted_on_aws() == {f"ec2:{operation.title().replace('_', '')}" for operation in asked} | {
         "ec2:CreateTags",
         "iam:PassRole",

@@ -179,6 +179,23 @@ def test_addresses_of_buckets(address: str, bucket: Bucket | None) -> None:
     assert bucket_of(address) == bucket
 
 
+@pytest.mark.parametrize("account", ["evil.example/", "evil.example%2F%23", "me%40evil.example", "a.b", "x%3A1", ""])
+def test_an_account_that_would_be_another_host_is_no_bucket(account: str) -> None:
+    """Its host is sent the user's token."""
+    assert bucket_of(f"azure-blob://container/folder?AZURE_ACCOUNT_NAME={account}") is None
+
+
+@pytest.mark.parametrize("host", ["a.b", "me@evil.example", "evil.example:1", ""])
+def test_a_host_that_is_no_account_is_no_bucket(host: str) -> None:
+    assert bucket_of(f"azure-stores://{host}/container/folder") is None
+
+
+def test_an_object_whose_address_would_be_another_one_is_of_no_data_set() -> None:
+    objects = [StoredObject(f"sets/{TPCC}/{path}", 1, 1) for path in ("../../payroll", "a/./b", "..", "a..b")]
+    [found] = data_sets_of(Bucket("azure", "kept", "sets", "me"), objects)
+    assert found.objects == (f"sets/{TPCC}/a..b",)
+
+
 def test_the_command_reads_the_study_of_a_folder_and_deletes_what_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,6 +51,7 @@ def cloud(played: Rehearsed) -> Iterator[Rehearsed]:
     """Nothing is left of whatever a test did."""
     yield played
     played.refuse(None)
+    played.lists("filtered")
     run(clean([played.controller()], "study-1", FakeClock()))
     assert played.left() == []
 
@@ -104,6 +105,46 @@ def test_what_a_dead_controller_had_half_made_is_found_and_given_back(cloud: Reh
     with pytest.raises(InfrastructureFailure, match=r"load|ended the machine"):  # why, if its cloud says so
         run(cloud.controller().create(cloud.request()))
     assert cloud.left() == []
+
+
+OTHER_STUDIES = ("*", "?tudy-1", "study-*", "study", "study-11", "STUDY-1", "x' or tagName eq 'nephoscope-study", "")
+"""Texts that a filter or a prefix may take for `study-1`."""
+
+
+@pytest.mark.parametrize("shown", ["filtered", "all"])
+def test_what_only_looks_like_a_cluster_of_others_is_neither_listed_nor_deleted(cloud: Rehearsed, shown: str) -> None:
+    """A list may show more than was asked for: EC2 takes `*` and `?` in a filter for any text."""
+    run(cloud.controller().create(cloud.request()))
+    there = cloud.left()
+    cloud.lists(shown)
+    provider = cloud.controller()
+    for study in OTHER_STUDIES:
+        assert keys(provider, study) == [], study
+        assert run(clean([provider], study, FakeClock())).terminated == [], study
+    for key in ("*", "*/m6i/abc-1", "study-1/*", "study-1/m6i/abc-?", "study-1/m6i/abc-11", "study-1"):
+        run(provider.delete(key))
+        if isinstance(provider, CloudProvider):
+            assert run(provider._cloud.machines(key, [cloud.request().configuration.region or ""])) == [], key
+    assert keys(provider) == [KEY]
+    cloud.lists("filtered")
+    assert cloud.left() == there
+
+
+@pytest.mark.parametrize("played", IN_SEVERAL_CALLS, indirect=True)
+def test_a_cluster_that_is_made_among_others_touches_none_of_them(cloud: Rehearsed) -> None:
+    """Even where lists show everything: a new cluster adopts nothing, and its failure deletes nothing."""
+    run(cloud.controller().create(cloud.request("other")))
+    there = cloud.left()
+    cloud.lists("all")
+    controller = cloud.controller()
+    cluster = run(controller.create(cloud.request()))
+    assert [machine.name for machine in cluster.machines][-1] == "load"
+    run(controller.delete(cluster.key))
+    cloud.refuse("capacity")
+    with pytest.raises(CapacityLacking):
+        run(controller.create(cloud.request()))
+    cloud.lists("filtered")
+    assert cloud.left() == there
 
 
 def test_clusters_are_listed_by_their_study_alone(cloud: Rehearsed) -> None:

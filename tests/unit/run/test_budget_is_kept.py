@@ -34,7 +34,7 @@ from nephoscope.run.conductor import Conductor, Rules
 from nephoscope.run.ledger import Limits, OwnLedger
 from nephoscope.run.spending import MIN_BILLED_MS
 from nephoscope.run.states import Patience
-from nephoscope.run.study import RunOptions, StudyOutcome, run_study, study_key
+from nephoscope.run.study import RunOptions, StudyOutcome, run_study
 from nephoscope.study.model import Database
 from tests.support.fake_world import Rehearsal, rehearsal
 from tests.support.virtual_time import LoopClock, run_virtually
@@ -221,7 +221,7 @@ def test_no_orderly_end_of_a_database_is_waited_for_on_machines_that_go_anyway(t
     study = dear(tmp_path / "r", provider, database=True)
     world = replace(study.world, databases={"fake": Slow()})
     ledger = OwnLedger(Limits(max_usd=QUOTE_USD), 0.0)
-    conductor = Conductor(study.folder, study_key(study.folder), world, ledger, Rules("fresh", Patience()))
+    conductor = Conductor(study.folder, study.folder.study_key(), world, ledger, Rules("fresh", Patience()))
     first = study.folder.plan().trials[0].intent.id
     assert run_virtually(conductor.advance(first)).ended
     assert first in conductor.refused
@@ -248,7 +248,7 @@ def test_a_failure_is_reported_though_the_budget_ends_while_its_machines_are_del
     study = dear(tmp_path / "r", Reluctant({}, FakeClock(), make_s=0.0), database=True)
     ledger = OwnLedger(Limits(max_usd=QUOTE_USD), 0.0)
     world = replace(study.world, databases={"fake": Broken()})
-    conductor = Conductor(study.folder, study_key(study.folder), world, ledger, Rules("fresh", Patience()))
+    conductor = Conductor(study.folder, study.folder.study_key(), world, ledger, Rules("fresh", Patience()))
     planned, trial = next(study.folder.planned())
     assert run_virtually(conductor.advance(planned.intent.id)).ended
     (status,) = [attempt.status() for attempt in trial.attempts()]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -48,6 +49,29 @@ def unknown_state(path: Path) -> None:
     path.write_text('{"state":"paused","at_unix_ms":1,"attempt":1}\n')
 
 
+def a_wildcard(path: Path) -> None:
+    path.write_text("*\n")
+
+
+def empty(path: Path) -> None:
+    path.write_text("")
+
+
+def of_two_lines(path: Path) -> None:
+    path.write_text("0123abcd\n4567abcd\n")
+
+
+def of_another_study(path: Path) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), "study": "payroll"}))
+
+
+def of_any_study(path: Path) -> None:
+    """The study file beside it agrees."""
+    path.write_text(json.dumps({**json.loads(path.read_text()), "study": "*"}))
+    study = path.with_name("study.toml")
+    study.write_text(re.sub(r'(?m)^name = "[^"]+"', 'name = "*"', study.read_text(), count=1))
+
+
 ATTEMPTS = "trials/*/attempts"
 DAMAGE: Sequence[tuple[str, Callable[[Path], None], str]] = (
     ("study.toml", not_text, "status"),
@@ -64,6 +88,14 @@ DAMAGE: Sequence[tuple[str, Callable[[Path], None], str]] = (
     ("looks", a_file, "run"),
     ("report", a_file, "report"),
     ("fleet-id", not_text, "run"),
+    ("fleet-id", a_wildcard, "run"),
+    ("fleet-id", a_wildcard, "clean"),
+    ("fleet-id", empty, "clean"),
+    ("fleet-id", of_two_lines, "clean"),
+    ("fleet-id", a_folder, "clean"),
+    ("plan.json", of_another_study, "clean"),
+    ("plan.json", of_another_study, "run"),
+    ("plan.json", of_any_study, "clean"),
     ("lock", a_folder, "run"),
     ("analysis.json", a_folder, "analyze"),
     (f"{ATTEMPTS}/1/status.json", deep, "status"),

@@ -11,14 +11,20 @@ import pytest
 
 from nephoscope.app.cli import main
 from nephoscope.app.stages import evaluation, verifying
+from nephoscope.machines.fake import FakeRemote
+from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.control import Lease, State, StateRecord
 from nephoscope.model.errors import DamagedFile, FolderInUse, NephoscopeError, StorageFailed
+from nephoscope.providers.base import Cluster
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.run.clock import FakeClock
-from nephoscope.run.conductor import open_attempt
+from nephoscope.run.conductor import Conductor, Rules, _Kept, open_attempt
+from nephoscope.run.ledger import Limits, OwnLedger
+from nephoscope.run.states import Patience
 from nephoscope.store import files, plain
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
+from tests.support.fake_world import rehearsal
 from tests.support.made_results import made_results
 from tests.support.stored_anew import as_stored_without_digests
 
@@ -210,18 +216,50 @@ def test_what_cannot_be_cleared_away_is_not_written_into(folder: Path, monkeypat
 
 
 def test_an_attempt_with_links_is_not_continued(folder: Path, elsewhere: Path) -> None:
-    trial = next(trial for _, trial in ResultsFolder(folder).planned())
+    planned, trial = next(ResultsFolder(folder).planned())
+    stored = planned.intent.configuration
     attempt = trial.attempts()[0]
     (attempt.folder / "status.json").unlink()
-    attempt.write_lease(
-        Lease(cluster="k", placement="fresh", provider="fake", usd_per_hour=None, quoted_usd=None, begun_unix_ms=0)
-    )
+    attempt.write_lease(lease_of("k"))
     trial.add_state(StateRecord(state=State.COLLECTED, attempt=1, at_unix_ms=0))
     provider = FakeProvider({}, FakeClock())
-    assert asyncio.run(open_attempt(trial, provider, "study")) is not None
+    assert asyncio.run(open_attempt(trial, stored, provider, "study")) is not None
     said = beside_raw_output(attempt, elsewhere)
     with pytest.raises(DamagedFile, match=f"{said} is a link"):
-        asyncio.run(open_attempt(trial, provider, "study"))
+        asyncio.run(open_attempt(trial, stored, provider, "study"))
+
+
+@pytest.mark.parametrize("more", [{"provider": "aws"}, {"region": "eu-west-1"}, {"zone": "eu-west-1a"}])
+def test_a_lease_of_machines_that_its_trial_cannot_have_is_damage(folder: Path, more: dict[str, str]) -> None:
+    planned, trial = next(ResultsFolder(folder).planned())
+    attempt = trial.attempts()[0]
+    (attempt.folder / "status.json").unlink()
+    attempt.write_lease(lease_of("k").model_copy(update=more))
+    with pytest.raises(DamagedFile, match=r"lease\.json is damaged: it names machines that configuration"):
+        asyncio.run(open_attempt(trial, planned.intent.configuration, FakeProvider({}, FakeClock()), "study"))
+
+
+@pytest.mark.parametrize(("study", "left"), [("payroll-0123abcd", True), (None, False)])
+def test_a_cluster_of_another_study_that_a_lease_names_is_not_deleted(
+    tmp_path: Path, study: str | None, left: bool
+) -> None:
+    made = rehearsal(tmp_path / "r")
+    key = f"{study or made.folder.study_key()}/small"
+    made.provider.existing[key] = Cluster(
+        key, (), MachineHandle("db", FakeRemote({}, FakeClock()), "192.0.2.1", (), "/")
+    )
+    ledger = OwnLedger(Limits(), 0.0)
+    conductor = Conductor(
+        made.folder, made.folder.study_key(), made.world, ledger, Rules("per-configuration", Patience())
+    )
+    asyncio.run(conductor._end_kept(_Kept(), lease_of(key), "holder"))
+    assert (key in made.provider.existing) is left
+
+
+def lease_of(cluster: str) -> Lease:
+    return Lease(
+        cluster=cluster, placement="fresh", provider="fake", usd_per_hour=None, quoted_usd=None, begun_unix_ms=0
+    )
 
 
 def test_a_key_that_was_not_made_here_is_set_aside(tmp_path: Path, elsewhere: Path) -> None:

@@ -16,7 +16,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.machines.fake import Answer, FakeRemote
 from nephoscope.machines.remote import Background, MachineHandle
 from nephoscope.plan.before import MAKE_S
-from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
+from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of, study_of
 from nephoscope.providers.fake import load_names
 from nephoscope.study.cloud import CLOUDS
 
@@ -81,7 +81,7 @@ class SimulatedProvider(Provider):
 
     @override
     async def list(self, study: str) -> list[str]:
-        return [key for key in self._existing if key.startswith(f"{study}/")]
+        return [key for key in self._existing if study_of(key) == study]
 
     @override
     async def delete(self, key: str) -> None:

@@ -10,14 +10,12 @@ from nephoscope.benchmarks.load.benchmark import FIXTURE
 from nephoscope.checks.registry import overall
 from nephoscope.model.control import State
 from nephoscope.model.records import PlannedTrial, VerdictKind
-from nephoscope.run.cleaning import CleanupResult, clean, find
+from nephoscope.run.cleaning import CleanupResult, clean, find, stored_configurations
 from nephoscope.run.repeats import due
 from nephoscope.run.spending import spent_usd
 from nephoscope.run.states import ENDS, STOPS
-from nephoscope.run.study import study_key
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder, Trial
-from nephoscope.study.managed import provider_of_machines
 
 
 @dataclass(frozen=True)
@@ -139,15 +137,15 @@ def _began_s(trial: Trial) -> float:
 
 
 async def clean_up(folder: ResultsFolder, world: World) -> CleanupResult:
-    """Deletes every cluster of the folder's study that any provider of its plan still lists.
+    """Deletes every cluster of the folder's study that any provider of its trials still lists.
 
     Raises:
         NephoscopeError: a provider cannot be asked.
     """
-    rows, key = [planned for planned, _ in folder.planned()], study_key(folder)
-    names = sorted({provider_of_machines(planned.intent.configuration) for planned in rows})
+    key, configurations = folder.study_key(), stored_configurations(folder)
+    names = sorted({one.provider for one in configurations})
     providers = [world.providers[name] for name in names if name in world.providers]
-    unreachable = await find(providers, key, rows)
+    unreachable = await find(providers, key, configurations)
     return replace(await clean(providers, key, world.clock), unreachable=unreachable)
 
 

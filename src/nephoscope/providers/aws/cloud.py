@@ -3,16 +3,16 @@
 Never run on a real account: rehearsed on moto, see docs/how-to/run-on-aws.md.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from typing_extensions import override
 
 from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
 from nephoscope.providers.aws import network
-from nephoscope.providers.aws.call import Call
+from nephoscope.providers.aws.call import Call, carrying
 from nephoscope.providers.aws.errors import DONE, GONE, IN_USE, SUBNET_THERE, THERE, NotAllowed, of_code
 from nephoscope.providers.aws.network import OwnNetwork
 from nephoscope.providers.aws.plan import (
@@ -39,7 +39,27 @@ PEERING_TIMEOUT_S = 120.0
 """Two regions know of a new connection within seconds."""
 _LOOK_EVERY_S = 5.0
 _INSTALL = "pip install 'nephoscope[aws]'"
-_ALIVE = ["pending", "running", "stopping", "stopped"]
+_ALIVE = ("pending", "running", "stopping", "stopped")
+
+
+class Kind(NamedTuple):
+    """A kind of resources that EC2 lists."""
+
+    operation: str
+    """That lists them, as boto3 names it."""
+    name: str
+    """Under which a page of its answer holds them."""
+
+
+RESERVATIONS = Kind("describe_instances", "Reservations")
+VOLUMES = Kind("describe_volumes", "Volumes")
+GROUPS = Kind("describe_security_groups", "SecurityGroups")
+VPCS = Kind("describe_vpcs", "Vpcs")
+SUBNETS = Kind("describe_subnets", "Subnets")
+TABLES = Kind("describe_route_tables", "RouteTables")
+GATEWAYS = Kind("describe_internet_gateways", "InternetGateways")
+PEERINGS = Kind("describe_vpc_peering_connections", "VpcPeeringConnections")
+SNAPSHOTS = Kind("describe_snapshots", "Snapshots")
 
 
 class AwsCloud(Cloud):
@@ -61,16 +81,14 @@ class AwsCloud(Cloud):
         self._seen_in: dict[str, tuple[str, ...]] = {}
 
     @override
-    async def clusters(self, study: str) -> list[str]:
+    async def clusters(self, study: str, regions: Collection[str] = ()) -> list[str]:
         async def of(region: str) -> set[str]:
-            instances = {"instance-state-name": _ALIVE}
-            resources = [*await self.instances(region, STUDY, study, instances)]
-            resources += await self._volumes(region, STUDY, study)
-            resources += await self._groups(region, STUDY, study)
-            resources += await self._vpcs(region, STUDY, study)
+            resources = await self.instances(region, STUDY, study, {"instance-state-name": _ALIVE})
+            for kind in (VOLUMES, GROUPS, VPCS):
+                resources += await self.carrying(region, kind, STUDY, study)
             return keys_of(resources)
 
-        return sorted(set().union(*await self.everywhere(of)))
+        return sorted(set().union(*await self.in_each(regions, of)))
 
     @override
     async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
@@ -83,7 +101,7 @@ class AwsCloud(Cloud):
         self._seen_in[order.key] = order.regions
         own: Mapping[str, _Network] = {}
         if len(order.regions) > 1:
-            await self._unmake_in(order.key, order.regions)
+            await self.in_each(order.regions, lambda region: self._unmake(order.key, region))
             own = await self._joined_networks(order)
         sites = {region: await self._site(order, region, own.get(region)) for region in order.regions}
         for role in order.roles:
@@ -91,21 +109,15 @@ class AwsCloud(Cloud):
                 await self.send(role.region, call)
 
     @override
-    async def unmake(self, key: str) -> None:
-        regions = self._seen_in.pop(key, None)
-        if regions is not None:
-            await self._unmake_in(key, regions)
-        else:
-            await self.everywhere(lambda region: self._unmake(key, region))
-
-    async def _unmake_in(self, key: str, regions: Sequence[str]) -> None:
-        await together(*(self._unmake(key, region) for region in regions))
+    async def unmake(self, key: str, regions: Collection[str] = ()) -> None:
+        """In the regions where this controller made it or looked for it, else in those given."""
+        await self.in_each(self._seen_in.pop(key, regions), lambda region: self._unmake(key, region))
 
     async def _site(self, order: ClusterOrder, region: str, own: "_Network | None") -> Site:
         """The groups of a region, made or found."""
         vpc = own.vpc if own is not None else await self._vpc_of_subnet(order)
         made = await self.send(region, group_call(order, vpc), fine=THERE)
-        found = [made] if made else await self._groups(region, CLUSTER, order.key)
+        found = [made] if made else await self.carrying(region, GROUPS, CLUSTER, order.key)
         if not found:
             raise InfrastructureFailure(
                 f"AWS reports that the security group of {order.key} exists, but does not find it"
@@ -152,8 +164,8 @@ class AwsCloud(Cloud):
         if made:
             return str(made["Subnet"]["SubnetId"])
         vpc, cidr = call.arguments["VpcId"], call.arguments["CidrBlock"]
-        filters = {f"tag:{CLUSTER}": [order.key], "vpc-id": [vpc], "cidr-block": [cidr]}
-        found = await self.listed(region, "describe_subnets", "Subnets", filters)
+        subnets = await self.carrying(region, SUBNETS, CLUSTER, order.key)
+        found = [one for one in subnets if (one["VpcId"], one["CidrBlock"]) == (vpc, cidr)]
         if not found:
             raise InfrastructureFailure(
                 f"AWS reports that a subnet of {order.key} with the addresses {cidr} exists, but does not find it"
@@ -199,25 +211,18 @@ class AwsCloud(Cloud):
     async def _left(self, key: str, region: str) -> Left:
         return left_of(
             await self.instances(region, CLUSTER, key),
-            await self._volumes(region, CLUSTER, key),
-            await self._groups(region, CLUSTER, key),
+            await self.carrying(region, VOLUMES, CLUSTER, key),
+            await self.carrying(region, GROUPS, CLUSTER, key),
             await self._own_network(region, key),
         )
 
     async def _own_network(self, region: str, key: str) -> OwnNetwork:
         """Without a network there is nothing else of it; an unattached gateway is left only beside one."""
-        vpcs = await self._vpcs(region, CLUSTER, key)
+        vpcs = await self.carrying(region, VPCS, CLUSTER, key)
         if not vpcs:
             return OwnNetwork()
-        of_key = {f"tag:{CLUSTER}": [key]}
-        return network.network_of(
-            key,
-            vpcs,
-            await self.listed(region, "describe_subnets", "Subnets", of_key),
-            await self.listed(region, "describe_route_tables", "RouteTables", of_key),
-            await self.listed(region, "describe_internet_gateways", "InternetGateways", of_key),
-            await self.listed(region, "describe_vpc_peering_connections", "VpcPeeringConnections", of_key),
-        )
+        parts = [await self.carrying(region, kind, CLUSTER, key) for kind in (SUBNETS, TABLES, GATEWAYS, PEERINGS)]
+        return network.network_of(vpcs, *parts)
 
     async def _vpc_of_subnet(self, order: ClusterOrder) -> str | None:
         """Of the subnet that is named; None: the default one."""
@@ -235,31 +240,27 @@ class AwsCloud(Cloud):
         return Cpus(int(found["DefaultCores"]), int(found["DefaultThreadsPerCore"]))
 
     async def instances(
-        self, region: str, tag: str, value: str, more: Mapping[str, list[str]] | None = None
+        self, region: str, tag: str, value: str, more: Mapping[str, Sequence[str]] | None = None
     ) -> list[dict[str, Any]]:
-        """Machines with a tag, as the API describes them."""
-        filters = {f"tag:{tag}": [value], **(more or {})}
-        reservations = await self.listed(region, "describe_instances", "Reservations", filters)
-        return [one for reservation in reservations for one in reservation["Instances"]]
+        """Machines with exactly this tag, as the API describes them; `more` filters save time."""
+        reservations = await self.listed(region, RESERVATIONS, {f"tag:{tag}": [value], **(more or {})})
+        return carrying((one for reservation in reservations for one in reservation["Instances"]), tag, value)
 
-    async def _volumes(self, region: str, tag: str, value: str) -> list[dict[str, Any]]:
-        return await self.listed(region, "describe_volumes", "Volumes", {f"tag:{tag}": [value]})
-
-    async def _groups(self, region: str, tag: str, value: str) -> list[dict[str, Any]]:
-        return await self.listed(region, "describe_security_groups", "SecurityGroups", {f"tag:{tag}": [value]})
-
-    async def _vpcs(self, region: str, tag: str, value: str) -> list[dict[str, Any]]:
-        return await self.listed(region, "describe_vpcs", "Vpcs", {f"tag:{tag}": [value]})
+    async def carrying(
+        self, region: str, kind: Kind, tag: str, value: str, **more: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        """Resources of a kind with exactly this tag, as the API describes them; `more` arguments as they are."""
+        return carrying(await self.listed(region, kind, {f"tag:{tag}": [value]}, **more), tag, value)
 
     async def listed(
-        self, region: str, operation: str, what: str, filters: Mapping[str, Iterable[str]], **more: Any
+        self, region: str, kind: Kind, filters: Mapping[str, Sequence[str]], **more: Sequence[str]
     ) -> list[dict[str, Any]]:
-        """All that an operation lists, whose pages hold it under the name `what`; `more` arguments as they are."""
+        """What EC2 lists for filters, in whose values it takes `*` and `?` for any text; see `carrying`."""
         wanted = [{"Name": name, "Values": list(values)} for name, values in filters.items()]
 
         def read() -> list[dict[str, Any]]:
-            pages = self._client(region).get_paginator(operation).paginate(Filters=wanted, **more)
-            return [one for page in pages for one in page[what]]
+            pages = self._client(region).get_paginator(kind.operation).paginate(Filters=wanted, **more)
+            return [one for page in pages for one in page[kind.name]]
 
         return await patiently(read, typed, self._clock)
 
@@ -283,12 +284,19 @@ class AwsCloud(Cloud):
 
         return await patiently(send, typed, self._clock)
 
-    async def everywhere(self, look: Callable[[str], Awaitable[Any]]) -> list[Any]:
-        """What exists in each region. Regions that these credentials cannot access are skipped: we own nothing there.
+    async def in_each(self, regions: Collection[str], look: Callable[[str], Awaitable[Any]]) -> list[Any]:
+        """What exists in each of these regions, or, if none are given, in each region of the account.
+
+        Of the latter, those that these credentials cannot access are skipped: we own nothing there.
 
         Raises:
-            NotAllowed: they cannot access any region.
+            NotAllowed: they cannot access a given region, or any region at all.
         """
+        if regions:
+            return await together(*(look(region) for region in sorted(regions)))
+        return await self._everywhere(look)
+
+    async def _everywhere(self, look: Callable[[str], Awaitable[Any]]) -> list[Any]:
         regions = self._regions
         if regions is None:
             said = await self.send(None, Call("describe_regions", {}))

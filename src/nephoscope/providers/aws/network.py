@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from nephoscope.providers.aws.call import Call, tagged, tags
-from nephoscope.providers.cloud.order import CLUSTER, ClusterOrder
+from nephoscope.providers.aws.call import Call, tagged
+from nephoscope.providers.cloud.order import ClusterOrder
 
 EVERYWHERE = "0.0.0.0/0"
 WAITS, JOINED = "pending-acceptance", "active"
@@ -129,7 +129,6 @@ def _beginning(order: ClusterOrder, region: str) -> str:
 
 
 def network_of(
-    key: str,
     vpcs: Sequence[Mapping[str, Any]],
     subnets: Sequence[Mapping[str, Any]],
     tables: Sequence[Mapping[str, Any]],
@@ -145,11 +144,7 @@ def network_of(
             for one in tables
         },
         {one["InternetGatewayId"]: tuple(at["VpcId"] for at in one.get("Attachments", ())) for one in gateways},
-        tuple(
-            one["VpcPeeringConnectionId"]
-            for one in peerings
-            if one["Status"]["Code"] not in _ENDED and tags(one).get(CLUSTER) == key
-        ),
+        tuple(one["VpcPeeringConnectionId"] for one in peerings if one["Status"]["Code"] not in _ENDED),
     )
 
 

@@ -15,7 +15,7 @@ from nephoscope.model.errors import InputError
 from nephoscope.providers.aws.call import Call, tagged, tags
 from nephoscope.providers.aws.errors import of_state_reason
 from nephoscope.providers.aws.network import EVERYWHERE, OwnNetwork, network_ending_calls
-from nephoscope.providers.cloud.order import CLUSTER, PREFIX, ROLE, ClusterOrder, RoleOrder, machine_name
+from nephoscope.providers.cloud.order import CLUSTER, PREFIX, ROLE, ClusterOrder, RoleOrder, machine_name, short_id
 from nephoscope.providers.cloud.provider import CloudMachine, Life
 
 PLACEMENT_GROUP = f"{PREFIX}placement-group"
@@ -266,9 +266,18 @@ def left_of(
             one["InstanceId"]: one["State"]["Name"] for one in instances if one["State"]["Name"] != "terminated"
         },
         volumes={one["VolumeId"]: one["State"] for one in volumes if one["State"] not in {"deleting", "deleted"}},
-        groups={one["GroupId"]: tags(one).get(PLACEMENT_GROUP, "") for one in groups},
+        groups={one["GroupId"]: _placement_of(tags(one)) for one in groups},
         network=network or OwnNetwork(),
     )
+
+
+def _placement_of(group: Mapping[str, str]) -> str:
+    """Name of the cluster's placement group by the tags of its security group; empty: it has none.
+
+    A name that is not the cluster's own was not written by nephoscope, and nothing of that name is deleted.
+    """
+    own = _name_of_key(group[CLUSTER])
+    return own if group.get(PLACEMENT_GROUP) == own else ""
 
 
 def keys_of(resources: Sequence[Mapping[str, Any]]) -> set[str]:
@@ -297,7 +306,11 @@ def machine_of(instance: Mapping[str, Any]) -> CloudMachine:
 
 def name_of(order: ClusterOrder) -> str:
     """Of the cluster's groups."""
-    return f"nephoscope-{order.id}"
+    return _name_of_key(order.key)
+
+
+def _name_of_key(key: str) -> str:
+    return f"nephoscope-{short_id(key)}"
 
 
 def data_volumes_of(instance: Mapping[str, Any], role: RoleOrder, name: str) -> list[str]:

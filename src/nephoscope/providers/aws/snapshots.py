@@ -1,13 +1,13 @@
 """Snapshots of EBS volumes: they belong to a region, and a volume of any kind can be created from one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from typing_extensions import override
 
 from nephoscope.model.units import GIB
 from nephoscope.providers.aws.call import Call, tagged, tags
-from nephoscope.providers.aws.cloud import AwsCloud
+from nephoscope.providers.aws.cloud import SNAPSHOTS, AwsCloud
 from nephoscope.providers.aws.errors import GONE
 from nephoscope.providers.aws.plan import data_volumes_of, machine_of
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
@@ -23,14 +23,17 @@ class EbsSnapshots(Snapshots):
 
     @override
     async def found(self, region: str) -> list[Snapshot]:
-        return await self._listed(region, {"tag-key": [DATA_SET]})
+        """Without copies of snapshots of other regions, which have their tags."""
+        found = await self._cloud.listed(region, SNAPSHOTS, {"tag-key": [DATA_SET]}, OwnerIds=["self"])
+        return [one for one in map(_snapshot, found) if DATA_SET in one.tags and one.tags.get(REGION) == region]
 
     @override
-    async def of_study(self, study: str) -> list[Snapshot]:
+    async def of_study(self, study: str, regions: Collection[str] = ()) -> list[Snapshot]:
         async def of(region: str) -> list[Snapshot]:
-            return await self._listed(region, {f"tag:{STUDY}": [study]})
+            found = await self._cloud.carrying(region, SNAPSHOTS, STUDY, study, OwnerIds=["self"])
+            return [one for one in map(_snapshot, found) if one.tags.get(REGION) == region]
 
-        return [one for found in await self._cloud.everywhere(of) for one in found]
+        return [one for found in await self._cloud.in_each(regions, of) for one in found]
 
     @override
     async def volumes(self, order: ClusterOrder) -> list[DataVolume]:
@@ -57,10 +60,6 @@ class EbsSnapshots(Snapshots):
     async def delete(self, snapshots: Sequence[Snapshot]) -> None:
         for one in snapshots:
             await self._cloud.send(one.tags[REGION], Call("delete_snapshot", {"SnapshotId": one.id}), fine=GONE)
-
-    async def _listed(self, region: str, filters: Mapping[str, list[str]]) -> list[Snapshot]:
-        found = await self._cloud.listed(region, "describe_snapshots", "Snapshots", filters, OwnerIds=["self"])
-        return [_snapshot(one) for one in found]
 
 
 def _snapshot(said: Mapping[str, Any]) -> Snapshot:

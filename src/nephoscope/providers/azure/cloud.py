@@ -5,7 +5,7 @@ account: rehearsed on a small fake of Azure Resource Manager, see docs/how-to/ru
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,7 @@ from nephoscope.providers.azure.errors import GONE, of_code
 from nephoscope.providers.azure.plan import Call, group_call, group_of, machine_of, making_steps
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
+from nephoscope.providers.cloud.unmaking import unmade
 
 UNMAKE_TIMEOUT_S = 1800.0
 """Deleting a group takes some minutes."""
@@ -29,6 +30,19 @@ INSTALL = "pip install 'nephoscope[azure]'"
 _LOGIN = "run `az login`, and set AZURE_SUBSCRIPTION_ID=<id> in this terminal"
 _FORCED = "Microsoft.Compute/virtualMachines"
 """Ended without a shutdown when their group goes."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What there is of a cluster."""
+
+    names: tuple[str, ...]
+    """Its resource group, or nothing."""
+
+    @property
+    def nothing(self) -> bool:
+        """True if nothing is left."""
+        return not self.names
 
 
 @dataclass(frozen=True)
@@ -59,11 +73,11 @@ class AzureCloud(Cloud):
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="azure")
 
     @override
-    async def clusters(self, study: str) -> list[str]:
-        groups = await self.listed(
-            Call("resource", "resource_groups", "list", ()), filter=f"tagName eq '{STUDY}' and tagValue eq '{study}'"
-        )
-        tags = [group.get("tags", {}) for group in groups]
+    async def clusters(self, study: str, regions: Collection[str] = ()) -> list[str]:
+        """One list has the groups of all regions."""
+        wanted = f"tagName eq '{STUDY}' and tagValue eq {quoted(study)}"
+        groups = await self.listed(Call("resource", "resource_groups", "list", ()), filter=wanted)
+        tags = [group.get("tags") or {} for group in groups]
         return sorted(one[CLUSTER] for one in tags if one.get(STUDY) == study and CLUSTER in one)
 
     @override
@@ -74,6 +88,7 @@ class AzureCloud(Cloud):
             self.listed(Call("network", "network_interfaces", "list", (group,))),
             self.listed(Call("network", "public_ip_addresses", "list", (group,))),
         )
+        machines = [one for one in machines if tag_of(one, CLUSTER) == key]
         views = await together(
             *(self.send(Call("compute", "virtual_machines", "instance_view", (group, one["name"]))) for one in machines)
         )
@@ -87,21 +102,37 @@ class AzureCloud(Cloud):
     async def make(self, order: ClusterOrder) -> None:
         """Deletes what is left of an earlier cluster of this key first, as it has the resource group."""
         steps = making_steps(order, self.subscription)
-        await self.unmake(order.key)
+        await self.unmake(order.key, order.regions)
         for step in ([group_call(order)], *steps):
             await together(*(self.send(call, gone_is_fine=False) for call in step))
 
     @override
-    async def unmake(self, key: str) -> None:
-        group = group_of(key)
-        until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
-        while await self.send(Call("resource", "resource_groups", "get", (group,))) is not None:
-            if self._clock.monotonic_s() > until_s:
-                raise InfrastructureFailure(
-                    f"Azure did not delete the group {group} of {key}", hint="run `nephoscope clean` to try again"
-                )
-            await self.send(Call("resource", "resource_groups", "begin_delete", (group,)), force_deletion_types=_FORCED)
-            await self._clock.sleep(_LOOK_EVERY_S)
+    async def unmake(self, key: str, regions: Collection[str] = ()) -> None:
+        """All of it is in one group.
+
+        Raises:
+            EnvironmentProblem: a group has its name, but not its tags.
+        """
+        await unmade(
+            f"Azure did not delete all of {key}",
+            lambda: self._left(key),
+            lambda left: [Call("resource", "resource_groups", "begin_delete", (name,)) for name in left.names],
+            lambda call: self.send(call, force_deletion_types=_FORCED),
+            self._clock,
+            look_every_s=_LOOK_EVERY_S,
+            timeout_s=UNMAKE_TIMEOUT_S,
+        )
+
+    async def _left(self, key: str) -> Left:
+        name = group_of(key)
+        group = await self.send(Call("resource", "resource_groups", "get", (name,)))
+        if group is not None and tag_of(group, CLUSTER) != key:
+            raise EnvironmentProblem(
+                f"the resource group {name} has the name of {key}, but its tag {CLUSTER} is "
+                f"{tag_of(group, CLUSTER)!r}, so nephoscope did not make it and leaves it as it is",
+                hint="delete or rename that group if nobody needs it, then run the same command again",
+            )
+        return Left(() if group is None else (name,))
 
     async def send(self, call: Call, *, gone_is_fine: bool = True, **options: str) -> dict[str, Any] | None:
         """The answer, of a long operation its final one; None: no such resource."""
@@ -147,6 +178,16 @@ def as_json(model: Any) -> dict[str, Any]:
     """A model of the SDK with the names of the REST reference; empty for none."""
     found: dict[str, Any] = model.as_dict() if model is not None else {}
     return found
+
+
+def quoted(text: str) -> str:
+    """A text in a filter of the API, whatever is in it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def tag_of(resource: Mapping[str, Any], name: str) -> str | None:
+    """The value of a resource's tag; None: it has no such tag."""
+    return (resource.get("tags") or {}).get(name)
 
 
 def clients(subscription: str, credential: Any, **options: Any) -> Callable[[str], Any]:

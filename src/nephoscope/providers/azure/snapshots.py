@@ -4,7 +4,7 @@ Snapshots of Ultra Disks and of Premium SSD v2 can be used only once Azure has c
 `completionPercent` reports; those of other disks at once (its documentation, "Instant access snapshots").
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -32,7 +32,7 @@ class ManagedDiskSnapshots(Snapshots):
         return [one for one in await self._all() if one.tags.get(REGION) == region]
 
     @override
-    async def of_study(self, study: str) -> list[Snapshot]:
+    async def of_study(self, study: str, regions: Collection[str] = ()) -> list[Snapshot]:
         return [one for one in await self._all() if one.tags.get(STUDY) == study]
 
     @override

@@ -10,6 +10,8 @@ from nephoscope.study.buckets import Bucket
 
 _NAME = re.compile(r"nephoscope_[a-z0-9_]+_[0-9a-f]{12}")
 """As benchmarks name a data set; the digits are a digest of its benchmark, version, size and seed."""
+_DOTS = frozenset({".", ".."})
+"""Parts of a path that HTTP clients take out of an address, so that it would name another object."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def data_sets_of(bucket: Bucket, objects: Iterable[StoredObject]) -> list[DataSe
     found: dict[str, list[StoredObject]] = defaultdict(list)
     for one in objects:
         name, slash, _ = one.name.removeprefix(folder).partition("/")
-        if one.name.startswith(folder) and slash and _NAME.fullmatch(name):
+        if one.name.startswith(folder) and slash and _NAME.fullmatch(name) and _DOTS.isdisjoint(one.name.split("/")):
             found[name].append(one)
     return [
         DataSet(

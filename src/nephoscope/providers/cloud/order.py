@@ -1,6 +1,7 @@
 """An order to a cloud, as values: machines by role, tags, the moment at which they end themselves. Pure."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from nephoscope.study.model import SNAPSHOTS, Machine, Volume
 PREFIX = "nephoscope-"
 STUDY, CLUSTER, ROLE = f"{PREFIX}study", f"{PREFIX}cluster", f"{PREFIX}role"
 EXPIRES = f"{PREFIX}expires"
+_PLACE = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 NOT_PREEMPTED = "`spot = false` gives machines that are not preempted"
 LATER = "list more zones in `other_zones`, or run the same command again later"
 SLOWER = "run the same command again later, or use fewer clusters: --max-clusters"
@@ -103,6 +105,20 @@ class ClusterOrder:
         return " ".join(zone for region in self.regions for zone in self.zones(region))
 
 
+def require_place(name: str) -> str:
+    """The name of a region or zone, which becomes part of filters and addresses of a cloud's API.
+
+    Raises:
+        InputError: it is no such name.
+    """
+    if not _PLACE.fullmatch(name):
+        raise InputError(
+            f"{name!r} is not the name of a region or zone of a cloud",
+            hint="such a name has lower-case letters, digits and dashes: us-east-1a, westeurope, 1",
+        )
+    return name
+
+
 def short_id(key: str) -> str:
     """See `ClusterOrder.id`."""
     return hashlib.sha256(key.encode()).hexdigest()[:16]
@@ -155,6 +171,8 @@ def order_of(
                 f"configuration {name!r} needs a `region` and a `zone`, because prices and results depend on them",
                 hint=f"its {role} machine has none: set `zone`, or `zones` of {role}_machine",
             )
+        for place in (region, *named):
+            require_place(place)
         _require_distinct(name, machine)
         sources = snapshots or {} if role == "database" else {}
         plan = BootPlan(

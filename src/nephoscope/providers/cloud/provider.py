@@ -29,10 +29,11 @@ from nephoscope.model.errors import (
     NephoscopeError,
     Throttled,
 )
-from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
-from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of
+from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, Provider, cluster_of, study_of
+from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of, require_place
 from nephoscope.providers.cloud.snapshots import ClusterVolumes, Snapshot, Snapshots, by_machine, newest, unfinished
-from nephoscope.study.model import Machine
+from nephoscope.study.machine_places import database_places, load_places
+from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.snapshots import layout_of, place_of
 
 Result = TypeVar("Result")
@@ -95,12 +96,20 @@ class CloudMachine:
 
 
 class Cloud(Protocol):
-    """One cloud's API, asked by tags. Errors are typed; every call may be repeated, also after half of it was done."""
+    """One cloud's API, asked by tags. Errors are typed; every call may be repeated, also after half of it was done.
+
+    A list may return more than its filter says, so tags are compared again before anything is counted, used or deleted.
+    """
 
     name: str
 
-    async def clusters(self, study: str) -> list[str]:
-        """Keys of the clusters of which anything exists, in any region: machines, volumes, groups."""
+    async def clusters(self, study: str, regions: Collection[str] = ()) -> list[str]:
+        """Keys of the clusters of which anything exists: machines, volumes, groups.
+
+        Args:
+            study: whose.
+            regions: where to look; empty: in every region.
+        """
         ...
 
     async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
@@ -115,8 +124,12 @@ class Cloud(Protocol):
         """
         ...
 
-    async def unmake(self, key: str) -> None:
+    async def unmake(self, key: str, regions: Collection[str] = ()) -> None:
         """Everything that carries the cluster's tags is gone when it returns; nothing there is no error.
+
+        Args:
+            key: of the cluster.
+            regions: where to look if nothing is known of it; empty: in every region.
 
         Raises:
             InfrastructureFailure: something is still there.
@@ -141,7 +154,7 @@ class Connect(Protocol):
         ...
 
 
-class CloudProvider(Provider):
+class CloudProvider(Provider, FindsByPlan):
     """A cloud as a `Provider`."""
 
     detached = True
@@ -156,6 +169,8 @@ class CloudProvider(Provider):
         self._clock = clock
         self._owner = owner
         self._held: dict[str, Cluster] = {}
+        self._regions: dict[str, frozenset[str]] = {}
+        """Study -> the regions of its configurations, as far as they are known."""
 
     @override
     async def create(self, request: ClusterRequest) -> Cluster:
@@ -193,8 +208,20 @@ class CloudProvider(Provider):
 
     @override
     async def list(self, study: str) -> list[str]:
-        """Also of clusters of which only snapshots are left that belong to no whole data set."""
-        return sorted({*await self._cloud.clusters(study), *await self._unfinished(study)})
+        """Also of clusters of which only snapshots are left that belong to no whole data set.
+
+        A key that does not begin with the study's is of another study, whatever tag stands beside it.
+        """
+        keys = {*await self._cloud.clusters(study, self._regions.get(study, ())), *await self._unfinished(study)}
+        return sorted(key for key in keys if study_of(key) == study)
+
+    @override
+    async def find(self, study: str, configurations: Sequence[Configuration]) -> Sequence[str]:
+        """From now on only the regions of these configurations are asked for what is left of a study."""
+        places = [place for one in configurations for place in (*database_places(one), *load_places(one))]
+        named = {place.region for place in places if place.region is not None}
+        self._regions[study] = frozenset(map(require_place, named))
+        return ()
 
     @override
     async def delete(self, key: str) -> None:
@@ -205,9 +232,9 @@ class CloudProvider(Provider):
         """
         held = self._held.pop(key, None)
         try:
-            await self._cloud.unmake(key)
+            await self._cloud.unmake(key, self._regions.get(study_of(key), ()))
             if self._snapshots is not None and (held is None or held.volumes is not None):
-                left = await self._unfinished(key.partition("/")[0])
+                left = await self._unfinished(study_of(key))
                 await self._snapshots.delete(left.get(key, []))
         finally:
             await _close(held)
@@ -233,7 +260,7 @@ class CloudProvider(Provider):
         """Snapshots of a study's clusters that cannot be used; whoever may not list any has made none."""
         if self._snapshots is not None:
             with suppress(EnvironmentProblem):
-                return unfinished(await self._snapshots.of_study(study))
+                return unfinished(await self._snapshots.of_study(study, self._regions.get(study, ())))
         return {}
 
     async def _kept(self, request: ClusterRequest) -> Sequence[Snapshot]:

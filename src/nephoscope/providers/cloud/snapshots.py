@@ -5,8 +5,9 @@ then they belong to the cluster that makes them, and are deleted with it. So a c
 that is neither part of a whole data set nor found by the cluster's tags.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -24,6 +25,7 @@ COMPLETE_TIMEOUT_S = 6 * 3600.0
 """For all snapshots of a data set; a cloud copies them at 100 MiB/s or more."""
 _LOOK_EVERY_S = 15.0
 _OF = " of "
+_PART = re.compile(rf"[1-9][0-9]*{_OF}[1-9][0-9]*")
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,8 @@ class Snapshots(Protocol):
         """All that nephoscope made in a region, whichever study and cluster."""
         ...
 
-    async def of_study(self, study: str) -> list[Snapshot]:
-        """Those that a study made, in every region."""
+    async def of_study(self, study: str, regions: Collection[str] = ()) -> list[Snapshot]:
+        """Those that a study made, in these regions; if none are given, in every region."""
         ...
 
     async def volumes(self, order: ClusterOrder) -> list[DataVolume]:
@@ -122,7 +124,7 @@ def sets_of(snapshots: Iterable[Snapshot]) -> list[SnapshotSet]:
     """Snapshots by data set, layout and cluster, in the order of their names and then of their age."""
     found: dict[tuple[str, str, str], list[Snapshot]] = defaultdict(list)
     for one in snapshots:
-        if all(tag in one.tags for tag in (DATA_SET, LAYOUT, CLUSTER, PART)):
+        if all(tag in one.tags for tag in (DATA_SET, LAYOUT, CLUSTER)) and _PART.fullmatch(one.tags.get(PART, "")):
             found[one.tags[DATA_SET], one.tags[LAYOUT], one.tags[CLUSTER]].append(one)
     made = [SnapshotSet(*names, tuple(sorted(many, key=lambda one: one.number))) for names, many in found.items()]
     return sorted(made, key=lambda one: (one.data_set, one.made_unix_ms))

@@ -36,6 +36,7 @@ async def unmade(
     clock: Clock,
     *,
     look_every_s: float,
+    timeout_s: float = UNMAKE_TIMEOUT_S,
 ) -> None:
     """Returns once nothing is left.
 
@@ -46,11 +47,12 @@ async def unmade(
         send: sends one; that its resource is gone or still in use is no error.
         clock: for the waits.
         look_every_s: how long to wait while the same is left.
+        timeout_s: for all of it.
 
     Raises:
-        InfrastructureFailure: something is left after `UNMAKE_TIMEOUT_S`.
+        InfrastructureFailure: something is left after `timeout_s`.
     """
-    until_s = clock.monotonic_s() + UNMAKE_TIMEOUT_S
+    until_s = clock.monotonic_s() + timeout_s
     before: list[CallT] = []
     while not (left := await look()).nothing:
         calls = ending(left)

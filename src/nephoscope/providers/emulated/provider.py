@@ -25,8 +25,15 @@ from nephoscope.machines.ssh.address import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.machines.tools import FLOCK, LSBLK, SETPRIV, UNSHARE, Tool
 from nephoscope.machines.waiting import Clock, Tries
-from nephoscope.model.errors import EnvironmentProblem, InputError, MachineLost, MachineUnreachable, ToolMissing
-from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
+from nephoscope.model.errors import (
+    EnvironmentProblem,
+    InputError,
+    MachineInUse,
+    MachineLost,
+    MachineUnreachable,
+    ToolMissing,
+)
+from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of, study_of
 from nephoscope.providers.emulated.limits import of_all_clusters
 from nephoscope.providers.emulated.scripts import LOCK, STATE, ClusterPlan, HostPlan, down_script, hosts_of, up_script
 from nephoscope.study.machine_places import region_of
@@ -99,6 +106,11 @@ class EmulatedProvider(Provider):
             found = stored.get(identity)
             if found is None:
                 _store(plan, request.key)
+            elif found.key != request.key:
+                raise MachineInUse(
+                    f"the emulated cluster {found.key} has the short id {identity} of {request.key}",
+                    hint=f"delete it: `nephoscope clean` with the results folder of {study_of(found.key)}",
+                )
         if found is not None:
             plan = _plan(identity, request, types, set(), self._load_program, found.subnet)
             try:
@@ -119,7 +131,7 @@ class EmulatedProvider(Provider):
 
     @override
     async def list(self, study: str) -> list[str]:
-        return [stored.key for stored in _all_stored().values() if stored.key.startswith(f"{study}/")]
+        return [stored.key for stored in _all_stored().values() if study_of(stored.key) == study]
 
     @override
     async def delete(self, key: str) -> None:

@@ -6,7 +6,7 @@ on a real account: rehearsed on gcplocal, see docs/how-to/run-on-gcp.md.
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ from nephoscope.providers.gcp.plan import (
     machine_of,
     name_filter,
     network_of,
+    of_cluster,
     operation_call,
     placement_calls,
     subnet_call,
@@ -69,7 +70,8 @@ class GcpCloud(Cloud):
         self._client: MadeOnce[str, Any] = MadeOnce(lambda name: self._api().client_of(name))
 
     @override
-    async def clusters(self, study: str) -> list[str]:
+    async def clusters(self, study: str, regions: Collection[str] = ()) -> list[str]:
+        """One list has what is in all regions."""
         found = await together(
             self._everywhere("Instances", "instances", label_filter(STUDY, study)),
             self._everywhere("Disks", "disks", label_filter(STUDY, study)),
@@ -81,19 +83,19 @@ class GcpCloud(Cloud):
     @override
     async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
         found = await self._everywhere("Instances", "instances", label_filter(CLUSTER, key))
-        return [machine_of(one, key) for one in found]
+        return [machine_of(one, key) for one in of_cluster(found, key)]
 
     @override
     async def make(self, order: ClusterOrder) -> None:
         """Deletes what is left of an earlier cluster of this key first, as it has the names."""
-        await self.unmake(order.key)
+        await self.unmake(order.key, order.regions)
         project = self.project
         await self.done(firewall_calls(order, project, await self._network(order, project)))
         await self.done(placement_calls(order, project))
         await self.done(machine_calls(order, project))
 
     @override
-    async def unmake(self, key: str) -> None:
+    async def unmake(self, key: str, regions: Collection[str] = ()) -> None:
         await unmade(
             f"GCP did not delete all of {key}",
             lambda: self._left(key),
@@ -105,13 +107,13 @@ class GcpCloud(Cloud):
 
     async def _left(self, key: str) -> Left:
         of_key = label_filter(CLUSTER, key)
-        instances, disks, policies, firewalls = await together(
+        found = await together(
             self._everywhere("Instances", "instances", of_key),
             self._everywhere("Disks", "disks", of_key),
             self._everywhere("ResourcePolicies", "resource_policies", name_filter(key)),
             self._firewalls(key),
         )
-        return Left(instances, disks, policies, firewalls)
+        return Left(*(of_cluster(resources, key) for resources in found))
 
     async def _network(self, order: ClusterOrder, project: str) -> str:
         """Of the subnet that is named, else the default one; a network of Google's reaches all regions.

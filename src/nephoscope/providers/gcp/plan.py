@@ -329,6 +329,11 @@ def delete_call(resources: str, one: str, project: str, **names: str) -> Call:
     return Call(f"{resources}Client", "delete_unary", f"Delete{one}Request", {"project": project, **names})
 
 
+def of_cluster(resources: Iterable[Mapping[str, Any]], key: str) -> list[Mapping[str, Any]]:
+    """The resources whose description names this cluster: labels and names hold only a hash of its key."""
+    return [one for one in resources if tags_of(one).get(CLUSTER) == key]
+
+
 def keys_of(resources: Iterable[Mapping[str, Any]], study: str) -> set[str]:
     """Of the clusters of a study that resources belong to."""
     tags = [tags_of(one) for one in resources]

@@ -1,7 +1,7 @@
 """Snapshots of disks of Compute Engine: a disk of any kind and any zone can be created from one."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -23,10 +23,11 @@ class DiskSnapshots(Snapshots):
 
     @override
     async def found(self, region: str) -> list[Snapshot]:
-        return await self._listed(f"labels.{REGION}={region}")
+        found = await self._listed(f"labels.{REGION}={labels_of({REGION: region})[REGION]}")
+        return [one for one in found if one.tags.get(REGION) == region]
 
     @override
-    async def of_study(self, study: str) -> list[Snapshot]:
+    async def of_study(self, study: str, regions: Collection[str] = ()) -> list[Snapshot]:
         return [one for one in await self._listed(label_filter(STUDY, study)) if one.tags.get(STUDY) == study]
 
     @override
