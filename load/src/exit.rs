@@ -130,12 +130,20 @@ pub fn cannot_connect(dsn: &Dsn, error: &TargetError) -> Failure {
     Failure::new(ExitCode::CannotConnect, format!("cannot use {dsn}: {error}{hint}"))
 }
 
+/// What an ACL must allow. DBSIZE is a command that reads, FLUSHDB one that writes.
+const NEEDED_COMMANDS: &str = "; let the user run ACL SETUSER NAME ~* +@read +@write +info, with +select if the URL has a \
+                               database, and +cluster|nodes for a cluster";
+
 /// The server cannot be reached, or refuses the login.
 #[must_use]
 pub fn cannot_use(url: &Url, error: &TargetError) -> Failure {
     let hint = match error {
         TargetError::Database { sqlstate, .. } if sqlstate == "NOAUTH" || sqlstate == "WRONGPASS" => {
             "; check the user, and the password in REDISCLI_AUTH"
+        }
+        TargetError::Database { sqlstate, .. } if sqlstate == "NOPERM" => NEEDED_COMMANDS,
+        TargetError::Database { message, .. } if message.starts_with("unknown command") => {
+            "; the server must not have renamed INFO, DBSIZE and FLUSHDB"
         }
         TargetError::Lost(_) => "; check that the server runs, and the address",
         _ => "",

@@ -53,6 +53,38 @@ fn commands_are_answered_in_order_and_a_refusal_leaves_the_session_whole() {
     );
 }
 
+#[test]
+fn a_user_needs_few_rights_and_a_refusal_names_them() {
+    let Some(redis) = redis(&[]) else { return };
+    let set_user = |words: &str| {
+        let mut parts = vec!["ACL", "SETUSER", "app", "reset", "on", "~*"];
+        parts.extend(words.split(' '));
+        let parts: Vec<_> = parts.iter().map(|part| part.as_bytes()).collect();
+        redis.connect().call(&parts).unwrap();
+    };
+    let load = || {
+        let mut spec = kv("load", &redis);
+        spec["target"]["dsn"] = json!(redis.dsn().replace("//", "//app@"));
+        exec(&spec)
+    };
+    let password = format!(">{}", support::redis::PASSWORD);
+    set_user(&format!("{password} +@read +@write +info"));
+    load().expect(0);
+    set_user(&format!("{password} +@read +@write +ping +auth"));
+    let refused = load().expect(3);
+    assert!(refused.message().contains("+@read +@write +info"), "{}", refused.message());
+    set_user("nopass +acl|whoami +ping");
+    let url = nephoscope_load::target::resp::Url::parse(&redis.dsn().replace("//", "//app@"), |_| None).unwrap();
+    assert_eq!(Connection::open(&url, None).unwrap().text(&[b"ACL", b"WHOAMI"]).unwrap(), "app");
+}
+
+#[test]
+fn a_server_without_the_commands_that_are_needed_is_refused_with_their_names() {
+    let Some(redis) = redis(&["--rename-command", "INFO", "", "--rename-command", "CLIENT", ""]) else { return };
+    let refused = exec(&kv("load", &redis)).expect(3);
+    assert!(refused.message().contains("must not have renamed INFO"), "{}", refused.message());
+}
+
 /// Several requests on the way together, with answers larger than any buffer: what comes cut anywhere is put together.
 #[test]
 fn exchanges_that_overlap_are_answered_each_by_its_own() {

@@ -44,21 +44,33 @@ impl Connection {
         let mut connection = Self { link: Link::new(socket, Reply::default()), outbox: Vec::new(), sent: 0 };
         let mut commands = Commands::default();
         match (&url.user, &url.password) {
-            (Some(user), Some(password)) => {
+            // A user who needs no password (`nopass`) may give any: without AUTH the session would be another user's.
+            (Some(user), password) => {
+                let password = password.as_deref().unwrap_or_default();
                 commands.all(&[b"AUTH", user.as_bytes(), password.as_bytes()]);
             }
             (None, Some(password)) => {
                 commands.all(&[b"AUTH", password.as_bytes()]);
             }
-            (_, None) => {}
+            (None, None) => {}
         }
         if url.database > 0 {
             commands.all(&[b"SELECT", url.database.to_string().as_bytes()]);
         }
-        commands.all(&[b"CLIENT", b"SETNAME", CLIENT_NAME]);
-        connection.exchange(&mut commands)?;
+        if commands.count() > 0 {
+            connection.exchange(&mut commands)?;
+        }
+        connection.set_name()?;
         connection.link.socket.opened(timeout)?;
         Ok(connection)
+    }
+
+    /// Shows in CLIENT LIST whose session this is, unless the user may not do that or the server has no such command.
+    fn set_name(&mut self) -> Result<(), TargetError> {
+        match self.call(&[b"CLIENT", b"SETNAME", CLIENT_NAME]) {
+            Err(TargetError::Database { sqlstate, .. }) if matches!(sqlstate.as_str(), "NOPERM" | "ERR") => Ok(()),
+            outcome => outcome.map(|_| ()),
+        }
     }
 
     /// Sends commands and waits for their answers.
