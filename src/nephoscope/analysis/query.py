@@ -83,6 +83,6 @@ def csv_of(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Rows as CSV with a header; an empty cell for None, an apostrophe before what a spreadsheet would run."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(map(inert, columns))
     writer.writerows([inert(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return out.getvalue()

@@ -19,7 +19,7 @@ import polars as pl
 from pydantic import TypeAdapter
 
 from nephoscope.analysis.parquet_cost import cost_of
-from nephoscope.model.cells import FORMULA, NUMBER
+from nephoscope.model.cells import FORMULA, INSIDE, NUMBER, inert
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
@@ -38,12 +38,14 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
+from nephoscope.model.text import HIDDEN, visible
 from nephoscope.model.units import MIB
 from nephoscope.model.written import Written
 
 Row = TypeVar("Row", bound=Frozen | MeasurementRow)
 Kind = type[Any]
 """Of rows: a model, or `MeasurementRow`."""
+_NOT_AS_IT_IS = rf"[{HIDDEN}\t\n]|{INSIDE}"
 _MARK = "\x1f"
 """Unit separator of ASCII: in no name."""
 
@@ -234,16 +236,17 @@ def _values(column: pl.Series) -> list[Any]:
     if column.dtype == pl.String:
         known = column.drop_nulls().unique()
         places = column.cast(pl.Enum(known)).to_physical().fill_null(len(known))
-        texts = [*known, None]
+        texts = [*map(visible, known), None]
         return [texts[place] for place in places.to_list()]
     if column.dtype == pl.List(pl.String):
         joined, lengths = column.list.join(_MARK), column.list.len()
         if (joined.str.count_matches(_MARK, literal=True) + 1 == lengths).filter(lengths > 0).all():
-            parts = {text: text.split(_MARK) for text in joined.unique() if text is not None}
+            parts = {text: [*map(visible, text.split(_MARK))] for text in joined.unique() if text is not None}
             return [
                 parts[text] if length else None if length is None else []
                 for text, length in zip(joined, lengths, strict=True)
             ]
+        return [None if many is None else [*map(visible, many)] for many in column.to_list()]
     return column.to_list()
 
 
@@ -322,14 +325,14 @@ def _csv(frame: pl.DataFrame) -> bytes:
     lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
     joined = frame.with_columns(_joined(frame[name]) for name in lists)
     text = pl.col(pl.String)
-    run = joined.select(text.str.contains(FORMULA) & ~text.str.contains(NUMBER))
-    inert = [
-        pl.when(run[name]).then(pl.col(name).str.replace("^", "'")).otherwise(pl.col(name)).alias(name)
+    run = joined.select((text.str.contains(FORMULA) & ~text.str.contains(NUMBER)) | text.str.contains(_NOT_AS_IT_IS))
+    harmless = [
+        pl.Series(name, [None if cell is None else inert(cell) for cell in joined[name]], dtype=pl.String())
         for name in run.columns
         if run[name].any()
     ]
     buffer = io.BytesIO()
-    joined.with_columns(inert).write_csv(buffer)
+    joined.with_columns(harmless).write_csv(buffer)
     return buffer.getvalue()
 
 

@@ -24,7 +24,7 @@ from nephoscope.app.commands import (
     types,
 )
 from nephoscope.app.commands.options import Group
-from nephoscope.app.console import say, tell
+from nephoscope.app.console import say, tell, tell_lines
 from nephoscope.app.memory import tune_gc
 from nephoscope.model.errors import (
     EXIT_DEFECT,
@@ -128,7 +128,10 @@ def tell_error(error: NephoscopeError) -> int:
     """Says what happened and what to do next; returns the exit code."""
     from rich.text import Text
 
-    tell(Text.assemble(("error: ", "bold red"), error.message))
+    first, *more = error.message.split("\n")
+    tell(Text.assemble(("error: ", "bold red"), first))
+    for text in more:
+        tell(text)
     if error.hint:
         tell(f"hint: {error.hint}")
     if error.move in _WHOSE_MOVE:
@@ -146,7 +149,7 @@ _WHOSE_MOVE = {
 def _tell_unexpected(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in STORAGE_ERRNOS:
         return tell_error(StorageFailed.of(Path(error.filename or "output"), error))
-    tell(traceback.format_exc().rstrip())
+    tell_lines(traceback.format_exc().rstrip())
     tell("this is a defect in nephoscope: please report it with the lines above", style="red")
     return EXIT_DEFECT
 

@@ -3,7 +3,9 @@
 Rich loads only where something is drawn, so that `--help` and short answers do not wait for it.
 """
 
+import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -11,16 +13,27 @@ from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from nephoscope.model.words import visible
+from nephoscope.model.text import HIDDEN_CHARACTER, line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 
+_FOR_CI = re.compile(r"^(\s*):(?=:.*::)|#(?=#\w*\[)", re.MULTILINE)
+"""With `::` at the start of a line a log commands GitHub Actions; with `##[`, `##vso[` or `##teamcity[` anywhere in one
+others.
+"""
+
+
 def say(text: str) -> None:
-    """Prints a line of data: unchanged into a file or a pipe, and so that it cannot command a terminal."""
-    sys.stdout.write(f"{visible(text) if sys.stdout.isatty() else text}\n")
+    """Prints a line of data. Whatever it quotes commands neither a terminal nor what reads the log of a CI run."""
+    say_document(line(text, most=None))
+
+
+def say_document(text: str) -> None:
+    """The same for lines of our own, of which each may quote something: a study, a table, Markdown."""
+    sys.stdout.write(f"{_obeyed_by_none(visible(text))}\n")
 
 
 def tell(text: "str | Text", style: str = "") -> None:
@@ -28,33 +41,45 @@ def tell(text: "str | Text", style: str = "") -> None:
     talk().print(text, style=style or None, highlight=False, markup=False)
 
 
+def tell_lines(text: str) -> None:
+    """Prints lines of our own for people."""
+    for part in text.split("\n"):
+        tell(part)
+
+
 def print_json(content: Any) -> None:
-    """Prints models as JSON, also inside lists and dictionaries."""
+    """Prints models as JSON, also inside lists and dictionaries; what cannot be seen is escaped."""
     from pydantic_core import to_json
 
-    say(to_json(content, indent=1, inf_nan_mode="constants", fallback=str).decode())
+    text = to_json(content, indent=1, inf_nan_mode="constants", fallback=str).decode()
+    text = HIDDEN_CHARACTER.sub(lambda match: json.dumps(match[0])[1:-1], text)
+    sys.stdout.write(_FOR_CI.sub(r"\\u0023", text) + "\n")
+
+
+def _obeyed_by_none(text: str) -> str:
+    return _FOR_CI.sub(lambda match: f"{match[1]}\\x3a" if match[1] is not None else "\\x23", text)
 
 
 def print_table(headers: Sequence[str], rows: "Iterable[Sequence[str | Text]]") -> None:
-    """Prints a table; a cell that is too wide for the terminal wraps."""
+    """Prints a table; a cell is one line, and wraps if it is too wide for the terminal."""
     from rich.table import Column, Table
     from rich.text import Text
 
     table = Table(*(Column(header, overflow="fold") for header in headers))
     for row in rows:
-        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+        table.add_row(*(Text(line(cell)) if isinstance(cell, str) else cell for cell in row))
     output().print(table)
 
 
 def print_rows(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Prints plain columns, in a pager on a terminal: Rich would take seconds to draw thousands of rows."""
-    text = "\n".join(_columns(headers, list(rows)))
+    text = "\n".join(_columns(headers, _in_lines(rows)))
     if sys.stdout.isatty():
         import pydoc
 
         pydoc.pager(visible(text))
     else:
-        say(text)
+        say_document(text)
 
 
 def print_answer(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -62,24 +87,25 @@ def print_answer(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     What is piped is never wrapped nor cut.
     """
-    answer = [[_in_one_line(cell) for cell in row] for row in rows]
+    headers, *answer = _in_lines([headers, *rows])
     lines = _columns(headers, answer)
     if sys.stdout.isatty() and max(map(len, lines)) > output().width:
         widest = max(map(len, headers))
         lines = [
-            line
+            text
             for number, row in enumerate(answer, start=1)
-            for line in (
+            for text in (
                 f"row {number}",
                 *(f"  {head:{widest}}  {cell}" for head, cell in zip(headers, row, strict=True)),
             )
         ]
-    for line in lines:
-        say(line.rstrip())
+    for text in lines:
+        say(text)
 
 
-def _in_one_line(cell: str) -> str:
-    return " ".join(cell.split()) if "\n" in cell or "\t" in cell else cell
+def _in_lines(rows: Iterable[Sequence[str]]) -> list[list[str]]:
+    """Cells that are one line each."""
+    return [[line(cell, most=None) for cell in row] for row in rows]
 
 
 def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -111,12 +137,24 @@ def _console() -> "type[Console]":
             """Rich would exit with code 1, which means a defect; `cli.main` knows better."""
             raise BrokenPipeError
 
+        def print(self, *objects: Any, **options: Any) -> None:
+            """A text is one line, whatever a server or a file put into it."""
+            super().print(*map(_in_one_line, objects), **options)
+
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             """Rich's own control codes are marked as such; any other is somebody's text."""
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
     return Careful
+
+
+def _in_one_line(drawn: Any) -> Any:
+    from rich.text import Text
+
+    if isinstance(drawn, str):
+        return _obeyed_by_none(line(drawn))
+    return Text(" ").join(drawn.split("\n")) if isinstance(drawn, Text) else drawn
 
 
 class _Unbreakable:

@@ -21,7 +21,7 @@ from nephoscope.model.records import (
     Status,
     TrialIntent,
 )
-from nephoscope.model.words import visible
+from nephoscope.model.text import visible
 from nephoscope.store.atomic import sync_all
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder

@@ -11,6 +11,7 @@ from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
+from nephoscope.model.names import Name
 from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.questions import BestRow, ContrastRow, RankIntervals
 from nephoscope.model.records import Plan, SourceRecord
@@ -76,7 +77,7 @@ class AnalysedStudy(Frozen):
     """Everything a report shows. The report itself computes nothing."""
 
     schema_: Literal["nephoscope/analysis/1"] = Field(default="nephoscope/analysis/1", alias="schema")
-    study: str
+    study: Name
     title: str
     description: str
     seed: int

@@ -17,9 +17,12 @@
 import errno
 import os
 import signal
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar
+
+from nephoscope.model.text import line
 
 EXIT_OK = 0
 EXIT_DEFECT = 1
@@ -72,10 +75,11 @@ class NephoscopeError(Exception):
     failure_class: ClassVar[str] = "defect"
     move: ClassVar[Move] = Move.OURS
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+    def __init__(self, message: str | Sequence[str], *, hint: str = "") -> None:
+        """A text is one line, whatever a server or a file put into it; a message of several is given as a list."""
+        self.message = "\n".join(map(line, [message] if isinstance(message, str) else message))
+        self.hint = line(hint)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message}; hint: {self.hint}" if self.hint else self.message

@@ -1,8 +1,6 @@
 """The base of all of nephoscope's values: frozen, and strict about unknown keys."""
 
-from typing import Annotated, Any
-
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict
 from pydantic_core import PydanticCustomError
 
 
@@ -19,13 +17,3 @@ CONFLICT = "parameters_do_not_fit"
 def conflict(text: str) -> PydanticCustomError:
     """An error for a validator to raise: `text` as it is, without pydantic's prefix."""
     return PydanticCustomError(CONFLICT, "{text}", {"text": text})
-
-
-def _with_a_name(table: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(table.get("name"), str):
-        raise conflict("there is no name")
-    return table
-
-
-Named = Annotated[dict[str, Any], AfterValidator(_with_a_name)]
-"""A table with a name, whatever else is in it."""

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from nephoscope.model.disturbance import Disturbance
-from nephoscope.model.frozen import Frozen, Named
+from nephoscope.model.frozen import Frozen
 from nephoscope.model.kinds import MachineKind
+from nephoscope.model.names import MachineName, Name, Named
 from nephoscope.model.old_texts import plan_warning
 from nephoscope.model.omission import Omission
 from nephoscope.model.subjects import DatabaseLoad, Subject, database_load_by_name, subject_by_name
@@ -454,8 +455,8 @@ class Evidence(Frozen):
 class BenchmarkUse(Frozen):
     """A benchmark with its parameters resolved (defaults filled in), as a study uses it."""
 
-    name: str = Field(description="unique in the study; the name in charts")
-    uses: str = Field(description="the benchmark's own name in the registry")
+    name: Name = Field(description="unique in the study; the name in charts")
+    uses: Name = Field(description="the benchmark's own name in the registry")
     version: int
     parameters: dict[str, Any]
 
@@ -465,7 +466,7 @@ class TrialIntent(Frozen):
 
     schema_: Literal["nephoscope/trial/1"] = Field(default="nephoscope/trial/1", alias="schema")
     id: str
-    study: str
+    study: Name
     configuration: Named = Field(description="the whole configuration, as in the study, defaults filled in")
     benchmark: BenchmarkUse
     replicate: int = Field(ge=1)
@@ -487,7 +488,7 @@ class StartedRecord(Frozen):
     schema_: Literal["nephoscope/started/1"] = Field(default="nephoscope/started/1", alias="schema")
     at_unix_ms: int | None = Field(description="None: imported, and not stored there")
     nephoscope_version: str
-    machines: dict[str, str] = Field(description="role -> machine name; further load machines are 'load 2' ...")
+    machines: dict[str, MachineName] = Field(description="role -> machine name; further load machines are 'load 2' ...")
     measured_cpus: dict[str, list[str]] = Field(
         default={},
         description="machine -> names of the CPUs in the affinity mask of whatever is measured ('cpu0')",
@@ -518,7 +519,7 @@ class FactsRecord(Frozen):
     """facts/<machine>.json: before and after, with the tools' verbatim answers."""
 
     schema_: Literal["nephoscope/facts/1"] = Field(default="nephoscope/facts/1", alias="schema")
-    machine: str
+    machine: MachineName
     before: Facts
     after: Facts | None = None
     verbatim: dict[str, str] = Field(default={}, description="command -> its output, when first inspected")
@@ -569,7 +570,7 @@ class Plan(Frozen):
     """plan.json: ordered, randomised trials. Equal study, equal bytes."""
 
     schema_: Literal["nephoscope/plan/1"] = Field(default="nephoscope/plan/1", alias="schema")
-    study: str
+    study: Name
     seed: int
     trials: list[PlannedTrial]
     expected_duration_s: float
@@ -585,7 +586,7 @@ class Plan(Frozen):
 class ImportedBenchmark(Frozen):
     """A benchmark that somebody else ran: names of its numbers, which no benchmark of nephoscope declares."""
 
-    name: str
+    name: Name
     subject: Subject = Field(
         default_factory=lambda stored: subject_by_name(stored["name"]),
         description="as its importer says; an import of nephoscope 0.1 has none, and goes by its name",
@@ -605,7 +606,7 @@ class SourceRecord(Frozen):
     """source.json: where imported results come from, and what is not known about them."""
 
     schema_: Literal["nephoscope/source/1"] = Field(default="nephoscope/source/1", alias="schema")
-    format: str = Field(description="which importer read it")
+    format: Name = Field(description="which importer read it")
     source: str = Field(description="who published it, and where")
     licence: str
     unknown: list[str] = Field(description="what the source does not say, so that nobody assumes it")

@@ -1,6 +1,5 @@
 """Numbers and names in sentences, where several packages say them."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from nephoscope.model.scopes import Scope
@@ -25,14 +24,6 @@ PROVIDERS: Mapping[str, str] = {
 
 NOT_DECIDED = "not decided"
 """What every text calls a question without an answer; stored verdicts are `unresolved`."""
-
-_COMMANDING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters with which a text could command a terminal, or hide the order of its parts."""
-
-
-def visible(text: str) -> str:
-    r"""The text with `\x1b` and the like written out; newlines and tabs stay."""
-    return _COMMANDING.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def provider_name(provider: str) -> str:

@@ -13,10 +13,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
+from nephoscope.model.cells import as_written, inert
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.text import line
 from nephoscope.model.words import counted, without_kind
 
 
@@ -78,7 +80,8 @@ def first_day(text: str) -> datetime.date:
     return datetime.date(int(year), int(month or 1), int(day or 1))
 
 
-Text = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
+Line = Annotated[str, AfterValidator(line)]
+Text = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$"), AfterValidator(line)]
 
 
 class Price(Frozen):
@@ -92,7 +95,7 @@ class Price(Frozen):
     above: float = Field(default=0, ge=0, description="start of the tier: the price applies above this many units")
     up_to: float | None = Field(default=None, gt=0, description="end of the tier; none: unknown")
     basis: Basis
-    terms: str = Field(
+    terms: Line = Field(
         default="", description="payment of a commitment, as far as the source says: 'no upfront, standard'"
     )
     usd: float = Field(ge=0, description="US dollars per unit, without taxes")
@@ -101,10 +104,10 @@ class Price(Frozen):
     date: Text = Field(
         description="date of the price in the source: a day, or a month or a year if the source gives no more"
     )
-    disputed: str = Field(
+    disputed: Line = Field(
         default="", description="why this row is considered wrong; such a row is shown but never used"
     )
-    note: str = ""
+    note: Line = ""
 
     @field_validator("date")
     @classmethod
@@ -167,11 +170,11 @@ def parse_csv(text: str, name: str) -> list[Price]:
         _check_columns(columns, name)
         for cells in reader:
             if cells:
-                problems += _add(rows, columns, cells, f"{name}:{reader.line_num}")
+                problems += _add(rows, columns, [*map(as_written, cells)], f"{name}:{reader.line_num}")
     except csv.Error as error:
         problems.append(f"{name}:{reader.line_num}: not CSV: {error}")
     if problems:
-        raise InputError("\n".join(problems), hint="docs/how-to/prices.md lists the columns")
+        raise InputError(problems, hint="docs/how-to/prices.md lists the columns")
     return rows
 
 
@@ -181,7 +184,7 @@ def to_csv(rows: Iterable[Price]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        writer.writerow([_cell(getattr(row, column)) for column in COLUMNS])
+        writer.writerow([inert(_cell(getattr(row, column))) for column in COLUMNS])
     return out.getvalue()
 
 

@@ -42,7 +42,7 @@ def _configurations(study: AnalysedStudy) -> bytes:
     labels = unique(label for row in study.configurations for label in row.labels)
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*known, *(f"label_{label}" for label in labels)])
+    writer.writerow([*known, *(inert(f"label_{label}") for label in labels)])
     for row in study.configurations:
         cells = [*(getattr(row, name) for name in known), *map(row.labels.get, labels)]
         writer.writerow(["" if cell is None else inert(str(cell)) for cell in cells])
@@ -59,7 +59,7 @@ def _metrics(study: AnalysedStudy) -> bytes:
             writer.writerow(
                 [
                     *map(inert, (row.benchmark, metric.name, metric.title, metric.unit, metric.direction)),
-                    *(*flags, metric.clock, row.subject),
+                    *(*flags, inert(metric.clock), row.subject),
                 ]
             )
     return out.getvalue().encode()

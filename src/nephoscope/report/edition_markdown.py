@@ -4,6 +4,7 @@ from nephoscope.analysis.edition_gate import Judged, named, reasons
 from nephoscope.model.editions import EditionCard, Editions
 from nephoscope.model.words import SIMULATED, counted
 from nephoscope.report import edition_words as words
+from nephoscope.report.markdown import plain, point
 
 MAX_ROWS = 100
 _HEAD = ("| configuration | metric | change | interval | | before → after | n |", "|---|---|--:|---|---|---|--:|")
@@ -18,7 +19,7 @@ def render_markdown(found: Editions, judged: Judged | None, names: tuple[str, st
         names: of the earlier and the later study.
     """
     before, after = names
-    lines = [f"## {_plain(after)} against {_plain(before)}", ""]
+    lines = [f"## {plain(after)} against {plain(before)}", ""]
     if found.simulated:
         lines += [f"**{SIMULATED}:** both studies are rehearsals.", ""]
     if judged is not None:
@@ -36,14 +37,14 @@ def render_markdown(found: Editions, judged: Judged | None, names: tuple[str, st
         lines += ["Nothing in the two studies can be compared."]
     for title, texts in (("Not compared", reasons(found.left_out)), ("Also different", found.also_different)):
         if texts:
-            lines += ["", f"{title}:", "", *(f"- {_plain(text)}" for text in texts)]
+            lines += ["", f"{title}:", "", *(f"- {point(text)}" for text in texts)]
     return "\n".join(lines) + "\n"
 
 
 def _verdict(judged: Judged) -> list[str]:
     margin = f"{judged.by_percent:g} %"
     if judged.worse:
-        listed = "; ".join(f"{_plain(named(row))} {words.change(row.ratio)}" for row in judged.worse)
+        listed = "; ".join(f"{plain(named(row))} {words.change(row.ratio)}" for row in judged.worse)
         said = [f"**Worse by at least {margin}:** {listed}."]
     else:
         said = [f"**Nothing is certainly worse by {margin} or more.**"]
@@ -68,11 +69,4 @@ def _line(card: EditionCard) -> str:
         words.medians(card),
         words.counts(card),
     )
-    return "| " + " | ".join(_plain(cell) for cell in cells) + " |"
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown does not read as marks or HTML."""
-    for mark in ("\\", "|", "<", "*", "_", "`", "["):
-        text = text.replace(mark, f"\\{mark}" if mark != "<" else "&lt;")
-    return text
+    return "| " + " | ".join(plain(cell) for cell in cells) + " |"

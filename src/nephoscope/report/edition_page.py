@@ -6,6 +6,7 @@ from itertools import groupby
 from nephoscope.analysis.edition_gate import reasons
 from nephoscope.model.editions import BestChange, ContrastChange, EditionCard, EditionRow, Editions
 from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.text import visible
 from nephoscope.model.words import SIMULATED, counted, scope_name
 from nephoscope.report import edition_words as words
 from nephoscope.report import format as people
@@ -58,7 +59,7 @@ def render_editions(found: Editions, names: tuple[str, str], report: str | None 
     """
     before, after = names
     priced = any(row.price_ratio is not None for row in found.rows)
-    return (
+    return visible(
         environment()
         .get_template("editions.html.j2")
         .render(

@@ -3,14 +3,16 @@
 import base64
 import gzip
 
+from nephoscope.model.text import visible
+
 MAX_PLAIN = 4096
 """Parts of up to this many characters are not packed."""
 LEVEL = 6
 
 
 def pack(text: str) -> str:
-    """ASCII text without HTML special characters; equal texts give equal bytes."""
-    return base64.b64encode(gzip.compress(text.encode(), LEVEL, mtime=0)).decode()
+    """ASCII text without HTML special characters, of text in which all can be seen; equal texts give equal bytes."""
+    return base64.b64encode(gzip.compress(visible(text).encode(), LEVEL, mtime=0)).decode()
 
 
 def unpack(text: str) -> str:

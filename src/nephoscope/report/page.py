@@ -11,6 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.text import visible
 from nephoscope.model.words import SIMULATED
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.drawn import svg_of
@@ -115,7 +116,7 @@ def _evidence(book: Book) -> dict[str, Any]:
 
 def _printed(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
     study = book.lookup.study
-    return (
+    return visible(
         environment()
         .get_template(f"{'main' if page is Page.MAIN else 'evidence'}.html.j2")
         .render(

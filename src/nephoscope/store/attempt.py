@@ -24,6 +24,7 @@ from nephoscope.model.records import (
     Verdict,
     VerdictKind,
 )
+from nephoscope.model.text import visible
 from nephoscope.store import atomic, digests, files, plain
 from nephoscope.store.digests import DERIVED, STATUS, Difference
 from nephoscope.store.place import Place
@@ -342,7 +343,7 @@ class Attempt:
         if not self._has(name):
             return []
         try:
-            return _VERDICTS.validate_json(files.read_bytes(path, mend=_DERIVE))
+            return _VERDICTS.validate_json(files.made_plain(files.read_bytes(path, mend=_DERIVE)))
         except FileNotFoundError:
             return []
         except ValidationError as error:
@@ -375,7 +376,7 @@ class Attempt:
     def raw_digests(self) -> list[tuple[str, int, str]]:
         """Every raw file and log: path below `raw`, bytes, SHA-256."""
         found = [(name, self.raw_dir / name) for name in _plain_below(self.raw_dir)]
-        return [(name, path.stat().st_size, digests.sha256(path)) for name, path in found]
+        return [(visible(name), path.stat().st_size, digests.sha256(path)) for name, path in found]
 
     def _write_pairs(self, name: str, pairs: dict[str, str]) -> None:
         text = "".join(f"{key}\t{_escaped(pairs[key])}\n" for key in sorted(pairs))
@@ -392,9 +393,9 @@ class Attempt:
         path = self.folder / name
         if not self._has(name) or not path.exists():
             return None
-        text = files.read_text(path, mend=files.MEND)
+        text = visible(files.read_text(path, mend=files.MEND))
         rows = (line.partition("\t") for line in text.split("\n") if line)
-        return {key: _unescaped(value) for key, _, value in rows}
+        return {key: visible(_unescaped(value)) for key, _, value in rows}
 
 
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -417,7 +418,7 @@ def _lines(values: Sequence[BaseModel]) -> bytes:
 
 
 def _verdict_bytes(verdicts: Sequence[Verdict]) -> bytes:
-    return ("[\n" + ",\n".join(verdict.model_dump_json() for verdict in verdicts) + "\n]\n").encode()
+    return ("[\n" + ",\n".join(files.dump_line(verdict).rstrip("\n") for verdict in verdicts) + "\n]\n").encode()
 
 
 def _bytes_or_none(path: Path) -> bytes | None:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from nephoscope.model.errors import DamagedFile, NewerSchema, StorageFailed
+from nephoscope.model.text import hidden, visible
 from nephoscope.store import atomic, plain
 
 Value = TypeVar("Value", bound=BaseModel)
@@ -21,12 +23,20 @@ _SCHEMA = re.compile(r"^nephoscope/(?P<kind>[a-z-]+)/(?P<version>[0-9]+)$")
 
 def dump(value: BaseModel) -> str:
     """One value as JSON for people and machines: indented, keys in the order of the model."""
-    return value.model_dump_json(by_alias=True, indent=1) + "\n"
+    return _json(value, indent=1)
 
 
 def dump_line(value: BaseModel) -> str:
     """One value as one line of JSON."""
-    return value.model_dump_json(by_alias=True) + "\n"
+    return _json(value)
+
+
+def _json(value: BaseModel, indent: int | None = None) -> str:
+    try:
+        return value.model_dump_json(by_alias=True, indent=indent) + "\n"
+    except PydanticSerializationError:  # a lone surrogate, such as that of a file's name in another encoding
+        encodable = type(value).model_validate(_made_plain(value.model_dump(by_alias=True)))
+        return encodable.model_dump_json(by_alias=True, indent=indent) + "\n"
 
 
 def write(path: Path, value: BaseModel, *, sync: bool = True) -> None:
@@ -72,9 +82,9 @@ def read(path: Path | str, model: type[Value], *, mend: str = "") -> Value:
 def parsed(text: bytes, path: Path | str, model: type[Value], *, mend: str = "") -> Value:
     """What `read` makes of the content of a file."""
     try:
-        return model.model_validate_json(text)  # at once, as thousands of files are read
+        return model.model_validate_json(made_plain(text))  # at once, as thousands of files are read
     except ValidationError:
-        content = _decoded(text, str(path), mend or MEND)  # what is wrong, and where
+        content = _decoded(made_plain(text), str(path), mend or MEND)  # what is wrong, and where
     _refuse_newer(path, content, model)
     return _validate(path, content, model, mend)
 
@@ -86,6 +96,8 @@ def read_lines(path: Path | str, model: type[Value]) -> list[Value]:
     except FileNotFoundError:
         return []
     lines = text.split(b"\n")[:-1]
+    if not _is_plain(text):
+        lines = [made_plain(line) for line in lines]
     # At once, as with one value. A text of JSON holds no newline, so two halves of a value do not become a whole one.
     with suppress(ValidationError):
         found = _many(model).validate_json(b"[%b]" % b",\n".join(lines))
@@ -98,6 +110,34 @@ def read_lines(path: Path | str, model: type[Value]) -> list[Value]:
 @cache
 def _many(model: type[Value]) -> TypeAdapter[list[Value]]:
     return TypeAdapter(list[model])  # type: ignore[valid-type]  # the model is known when it runs
+
+
+def made_plain(text: bytes) -> bytes:
+    """JSON in whose texts everything can be seen, as it may come from anybody; what is no JSON stays as it is."""
+    if _is_plain(text):
+        return text
+    try:
+        return json.dumps(_made_plain(json.loads(text)), ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return text
+
+
+def _is_plain(text: bytes) -> bool:
+    """False: a text of this JSON may hold a character that nobody sees. A pattern takes longer than a model."""
+    if text.isascii():
+        return b"\x7f" not in text and (b"\\" not in text or _ESCAPED.search(text) is None)
+    return _ESCAPED.search(text) is None and hidden(text.decode(errors="replace")) is None
+
+
+_ESCAPED = re.compile(rb"\\[bfru]")
+
+
+def _made_plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {visible(key): _made_plain(inner) for key, inner in value.items()}
+    return [_made_plain(inner) for inner in value] if isinstance(value, list) else value
 
 
 def read_bytes(path: Path | str, *, mend: str) -> bytes:

@@ -80,7 +80,7 @@ def load_claims(text: str, name: str) -> Claims:
             f"{name}: {'.'.join(str(part) for part in one['loc'])}: {without_kind(one['msg'])}"
             for one in error.errors(include_url=False)
         ]
-        raise InputError("\n".join(lines), hint="docs/how-to/claims.md lists the keys") from error
+        raise InputError(lines, hint="docs/how-to/claims.md lists the keys") from error
     ids = [claim.id for claim in found.claims]
     problems = [f"{name}: claim {one!r} appears twice" for one in sorted({one for one in ids if ids.count(one) > 1})]
     for claim in found.claims:
@@ -89,5 +89,5 @@ def load_claims(text: str, name: str) -> Claims:
             what = "needs a right side" if pair else "compares with all others and has no right side"
             problems.append(f"{name}: claim {claim.id!r} of kind {claim.kind!r} {what}")
     if problems:
-        raise InputError("\n".join(problems), hint="docs/how-to/claims.md lists the keys")
+        raise InputError(problems, hint="docs/how-to/claims.md lists the keys")
     return found

@@ -101,7 +101,7 @@ def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tup
     lines = locate(text)
     whole = _expanded(data, lines)
     if whole.problems:
-        raise StudyError("\n".join(_in_order(whole.problems, file_name, lines)))
+        raise StudyError(_in_order(whole.problems, file_name, lines))
     study, problems = _validate(whole.data, known)
     every_line = whole.lines(lines)
     across = list(rules.across_keys(whole.data, every_line, known))
@@ -118,7 +118,7 @@ def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tup
             for place in without_pairs(study)
         ]
     if problems or study is None:
-        raise StudyError("\n".join(_in_order(list(_as_written(problems, whole)), file_name, lines)))
+        raise StudyError(_in_order(list(_as_written(problems, whole)), file_name, lines))
     return study, whole, every_line
 
 

@@ -7,12 +7,12 @@ from pydantic_core import PydanticCustomError
 
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen, conflict
+from nephoscope.model.names import LabelName, Name
 from nephoscope.model.placement import Placement
 from nephoscope.model.words import counted
 from nephoscope.study.address import problem_of
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.cloud import Cloud
-from nephoscope.study.names import LabelName, Name
 from nephoscope.study.places import Link, MachineType, Region, Ssh
 from nephoscope.study.secrets import holds_cloud_secret, holds_password
 

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
-from nephoscope.study.names import Name
+from nephoscope.model.names import Name
 
 
 class MachineType(Frozen):

@@ -10,12 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nephoscope.model.text import hidden
 from nephoscope.study.explain import Problem
 from nephoscope.study.locate import Path
 from nephoscope.study.suggest import shown
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""Everything of C0 and C1 but tab and line breaks."""
 _HOST = re.compile(
     r"""
       (?:[A-Za-z0-9_][^\s/:\x00-\x1f\x7f]*@)?                # a user, which may have an @ of its own
@@ -35,9 +34,9 @@ _AS_KEYSCAN = "expected: 'ssh-ed25519 AAAA…', as `ssh-keyscan` prints it witho
 def text_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
     """Every rule, for the whole study."""
     for path, text, of_key in _texts(data):
-        if control := _CONTROL.search(text):
+        if character := hidden(text):
             what = "its name" if of_key else "it"
-            yield Problem(path, f"{what} contains the control character U+{ord(control[0]):04X}; remove it")
+            yield Problem(path, f"{what} contains U+{ord(character):04X}, a character that cannot be seen; remove it")
         elif not of_key:
             yield from _of_value(path, text)
 

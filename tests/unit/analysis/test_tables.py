@@ -14,6 +14,7 @@ from nephoscope.analysis.query import csv_of
 from nephoscope.model.cells import inert
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.rows import Comparison, MeasurementRow, Statistic, TrialRow
+from nephoscope.model.text import line
 from tests.support.csv_tables import from_csv
 from tests.unit.analysis.study_builder import inputs, measurement, rows, shuffled, trial
 
@@ -56,9 +57,9 @@ def test_csv_floats_are_python_s_shortest_round_trip(value: float) -> None:
     assert from_csv(content.encode(), MeasurementRow) == [row]
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8"))))
+@given(st.lists(st.text(st.characters(codec="utf-8")).map(line)))
 @settings(max_examples=60)
-def test_lists_of_any_text_survive_csv(reasons: list[str]) -> None:
+def test_lists_of_any_line_survive_csv(reasons: list[str]) -> None:
     row = trial("t", "a", reasons=reasons)
     assert from_csv(tables.to_csv([row], TrialRow), TrialRow) == [row]
 

@@ -1,12 +1,22 @@
+import json
 import sys
 
 import pytest
 from rich.text import Text
 
 from nephoscope.app.cli import tell_error
-from nephoscope.app.console import print_answer, print_table, say, tell
+from nephoscope.app.console import (
+    print_answer,
+    print_json,
+    print_rows,
+    print_table,
+    say,
+    say_document,
+    talk,
+    tell,
+    tell_lines,
+)
 from nephoscope.model.errors import InputError
-from nephoscope.model.words import visible
 
 
 def printed(
@@ -28,23 +38,59 @@ def test_an_answer_is_never_cut(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert printed(monkeypatch, capsys, terminal=True, width=80, cells=short) == ["name  longest", "a     b c"]
 
 
-HOSTILE = "\x1b]0;title\x07\x1b[31mred\x9b2J\rover\u202egnp.exe\n\tnext"
-SHOWN = r"\x1b]0;title\x07\x1b[31mred\x9b2J\rover\u202egnp.exe" + "\n\tnext"
+HOSTILE = "\x1b]0;title\x07\x1b[31mred\x9b2J\rover\u202egnp.exe\ud800\n\tnext"
+SHOWN = r"\x1b]0;title\x07\x1b[31mred\x9b2J over\u202egnp.exe\ud800 next"
 
 
-def test_what_a_server_or_a_file_says_does_not_command_the_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("terminal", [False, True])
+def test_what_a_server_or_a_file_says_is_one_line_that_commands_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, terminal: bool
 ) -> None:
-    assert visible(HOSTILE) == SHOWN
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    monkeypatch.setenv("COLUMNS", "200")
     tell(HOSTILE)
     tell_error(InputError(HOSTILE, hint=HOSTILE))
-    print_table(["name"], [[HOSTILE], [Text(HOSTILE)]])
-    said = capsys.readouterr()
-    assert not set("\x1b\x07\x9b\r\u202e") & {*said.out, *said.err}
-    assert r"\x1b]0;title" in said.out
-    say(HOSTILE)
-    assert capsys.readouterr().out == f"{HOSTILE}\n", "into a file or a pipe as it is"
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    talk().print(Text("a\n::b"))
+    assert capsys.readouterr().err.splitlines() == [SHOWN, f"error: {SHOWN}", f"hint: {SHOWN}", "a ::b"]
     say(HOSTILE)
     print_answer(["name"], [[HOSTILE]])
-    assert not set("\x1b\x07\x9b\r\u202e") & {*capsys.readouterr().out}
+    assert capsys.readouterr().out.splitlines() == [SHOWN, "name", SHOWN]
+    print_table(["name"], [[HOSTILE], [Text(HOSTILE)]])
+    print_rows(["name"], [[HOSTILE]])
+    drawn = capsys.readouterr().out
+    assert not set("\x07\x9b\r\u202e\ud800") & {*drawn}
+    assert "\x1b]" not in drawn
+    assert "\x1b[31m" not in drawn
+
+
+def test_json_escapes_what_cannot_be_seen(capsys: pytest.CaptureFixture[str]) -> None:
+    value = {"\u202e": "\x1b\x85\U000e0041 ##[error]x µ"}
+    print_json(value)
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == value
+    assert not set("\u202e\x1b\x85\U000e0041") & {*printed}
+    assert "##[" not in printed
+    assert "µ" in printed
+
+
+@pytest.mark.parametrize("text", ["::error file=x,line=1::forged", "  ::stop-commands::x"])
+def test_no_text_commands_the_runner_that_reads_the_log(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    for command in (text, f"a {text}"):
+        tell(command)
+        say(command)
+        say_document(f"ours\n{command}")
+        print_rows(["name"], [[command]])
+        tell_lines(f"Traceback\n{command}")
+    said = capsys.readouterr()
+    assert not [row for row in (*said.out.splitlines(), *said.err.splitlines()) if row.lstrip().startswith("::")]
+    tell("a ##[error]b ##vso[task.x]c ## [d] ::1")
+    assert capsys.readouterr().err == "a \\x23#[error]b \\x23#vso[task.x]c ## [d] ::1\n"
+
+
+def test_an_error_of_several_lines_is_given_as_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_error(InputError(["a.toml:1: name: wrong", "a.toml:2: seed: b\nhint: none"], hint="c\nd"))
+    assert capsys.readouterr().err.splitlines() == [
+        "error: a.toml:1: name: wrong",
+        "a.toml:2: seed: b hint: none",
+        "hint: c d",
+    ]

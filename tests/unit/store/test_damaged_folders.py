@@ -174,7 +174,7 @@ def test_a_definition_that_the_plan_does_not_have_is_told_where_no_digest_shows_
     shutil.copytree(Path(__file__).parents[2] / "data" / "results-0.1" / "imported", folder)
     path = min(folder.glob("trials/*/trial.json"))
     name = json.loads(path.read_text())["benchmark"]["name"]
-    path.write_text(path.read_text().replace(f'"{name}"', '"r,edis-set"'))
+    path.write_text(path.read_text().replace(f'"{name}"', '"redis-other"'))
     assert main(["status", str(folder)]) == 2
     assert capsys.readouterr().err.startswith(f"error: {path} belongs to trial ")
 

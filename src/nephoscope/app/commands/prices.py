@@ -1,7 +1,6 @@
 """`nephoscope prices`: look at the price book, check one, read and download price lists."""
 
 import os
-import sys
 from collections.abc import Collection, Iterable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from nephoscope.app.commands.options import OTHERS, AsJson, Group, add_command
-from nephoscope.app.console import print_json, print_table, say, tell
+from nephoscope.app.console import print_json, print_table, say, say_document, tell
 from nephoscope.app.files import write_new
 from nephoscope.model.errors import InputError
 from nephoscope.model.words import counted
@@ -183,7 +182,7 @@ def import_(
     imported = importer.read(file, origin)
     text = to_csv(imported.rows)
     if out is None:
-        sys.stdout.write(text)
+        say_document(text.removesuffix("\n"))
     else:
         write_new(out, text)
     _tell_rows(imported.skipped.items(), len(imported.rows), out)

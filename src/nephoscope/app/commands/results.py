@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from nephoscope.app.commands.options import RESULTS, AsJson, Folder, add_command
-from nephoscope.app.console import print_answer, print_json, print_table, say, tell
+from nephoscope.app.console import print_answer, print_json, print_table, say, say_document, tell
 from nephoscope.model.errors import EXIT_TRIALS_FAILED, ClaimsFailed, ResultsAltered
 from nephoscope.model.words import counted, listed
 
@@ -211,7 +211,7 @@ def query(
     if form == "json":
         print_json([dict(zip(columns, map(_plain, row), strict=True)) for row in rows])
     elif form == "csv":
-        say(evaluation.csv_of(columns, rows).removesuffix("\n"))
+        say_document(evaluation.csv_of(columns, rows).removesuffix("\n"))
     else:
         print_answer(columns, (["" if cell is None else str(cell) for cell in row] for row in rows))
 

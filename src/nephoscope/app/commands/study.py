@@ -12,7 +12,7 @@ import typer
 
 from nephoscope.app.commands import results
 from nephoscope.app.commands.options import MEASURE, AsJson, Out, StudyFile, add_command
-from nephoscope.app.console import print_json, print_rows, print_table, say, talk, tell
+from nephoscope.app.console import print_json, print_rows, print_table, say, say_document, talk, tell
 from nephoscope.app.files import read_text, write_new
 from nephoscope.model.errors import EXIT_TRIALS_FAILED, InputError
 from nephoscope.model.words import counted
@@ -252,7 +252,7 @@ def plan(
 
     text = with_chosen(read_text(study), choose or ())
     if expanded:
-        say(planning.expanded_study(text, str(study)))
+        say_document(planning.expanded_study(text, str(study)))
         return
     loaded, lines = planning.load_for_advice(text, str(study))
     cut = _cut(only, types, budget)

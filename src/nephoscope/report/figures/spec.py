@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 from altair.utils import schemapi
 
+from nephoscope.model.text import line
 from nephoscope.report.figures import theme, tooltips
 from nephoscope.report.packing import MAX_PLAIN, pack, unpack
 
@@ -24,7 +25,7 @@ def unchecked() -> AbstractContextManager[None]:
 
 def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Rows) -> Spec:
     """A specification as wide as its container, with inline data and without a schema URL."""
-    spec: Spec = chart.to_dict(validate=False)
+    spec: Spec = with_safe_titles(chart.to_dict(validate=False))
     spec |= {"width": "container", "height": height}  # `properties` copies the whole chart for it
     spec.pop("$schema", None)
     spec.pop("config", None)
@@ -33,6 +34,25 @@ def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Ro
         if isinstance(told := layer.get("encoding", {}).get("tooltip"), list):
             layer["encoding"]["tooltip"] = tooltips.aligned(told)
     return spec
+
+
+def with_safe_titles(part: Any) -> Any:
+    """A part of a specification in which every title is one line without a backslash.
+
+    Vega-Lite puts titles into expressions, where it escapes quotes but neither backslashes nor line breaks: with them a
+    unit of somebody else's ends the report, or becomes a part of the expression.
+    """
+    if isinstance(part, list):
+        return [with_safe_titles(inner) for inner in part]
+    if not isinstance(part, dict):
+        return part
+    return {key: _title(inner) if key == "title" else with_safe_titles(inner) for key, inner in part.items()}
+
+
+def _title(title: Any) -> Any:
+    if isinstance(title, str):
+        return line(title).replace("\\", "\N{REVERSE SOLIDUS OPERATOR}")
+    return [_title(part) for part in title] if isinstance(title, list) else with_safe_titles(title)
 
 
 def as_script(value: Any) -> str:

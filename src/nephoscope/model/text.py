@@ -1,0 +1,40 @@
+"""Foreign text, made plain before anybody sees it.
+
+It comes from results folders, imports, servers, hosts, tools and price lists. It may hold what a terminal obeys, what a
+reader cannot see, and line breaks with which it poses as a line of ours.
+"""
+
+import re
+
+HIDDEN = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1, and with them every escape sequence
+    r"\xad\u061c\u180e\u200b-\u200f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"  # no width, or no direction
+    r"\u115f\u1160\u3164\uffa0"  # letters that are drawn as nothing
+    r"\u2028-\u202e\ufffe\uffff"  # line separators, overrides of direction, no characters at all
+)
+"""Characters that command a terminal, cannot be seen or reverse what is around them; inside a character class that
+Python and polars know. Tabs and line breaks are not among them.
+"""
+HIDDEN_CHARACTER = re.compile(rf"[{HIDDEN}\ud800-\udfff]")
+_BREAK = re.compile(r" *[\t\n\r][ \t\n\r]*")
+MOST = 10_000
+"""Characters of one line for people."""
+
+
+def hidden(text: str) -> str | None:
+    """The first character of a text that nobody could see, or that commands a terminal; None: there is none."""
+    match = None if text.isprintable() else HIDDEN_CHARACTER.search(text)
+    return None if match is None else match[0]
+
+
+def visible(text: str) -> str:
+    r"""The text with `\x1b` and the like written out; newlines and tabs stay."""
+    if text.isprintable():
+        return text
+    return HIDDEN_CHARACTER.sub(lambda match: repr(match[0])[1:-1], text.replace("\r\n", "\n"))
+
+
+def line(text: str, most: int | None = MOST) -> str:
+    """The text as one line in which everything can be seen, cut after `most` characters."""
+    whole = text if text.isprintable() else visible(_BREAK.sub(" ", text.rstrip("\t\n\r")))
+    return whole if most is None or len(whole) <= most else f"{whole[: most - 1]}…"
