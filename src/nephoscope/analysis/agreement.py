@@ -3,18 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nephoscope.insights.words import plural
-from nephoscope.model.rows import ComparisonVerdict
-from nephoscope.model.words import NOT_DECIDED, named_or_counted
+from nephoscope.model.rows import ComparisonVerdict, disagreement
+from nephoscope.model.words import named_or_counted
 
 MAX_NAMED = 3
 """More configurations than this are counted instead of named in a reason."""
-_WORDS = {
-    ComparisonVerdict.BETTER: "better",
-    ComparisonVerdict.WORSE: "worse",
-    ComparisonVerdict.TIE: "equal",
-    ComparisonVerdict.UNRESOLVED: NOT_DECIDED,
-}
 
 
 @dataclass(frozen=True)
@@ -37,8 +30,7 @@ def agree(delivered: ComparisonVerdict, quiet: ComparisonVerdict | None) -> Agre
     """
     if quiet is None or quiet is delivered:
         return Agreement(delivered, "")
-    reason = f"{_WORDS[delivered]} as delivered, but {_WORDS[quiet]} in quiet trials"
-    return Agreement(ComparisonVerdict.UNRESOLVED, reason)
+    return Agreement(ComparisonVerdict.UNRESOLVED, disagreement(delivered, quiet))
 
 
 def why_open(
@@ -60,12 +52,12 @@ def why_open(
         if kept:
             parts.append(
                 f"too few trials of {named_or_counted(kept, MAX_NAMED)} were quiet to exclude "
-                + plural(len(kept), "it", "them")
+                + ("it" if len(kept) == 1 else "them")
             )
     if never:
         parts.append(
             f"no trial of {named_or_counted(never, MAX_NAMED)} was quiet, so what "
-            + plural(len(never), "it", "they")
+            + ("it" if len(never) == 1 else "they")
             + " delivered counts in both views"
         )
     return "; ".join(parts)

@@ -3,7 +3,6 @@
 from nephoscope.insights.base import Findings
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import plural, say
-from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict, Insight
@@ -80,26 +79,6 @@ def sentence(
         title=findings.title(row.benchmark, row.metric) + (" per CPU" if row.view == "per CPU" else ""),
     )
     return cautioned(told, findings)
-
-
-_MIRRORED = {verdict.value: verdict.opposite.value for verdict in ComparisonVerdict}
-
-
-def mirrored(row: ContrastRow) -> ContrastRow:
-    """The same answer with left and right exchanged."""
-    return row.model_copy(
-        update={
-            **sides_exchanged(row),
-            **{
-                name: verdict and verdict.opposite
-                for name in ("verdict", "delivered", "quiet")
-                for verdict in [getattr(row, name)]
-            },
-            "reason": " ".join(_MIRRORED.get(word, word) for word in row.reason.split(" ")),
-            "lefts": row.rights,
-            "rights": row.lefts,
-        }
-    )
 
 
 def _end(row: ContrastRow, numbers: dict[str, float], ending: str | None) -> str:

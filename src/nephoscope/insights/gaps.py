@@ -38,6 +38,7 @@ def _unfinished(findings: Findings) -> list[Insight]:
             + "`nephoscope run` continues the study where it stopped.",
             numbers={"waiting": len(waiting), "total": len(findings.trials)},
             trials=[row.trial for row in waiting],
+            case="not run",
         )
     ]
 
@@ -81,10 +82,18 @@ def _fewer(
 ) -> list[Insight]:
     """Where only some of the valid trials of a configuration reported the metric."""
     some = {name: valid[benchmark, name] for name, n in sorted(reported.items()) if n < len(valid[benchmark, name])}
-    return [_no_value(benchmark, "a value of {title} from only some of the valid trials", some, metric)] if some else []
+    what = "a value of {title} from only some of the valid trials"
+    return [_no_value(benchmark, what, some, metric, missing=False)] if some else []
 
 
-def _no_value(benchmark: str, what: str, cells: dict[str, list[TrialRow]], metric: Metric | None = None) -> Insight:
+def _no_value(
+    benchmark: str,
+    what: str,
+    cells: dict[str, list[TrialRow]],
+    metric: Metric | None = None,
+    *,
+    missing: bool = True,
+) -> Insight:
     named = len(cells) <= MAX_NAMED
     return say(
         NAME,
@@ -93,13 +102,14 @@ def _no_value(benchmark: str, what: str, cells: dict[str, list[TrialRow]], metri
         + ("{names}" if named else "{count:count} configurations")
         + plural(len(cells), " has ", " have ")
         + what
-        + ("" if "only some" in what else ", so " + plural(len(cells), "it is", "they are") + " in no answer")
+        + (", so " + plural(len(cells), "it is", "they are") + " in no answer" if missing else "")
         + " ({trials:count} "
         + plural(sum(map(len, cells.values())), "trial")
         + ").",
         numbers={"count": len(cells), "trials": sum(map(len, cells.values()))},
         trials=[row.trial for rows in cells.values() for row in rows],
         benchmark=benchmark,
+        case="no value",
         benchmark_name=benchmark,
         **({"names": enumeration(list(cells))} if named else {}),
         **({"title": metric.title} if metric else {}),

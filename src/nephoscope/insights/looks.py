@@ -33,7 +33,7 @@ def looks(findings: Findings) -> list[Insight]:
     template += f": of {{planned:count}}, {enumeration(stages)} were left. " if stages else ". "
     template += "Questions: {questions:count}" + (f", of which {enumeration(reasons)}. " if reasons else ". ")
     template += "Trials left out: {left_out:count} of {total:count}."
-    found = [say(NAME, "note", template, numbers=numbers, trials=left_out, **words)]
+    found = [say(NAME, "note", template, numbers=numbers, trials=left_out, case="left out", **words)]
     if findings.not_repeatable:
         changed = {
             "changed": len(findings.not_repeatable),

@@ -56,7 +56,13 @@ def _warning(what: str, effect: OrderEffect, p_adjusted: float, trials: list[str
         "p = {p:probability}): replicates are not independent, so intervals may be too narrow."
     )
     return say(
-        NAME, "warning", template, numbers={"statistic": effect.statistic, "p": p_adjusted}, trials=trials, what=what
+        NAME,
+        "warning",
+        template,
+        numbers={"statistic": effect.statistic, "p": p_adjusted},
+        trials=trials,
+        case="" if what else "serial",
+        what=what,
     )
 
 

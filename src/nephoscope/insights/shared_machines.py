@@ -71,6 +71,7 @@ def _too_few(findings: Findings) -> list[Insight]:
             + ("." if findings.imported else '; on clouds, placement = "per-replicate" does.'),
             numbers={"count": len(few), "least": least_n_each(ALPHA)},
             trials=[trial for row in few.values() for trial in row.trials],
+            case="few machines",
             **({"names": names} if names else {}),
         )
     ]

@@ -42,7 +42,7 @@ def _high_first(row: ContrastRow) -> ContrastRow | None:
     high = [storage_class(kind) == HIGH for kind in (row.left, row.right)]
     if row.question != KIND or high.count(True) != 1:
         return None
-    return row if high[0] else contrasts.mirrored(row)
+    return row if high[0] else row.mirrored()
 
 
 _ENDINGS = {

@@ -52,6 +52,7 @@ def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, Tra
         numbers=numbers,
         trials=[trial for _, row in rows for trial in row.trials],
         benchmark=benchmark,
+        case="stood" if stood else "",
         benchmark_name=benchmark,
         way=way,
         names=enumeration(sorted(names)),

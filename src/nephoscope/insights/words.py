@@ -159,6 +159,7 @@ def say(
     numbers: Mapping[str, float],
     trials: Sequence[str],
     benchmark: str | None = None,
+    case: str = "",
     **words: str,
 ) -> Insight:
     """Builds an insight from a template; only the numbers that the template uses are kept.
@@ -170,6 +171,7 @@ def say(
         numbers: by name, unrounded.
         trials: the evidence, in any order.
         benchmark: the benchmark it is about, if it is about one.
+        case: which of the rule's cases it is, if somebody must tell them apart.
         **words: names and titles, inserted unchanged.
 
     Raises:
@@ -189,6 +191,7 @@ def say(
         benchmark=benchmark,
         trials=sorted(set(trials)),
         numbers={name: float(value) for name, value in sorted(numbers.items()) if name in used},
+        case=case,
     )
 
 

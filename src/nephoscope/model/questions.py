@@ -5,9 +5,10 @@ from typing import Literal
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.omission import Omission
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.rows import ComparisonVerdict, disagreement
 from nephoscope.model.scopes import Scope
 from nephoscope.model.subjects import Subject
 
@@ -92,6 +93,21 @@ class ContrastRow(Frozen):
     )
     note: str = Field(default="", description="what steal rejected, if that is over 10 % of a side's trials")
     rights: list[str] = Field(description="the configuration on the right of each pair, in the order of `lefts`")
+
+    def mirrored(self) -> "ContrastRow":
+        """The same answer with left and right exchanged."""
+        delivered, quiet = self.delivered and self.delivered.opposite, self.quiet and self.quiet.opposite
+        return self.model_copy(
+            update={
+                **sides_exchanged(self),
+                "verdict": self.verdict.opposite,
+                "delivered": delivered,
+                "quiet": quiet,
+                "reason": disagreement(delivered, quiet),
+                "lefts": self.rights,
+                "rights": self.lefts,
+            }
+        )
 
     def as_costs(self) -> "ContrastRow":
         """An answer of the view per dollar with ratios of what a unit costs, left / right; the verdict stays."""

@@ -4,7 +4,6 @@ On disk each table is one Parquet file in the results folder; `analysis.stored` 
 of its table, as scripts read columns of CSV files by their place.
 """
 
-import re
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NamedTuple
@@ -16,6 +15,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
 from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.words import NOT_DECIDED
 
 Counted = Literal["trials", "machines"]
 """What n counts: trials, or machines, each with the median of its trials."""
@@ -41,6 +41,21 @@ class ComparisonVerdict(StrEnum):
                 return ComparisonVerdict.BETTER
             case _:
                 return self
+
+
+_IN_WORDS = {
+    ComparisonVerdict.BETTER: "better",
+    ComparisonVerdict.WORSE: "worse",
+    ComparisonVerdict.TIE: "equal",
+    ComparisonVerdict.UNRESOLVED: NOT_DECIDED,
+}
+
+
+def disagreement(delivered: ComparisonVerdict | None, quiet: ComparisonVerdict | None) -> str:
+    """'better as delivered, but equal in quiet trials'; empty: the two verdicts are the same, or there is only one."""
+    if delivered is None or quiet is None or delivered is quiet:
+        return ""
+    return f"{_IN_WORDS[delivered]} as delivered, but {_IN_WORDS[quiet]} in quiet trials"
 
 
 class ConfigurationRow(Frozen):
@@ -462,7 +477,7 @@ class Comparison(Frozen):
 
     def mirrored(self) -> "Comparison":
         """The same two with the right one on the left."""
-        words = {"better": "worse", "worse": "better"}
+        delivered, quiet = self.delivered and self.delivered.opposite, self.quiet and self.quiet.opposite
         return self.model_copy(
             update={
                 **sides_exchanged(self),
@@ -473,10 +488,10 @@ class Comparison(Frozen):
                 "machines_left": self.machines_right,
                 "machines_right": self.machines_left,
                 "verdict": self.verdict.opposite,
-                "delivered": self.delivered and self.delivered.opposite,
-                "quiet": self.quiet and self.quiet.opposite,
+                "delivered": delivered,
+                "quiet": quiet,
                 "quiet_ratio": None if self.quiet_ratio is None else 1 / self.quiet_ratio,
-                "reason": re.sub(r"better|worse", lambda found: words[found[0]], self.reason),
+                "reason": disagreement(delivered, quiet),
             }
         )
 
@@ -499,6 +514,10 @@ class Comparison(Frozen):
         return least if least >= MIN_EXTRAPOLATED else 0
 
 
+Case = Literal["", "not run", "no value", "serial", "few machines", "stood", "left out"]
+"""What an insight reports, of the rules that report several things of which a summary says different things."""
+
+
 class Insight(Frozen):
     """One sentence with its evidence, by a named rule."""
 
@@ -508,6 +527,7 @@ class Insight(Frozen):
     benchmark: str | None = None
     trials: list[str] = Field(description="evidence: ids of the trials behind it")
     numbers: dict[str, float] = Field(default={}, description="every number in the text, unrounded")
+    case: Case = Field(default="", description="which of the cases of its rule; empty where nobody tells them apart")
 
 
 class MachineRow(Frozen):

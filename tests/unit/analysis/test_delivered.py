@@ -13,7 +13,6 @@ from nephoscope.analysis.comparisons import comparisons_of
 from nephoscope.analysis.delivered import compared_as_delivered, disturbed_trials
 from nephoscope.analysis.quiet_boards import QuietBoards, quiet_boards
 from nephoscope.analysis.ranks import surely_better, surely_better_in_both
-from nephoscope.insights.contrasts import mirrored
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import VerdictKind
@@ -173,7 +172,7 @@ def test_a_contrast_needs_both(
     found = [row for row in study.contrasts if row.view == "plain"]
     assert found, "a and b differ in nothing but the vendor of their CPUs"
     for row in found:
-        of_b = row if (row.lefts, row.rights) == (["b"], ["a"]) else mirrored(row)
+        of_b = row if (row.lefts, row.rights) == (["b"], ["a"]) else row.mirrored()
         assert (of_b.verdict, of_b.delivered, of_b.quiet, of_b.reason) == (verdict, WORSE, quiet, reason)
 
 
@@ -195,7 +194,7 @@ def test_the_pairs_of_a_contrast_may_have_names_with_spaces() -> None:
     for row in contrasts:
         assert sorted({*row.lefts, *row.rights}) == ["a", "b (Xeon 8373C)", "b (Xeon 8375C)"]
         assert row.pairs == len(row.lefts) == len(row.rights) == 2
-        assert (mirrored(row).lefts, mirrored(row).rights) == (row.rights, row.lefts)
+        assert (row.mirrored().lefts, row.mirrored().rights) == (row.rights, row.lefts)
 
 
 def test_what_is_certainly_behind_is_so_in_both_views() -> None:

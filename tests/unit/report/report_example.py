@@ -76,6 +76,7 @@ def insights_of(sketch: Sketch, comparisons: list[Comparison]) -> list[Insight]:
         kind="warning",
         text=f"{len(excluded)} of {len(sketch.trials)} trials do not count.",
         trials=[t.trial for t in excluded],
+        numbers={"excluded": len(excluded), "total": len(sketch.trials)},
     )
     shared = Insight(
         rule="co-located",

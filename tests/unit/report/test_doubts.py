@@ -6,7 +6,7 @@ from nephoscope.insights.registry import RULES
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.looks import Look, QuestionAtLook, QuestionState
 from nephoscope.model.records import PlanWarning, WarningKind
-from nephoscope.model.rows import Insight
+from nephoscope.model.rows import Case, Insight
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.doubts import MAX_DOUBTS, SAID, Doubt, doubts, plan_notes
 from nephoscope.report.main.names import MAX_NAMED
@@ -50,7 +50,8 @@ def look_with(states: list[QuestionState]) -> Look:
 
 
 def test_trials_that_were_not_needed_are_told_in_a_sentence() -> None:
-    note = Insight(rule="looks", kind="note", text="x" * 400, trials=[], numbers={"left_out": 290, "total": 744})
+    numbers = {"left_out": 290.0, "total": 744.0}
+    note = Insight(rule="looks", kind="note", text="x" * 400, trials=[], numbers=numbers, case="left out")
     study = example.many(20).model_copy(update={"insights": [note]})
     (found,) = doubts_of(study)
     assert found.text == "290 of 744 trials were skipped."
@@ -100,11 +101,12 @@ def test_every_rule_that_warns_is_summed_up_or_left_to_the_evidence() -> None:
 def test_there_are_at_most_ten_and_the_worst_is_first() -> None:
     study = example.laptop()
     numbers = {"excluded": 40.0, "total": 48.0, "restless": 3.0, "n": 3.0, "flagged": 2.0, "median": 20.0, "most": 9.0}
+    cases: dict[str, Case] = {"gaps": "no value", "shared_machines": "few machines", "transfer": "stood"}
     numbers |= {"rows": 5.0, "moved": 2.0, "notable": 5.0, "count": 3.0, "least": 5.0, "trials": 3.0}
     every = [
         Insight(
             rule=rule, kind="answer" if rule == "gate" else "warning", text="It is so.", benchmark="tpcc",
-            trials=[study.trials[0].trial], numbers=numbers,
+            trials=[study.trials[0].trial], numbers=numbers, case=cases.get(rule, ""),
         )
         for rule in reversed(list(SAID))
     ]  # fmt: skip
@@ -126,7 +128,14 @@ def test_transfer_is_charged_only_where_the_machines_stood() -> None:
     def said(*placed: tuple[str, bool, float], most: str) -> list[str]:
         (row,) = [one for one in priced_example.everything().transfers if one.way == "same zone"][:1]
         rows = [row.model_copy(update={"way": way, "stood": stood, "month_usd": usd}) for way, stood, usd in placed]
-        note = Insight(rule="transfer", kind="note", text="", trials=[], numbers={most: 12.0})
+        note = Insight(
+            rule="transfer",
+            kind="note",
+            text="",
+            trials=[],
+            numbers={most: 12.0},
+            case="stood" if most == "most" else "",
+        )
         study = priced_example.priced(2).model_copy(update={"insights": [note], "transfers": rows})
         return [one.text for one in doubts_of(study)]
 

@@ -125,8 +125,8 @@ def _as_it_is(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  
 
 
 def _gaps(lookup: Lookup, rows: Sequence[Insight]) -> str:
-    waiting = [row.text for row in rows if "waiting" in row.numbers]
-    without = [row for row in rows if "trials" in row.numbers]
+    waiting = [row.text for row in rows if row.case == "not run"]
+    without = [row for row in rows if row.case == "no value"]
     if without:
         many = sum(int(row.numbers.get("count", 1)) for row in without)
         where = enumerated(_benchmarks(without))
@@ -143,7 +143,7 @@ def _altered(lookup: Lookup, rows: Sequence[Insight]) -> str:
 
 def _exclusions(lookup: Lookup, rows: Sequence[Insight]) -> str:
     (row,) = rows[:1]
-    if "excluded" not in row.numbers:
+    if row.kind != "warning":
         return ""
     excluded, total = int(row.numbers["excluded"]), int(row.numbers["total"])
     found = Counter(lookup.trials[trial].benchmark for trial in row.trials if trial in lookup.trials)
@@ -155,7 +155,7 @@ def _exclusions(lookup: Lookup, rows: Sequence[Insight]) -> str:
 
 
 def _order(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
-    serial = any("autocorrelation" in row.text for row in rows)
+    serial = any(row.case == "serial" for row in rows)
     what = ["the values depend on when they were measured"] if len(rows) > serial else []
     what += ["replicates depend on the one before"] if serial else []
     end = "so intervals may be too narrow" if serial else "which makes intervals wider"
@@ -165,7 +165,7 @@ def _order(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # o
 
 def _shared(lookup: Lookup, rows: Sequence[Insight]) -> str:
     names = enumerated(_configurations(lookup, rows))
-    if any("least" in row.numbers for row in rows):
+    if any(row.case == "few machines" for row in rows):
         return (
             f"{names} ran on few machines each. The answers compare these machines, not their types: another machine "
             "of the same type may be faster or slower."
@@ -264,7 +264,7 @@ def _colocated(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001 
 
 def _transfer(lookup: Lookup, rows: Sequence[Insight]) -> str:
     """What transfer adds where the machines stood; where it is free there, what another placement would add."""
-    stood = [row.numbers["most"] for row in rows if "most" in row.numbers]
+    stood = [row.numbers["most"] for row in rows if row.case == "stood"]
     most = max(stood or [row.numbers["most_elsewhere"] for row in rows])
     added = people.percent(most) if most < MANY_PERCENT else f"{most / 100:,.0f} times as much"
     if stood:
@@ -288,7 +288,7 @@ def _caps(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # on
 
 def _looks(lookup: Lookup, rows: Sequence[Insight]) -> str:
     numbers = rows[0].numbers
-    if "left_out" not in numbers:
+    if rows[0].case != "left out":
         return _as_it_is(lookup, rows)
     were = "was" if numbers["left_out"] == 1 else "were"
     text = f"{numbers['left_out']:,.0f} of {numbers['total']:,.0f} trials {were} skipped."
