@@ -520,6 +520,26 @@ def test_a_host_that_prints_without_an_end_is_not_listened_to(
     asyncio.run(ask())
 
 
+@pytest.mark.parametrize("subsystem", ["none /bin/true", "sftp /bin/false", "sftp /bin/sh -c 'echo Welcome; sleep 60'"])
+def test_a_host_without_sftp_is_called_that_at_once(
+    subsystem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nephoscope.machines.ssh.link._SFTP_START_S", 2.0)
+    (tmp_path / "here").write_text("content")
+
+    async def scenario(address: SshAddress) -> None:
+        remote = remote_to(address, tmp_path / "there")
+        started = time.monotonic()
+        with pytest.raises(EnvironmentProblem, match="has no SFTP, over which files are copied"):
+            await remote.upload(tmp_path / "here", str(tmp_path / "copied"))
+        assert time.monotonic() - started < 20
+        assert (await remote.execute(Command(["true"], timeout_s=20))).exit_code == 0
+        await remote.close()
+
+    with sshd(tmp_path / "sshd", {"Subsystem": subsystem}) as server:
+        asyncio.run(scenario(server.address))
+
+
 def test_a_file_that_is_larger_than_any_output_is_not_copied(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

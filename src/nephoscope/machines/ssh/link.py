@@ -30,6 +30,7 @@ _CHUNK_BYTES = 1 << 16
 MOST_BYTES = 1 << 30
 """Of an answer, both streams together, which is kept in memory, and of a file: a host may send what it likes, but not
 without an end."""
+_SFTP_START_S = 20.0
 CHANNELS = 8
 """Channels on one connection; sshd allows 10 by default, and counts an abandoned command until it ends there."""
 _CLOSED = "SSH connection closed"
@@ -107,14 +108,17 @@ class Link:
 
         Raises:
             asyncssh.SFTPError: the host rejected it.
+            EnvironmentProblem: the host has no SFTP.
         """
         import asyncssh
 
         async def refused(connection: "asyncssh.SSHClientConnection") -> Exception | bool:
             """An error that is not the link's fault; False: none."""
             try:
-                async with connection.start_sftp_client() as client:
+                async with await self._sftp(connection) as client:
                     await copy(client)
+            except EnvironmentProblem as error:
+                return error
             except (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection):
                 raise
             except asyncssh.SFTPError as error:
@@ -129,6 +133,25 @@ class Link:
         if isinstance(said, Exception):
             raise said
         return said is not None
+
+    async def _sftp(self, connection: "asyncssh.SSHClientConnection") -> "asyncssh.SFTPClient":
+        """SFTP on a connection; a subsystem that does not start, or talks something else, does so each time."""
+        import asyncssh
+        from asyncssh.constants import OPEN_REQUEST_SESSION_FAILED
+
+        try:
+            async with asyncio.timeout(_SFTP_START_S):
+                return await connection.start_sftp_client()
+        except (asyncssh.ChannelOpenError, asyncssh.SFTPError, TimeoutError) as error:
+            of_link = isinstance(error, asyncssh.ChannelOpenError) and error.code != OPEN_REQUEST_SESSION_FAILED
+            if of_link or connection.is_closed():
+                raise
+            reason = getattr(error, "reason", "") or f"nothing that is SFTP came within {_SFTP_START_S:.0f} s"
+            raise EnvironmentProblem(
+                f"{self._address} has no SFTP, over which files are copied: {reason}",
+                hint="set `Subsystem sftp internal-sftp` in the host's sshd_config, and let no file such as ~/.bashrc "
+                "print anything",
+            ) from error
 
     async def close(self) -> None:
         """Ends the connections; the next use makes one again."""
