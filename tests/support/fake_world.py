@@ -1,6 +1,6 @@
 """A world of fakes: a whole study in milliseconds, with no clock, no machine and no cloud."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -9,6 +9,7 @@ from nephoscope.app.stages.planning import load, plan
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase
+from nephoscope.machines.doctor import HostFindings
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.fake import AnswerTo
 from nephoscope.machines.remote import MachineHandle
@@ -58,6 +59,7 @@ class Heard:
     repeated: list[tuple[str, str]] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     loads: list[tuple[str, float | None]] = field(default_factory=list)
+    hosts: list[HostFindings] = field(default_factory=list)
     finished_before: int = 0
 
     def study_started(self, planned: int, finished_before: int) -> None:
@@ -77,6 +79,9 @@ class Heard:
 
     def trial_again(self, trial: PlannedTrial, reasons: list[str], wait_s: float) -> None:
         self.again.append((trial.intent.id, reasons, wait_s))
+
+    def hosts_examined(self, hosts: Sequence[HostFindings]) -> None:
+        self.hosts.extend(hosts)
 
     def trial_repeated(self, trial: PlannedTrial, why: str) -> None:
         self.repeated.append((trial.intent.id, why))

@@ -1,17 +1,26 @@
 """What a person sees while a study runs: one live line on a terminal, plain lines elsewhere."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from rich.console import Console
 from rich.live import Live
+from rich.table import Table
 from rich.text import Text
 
 from nephoscope.app.remaining import Remaining, left_in_words
+from nephoscope.machines.doctor import Health, HostFindings
 from nephoscope.model.records import PlannedTrial, Status, TrialIntent, VerdictKind
+from nephoscope.model.text import line
 from nephoscope.model.words import counted, duration
 from nephoscope.run.clock import Clock
 
+_MARKS = {
+    Health.GOOD: Text("ok", style="green"),
+    Health.WARNING: Text("warning", style="yellow"),
+    Health.BAD: Text("bad", style="red"),
+}
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TURNS_PER_S = 4
 _MIN_TITLE = 12
@@ -96,6 +105,21 @@ class LiveProgress:
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
+
+    def hosts_examined(self, hosts: Sequence[HostFindings]) -> None:
+        """See `Listener.hosts_examined`: a table if there is something to do, else a line."""
+        troubled = [host for host in hosts if host.of(Health.BAD) or host.of(Health.WARNING)]
+        if not troubled:
+            self._console.print(f"{counted(len(hosts), 'host fits', 'hosts fit')}", markup=False, highlight=False)
+            return
+        table = Table("", "host", "found", "hint")
+        for host in hosts:
+            findings = host.of(Health.BAD) or host.of(Health.WARNING)
+            mark = _MARKS[findings[0].health if findings else Health.GOOD]
+            found = "\n".join(line(f"{finding.what}: {finding.found}") for finding in findings or host.findings[:1])
+            hints = "\n".join(dict.fromkeys(line(finding.hint) for finding in findings if finding.hint))
+            table.add_row(mark, *map(Text, (line(host.host), found, hints)))
+        self._console.print(table)
 
     def study_started(self, planned: int, finished_before: int) -> None:
         """See `Listener.study_started`."""

@@ -34,6 +34,36 @@ class Finding(Frozen):
     hint: str = ""
 
 
+class HostFindings(Frozen):
+    """What was checked on one host."""
+
+    host: str
+    findings: tuple[Finding, ...]
+
+    def of(self, health: Health) -> list[Finding]:
+        """Findings of that severity."""
+        return [finding for finding in self.findings if finding.health is health]
+
+
+def require_hosts_fit(hosts: Sequence[HostFindings]) -> None:
+    """Nothing, when no finding about any host is bad.
+
+    Raises:
+        EnvironmentProblem: nothing can be measured on some of them.
+    """
+    unfit = [host for host in hosts if host.of(Health.BAD)]
+    if not unfit:
+        return
+    whys = "; ".join(f"{host.host}: {bad.what}: {bad.found}" for host in unfit for bad in host.of(Health.BAD))
+    hints = {bad.hint: None for host in unfit for bad in host.of(Health.BAD) if bad.hint}
+    only = "; ".join(hints) if len(hints) == 1 else "follow the hints above"
+    raise EnvironmentProblem(
+        f"{len(unfit)} of {counted(len(hosts), 'host')} {'does' if len(unfit) == 1 else 'do'} not fit this study, so "
+        f"nothing was measured: {whys}",
+        hint=f"{only}{', or measure the others alone with --only' if len(unfit) < len(hosts) else ''}",
+    )
+
+
 def examine(
     facts: Facts, tools: Mapping[Tool, bool], *, min_free_bytes: int = MIN_FREE_BYTES, rented: bool | None = None
 ) -> list[Finding]:

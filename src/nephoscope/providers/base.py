@@ -1,10 +1,11 @@
 """Where machines come from. A provider knows no benchmark and no price."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from nephoscope.machines.doctor import HostFindings
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import NephoscopeError
@@ -170,6 +171,31 @@ class OnThisMachine(Protocol):
     @property
     def needs_root(self) -> bool:
         """True when it works for root alone."""
+        ...
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What trials of one configuration need of its machines."""
+
+    configuration: Configuration
+    tools: Sequence[tuple[Sequence[Tool], Callable[[Cluster], Sequence[MachineHandle]]]] = ()
+    """Programs, each with the machines of a cluster on which they must be."""
+    disk_bytes: int = 0
+    clock_off_s: float | None = None
+    """How far the clock of a machine may be from the controller's; None: it matters to no trial."""
+
+
+@runtime_checkable
+class ExaminesHosts(Protocol):
+    """A provider of machines that are there before a study, and can be asked whether they are fit for it."""
+
+    async def examine(self, wanted: Sequence[Wanted]) -> Sequence[HostFindings]:
+        """Findings about every host, all asked at the same time; changes nothing that a trial could notice.
+
+        Raises:
+            InputError: the study does not say where a host is.
+        """
         ...
 
 

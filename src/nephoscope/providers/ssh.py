@@ -8,6 +8,7 @@ next controller of the same study finds what runs there.
 
 import asyncio
 import ipaddress
+import secrets
 import socket
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -18,11 +19,13 @@ from typing import Any
 
 from typing_extensions import override
 
+from nephoscope.machines.doctor import Finding, Health, HostFindings
 from nephoscope.machines.loopback import V4
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.address import SshAddress, split_destination
 from nephoscope.machines.ssh.link import PATIENCE_S
 from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.machines.tools import Tool
 from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import (
     EnvironmentProblem,
@@ -33,7 +36,8 @@ from nephoscope.model.errors import (
     NephoscopeError,
 )
 from nephoscope.model.words import counted
-from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, Provider, cluster_of, study_of
+from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, Provider, Wanted, cluster_of, study_of
+from nephoscope.providers.ssh_examination import HostNeeds, examined
 from nephoscope.study.machine_places import region_of
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.places import Ssh
@@ -43,6 +47,8 @@ LEASE_S = 300
 RENEW_S = 60
 """One look at a host a minute: some 10 ms of one of its CPUs."""
 _TIMEOUT_S = 30.0
+_EXAMINED_AT_ONCE = 8
+"""sshd drops logins beyond ten that have not ended (`MaxStartups`), also those by way of a jump host."""
 
 _LOCK = 'exec 9<"$1" && flock 9 || exit 2\n'
 _TAKE = (
@@ -171,6 +177,27 @@ class SshProvider(Provider, FindsByPlan):
         self._held[request.key] = _Held(remotes, ssh.folder, request.study, cluster, renewing)
         return cluster
 
+    async def examine(self, wanted: Sequence[Wanted]) -> Sequence[HostFindings]:
+        """See `ExaminesHosts`. Some hosts at a time: their jump host may not accept more logins at once."""
+        needs: dict[tuple[Host, str], HostNeeds] = {}
+        for asked in wanted:
+            for place, more in _needs(asked, self._clock).items():
+                needs[place] = needs[place].and_also(more) if place in needs else more
+        room = asyncio.Semaphore(_EXAMINED_AT_ONCE)
+
+        async def examine(host: Host, folder: str, of_host: HostNeeds) -> HostFindings:
+            session = f"doctor-{secrets.token_hex(4)}"
+            remote = SshRemote(host.name, host.ssh, self._clock, folder=f"{folder}/ours", session=session)
+            async with room:
+                findings = await examined(remote, folder, session, self._carried, of_host)
+            try:
+                await _address(host, alone=of_host.alone)
+            except EnvironmentProblem as error:
+                findings.append(Finding(what="address", health=Health.BAD, found=error.message, hint=error.hint))
+            return HostFindings(host=host.name, findings=tuple(findings))
+
+        return await asyncio.gather(*(examine(host, folder, more) for (host, folder), more in needs.items()))
+
     @override
     async def find(self, study: str, configurations: Sequence[Configuration]) -> Sequence[str]:
         """Found by their leases."""
@@ -245,6 +272,39 @@ def _roles(configuration: Configuration) -> list[tuple[str, Machine]]:
     """Every host that a configuration names, with what is asked of it: the database's first."""
     machines = (configuration.database_machine, configuration.load_machine)
     return [(host, machine) for machine in machines if machine is not None for host in machine.hosts or ()]
+
+
+def _needs(wanted: Wanted, clock: Clock) -> dict[tuple[Host, str], HostNeeds]:
+    """What a configuration needs of each of its hosts, in the folder that it uses there.
+
+    Raises:
+        InputError: see `hosts_of`.
+    """
+    configuration, roles = wanted.configuration, _roles(wanted.configuration)
+    ssh = configuration.ssh or Ssh()
+    hosts = hosts_of([name for name, _ in roles], ssh)
+    handles = [
+        MachineHandle(host.name, SshRemote(host.name, host.ssh, clock), host.address or host.ssh.host, (), ssh.folder)
+        for host in hosts
+    ]
+    servers = len(configuration.database_machine.hosts or ())
+    cluster = cluster_of(configuration.name, handles, servers)
+    tools: dict[str, dict[Tool, None]] = {handle.name: {} for handle in handles}
+    for programs, users in wanted.tools:
+        with suppress(NephoscopeError):  # a benchmark that these machines do not suit: its trials say why
+            for machine in users(cluster):
+                tools[machine.name] |= dict.fromkeys(programs)
+    return {
+        (host, ssh.folder): HostNeeds(
+            tuple(tools[host.name]),
+            disk_bytes=wanted.disk_bytes if number < servers else 0,
+            cpus=0 if machine.cpus == "all" else machine.cpus,
+            clock_off_s=wanted.clock_off_s if len(hosts) > 1 else None,
+            alone=len(hosts) == 1,
+            rented=configuration.rented,
+        )
+        for number, (host, (_, machine)) in enumerate(zip(hosts, roles, strict=True))
+    }
 
 
 def _placed(made: MachineHandle, configuration: Configuration, machine: Machine, host: str) -> MachineHandle:

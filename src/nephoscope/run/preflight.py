@@ -1,30 +1,35 @@
-"""Finds failures before minutes are spent on them: a user's own database that cannot be measured."""
+"""Finds failures before minutes are spent on them: hosts that do not fit, a database that cannot be measured."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 
 from nephoscope.benchmarks.base import Benchmark
+from nephoscope.checks.thresholds import CLOCK_OFFSET
+from nephoscope.machines.doctor import require_hosts_fit
 from nephoscope.machines.shielded import to_its_end
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TrialFailure
 from nephoscope.model.records import PlannedTrial
 from nephoscope.model.subjects import Subject
-from nephoscope.providers.base import ClusterRequest
+from nephoscope.providers.base import ClusterRequest, ExaminesHosts, Wanted
 from nephoscope.providers.cloud.order import order_of
 from nephoscope.run.repeats import due
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.managed import study_as_provided
+from nephoscope.study.managed import read_as_provided, study_as_provided
 from nephoscope.study.model import Configuration, Study
 
 
 async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
-    """Checks that all providers can be used, and connects to every database of the user's that a remaining trial needs.
+    """Checks that all providers can be used, and asks the study's own hosts whether they fit.
+
+    Then it connects to every database of the user's that a remaining trial needs.
 
     Raises:
         InputError: only the name and price of a provider are known, a configuration lacks what a cloud needs, or a
-        remaining trial was planned with another version of its benchmark. EnvironmentProblem: a database does not
-        answer, is too old, or denies a permission that a trial needs.
+        remaining trial was planned with another version of its benchmark. EnvironmentProblem: a host does not fit; a
+        database does not answer, is too old, or denies a permission that a trial needs.
     """
     key = folder.study_key()
     provided = study_as_provided(study).configurations
@@ -40,10 +45,42 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
     left = [planned for planned, trial in folder.planned() if due(trial)]
     for row in left:
         _require_version(row, world)
+    await _examine_hosts(left, world)
     needing = {row.intent.configuration_name for row in left if _drives_a_database(row, world)}
     for configuration in provided:
         if configuration.database.dsn is not None and configuration.name in needing:
             await _reach(folder, configuration, world)
+
+
+async def _examine_hosts(left: Sequence[PlannedTrial], world: World) -> None:
+    """Asks all hosts of remaining trials at once whether they are fit.
+
+    Raises:
+        EnvironmentProblem: some are not.
+    """
+    for name, wanted in wanted_of(left, world.benchmarks).items():
+        provider = world.providers[name]
+        if isinstance(provider, ExaminesHosts):
+            hosts = await provider.examine(wanted)
+            world.listener.hosts_examined(hosts)
+            require_hosts_fit(hosts)
+
+
+def wanted_of(trials: Iterable[PlannedTrial], benchmarks: Mapping[str, Benchmark]) -> dict[str, list[Wanted]]:
+    """What trials need of their machines, by provider; one value for each configuration."""
+    wanted: dict[str, dict[str, Wanted]] = {}
+    for row in trials:
+        configuration = read_as_provided(row.intent.configuration)
+        benchmark = benchmarks[row.intent.benchmark.uses]
+        needs = benchmark.needs(benchmark.parameters.model_validate(row.intent.benchmark.parameters))
+        of_provider = wanted.setdefault(configuration.provider, {})
+        earlier = of_provider.get(configuration.name, Wanted(configuration, clock_off_s=CLOCK_OFFSET.value))
+        of_provider[configuration.name] = replace(
+            earlier,
+            tools=tuple(dict.fromkeys((*earlier.tools, (needs.tools, needs.users)))),
+            disk_bytes=max(earlier.disk_bytes, needs.disk_bytes),
+        )
+    return {provider: list(of_provider.values()) for provider, of_provider in wanted.items()}
 
 
 def _require_version(row: PlannedTrial, world: World) -> None:

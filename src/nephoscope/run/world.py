@@ -1,12 +1,13 @@
 """Everything a trial touches that is not a value, handed in: ports, clock, listeners."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.calibrations import Calibrations
 from nephoscope.databases.base import Database
+from nephoscope.machines.doctor import HostFindings
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.records import Facts, PlannedTrial, Status, VerdictKind
 from nephoscope.providers.base import Provider
@@ -18,6 +19,10 @@ Observe = Callable[[MachineHandle], Awaitable[tuple[Facts, dict[str, str]]]]
 
 class Listener(Protocol):
     """Listener for the progress of a study."""
+
+    def hosts_examined(self, hosts: Sequence[HostFindings]) -> None:
+        """Before the first call below: what was found out about the study's own hosts, whether they fit or not."""
+        ...
 
     def study_started(self, planned: int, finished_before: int) -> None:
         """The first call."""

@@ -136,11 +136,12 @@ def test_emulated_machines_need_root_and_the_tools_that_make_them(
 
 
 def test_tools_of_machines_elsewhere_are_not_looked_for_here(tmp_path: Path) -> None:
-    machines = 'provider = "ssh"\ndatabase_machine = { hosts = ["a", "b"] }'
+    machines = 'provider = "ssh"\ndatabase_machine = { hosts = ["127.0.0.1:1", "127.0.0.1:2"] }'
     text = EMULATED.replace('provider = "emulated"\ndatabase_machine = { type = "small", count = 2 }', machines)
     found = findings_of(tmp_path, text)
     assert "ping" not in found
-    assert found["machines of provider ssh"].health is Health.WARNING
+    for host in ("127.0.0.1-1", "127.0.0.1-2"):
+        assert found[f"{host}: reach"].health is Health.BAD
 
 
 class Answering:

@@ -9,6 +9,7 @@ from rich.console import Console
 from nephoscope.app.progress import LiveProgress, View, live_line
 from nephoscope.app.remaining import Remaining
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.machines.doctor import Finding, Health, HostFindings
 from nephoscope.model.records import PlannedTrial, Status, VerdictKind
 from nephoscope.plan.expand import expand
 from nephoscope.run.clock import FakeClock
@@ -159,3 +160,17 @@ def test_where_no_line_moves_each_end_tells_the_time_left() -> None:
         progress.trial_started(planned[0])
         progress.trial_ended(planned[0], Status(state="finished", at_unix_ms=0, duration_s=20.0), VerdictKind.VALID, [])
         assert screen.getvalue().endswith(left)
+
+
+def test_hosts_are_a_table_of_one_line_for_each_finding_when_one_does_not_fit() -> None:
+    screen = io.StringIO()
+    progress = LiveProgress(Console(file=screen, width=200), FakeClock(), Remaining([]))
+    fit = HostFindings(host="db1", findings=(Finding(what="machine", health=Health.GOOD, found="4 CPUs, x86_64"),))
+    down = Finding(what="reach", health=Health.BAD, found="no answer\n::error\x1b[2J", hint="try `ssh db2`")
+    progress.hosts_examined([fit])
+    progress.hosts_examined([fit, HostFindings(host="db2", findings=(down,))])
+    printed = screen.getvalue()
+    assert printed.startswith("1 host fits\n")
+    assert "reach: no answer ::error\\x1b[2J" in printed
+    assert "try `ssh db2`" in printed
+    assert "4 CPUs, x86_64" in printed

@@ -32,7 +32,8 @@ def doctor(
     """Check whether this machine is fit to measure: governor, steal, foreign load, clock source, free disk, tools.
 
     Of a study whose machines are elsewhere it checks the disk here, the access to clouds, which it asks for a list of
-    the study's machines, and whether an image or address is still an example of the guides.
+    the study's machines, and whether an image or address is still an example of the guides. It enters all hosts over
+    SSH at once, as `run` does before the first trial, and copies the load generator to them.
 
     Exit code 3 if something that is needed is missing.
     """

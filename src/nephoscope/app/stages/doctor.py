@@ -1,6 +1,7 @@
 """`doctor`: can this machine run a study, or, without one, every benchmark with its default parameters?
 
-What is measured elsewhere needs of this machine only a place for results, and access to the clouds of the study.
+What is measured elsewhere needs of this machine only a place for results, and access to the clouds of the study. Hosts
+of the study's own are asked as `run` asks them before the first trial.
 """
 
 import os
@@ -23,8 +24,9 @@ from nephoscope.machines.tools import LOAD, Tool
 from nephoscope.model.errors import InputError, NephoscopeError
 from nephoscope.model.records import Plan
 from nephoscope.model.subjects import Subject
-from nephoscope.providers.base import OnThisMachine
+from nephoscope.providers.base import ExaminesHosts, OnThisMachine
 from nephoscope.providers.local import LocalProvider
+from nephoscope.run.preflight import wanted_of
 from nephoscope.study.cloud import CLOUDS, EXAMPLE_IMAGES, is_example
 from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration, Database
@@ -68,7 +70,7 @@ async def diagnose(folder: Path, planned: Plan | None) -> list[Finding]:
     else:
         facts, _ = await gather_facts(here, observe_s=0.0)
         found = examine_controller(facts, tools, min_free_bytes=least)
-    return [*found, *await _access(planned), *wanted.findings]
+    return [*found, *await _access(planned), *await _hosts(planned), *wanted.findings]
 
 
 def measures_here(planned: Plan | None) -> bool:
@@ -99,6 +101,18 @@ async def _access_to(name: str, study: str) -> Finding:
     return Finding(
         what=what, health=Health.GOOD, found="machines can be listed; whether they can be created, `run` shows"
     )
+
+
+async def _hosts(planned: Plan | None) -> list[Finding]:
+    """What the study's own hosts answer, each asked as `run` asks it first."""
+    findings: list[Finding] = []
+    for name, wanted in wanted_of(planned.trials, BENCHMARKS).items() if planned else ():
+        provider = real_providers().get(name)
+        if provider is not None and isinstance(provider, ExaminesHosts):
+            for host in await provider.examine(wanted):
+                renamed = (found.model_copy(update={"what": f"{host.host}: {found.what}"}) for found in host.findings)
+                findings += renamed
+    return findings
 
 
 def _rented(planned: Plan | None) -> bool | None:
@@ -138,7 +152,8 @@ def _of_plan(planned: Plan) -> _Wanted:
         elif configuration.provider in CLOUDS:
             found = [*_examples(configuration)]
         else:
-            found = [_elsewhere(configuration)] if configuration.provider != "fake" else []
+            examined = provider is not None and isinstance(provider, ExaminesHosts)
+            found = [_elsewhere(configuration)] if configuration.provider != "fake" and not examined else []
         findings += [one for one in found if one not in findings]
     return _Wanted(tools, disk_bytes, findings)
 
@@ -186,6 +201,6 @@ def _elsewhere(configuration: Configuration) -> Finding:
     return Finding(
         what=f"machines of provider {configuration.provider}",
         health=Health.WARNING,
-        found="not checked: doctor checks only this machine",
-        hint="`run` checks each of them before it measures there",
+        found="not checked: nephoscope creates no machines there",
+        hint="its name and prices serve `plan` and `import`",
     )

@@ -45,6 +45,8 @@ _KILL_WAIT_S = 10.0
 _COPY_TIMEOUT_S = 3600.0
 _COPIES = 3
 """Tries of an upload, which begins anew each time."""
+_NOT_EXECUTABLE = 126
+"""A shell's exit code for a program that is there, but that the system does not start."""
 _NO_SPACE = "No space left on device"
 
 
@@ -232,7 +234,16 @@ class SshRemote:
             await self._require(["mkdir", "-p", str(PurePosixPath(there).parent)])
             await self.upload(program, there)
             await self._require(["chmod", "755", there])
-        said = await self.execute(Command([there, "--version"], timeout_s=_ASK_TIMEOUT_S, pinned=False))
+        try:
+            said = await self.execute(Command([there, "--version"], timeout_s=_ASK_TIMEOUT_S, pinned=False))
+        except ToolMissing:  # bash finds no program there where nothing may be executed; dash tries to start it
+            said = None
+        if said is None or said.exit_code == _NOT_EXECUTABLE:
+            why = f": {text(said.stderr)}" if said is not None else ""
+            raise EnvironmentProblem(
+                f"{program.name} may not be executed in {await self._root()} on {self.name}{why}",
+                hint="if that file system is mounted noexec, set `ssh.folder` in the study to a folder on another one",
+            )
         if said.exit_code != 0:
             raise EnvironmentProblem(
                 f"{program.name} does not run on {self.name}: {said.stderr.decode(errors='replace').strip()[-300:]}",
