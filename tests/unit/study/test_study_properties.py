@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nephoscope.model.errors import StudyError
+from nephoscope.model.text import hidden
 from nephoscope.study.load import load_study
 from nephoscope.study.model import BenchmarkEntry, Budget, Configuration, Database, Machine, Study
 from tests.unit.study.study_example import KNOWN, LAPTOP, StressNg, Tpcc
 
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9.-]{0,8}", fullmatch=True)
-TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12).filter(lambda text: not hidden(text))
 AMOUNTS = st.none() | st.floats(0.001, 1e6)
 MACHINES = st.builds(
     Machine, cpus=st.integers(1, 4096) | st.just("all"), expect_cpu_model=st.none() | TEXTS, expect_memory_gib=AMOUNTS
