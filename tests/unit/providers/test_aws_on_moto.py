@@ -8,11 +8,19 @@ from typing import Any
 import boto3
 import pytest
 
-from nephoscope.model.errors import CapacityLacking, InfrastructureFailure, NephoscopeError, QuotaReached, Throttled
+from nephoscope.model.errors import (
+    CapacityLacking,
+    InfrastructureFailure,
+    InputError,
+    NephoscopeError,
+    QuotaReached,
+    Throttled,
+)
 from nephoscope.providers.aws.cloud import AwsCloud
 from nephoscope.providers.aws.plan import Cpus, group_call
 from nephoscope.providers.cloud.order import order_of
 from nephoscope.providers.cloud.provider import CloudProvider
+from nephoscope.run.cleaning import clean
 from nephoscope.run.clock import FakeClock
 from tests.support.made_cloud import AtOnce, request_of
 from tests.support.moto_ec2 import KEYS, REGIONS, Refuse, client_of, moto_server
@@ -141,6 +149,50 @@ def test_what_the_second_role_lacks_undoes_the_first(url: str, code: str, meanin
     cluster = run(clouds.create(request_of()))  # the same again, once there is some
     assert there(url) == (4, 4, 1)
     run(clouds.delete(cluster.key))
+
+
+def test_machines_that_lists_do_not_show_yet_are_not_left_behind(url: str) -> None:
+    """EC2's lists follow its creations some seconds later."""
+    clock = FakeClock()
+    made_s: list[float] = []
+    codes: list[str | None] = [None, "InsufficientInstanceCapacity"]
+
+    def refuse(called: str, _arguments: dict[str, Any]) -> str | None:
+        if called.startswith("Create") or called == "RunInstances":
+            made_s.append(clock.monotonic_s())
+        return codes.pop(0) if called == "RunInstances" else None
+
+    def shows(_called: str) -> str | None:
+        return "nothing" if made_s and clock.monotonic_s() < made_s[-1] + 40 else None
+
+    cloud = AwsCloud(clock, client_of(url, refuse, shows), REGIONS)
+    with pytest.raises(CapacityLacking):
+        run(CloudProvider(cloud, AtOnce(), clock, "me@here").create(request_of()))
+    assert there(url) == (0, 0, 0)
+
+
+def test_what_is_refused_at_once_and_listed_at_once_is_not_waited_for(url: str) -> None:
+    clock = FakeClock()
+    with pytest.raises(CapacityLacking):
+        run(provider(url, answers("RunInstances", ["InsufficientInstanceCapacity"]), clock).create(request_of()))
+    assert there(url) == (0, 0, 0)
+    assert clock.monotonic_s() < 10
+
+
+def test_only_the_regions_of_a_study_are_asked(url: str) -> None:
+    asked: list[str | None] = []
+
+    def client(region: str | None) -> Any:
+        asked.append(region)
+        return client_of(url)(region)
+
+    configuration = request_of(**WEST).configuration
+    clouds = CloudProvider(AwsCloud(FakeClock(), client), AtOnce(), FakeClock(), "me@here")
+    assert run(clouds.find("study-1", [configuration])) == ()
+    assert run(clean([clouds], "study-1", FakeClock())).left == []
+    assert asked == ["us-west-2"]
+    with pytest.raises(InputError, match="not the name of a region"):
+        run(clouds.find("study-1", [configuration.model_copy(update={"region": "us-west-2 OR x"})]))
 
 
 def test_throttling_is_waited_for_at_every_call(url: str) -> None:

@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from nephoscope.model.errors import (
 )
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.provider import CloudMachine, CloudProvider, EndedByUser, Life, patiently
+from nephoscope.providers.cloud.unmaking import VISIBLE_TIMEOUT_S, Unseen
 from nephoscope.run.clock import FakeClock
 from nephoscope.study.model import Machine
 from tests.support.made_cloud import AtOnce, MadeCloud, request_of
@@ -40,6 +42,49 @@ def test_created_twice_is_one_cluster() -> None:
     assert cloud.made == 4
     assert run(clouds.list("study-1")) == [first.key]
     assert run(clouds.list("study")) == []
+
+
+def test_a_cluster_of_another_study_that_carries_a_study_s_tag_is_not_listed() -> None:
+    class Mistagged(MadeCloud):
+        async def clusters(self, study: str, regions: Collection[str] = ()) -> list[str]:
+            return ["payroll-0123abcd/db", "study-1/m6i/abc-1", "study-11/m6i/abc-1"]
+
+    assert run(provider(Mistagged()).list("study-1")) == ["study-1/m6i/abc-1"]
+
+
+@pytest.mark.parametrize(
+    ("error", "waits"),
+    [
+        (None, True),
+        (InfrastructureFailure("no answer"), True),
+        (asyncio.CancelledError(), True),
+        (CapacityLacking("none"), False),
+    ],
+)
+def test_an_empty_list_is_believed_unless_something_was_requested_lately(
+    error: BaseException | None, waits: bool
+) -> None:
+    clock = FakeClock()
+    unseen = Unseen(clock)
+    assert not unseen.waits
+    with suppress(BaseException), unseen.requesting("i-1"):
+        if error is not None:
+            raise error
+    assert unseen.waits is waits
+    unseen.listed(["i-2"])
+    assert unseen.waits is waits
+    clock.elapse(VISIBLE_TIMEOUT_S)
+    assert not unseen.waits
+
+
+def test_what_was_listed_once_is_not_waited_for() -> None:
+    unseen = Unseen(FakeClock())
+    with unseen.requesting("a request") as names:
+        names.update(["i-1", "i-2"])
+    unseen.listed(["i-1"])
+    assert unseen.waits
+    unseen.listed(["i-2"])
+    assert not unseen.waits
 
 
 def test_the_next_controller_finds_the_cluster_of_the_one_that_died() -> None:

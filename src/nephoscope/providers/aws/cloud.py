@@ -30,7 +30,7 @@ from nephoscope.providers.aws.plan import (
 )
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, RoleOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
-from nephoscope.providers.cloud.unmaking import unmade
+from nephoscope.providers.cloud.unmaking import Unseen, unmade
 
 ClientOf = Callable[[str | None], Any]
 """The EC2 client of a region; `None`: the environment's region."""
@@ -79,6 +79,8 @@ class AwsCloud(Cloud):
         self._client: MadeOnce[str | None, Any] = MadeOnce(client_of or boto3_client)
         self._regions = tuple(regions) if regions else None
         self._seen_in: dict[str, tuple[str, ...]] = {}
+        self._unseen: dict[tuple[str, str], Unseen] = {}
+        """By cluster and region."""
 
     @override
     async def clusters(self, study: str, regions: Collection[str] = ()) -> list[str]:
@@ -106,7 +108,9 @@ class AwsCloud(Cloud):
         sites = {region: await self._site(order, region, own.get(region)) for region in order.regions}
         for role in order.roles:
             for call in machines_calls(order, role, sites[role.region], await self._cpus(role)):
-                await self.send(role.region, call)
+                with self._unseen_of(order.key, role.region).requesting(call.arguments["ClientToken"]) as names:
+                    made = await self.send(role.region, call)
+                    names.update(str(one["InstanceId"]) for one in made["Instances"])
 
     @override
     async def unmake(self, key: str, regions: Collection[str] = ()) -> None:
@@ -116,7 +120,9 @@ class AwsCloud(Cloud):
     async def _site(self, order: ClusterOrder, region: str, own: "_Network | None") -> Site:
         """The groups of a region, made or found."""
         vpc = own.vpc if own is not None else await self._vpc_of_subnet(order)
-        made = await self.send(region, group_call(order, vpc), fine=THERE)
+        with self._unseen_of(order.key, region).requesting("the security group") as names:
+            made = await self.send(region, group_call(order, vpc), fine=THERE)
+            names.update([str(made["GroupId"])] if made else [])
         found = [made] if made else await self.carrying(region, GROUPS, CLUSTER, order.key)
         if not found:
             raise InfrastructureFailure(
@@ -145,7 +151,9 @@ class AwsCloud(Cloud):
         return found
 
     async def _network(self, order: ClusterOrder, region: str) -> "_Network":
-        vpc = str((await self.send(region, network.vpc_call(order, region)))["Vpc"]["VpcId"])
+        with self._unseen_of(order.key, region).requesting("the network") as names:
+            vpc = str((await self.send(region, network.vpc_call(order, region)))["Vpc"]["VpcId"])
+            names.add(vpc)
         made = await self.send(region, network.gateway_call(order))
         gateway = str(made["InternetGateway"]["InternetGatewayId"])
         await self.send(region, network.attach_call(vpc, gateway), fine=DONE)
@@ -205,8 +213,13 @@ class AwsCloud(Cloud):
             lambda left: ending_calls(left, placements_gone),
             send,
             self._clock,
+            self._unseen_of(key, region),
             look_every_s=_LOOK_EVERY_S,
         )
+        self._unseen.pop((key, region), None)
+
+    def _unseen_of(self, key: str, region: str) -> Unseen:
+        return self._unseen.setdefault((key, region), Unseen(self._clock))
 
     async def _left(self, key: str, region: str) -> Left:
         return left_of(

@@ -18,7 +18,7 @@ from nephoscope.providers.azure.errors import GONE, of_code
 from nephoscope.providers.azure.plan import Call, group_call, group_of, machine_of, making_steps
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
-from nephoscope.providers.cloud.unmaking import unmade
+from nephoscope.providers.cloud.unmaking import Unseen, unmade
 
 UNMAKE_TIMEOUT_S = 1800.0
 """Deleting a group takes some minutes."""
@@ -70,6 +70,7 @@ class AzureCloud(Cloud):
         make = api or azure_api
         self._apis: MadeOnce[str, Api] = MadeOnce(lambda _: make())
         self._client: MadeOnce[str, Any] = MadeOnce(lambda name: self._api().client_of(name))
+        self._unseen: dict[str, Unseen] = {}
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="azure")
 
     @override
@@ -103,7 +104,9 @@ class AzureCloud(Cloud):
         """Deletes what is left of an earlier cluster of this key first, as it has the resource group."""
         steps = making_steps(order, self.subscription)
         await self.unmake(order.key, order.regions)
-        for step in ([group_call(order)], *steps):
+        with self._unseen_of(order.key).requesting(group_of(order.key)):
+            await self.send(group_call(order), gone_is_fine=False)
+        for step in steps:
             await together(*(self.send(call, gone_is_fine=False) for call in step))
 
     @override
@@ -119,9 +122,14 @@ class AzureCloud(Cloud):
             lambda left: [Call("resource", "resource_groups", "begin_delete", (name,)) for name in left.names],
             lambda call: self.send(call, force_deletion_types=_FORCED),
             self._clock,
+            self._unseen_of(key),
             look_every_s=_LOOK_EVERY_S,
             timeout_s=UNMAKE_TIMEOUT_S,
         )
+        self._unseen.pop(key, None)
+
+    def _unseen_of(self, key: str) -> Unseen:
+        return self._unseen.setdefault(key, Unseen(self._clock))
 
     async def _left(self, key: str) -> Left:
         name = group_of(key)

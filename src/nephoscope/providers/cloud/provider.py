@@ -32,6 +32,7 @@ from nephoscope.model.errors import (
 from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, Provider, cluster_of, study_of
 from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of, require_place
 from nephoscope.providers.cloud.snapshots import ClusterVolumes, Snapshot, Snapshots, by_machine, newest, unfinished
+from nephoscope.providers.cloud.unmaking import VISIBLE_TIMEOUT_S
 from nephoscope.study.machine_places import database_places, load_places
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.snapshots import layout_of, place_of
@@ -46,8 +47,6 @@ FIRST_WAIT_S = 1.0
 LOOK_EVERY_S = 2.0
 RUNNING_TIMEOUT_S = 300.0
 """Machines run within a minute, those of bare metal within several."""
-VISIBLE_TIMEOUT_S = 60.0
-"""A cloud's list may not immediately show what it has just created."""
 
 
 class MadeOnce(Generic[Name, Made]):

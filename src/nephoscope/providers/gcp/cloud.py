@@ -16,7 +16,7 @@ from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
-from nephoscope.providers.cloud.unmaking import unmade
+from nephoscope.providers.cloud.unmaking import Unseen, unmade
 from nephoscope.providers.gcp.errors import GONE, IN_USE, THERE, of_reason, plain
 from nephoscope.providers.gcp.plan import (
     Call,
@@ -65,6 +65,7 @@ class GcpCloud(Cloud):
             api: default: Google, as configured by your environment.
         """
         self._clock = clock
+        self._unseen: dict[str, Unseen] = {}
         make = api or google_api
         self._apis: MadeOnce[str, Api] = MadeOnce(lambda _: make())
         self._client: MadeOnce[str, Any] = MadeOnce(lambda name: self._api().client_of(name))
@@ -92,7 +93,13 @@ class GcpCloud(Cloud):
         project = self.project
         await self.done(firewall_calls(order, project, await self._network(order, project)))
         await self.done(placement_calls(order, project))
-        await self.done(machine_calls(order, project))
+        unseen = self._unseen_of(order.key)
+
+        async def machine(call: Call) -> None:
+            with unseen.requesting(call.arguments["instanceResource"]["name"]):
+                await self.done([call])
+
+        await together(*map(machine, machine_calls(order, project)))
 
     @override
     async def unmake(self, key: str, regions: Collection[str] = ()) -> None:
@@ -102,8 +109,13 @@ class GcpCloud(Cloud):
             lambda left: ending_calls(left, self.project),
             lambda call: self._send(call, fine=GONE | IN_USE),
             self._clock,
+            self._unseen_of(key),
             look_every_s=_LOOK_EVERY_S,
         )
+        self._unseen.pop(key, None)
+
+    def _unseen_of(self, key: str) -> Unseen:
+        return self._unseen.setdefault(key, Unseen(self._clock))
 
     async def _left(self, key: str) -> Left:
         of_key = label_filter(CLUSTER, key)
