@@ -28,7 +28,7 @@ def laptop() -> Files:
     with tempfile.TemporaryDirectory() as temporary:
         with tarfile.open(LAPTOP) as archive:
             archive.extractall(temporary, filter="data")
-        return report_files(evaluation.analysed(ResultsFolder(Path(temporary))))
+        return report_files(evaluation.analysed(ResultsFolder(Path(temporary)))).files
 
 
 def three_clouds() -> Files | None:
@@ -38,7 +38,7 @@ def three_clouds() -> Files | None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = ResultsFolder(Path(temporary) / "results")
         imports.import_results("spare-cores", THREE_CLOUDS, folder)
-        return report_files(evaluation.analysed(folder))
+        return report_files(evaluation.analysed(folder)).files
 
 
 def cloud_report_2022() -> Files:
@@ -55,7 +55,7 @@ def rehearsal(study: str, *part: str) -> Files:
     folder = REHEARSALS / study
     command = [sys.executable, "-m", "nephoscope", "run", f"studies/{study}.toml", "--rehearse", "--replan"]
     subprocess.run([*command, "--out", str(folder), *part], cwd=ROOT, check=True)
-    return report_files(evaluation.analysed(ResultsFolder(folder)))
+    return report_files(evaluation.analysed(ResultsFolder(folder))).files
 
 
 EXAMPLES: Mapping[str, Callable[[], Files | None]] = {

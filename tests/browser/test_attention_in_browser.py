@@ -69,7 +69,7 @@ def write(tmp_path_factory: pytest.TempPathFactory) -> Write:
     @cache
     def written(example: Example) -> Path:
         folder = tmp_path_factory.mktemp("report")
-        for name, html in render_pages(example.study()).items():
+        for name, html in render_pages(example.study()).html.items():
             (folder / name).write_text(html, encoding="utf-8")
         return folder / Page.MAIN
 

@@ -10,15 +10,15 @@ from nephoscope.report.parts import Page
 
 def write_report(study: AnalysedStudy, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in report_files(study).items():
+    for name, content in report_files(study).files.items():
         (folder / name).write_bytes(content)
 
 
 def main_page(study: AnalysedStudy) -> str:
     """index.html."""
-    return render_pages(study)[Page.MAIN]
+    return render_pages(study).html[Page.MAIN]
 
 
 def evidence_page(study: AnalysedStudy) -> str:
     """evidence.html."""
-    return render_pages(study)[Page.EVIDENCE]
+    return render_pages(study).html[Page.EVIDENCE]

@@ -51,6 +51,7 @@ from nephoscope.analysis.within import within_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.model.analysed import AnalysedStudy, Levels, OnlyDifference
+from nephoscope.model.missing import MissingPart
 from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
@@ -162,6 +163,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         seed=inputs.study.seed,
         tool_versions=inputs.tool_versions,
     )
+    missing: list[MissingPart] = []
     ended = [end for row in trials if (end := _ended_unix_ms(row)) is not None]
     return AnalysedStudy(
         study=inputs.study.name,
@@ -181,7 +183,8 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         measurements=measurements,
         statistics=findings.statistics,
         comparisons=findings.comparisons,
-        insights=insights_of(findings),
+        insights=insights_of(findings, missing),
+        missing=missing,
         machines=findings.machines,
         commands=commands_of(trials, inputs.commands),
         errors=errors_of(trials, inputs.errors),

@@ -39,6 +39,7 @@ from nephoscope.insights import (
 )
 from nephoscope.insights.base import Findings, Rule
 from nephoscope.insights.scope import scoped
+from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.rows import Insight
 
 RULES: Mapping[str, Rule] = {
@@ -79,6 +80,13 @@ RULES: Mapping[str, Rule] = {
 """In the order in which a report shows them."""
 
 
-def insights_of(findings: Findings) -> list[Insight]:
-    """The sentences of all rules, in order; equal findings give equal sentences."""
-    return scoped([insight for rule in RULES.values() for insight in rule(findings)], findings)
+def insights_of(findings: Findings, missing: list[MissingPart]) -> list[Insight]:
+    """The sentences of all rules, in order; equal findings give equal sentences.
+
+    A rule that raises says nothing, and is added to `missing`.
+    """
+    insights: list[Insight] = []
+    for name, rule in RULES.items():
+        with contained(missing, "insight", name):
+            insights += scoped(rule(findings), findings)
+    return insights

@@ -11,6 +11,7 @@ from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
+from nephoscope.model.missing import MissingPart
 from nephoscope.model.names import Name
 from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.questions import BestRow, ContrastRow, RankIntervals
@@ -95,6 +96,7 @@ class AnalysedStudy(Frozen):
     statistics: list[Statistic]
     comparisons: list[Comparison]
     insights: list[Insight]
+    missing: list[MissingPart] = Field(default=[], description="rules that raised: what they would say is missing")
     machines: list[MachineRow]
     commands: list[CommandRow]
     errors: list[ErrorRow] = []

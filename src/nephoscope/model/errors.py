@@ -3,7 +3,7 @@
 | exit code | meaning | class |
 |---|---|---|
 | 0 | done | |
-| 1 | a defect in nephoscope: please report it | any other exception |
+| 1 | a defect in nephoscope: please report it; of a part of a report only with `--strict` | any other exception |
 | 2 | the input is wrong: study, arguments, a results folder this version cannot read | InputError |
 | 3 | something needed is missing or cannot be reached: tool, database, permission | EnvironmentProblem |
 | 4 | some trials failed, were not run, or (`parse`, `parse-output`) could not be read; everything else was done | |

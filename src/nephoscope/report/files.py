@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from types import MappingProxyType
+
+from pydantic import TypeAdapter
 
 from nephoscope.analysis.tables import TABLES as STORED
 from nephoscope.analysis.tables import csv_of_parquet, to_parquet
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.missing import MissingPart
 from nephoscope.report.bundle import BUNDLE, bundle
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Link
@@ -21,10 +25,22 @@ CHANGES = "changes.html"
 """The page that compares a study with an earlier one."""
 
 
+MISSING = "missing-parts.json"
+"""What is missing in a report, with tracebacks; only where something is."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """File name -> content, and what is missing because it raised."""
+
+    files: Mapping[str, bytes]
+    missing: tuple[MissingPart, ...]
+
+
 def report_files(
     study: AnalysedStudy, *, earlier: str | None = None, mark: str = "", stored: Mapping[str, bytes] = NOTHING
-) -> dict[str, bytes]:
-    """File name -> content; equal studies give equal bytes.
+) -> Report:
+    """All files; equal studies give equal bytes.
 
     Args:
         study: what the report is about.
@@ -35,7 +51,10 @@ def report_files(
     with ThreadPoolExecutor(1) as beside:  # Polars and zlib need Python's lock for little of their time
         data = beside.submit(_data_files, study, stored)
         pages = render_pages(study, changes=Link(earlier, CHANGES) if earlier else None, mark=mark)
-        return {**{str(page): html.encode() for page, html in pages.items()}, **data.result()}
+        files = {**{str(page): html.encode() for page, html in pages.html.items()}, **data.result()}
+    if pages.missing:
+        files[MISSING] = TypeAdapter(tuple[MissingPart, ...]).dump_json(pages.missing, indent=1)
+    return Report(files, pages.missing)
 
 
 def _data_files(study: AnalysedStudy, stored: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -2,8 +2,9 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.text import visible
 from nephoscope.model.words import SIMULATED
 from nephoscope.report.figures import theme
@@ -27,8 +29,8 @@ from nephoscope.report.main.part import part_words
 from nephoscope.report.main.repair import repair
 from nephoscope.report.main.standing import why_not
 from nephoscope.report.main.verdict import verdict
-from nephoscope.report.parts import Book, Link, Page
-from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
+from nephoscope.report.parts import Book, Link, Page, Panel
+from nephoscope.report.sections.benchmarks import BenchmarkSection, benchmark_section, order_figures
 from nephoscope.report.sections.claims import claims_table
 from nephoscope.report.sections.comparisons import comparison_section
 from nephoscope.report.sections.costs import cost_section
@@ -52,7 +54,22 @@ EXPLORER = ("model", "address", "numbers", "table", "pinned", "download", "contr
 """Scripts of the explorer, in the order in which they build on each other; one script element."""
 
 
-def render_pages(study: AnalysedStudy, *, changes: Link | None = None, mark: str = "") -> dict[Page, str]:
+ABSENT = jinja2.ChainableUndefined(name="a section that raised")
+"""In place of such a section: a template prints it as nothing, or asks whether it `is absent`."""
+Section = Callable[[Book], Any]
+Sections = dict[str, Section]
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Both pages, and what is missing on them."""
+
+    html: Mapping[Page, str]
+    missing: tuple[MissingPart, ...]
+    """Insights, sections and figures that raised; the pages name them."""
+
+
+def render_pages(study: AnalysedStudy, *, changes: Link | None = None, mark: str = "") -> Pages:
     """Both pages of the report. The main page comes first, so that its figures have the first numbers.
 
     Args:
@@ -62,59 +79,54 @@ def render_pages(study: AnalysedStudy, *, changes: Link | None = None, mark: str
     """
     with unchecked():
         book = Book(Lookup.of(study), mark=mark or (SIMULATED if study.plan.simulated else ""))
-        main = _printed(book, Page.MAIN, {**_main(book.turned_to(Page.MAIN)), "changes": changes})
-        return {Page.MAIN: main, Page.EVIDENCE: _printed(book, Page.EVIDENCE, _evidence(book))}
+        book.missing.extend(study.missing)
+        main = {**_main(book.turned_to(Page.MAIN)), "changes": changes}
+        evidence = _evidence(book)
+        return Pages(_printed(book, {Page.MAIN: main, Page.EVIDENCE: evidence}), tuple(book.missing))
 
 
 def _main(book: Book) -> dict[str, Any]:
-    answers = verdict(book)
-    return {
-        "part": part_words(book.lookup.study.part),
-        "compared": compared(book.lookup),
-        "measured": measured(book.lookup),
-        "repair": repair(book.lookup),
-        "verdict": answers,
-        "money": price_and_performance(book),
-        "explorer": _explorer(book),
-        "chapters": chapters(book, answers.drawn),
-        "doubts": doubts(book),
-        "not_placed": why_not(book.lookup.study),
-    }
+    opening = _made(book, OPENING)
+    on_cards = opening["verdict"].drawn or ()
+    return opening | _made(book, {"chapters": partial(chapters, on_cards=on_cards)}) | _made(book, CLOSING)
 
 
 def _evidence(book: Book) -> dict[str, Any]:
-    study = book.lookup.study
-    sections = {
-        "answers": grouped(sentences(book, "answer")),
-        "sentences": {kind: sentences(book, kind) for kind in ("warning", "note")},
-        "leaderboard": leaderboard(book),
-        "claims": claims_table(book),
-        "costs": cost_section(book),
-        "families": families_table(book),
-        "gate": gate_table(book),
-        "numbers": machine_numbers(book),
-        "databases": database_numbers(book),
-        "benchmarks": [benchmark_section(book, row) for row in study.benchmarks],
-        "best": best_table(book),
-        "contrasts": contrasts_table(book),
-        "comparisons": comparison_section(book),
-        "order": order_figures(book),
-        "drifted": any(insight.rule == "order" for insight in study.insights),
+    facts = {
+        "drifted": any(insight.rule == "order" for insight in book.lookup.study.insights),
         "draws_values": book.lookup.draws_values,
-        "machines": machines_table(book),
-        "exchanged": [one for one in sentences(book, "note") if one.rule == "exchanged"],
-        "looks": looks_table(book),
-        "exclusions": exclusions_table(book),
-        "checks": checks_table(book),
-        "methods": methods_section(book),
+        "terms": TERMS,
     }
-    # The table of evidence comes last, as every section before it may cite trials.
-    trials = {"trials": trials_table(book), "evidence": evidence_table(book), "records": trial_records(book.lookup)}
-    facts = {"key_facts": key_facts(book), "plan_notes": plan_notes(study.plan.warnings), "terms": TERMS}
-    return {**sections, **facts, **trials}
+    return _made(book, EVIDENCE) | facts
 
 
-def _printed(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
+def _benchmarks(book: Book) -> list[BenchmarkSection]:
+    rows = book.lookup.study.benchmarks
+    made = [book.section(f"benchmark {row.benchmark}", benchmark_section, row) for row in rows]
+    return [section for section in made if section is not None]
+
+
+def _made(book: Book, sections: Sections) -> dict[str, Any]:
+    """The values that templates print; ABSENT in place of one that raised."""
+    made: dict[str, Any] = {}
+    for name, make in sections.items():
+        made[name] = ABSENT
+        with contained(book.missing, "section", name):
+            made[name] = make(book)
+    return made
+
+
+def _printed(book: Book, pages: Mapping[Page, Mapping[str, Any]]) -> dict[Page, str]:
+    """The pages; printed again if a part could not be printed, as all that is missing stands at the top of both."""
+    html: dict[Page, str] = {}
+    count = -1
+    while count < len(book.missing):
+        count = len(book.missing)
+        html = {page: _rendered(book, page, sections) for page, sections in pages.items()}
+    return html
+
+
+def _rendered(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
     study = book.lookup.study
     return visible(
         environment()
@@ -125,6 +137,7 @@ def _printed(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
             paragraphs=[part.strip() for part in study.description.split("\n\n") if part.strip()],
             counted=outcomes(study.trials),
             page=page,
+            missing=book.missing,
             design=design(book.lookup),
             config=Markup(as_script(theme.config())),  # noqa: S704  # as_script leaves no character that ends a script
             **sections,
@@ -136,6 +149,50 @@ def _printed(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
 def _explorer(book: Book) -> Markup | None:
     data = explorer_data(book)
     return None if data is None else Markup(packed(data))  # noqa: S704  # see above; base64 where it is long
+
+
+OPENING: Sections = {
+    "part": lambda book: part_words(book.lookup.study.part),
+    "compared": lambda book: compared(book.lookup),
+    "measured": lambda book: measured(book.lookup),
+    "repair": lambda book: repair(book.lookup),
+    "verdict": verdict,
+    "money": lambda book: book.figures(price_and_performance),
+    "explorer": _explorer,
+}
+"""The main page, before its chapters."""
+CLOSING: Sections = {"doubts": doubts, "not_placed": lambda book: why_not(book.lookup.study)}
+"""The main page, after its chapters."""
+EVIDENCE: Sections = {
+    "answers": lambda book: grouped(sentences(book, "answer")),
+    "warnings": lambda book: sentences(book, "warning"),
+    "notes": lambda book: sentences(book, "note"),
+    "leaderboard": leaderboard,
+    "claims": claims_table,
+    "costs": cost_section,
+    "families": families_table,
+    "gate": gate_table,
+    "numbers": machine_numbers,
+    "databases": database_numbers,
+    "benchmarks": _benchmarks,
+    "best": best_table,
+    "contrasts": contrasts_table,
+    "comparisons": comparison_section,
+    "order": order_figures,
+    "machines": machines_table,
+    "exchanged": lambda book: [one for one in sentences(book, "note") if one.rule == "exchanged"],
+    "looks": looks_table,
+    "exclusions": exclusions_table,
+    "checks": checks_table,
+    "methods": methods_section,
+    # The table of evidence comes last, as every section before it may cite trials.
+    "trials": trials_table,
+    "evidence": evidence_table,
+    "records": lambda book: trial_records(book.lookup),
+    "key_facts": key_facts,
+    "plan_notes": lambda book: plan_notes(book.lookup.study.plan.warnings),
+}
+"""The page of evidence."""
 
 
 @cache
@@ -151,12 +208,29 @@ def environment() -> jinja2.Environment:
     templates.globals["rows_html"] = rows_html
     templates.globals["folded_html"] = folded_html
     templates.globals["drawn"] = _drawn
+    templates.globals["printed"] = _section_printed
+    templates.tests["absent"] = lambda value: value is ABSENT
     return templates
 
 
-def _drawn(script: str, columns: int) -> Markup:
-    """A chart as SVG, so that it is there before the scripts have run."""
-    return Markup(svg_of(unpacked(script), columns))  # noqa: S704  # SVG by Vega, which escapes text
+@jinja2.pass_context
+def _section_printed(context: jinja2.runtime.Context, name: str) -> Markup:
+    """A template in the place of this call; a line in its stead if it cannot be printed."""
+    missing: list[MissingPart] = []
+    with contained(missing, "section", f"printing {name}"):
+        return Markup(environment().get_template(f"{name}.html.j2").render(context.get_all()))  # noqa: S704  # ours
+    context["missing"].extend(part for part in missing if part not in context["missing"])
+    return Markup(environment().get_template("absent.html.j2").render())  # noqa: S704  # has no values
+
+
+@jinja2.pass_context
+def _drawn(context: jinja2.runtime.Context, panel: Panel, columns: int) -> Markup:
+    """A chart as SVG, so that it is there before the scripts have run; nothing if it cannot be drawn."""
+    missing: list[MissingPart] = []
+    with contained(missing, "figure", f"picture of {panel.title or panel.anchor}"):
+        return Markup(svg_of(unpacked(panel.script), columns))  # noqa: S704  # SVG by Vega, which escapes text
+    context["missing"].extend(part for part in missing if part not in context["missing"])
+    return Markup("")
 
 
 @cache

@@ -1,12 +1,15 @@
 """What sections consist of: tables, figures and badges, as values that the templates print."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from itertools import count
+from typing import Concatenate, ParamSpec, TypeVar
 
+from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import ComparisonVerdict, Statistic, TrialRow
+from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, Statistic, TrialRow
 from nephoscope.model.words import NOT_DECIDED, counted
 from nephoscope.report.evidence import EvidenceBook, trial_anchor
 from nephoscope.report.figures import theme
@@ -15,6 +18,9 @@ from nephoscope.report.figures.spec import Spec, is_plain, packed
 from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MAX_LINKS
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.wording import line_of, range_text
+
+P = ParamSpec("P")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -169,6 +175,33 @@ class Book:
     """The page that is being built."""
     mark: str = ""
     """What every figure says before its subtitle, such as that its data is simulated."""
+    missing: list[MissingPart] = field(default_factory=list)
+    """Figures and sections that raised, in the order of the pages."""
+
+    def section(
+        self, name: str, make: Callable[Concatenate["Book", P], Made], *args: P.args, **kwargs: P.kwargs
+    ) -> Made | None:
+        """What `make` makes of this book; None where it raises, which adds a section to `missing`."""
+        with contained(self.missing, "section", name):
+            return make(self, *args, **kwargs)
+        return None
+
+    def figures(
+        self,
+        draw: Callable[Concatenate["Book", P], "Figure | Iterable[Figure | None] | None"],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> list["Figure"]:
+        """The figures that `draw` draws, of which any may have nothing to show.
+
+        Where it raises, the ones before stay, and a figure is added to `missing`.
+        """
+        drawn: list[Figure] = []
+        with contained(self.missing, "figure", _named(draw, args)):
+            found = draw(self, *args, **kwargs)
+            each = [found] if found is None or isinstance(found, Figure) else found
+            drawn.extend(figure for figure in each if figure is not None)
+        return drawn
 
     def turned_to(self, page: Page) -> "Book":
         """The same book, with the same evidence and figure numbers, for the sections of another page."""
@@ -197,12 +230,10 @@ class Book:
         Its panels get common axes, unless they show quantities `apart`, and whole labels, and none is taller than a
         screen: see `figures.settled`.
         """
-        number = next(self.numbers)
+        settled_panels = [(one.title, one.alt, packed(one.spec)) for one in settled(panels, apart=apart)]
+        number = next(self.numbers)  # now that nothing can fail: a figure that is missing leaves no gap
         anchor = f"figure-{number}"
-        drawn = tuple(
-            Panel(f"{anchor}-{index}", one.title, one.alt, packed(one.spec))
-            for index, one in enumerate(settled(panels, apart=apart), 1)
-        )
+        drawn = tuple(Panel(f"{anchor}-{index}", *panel) for index, panel in enumerate(settled_panels, 1))
         below = " · ".join(filter(None, (self.mark, subtitle)))
         return Figure(number, anchor, title, below, caption, drawn, tuple(key), table, table_link, columns, listed)
 
@@ -216,6 +247,15 @@ class Book:
             for i, name in enumerate(names)
             if name in drawn
         )
+
+
+def _named(draw: Callable[..., object], arguments: Iterable[object]) -> str:
+    """'tops.best_of_clouds of tpcc'; of a benchmark as far as one is among the arguments."""
+    if isinstance(draw, partial):
+        return _named(draw.func, (*draw.args, *draw.keywords.values()))
+    benchmarks = [one.benchmark for one in arguments if isinstance(one, BenchmarkRow)]
+    name = f"{draw.__module__.rpartition('.')[2]}.{draw.__qualname__}"
+    return " of ".join([name, *benchmarks[:1]])
 
 
 def validity_key(counts: Iterable[bool], valid: str = "valid", others: str = "excluded") -> list[KeyEntry]:
@@ -241,11 +281,6 @@ SIGNS = {
     ComparisonVerdict.TIE: ("=", "tie", "even"),
     ComparisonVerdict.UNRESOLVED: ("?", NOT_DECIDED, "doubt"),
 }
-
-
-def present(figures: Iterable[Figure | None]) -> list[Figure]:
-    """Without those that had nothing to draw."""
-    return [figure for figure in figures if figure is not None]
 
 
 def verdict_badge(verdict: ComparisonVerdict, rest: str = "", href: str | None = None) -> Badge:

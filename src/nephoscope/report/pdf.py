@@ -43,7 +43,7 @@ def pdf_files(study: AnalysedStudy) -> dict[str, bytes]:
         ) from error
     return {
         FILES[page]: weasyprint.HTML(string=paper(html), url_fetcher=_nothing_else).write_pdf()
-        for page, html in render_pages(study).items()
+        for page, html in render_pages(study).html.items()
     }
 
 

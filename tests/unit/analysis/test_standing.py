@@ -59,7 +59,7 @@ def test_machines_are_placed_among_results_of_the_same_version() -> None:
     same = [one.per_vcpu_per_s for one in public_results() if one.version == "0.17.08"]
     assert first.slower_per_vcpu == sum(value < 7865.45 / 8 for value in same)
     assert {one.version for one in found.among} == {"0.17.08"}
-    page = report_files(study)["index.html"].decode()
+    page = report_files(study).files["index.html"].decode()
     assert 'id="chapter-standing"' in page
     assert "CC BY-SA 4.0" in page
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_compared_is_not(versions: str, parameters: dict[str, Any
     assert study.standing.rows == []
     assert why in study.standing.why_not
     assert ("ran stress-ng 0.17.08: build it" in study.standing.then) == (versions != KNOWN), "the one of most types"
-    page = report_files(study)["index.html"].decode()
+    page = report_files(study).files["index.html"].decode()
     assert "chapter-standing" not in page
     assert (" not placed among cloud types: " in page) == study.standing.is_asked
     assert "build it" not in page, "readers of a report cannot"

@@ -119,7 +119,7 @@ def fault(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_it_is_analysed_reported_and_said(fault: tuple[Fault, ResultsFolder]) -> None:
     wanted, folder = fault
     found = evaluation.analyze(folder)
-    page = evaluation.report(folder).with_name("evidence.html").read_text(encoding="utf-8")
+    page = evaluation.report(folder).path.with_name("evidence.html").read_text(encoding="utf-8")
     said = [insight.text for insight in found.insights]
     for sentence in wanted.sentences:
         assert any(sentence in text for text in said), (sentence, said)

@@ -105,7 +105,7 @@ def test_the_report_says_everywhere_that_it_is_simulated(rehearsed: ResultsFolde
     assert study.title == f"{SIMULATED}: clouds"
     assert study.description.startswith(NOBODY_MEASURED)
     for name in ("index.html", "evidence.html"):
-        page = report_files(study)[name].decode()
+        page = report_files(study).files[name].decode()
         figures = page.count("<figure")
         assert figures > 0
         assert page.count(SIMULATED) > figures
@@ -216,7 +216,7 @@ def test_the_2022_edition_is_rehearsed_through_five_kills(tmp_path: Path) -> Non
     shared = clusters_of(whole.placement, (planned.intent for planned, _ in folder.planned()), BENCHMARKS)
     assert signs["+"] == signs["-"] >= len({name or trial for trial, name in shared.items()})
     assert values(folder) == {row: drawn(folder, whole, row) for row in values(folder)}
-    assert report_files(evaluation.analysed(folder))
+    assert report_files(evaluation.analysed(folder)).files
 
 
 @pytest.mark.slow
@@ -231,7 +231,7 @@ def test_the_2026_edition_is_rehearsed_to_its_report(tmp_path: Path) -> None:
     assert {(row.state, row.verdict) for row in evaluation.status(folder) if row.state == "finished"} == {
         ("finished", "valid")
     }
-    page = report_files(evaluation.analysed(folder))["index.html"].decode()
+    page = report_files(evaluation.analysed(folder)).files["index.html"].decode()
     for chapter in ("cpu", "network", "storage", "oltp", "key-value", "cost"):
         assert f'id="chapter-{chapter}"' in page
 

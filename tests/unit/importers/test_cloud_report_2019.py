@@ -127,7 +127,7 @@ def test_the_report_shows_medians_before_and_after_the_checks(tree: Path, elsewh
     one = next(row for row in analysed.trials if row.benchmark == "ping" and row.counts)
     raw = elsewhere / "out" / str(one.folder) / "raw"
     assert [path.name for path in raw.glob("*.log")] == ["network-ping.log"]
-    page = evaluation.report(folder).with_name("evidence.html").read_text()
+    page = evaluation.report(folder).path.with_name("evidence.html").read_text()
     assert "Medians before and after the checks" in page
 
 

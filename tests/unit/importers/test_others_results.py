@@ -66,7 +66,7 @@ def test_folders_name_the_machine_and_files_are_replicates(name: str, tmp_path: 
     assert sorted(row.replicate for row in found.trials) == [1, 2]
     assert all(row.counts for row in found.trials)
     assert len(found.source.left_out) == 1
-    page = evaluation.report(ResultsFolder(tmp_path / "out")).with_name("evidence.html").read_text()
+    page = evaluation.report(ResultsFolder(tmp_path / "out")).path.with_name("evidence.html").read_text()
     assert "Measured by others" in page
 
 

@@ -60,7 +60,7 @@ def test_raw_files_are_kept_verbatim_and_the_report_names_the_source(tree: Path,
     one = next(row for row in rows if row.configuration == "aws-m5a.large" and row.benchmark == "redis-set")
     raw = tmp_path / "out" / str(one.folder) / "raw" / "redis.stdout"
     assert raw.read_bytes() == (tree / "aws/m5a.large/redis/stdout").read_bytes()
-    page = evaluation.report(ResultsFolder(tmp_path / "out")).with_name("evidence.html").read_text()
+    page = evaluation.report(ResultsFolder(tmp_path / "out")).path.with_name("evidence.html").read_text()
     assert "Measured by others" in page
     assert "SpareCores/sc-inspector-data" in page
     assert "argv of the tools: not stored" in page

@@ -498,5 +498,5 @@ def test_exchanged_machines_are_counted_with_what_differs_and_those_that_stayed_
     )
     assert some.text.startswith("2 of 7 attempts of a got ")
     assert some.text.endswith("1 trial of them did not run again on a machine of the usual kind, and is excluded.")
-    page = render_pages(STUDIES["exchanged"])[Page.EVIDENCE]
+    page = render_pages(STUDIES["exchanged"]).html[Page.EVIDENCE]
     assert "2 of 8 attempts" in page.partition('id="machines-title"')[2].partition("</section>")[0]

@@ -48,10 +48,10 @@ def every_figure(study: AnalysedStudy) -> Iterator[Figure]:
         yield from (figure for many in section.headline for figure in many)
         yield from section.latency
         yield from section.series
-    if (figure := comparison_section(book).figure) is not None:
-        yield figure
+    yield from comparison_section(book).figures
     yield from order_figures(book)
     yield from (figure for _, _, many in machine_numbers(book).parts for figure in many)
+    assert book.missing == []
 
 
 @pytest.fixture(scope="module", params=STUDIES)

@@ -73,6 +73,5 @@ def test_the_drawn_band_is_the_range_of_a_tie(spec: Spec) -> None:
 
 def test_the_caption_names_both_ends_of_the_band() -> None:
     study = report_example.laptop().model_copy(update={"equivalence_margin_percent": 10})
-    figure = comparison_section(Book(Lookup.of(study))).figure
-    assert figure is not None
+    (figure,) = comparison_section(Book(Lookup.of(study))).figures
     assert "the equivalence margin of 10 %, 0.909 \N{EN DASH} 1.100\N{MULTIPLICATION SIGN}: an" in figure.caption

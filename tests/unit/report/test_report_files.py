@@ -122,7 +122,7 @@ def test_a_single_run_has_no_interval_per_dollar_and_bare_machines_no_storage(tm
 
 
 def unpacked(study: AnalysedStudy, folder: Path) -> Path:
-    (folder / "bundle.zip").write_bytes(report_files(study)[BUNDLE])
+    (folder / "bundle.zip").write_bytes(report_files(study).files[BUNDLE])
     with zipfile.ZipFile(folder / "bundle.zip") as archive:
         archive.extractall(folder)
     return folder / study.study
@@ -133,7 +133,7 @@ def test_pages_call_a_question_without_an_answer_not_decided() -> None:
     for study in (priced_example.everything(), disturbed):
         verdicts = [row.verdict for row in study.comparisons] + [row.verdict for row in study.family_comparisons]
         assert ComparisonVerdict.UNRESOLVED in verdicts
-        pages = [report_files(study)[name].decode() for name in ("index.html", "evidence.html")]
+        pages = [report_files(study).files[name].decode() for name in ("index.html", "evidence.html")]
         said = "".join(re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL) for page in pages)
         assert "not decided" in said
         assert not re.findall("unresolved|undecided", said, flags=re.IGNORECASE)

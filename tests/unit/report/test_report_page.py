@@ -81,7 +81,7 @@ STUDIES: dict[str, Callable[[], AnalysedStudy]] = {
 
 @pytest.fixture(scope="module", params=STUDIES)
 def pages(request: pytest.FixtureRequest) -> dict[Page, str]:
-    return {page: with_rows(html) for page, html in render_pages(STUDIES[request.param]()).items()}
+    return {page: with_rows(html) for page, html in render_pages(STUDIES[request.param]()).html.items()}
 
 
 @pytest.fixture(params=list(Page))
@@ -157,7 +157,7 @@ def test_hostile_names_do_not_break_out() -> None:
     text = study.model_dump_json(by_alias=True).replace("local-1cpu", name.replace('"', '\\"'))
     named = AnalysedStudy.model_validate_json(text)
     rows = [row._replace(configuration=row.configuration.replace("local-1cpu", name)) for row in study.measurements]
-    for html in render_pages(named.model_copy(update={"measurements": rows})).values():
+    for html in render_pages(named.model_copy(update={"measurements": rows})).html.values():
         assert "<script>alert" not in html
         assert len(outline(html).ids) == len(set(outline(html).ids))
 

@@ -82,7 +82,7 @@ def book() -> Book:
 
 @pytest.fixture(scope="module")
 def figures(book: Book) -> list[Figure]:
-    return [figure for (figure,) in curve_figures(book, book.lookup.study.benchmarks[0])]
+    return curve_figures(book, book.lookup.study.benchmarks[0])
 
 
 def spec_of(figure: Figure, panel: int) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def test_each_operation_that_the_rule_limits_is_drawn_with_its_own_limits(tmp_pa
     """A mixed workload: `p999(read)` is no limit of writes, and no usual percentile."""
     _, raw, _ = search_of(tmp_path, MIXED, program=ReadsAndWrites)
     book = Book(Lookup.of(study_of(raw, MIXED)))
-    _, (reads,), (writes,) = curve_figures(book, book.lookup.study.benchmarks[0])
+    _, reads, writes = curve_figures(book, book.lookup.study.benchmarks[0])
     for figure, operation, which, limit in ((reads, "read", "p999", 0.001), (writes, "write", "mean", 0.008)):
         assert figure.title == f"qualify: response times of {operation} against load"
         assert which in [entry.text for entry in figure.key]
@@ -135,7 +135,7 @@ def test_what_a_rule_asks_for_is_no_latency_that_was_measured(tmp_path: Path) ->
     titles = [panel.title.lower() for figure in latency_figures(book, row) for panel in figure.panels]
     assert titles
     assert not any("limit" in title for title in titles)
-    table = curve_figures(book, row)[0][0].table
+    table = curve_figures(book, row)[0].table
     assert table is not None
     assert not any("limit" in column.title for column in table.columns)
 
@@ -169,7 +169,7 @@ def test_a_coverage_just_below_95_percent_does_not_read_as_95_and_one_value_has_
         for one in study.statistics
     ]
     of = Book(Lookup.of(study.model_copy(update={"statistics": told})))
-    table = curve_figures(of, study.benchmarks[0])[0][0].table
+    table = curve_figures(of, study.benchmarks[0])[0].table
     assert table is not None
     cells = {row.cells[0].text: [cell.text for cell in row.cells[3:5]] for row in table.rows}
     assert cells["small"] == ["one value", "\N{EN DASH}"]

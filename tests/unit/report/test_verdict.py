@@ -399,6 +399,6 @@ def test_a_part_of_a_study_says_so_below_the_title(
     names = ("configurations", "of_configurations", "benchmarks", "of_benchmarks", "cells", "of_cells")
     part = PartOfStudy(**dict(zip(names, counts, strict=True)), providers=providers, chapters=chapters)
     study = example.laptop()
-    page = render_pages(study.model_copy(update={"part": part}))[Page.MAIN]
+    page = render_pages(study.model_copy(update={"part": part})).html[Page.MAIN]
     assert f"A part of the study: {said}." in page
-    assert "A part of the study" not in render_pages(study)[Page.MAIN]
+    assert "A part of the study" not in render_pages(study).html[Page.MAIN]

@@ -45,7 +45,7 @@ def test_a_study_of_fakes_runs_to_its_report(tmp_path: Path) -> None:
     assert [verdict for _, _, verdict, _ in study.heard.ended] == [VerdictKind.VALID] * TRIALS
     analysed = evaluation.analyze(study.folder)
     assert {row.n for row in analysed.statistics} == {6}
-    page = evaluation.report(study.folder)
+    page = evaluation.report(study.folder).path
     assert page.read_text(encoding="utf-8").count("small") > 3
     assert not study.database.running
     assert not study.provider.existing
@@ -96,7 +96,7 @@ def test_a_missing_tool_is_not_run_and_says_so(tmp_path: Path) -> None:
     rows = evaluation.status(study.folder)
     assert {row.state for row in rows} == {"not run"}
     assert rows[0].reasons[0].startswith(f"not run: {PROGRAM} is not installed; hint:")
-    page = evaluation.report(study.folder).with_name("evidence.html").read_text(encoding="utf-8")
+    page = evaluation.report(study.folder).path.with_name("evidence.html").read_text(encoding="utf-8")
     assert "is not installed" in page
 
 
@@ -140,7 +140,7 @@ def test_parse_and_analyze_twice_give_identical_bytes(tmp_path: Path) -> None:
     def bytes_after_all_stages() -> list[bytes]:
         evaluation.parse(study.folder, study.clock)
         evaluation.analyze(study.folder)
-        page = evaluation.report(study.folder)
+        page = evaluation.report(study.folder).path
         return [*((study.folder.path / name).read_bytes() for name in names), page.read_bytes()]
 
     assert bytes_after_all_stages() == bytes_after_all_stages()

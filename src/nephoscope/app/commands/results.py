@@ -7,12 +7,19 @@ import typer
 
 from nephoscope.app.commands.options import RESULTS, AsJson, Folder, add_command
 from nephoscope.app.console import print_answer, print_json, print_table, say, say_document, tell
-from nephoscope.model.errors import EXIT_TRIALS_FAILED, ClaimsFailed, ResultsAltered
+from nephoscope.model.errors import EXIT_DEFECT, EXIT_TRIALS_FAILED, ClaimsFailed, ResultsAltered
 from nephoscope.model.words import counted, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nephoscope.model.analysed import AnalysedStudy
+    from nephoscope.model.missing import MissingPart
     from nephoscope.model.rows import ClaimRow
 
+Strict = Annotated[
+    bool, typer.Option("--strict", help="exit code 1 if a part is missing because of a defect in nephoscope")
+]
 MAX_FAILING = 3
 """More results than this that contradict one claim are counted."""
 
@@ -90,13 +97,20 @@ def analyze(
             "[default: as when they ran]",
         ),
     ] = None,
+    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Compute statistics, comparisons and conclusions from the measurements."""
     from nephoscope.app.stages import evaluation
     from nephoscope.store.folder import ResultsFolder
 
-    study = evaluation.analyze(ResultsFolder.existing(folder), disturbance)
+    results = ResultsFolder.existing(folder)
+    study = evaluation.analyze(results, disturbance)
+    _print_analysis(study, as_json=as_json)
+    _tell_missing(study.missing, results.analysis_path, strict=strict)
+
+
+def _print_analysis(study: "AnalysedStudy", *, as_json: bool) -> None:
     if as_json:
         print_json(
             {
@@ -113,6 +127,16 @@ def analyze(
             say(f"- {insight.text}")
 
 
+def _tell_missing(missing: "Sequence[MissingPart]", details: Path, *, strict: bool) -> None:
+    """Args: `details` is the file with the tracebacks."""
+    for part in missing:
+        tell(f"missing: {part.text}", style="red")
+    if missing:
+        tell(f"this is a defect in nephoscope: please report it with {details}", style="red")
+        if strict:
+            raise typer.Exit(EXIT_DEFECT)
+
+
 def report(
     folder: Folder,
     pdf: Annotated[bool, typer.Option("--pdf", help="also write a PDF; needs pip install 'nephoscope[pdf]'")] = False,
@@ -120,6 +144,7 @@ def report(
         Path | None,
         typer.Option("--against", metavar="OLD", help="an earlier results folder: also write what changed since"),
     ] = None,
+    strict: Strict = False,
 ) -> None:
     """Write the report (HTML, CSV, Parquet, a data bundle) and print its path. Needs no machine."""
     from nephoscope.app.stages import evaluation
@@ -127,11 +152,13 @@ def report(
 
     results = ResultsFolder.existing(folder)
     earlier = None if against is None else ResultsFolder.existing(against)
-    say(str(evaluation.report(results, pdf=pdf, against=earlier)))
+    written = evaluation.report(results, pdf=pdf, against=earlier)
+    say(str(written.path))
     if earlier is not None:
         from nephoscope.report.files import CHANGES
 
         say(str(results.report_dir / CHANGES))
+    _tell_missing(written.missing, written.missing_path, strict=strict)
 
 
 def claims(

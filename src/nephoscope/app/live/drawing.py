@@ -104,7 +104,7 @@ def draw(folder: Path, out: Path) -> None:
     from nephoscope.report.files import report_files
     from nephoscope.store.atomic import write_bytes
 
-    for name, content in report_files(analysed_now(ResultsFolder.existing(folder))).items():
+    for name, content in report_files(analysed_now(ResultsFolder.existing(folder))).files.items():
         write_bytes(out / name, content)
 
 

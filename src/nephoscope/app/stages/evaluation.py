@@ -24,6 +24,7 @@ from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.editions import Editions
 from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.missing import MissingPart
 from nephoscope.model.records import Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
 from nephoscope.model.usable import UsableCell
@@ -286,7 +287,7 @@ def _stored_analysis(folder: ResultsFolder, *, remember: bool = True) -> Analyse
         found = stored.read(folder) if folder.analysis_path.exists() else None
     except DamagedFile:
         return None
-    if found is None or found.inputs_digest is None:
+    if found is None or found.inputs_digest is None or found.missing:  # a defect may have been mended meanwhile
         return None
     return found if made_from(folder, found.inputs_digest, found.plan, remember=remember) else None
 
@@ -331,9 +332,20 @@ def csv_of(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
     return written(columns, rows)
 
 
+@dataclass(frozen=True)
+class Reported:
+    """What `report` wrote."""
+
+    path: Path
+    """What to open."""
+    missing: tuple[MissingPart, ...]
+    """What raised and is not in it; `missing_path` has the tracebacks."""
+    missing_path: Path
+
+
 def report(
     folder: ResultsFolder, *, pdf: bool = False, against: ResultsFolder | None = None, basis: str = "on-demand"
-) -> Path:
+) -> Reported:
     """Statistics and sentences -> report; with `pdf` on paper, too, whose path it then returns.
 
     Args:
@@ -347,22 +359,24 @@ def report(
     """
     from nephoscope.analysis import stored
     from nephoscope.report.edition_page import render_editions
-    from nephoscope.report.files import CHANGES, report_files
+    from nephoscope.report.files import CHANGES, MISSING, report_files
     from nephoscope.report.parts import Page
     from nephoscope.report.pdf import PDF, pdf_files
 
     study = analysed(folder)
     names = None if against is None else names_of(against, folder)
     made = report_files(study, earlier=names and names[0], stored=stored.parquet_of(folder))
-    files = {**made, **(pdf_files(study) if pdf else {})}
+    files = {**made.files, **(pdf_files(study) if pdf else {})}
     if against is not None and names is not None:
         page = render_editions(compare(against, folder, basis), names, report=Page.MAIN)
         files[CHANGES] = page.encode()
     else:
         (folder.report_dir / CHANGES).unlink(missing_ok=True)
+    if not made.missing:
+        (folder.report_dir / MISSING).unlink(missing_ok=True)
     for name, content in files.items():
         folder.write_derived(f"{folder.report_dir.name}/{name}", content)
-    return folder.report_dir / (PDF if pdf else Page.MAIN)
+    return Reported(folder.report_dir / (PDF if pdf else Page.MAIN), made.missing, folder.report_dir / MISSING)
 
 
 def names_of(before: ResultsFolder, after: ResultsFolder) -> tuple[str, str]:

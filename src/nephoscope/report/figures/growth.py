@@ -21,13 +21,12 @@ _STEPS = 24
 
 def growth_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """One for each headline rate; empty when no configurations differ only in their number of machines."""
-    found = []
+    found: list[Figure] = []
     for metric in row.metrics:
         rows = [one for one in book.lookup.study.growth if (one.benchmark, one.metric) == (row.benchmark, metric.name)]
         if rows:
-            found.append(_figure(book, row, metric, rows))
-            latency = _latency(book, row, rows)
-            found += [latency] if latency else []
+            found += book.figures(_figure, row, metric, rows)
+            found += book.figures(_latency, row, rows)
     return found
 
 

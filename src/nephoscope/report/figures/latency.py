@@ -18,7 +18,8 @@ Group = list[tuple[str, Metric, list[Statistic]]]
 
 def latency_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """Latency by operation and percentile; times from different clocks never share an axis."""
-    return [_figure(book, row, clock, groups) for clock, groups in _by_clock(book, row).items()]
+    by_clock = _by_clock(book, row)
+    return [figure for clock, groups in by_clock.items() for figure in book.figures(_figure, row, clock, groups)]
 
 
 def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group]) -> Figure:

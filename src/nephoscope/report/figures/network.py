@@ -17,7 +17,7 @@ from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.storage import curves_figure
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.parts import Book, Figure, KeyEntry, present
+from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import metric_title
 
@@ -34,15 +34,18 @@ _ENDS = {"low": "_min_1s", "middle": "_median_1s", "high": "_max_1s"}
 def network_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """The figures of a benchmark; empty if it does not measure the network."""
     ranged = [(metric, ranges) for metric in row.metrics if (ranges := ranges_of(book.lookup, row, metric))]
+    trips = [metric for metric in row.metrics if metric.name in _ROUND_TRIPS]
+    rates = [metric for metric in row.metrics if metric.unit == _BITS]
+    curves = [curve for curve in curves_of(row.metrics) if curve.counted == "streams"]
     found = [
-        *round_trips(book, row),
-        *(latency_histogram(book, row, metric) for metric in row.metrics if metric.name in _ROUND_TRIPS),
-        *(throughput_histogram(book, row, metric) for metric in row.metrics if metric.unit == _BITS),
-        *(throughput_ranges(book, row, metric, ranges) for metric, ranges in ranged),
-        *(throughput_by_second(book, row, metric, ranges) for metric, ranges in ranged),
-        *(curves_figure(book, row, [curve]) for curve in curves_of(row.metrics) if curve.counted == "streams"),
+        book.figures(round_trips, row),
+        *(book.figures(latency_histogram, row, metric) for metric in trips),
+        *(book.figures(throughput_histogram, row, metric) for metric in rates),
+        *(book.figures(throughput_ranges, row, metric, ranges) for metric, ranges in ranged),
+        *(book.figures(throughput_by_second, row, metric, ranges) for metric, ranges in ranged),
+        *(book.figures(curves_figure, row, [curve]) for curve in curves),
     ]
-    return present(found)
+    return [figure for figures in found for figure in figures]
 
 
 def has_ranges(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> bool:

@@ -11,7 +11,7 @@ from nephoscope.report.figures import groups, theme
 from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, ROW
 from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, rows_axis
 from nephoscope.report.lookup import Lookup, headlines
-from nephoscope.report.parts import Book, Figure, KeyEntry, present
+from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import interval_row
 
@@ -33,11 +33,10 @@ def round_trips(book: Book, row: BenchmarkRow) -> list[Figure]:
     names = [name for name in book.lookup.ranked(row.benchmark, metric) if all(name in one for one in found.values())]
     floors = floors_of(book.lookup, row)
     near, far = [name for name in names if name not in floors], [name for name in names if name in floors]
-    figures = [
-        _figure(book, row, found, _near(book.lookup, near), "within a region", {}),
-        _figure(book, row, found, _pairs(book.lookup, far, floors), _FAR, floors),
+    return [
+        *book.figures(_figure, row, found, _near(book.lookup, near), "within a region", {}),
+        *book.figures(_figure, row, found, _pairs(book.lookup, far, floors), _FAR, floors),
     ]
-    return present(figures)
 
 
 def floors_of(lookup: Lookup, row: BenchmarkRow) -> dict[str, WanFloor]:

@@ -35,18 +35,16 @@ def is_of_curve(metric: Metric) -> bool:
     return metric.name.startswith(POINT)
 
 
-def curve_figures(book: Book, row: BenchmarkRow) -> list[list[Figure]]:
-    """Achieved against offered, and response times of each operation that the rule limits, by what stands side by side.
+def curve_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """Achieved against offered, and response times of each operation that the rule limits.
 
     Empty for a benchmark that searched nothing.
     """
     points = points_of(book.lookup, row)
     if not points:
         return []
-    achieved = _achieved(book, row, points)
-    found = [_responses(book, row, points, operation) for operation in limited(row)]
-    figures = [achieved, *(figure for figure in found if figure)]
-    return [figures] if len(points) == 1 else [[figure] for figure in figures]
+    responses = [book.figures(_responses, row, points, operation) for operation in limited(row)]
+    return [*book.figures(_achieved, row, points), *(figure for figures in responses for figure in figures)]
 
 
 def limited(row: BenchmarkRow) -> list[str]:

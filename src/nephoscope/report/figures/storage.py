@@ -12,7 +12,7 @@ from nephoscope.report.figures.results import results_of
 from nephoscope.report.figures.storage_kinds import by_storage
 from nephoscope.report.figures.theme import MAX_COLOURS
 from nephoscope.report.figures.tops import tops
-from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, present
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
 from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
 from nephoscope.report.wording import direction_text, statistic_row, unit_text
 
@@ -30,24 +30,29 @@ def storage_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     named = {one.name for one in row.metrics if one.name.rpartition(".")[2] in _RATES} - counted
     parted = {f"{name.rpartition('.')[0]}.iops" for name in named if name.endswith("_iops")}
     rates = [one for one in row.metrics if one.name in named - parted]
-    found = [*_curves(book, row, list(by_kind.values())), *_rates(book, row, rates)]
-    return present(found)
+    return [*_curves(book, row, list(by_kind.values())), *_rates(book, row, rates)]
 
 
-def _rates(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> list[Figure | None]:
+def _rates(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> list[Figure]:
     """All jobs in one figure while colours can tell machines apart, else a figure for each job with a row for each."""
     if len(book.lookup.configurations) <= MAX_COLOURS:
-        return [_jobs(book, row, rates)]
+        return book.figures(_jobs, row, rates)
     every = [results_of(book.lookup, row, metric) for metric in rates]
-    return [by_storage(book, results) or tops(book, results) for results in every if results.plain]
+    return [
+        figure
+        for results in every
+        if results.plain
+        for figure in book.figures(by_storage, results) or book.figures(tops, results)
+    ]
 
 
-def _curves(book: Book, row: BenchmarkRow, by_kind: Sequence[Sequence[Curve]]) -> list[Figure | None]:
+def _curves(book: Book, row: BenchmarkRow, by_kind: Sequence[Sequence[Curve]]) -> list[Figure]:
     """Over threads: all machines in one panel while colours can tell them apart, else a panel for each cloud."""
     if len(book.lookup.configurations) <= MAX_COLOURS:
-        return [curves_figure(book, row, curves) for curves in by_kind]
+        return [figure for curves in by_kind for figure in book.figures(curves_figure, row, curves)]
     every = [curve for curves in by_kind for curve in curves]
-    return [draw(book, row, curve) for curve in every for draw in (curves_by_cloud, best_curves)]
+    draws = (curves_by_cloud, best_curves)
+    return [figure for curve in every for draw in draws for figure in book.figures(draw, row, curve)]
 
 
 def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Figure | None:

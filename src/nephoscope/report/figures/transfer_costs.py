@@ -25,12 +25,12 @@ def cost_per_run(book: Book, row: BenchmarkRow) -> list[Figure]:
         if one.benchmark == row.benchmark and one.run_usd:
             legs.setdefault((one.way, one.stood), {}).setdefault(one.configuration, []).append(one.run_usd)
     reached = {one.configuration: one for one in book.lookup.statistics_of(row.benchmark, metric.name)}
-    found = []
+    found: list[Figure] = []
     for (way, stood), by_name in sorted(legs.items()):
         costs = {name: math.fsum(many) for name, many in by_name.items() if name in reached}
         if costs:
             where = f"{way}" if stood else f"{way}, if machines were placed like this"
-            found.append(_figure(book, row, where, costs, reached))
+            found += book.figures(_figure, row, where, costs, reached)
     return found
 
 

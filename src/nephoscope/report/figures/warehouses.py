@@ -32,9 +32,10 @@ def warehouse_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """One per quantity; empty for a benchmark without a search over warehouses."""
     points = points_of(book.lookup, row)
     return [
-        _figure(book, row, points, quantity)
+        figure
         for quantity in QUANTITIES
         if any(quantity[0] in point for many in points.values() for point in many)
+        for figure in book.figures(_figure, row, points, quantity)
     ]
 
 

@@ -28,7 +28,7 @@ TITLES = {
     "key-value": "Single-row operations",
 }
 """Chapters in their order; memory is part of the first."""
-Draw = Callable[[], Figure | None]
+Draw = Callable[[Book], Figure | None]
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ def chapters(book: Book, on_cards: Collection[tuple[str, str]] = ()) -> list[Cha
         on_cards: (benchmark, metric) of which a card shows every bar: chapters do not draw them again.
     """
     palette = palette_of(book.lookup)
-    found = []
+    found: list[Chapter | None] = []
     for key, rows in _by_chapter(book.lookup).items():
         boards = [board for row in rows for board in boards_of(book.lookup, row)]
         if boards:
-            found.append(_chapter(book, key, rows, boards, palette, on_cards))
-    last = [one for one in (_cost(book, palette), _standing(book)) if one]
-    return _beside([*found, *last])
+            found.append(book.section(f"chapter {TITLES[key]}", _chapter, key, rows, boards, palette, on_cards))
+    found += [book.section("chapter Cost", _cost, palette), book.section("chapter Among cloud types", _standing)]
+    return _beside([chapter for chapter in found if chapter])
 
 
 def _beside(found: Sequence[Chapter]) -> list[Chapter]:
@@ -121,23 +121,25 @@ def _chapter(
     palette = for_machines(palette, book.lookup, names)
     first = boards[0]
     per_cpu = [one for one in boards if one.metric.per_cpu]
-    second: Draw = lambda: (  # noqa: E731
-        chapter_figures.ranking(book, per_cpu, palette, per_cpu=True) if key == "cpu" else _course(book, rows, palette)
+    second = (
+        partial(chapter_figures.ranking, boards=per_cpu, palette=palette, per_cpu=True)
+        if key == "cpu"
+        else partial(_course, rows=rows, palette=palette)
     )
     known = all(board.key in on_cards for board in boards)
-    ranking: Draw = lambda: chapter_figures.ranking(book, boards, palette)  # noqa: E731
+    ranking = partial(chapter_figures.ranking, boards=boards, palette=palette)
     wanted: list[Draw] = [
         *(() if known else (ranking,)),
         second,
-        lambda: chapter_figures.contrasts(book, names),
-        lambda: chapter_figures.winners(book, first, palette),
-        *(partial(curves.response_times, book, row, palette) for row in rows),
+        partial(chapter_figures.contrasts, benchmarks=names),
+        partial(chapter_figures.winners, board=first, palette=palette),
+        *(partial(curves.response_times, row=row, palette=palette) for row in rows),
     ]
     return Chapter(
         anchor=f"chapter-{key}",
         title=TITLES[key],
         opening=_opening(book, boards),
-        figures=_drawn(wanted) or _drawn([ranking]),
+        figures=_drawn(book, wanted) or _drawn(book, [ranking]),
         table=chapter_table(book, boards, palette.called),
         is_folded=len(book.lookup.configurations) <= FEW,
         more=tuple(Link(row.benchmark, book.href(section_anchor(row.benchmark))) for row in rows),
@@ -149,12 +151,12 @@ def _course(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Figur
     return next((figure for row in rows if (figure := curves.curve(book, row, palette))), None)
 
 
-def _drawn(wanted: Iterable[Draw]) -> tuple[Figure, ...]:
+def _drawn(book: Book, wanted: Iterable[Draw]) -> tuple[Figure, ...]:
     """The first figures that exist; no others are made, as each takes a number."""
     found: list[Figure] = []
     for draw in wanted:
-        if len(found) < MAX_FIGURES and (figure := draw()):
-            found.append(figure)
+        if len(found) < MAX_FIGURES:
+            found += book.figures(draw)
     return tuple(found)
 
 
@@ -193,7 +195,7 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
         )
         if said
         else None,
-        figures=_drawn(_cost_figures(book, board, palette)),
+        figures=_drawn(book, _cost_figures(board, palette)),
         table=cost_figures.table(book, board, palette),
         is_folded=True,
         more=(Link("every price with its formula", book.href("costs")),),
@@ -205,16 +207,15 @@ def _standing(book: Book) -> Chapter | None:
     found = standing.placed(book.lookup.study)
     if found is None or not found.rows:
         return None
-    drawn = standing.figure(book, found)
     return Chapter(
         anchor="chapter-standing",
         title="Among cloud types",
         opening=Opening(standing.sentence(found), "", None),
-        figures=(drawn,) if drawn else (),
+        figures=tuple(book.figures(standing.figure, found)),
     )
 
 
-def _cost_figures(book: Book, board: Board, palette: Palette) -> Iterator[Draw]:
-    yield lambda: cost_figures.per_unit(book, board, palette)
-    yield lambda: cost_figures.months(book, palette)
-    yield lambda: cost_figures.transfer(book, palette)
+def _cost_figures(board: Board, palette: Palette) -> Iterator[Draw]:
+    yield partial(cost_figures.per_unit, board=board, palette=palette)
+    yield partial(cost_figures.months, palette=palette)
+    yield partial(cost_figures.transfer, palette=palette)

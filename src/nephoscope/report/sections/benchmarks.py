@@ -12,7 +12,7 @@ from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.network import has_ranges
 from nephoscope.report.figures.passes import pass_figures
-from nephoscope.report.figures.searches import curve_figures, is_of_curve
+from nephoscope.report.figures.searches import curve_figures, is_of_curve, points_of
 from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.warehouses import warehouse_figures
@@ -80,11 +80,11 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
     version = f"{row.uses}, version {row.version}" if row.uses != row.benchmark else f"version {row.version}"
     table = metrics_table(book, row)
     headline = [
-        *(_headline(book, row, metric) for metric in headlines(row)),
-        growth_figures(book, row),
-        *curve_figures(book, row),
-        warehouse_figures(book, row),
-        pass_figures(book, row),
+        *(book.figures(_headline, row, metric) for metric in headlines(row)),
+        book.figures(growth_figures, row),
+        *_curves(book, row),
+        book.figures(warehouse_figures, row),
+        book.figures(pass_figures, row),
     ]
     facts = [version, people.counting(count, len(trials)), round_trips(book, row)]
     return BenchmarkSection(
@@ -94,12 +94,12 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         facts=" · ".join(fact for fact in facts if fact),
         notes=row.notes,
         headline=[figures for figures in headline if figures],
-        latency=latency_figures(book, row),
+        latency=book.figures(latency_figures, row),
         series=[
             figure
             for metric in row.metrics
             if not has_ranges(book.lookup, row, metric) and not is_of_curve(metric)
-            if (figure := _series(book, row, metric))
+            for figure in book.figures(_series, row, metric)
         ],
         table=table,
         table_is_long=table is not None and len(table.rows) > LONG_TABLE,
@@ -107,6 +107,12 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         bounds=bounds_table(book, row),
         nothing="" if count else _nothing(book, row),
     )
+
+
+def _curves(book: Book, row: BenchmarkRow) -> list[list[Figure]]:
+    """By what stands side by side: all of them if one configuration was searched, else each alone."""
+    figures = book.figures(curve_figures, row)
+    return [figures] if figures and len(points_of(book.lookup, row)) == 1 else [[figure] for figure in figures]
 
 
 def _nothing(book: Book, row: BenchmarkRow) -> str:
@@ -140,10 +146,10 @@ def _headline(book: Book, row: BenchmarkRow, metric: Metric) -> list[Figure]:
     points = book.lookup.values.get((row.benchmark, metric.name), [])
     if not points:
         return []
-    figures = [_replicates(book, row, metric, points)] if book.lookup.draws_values else [_medians(book, row, metric)]
-    per_cpu = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True)
-    if per_cpu:
-        figures.append(_medians(book, row, metric, per_cpu=True))
+    draws_values = book.lookup.draws_values
+    figures = book.figures(_replicates, row, metric, points) if draws_values else book.figures(_medians, row, metric)
+    if book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True):
+        figures += book.figures(_medians, row, metric, per_cpu=True)
     return figures
 
 
@@ -319,7 +325,7 @@ def order_figures(book: Book) -> list[Figure]:
         for metric in headlines(row):
             values = book.lookup.values.get((row.benchmark, metric.name), [])
             if values:
-                figures.append(_order(book, row, metric, values))
+                figures += book.figures(_order, row, metric, values)
     return figures
 
 

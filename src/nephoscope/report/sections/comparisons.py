@@ -21,7 +21,7 @@ MAX_ROWS = 200
 class ComparisonSection:
     """What the template prints about comparisons."""
 
-    figure: Figure | None
+    figures: list[Figure]
     grids: list[Table]
     headline: Table | None
     others: Table | None
@@ -40,7 +40,7 @@ def comparison_section(book: Book) -> ComparisonSection:
     many = len(book.lookup.configurations) > FEW
     drawn = has_grid(book)
     return ComparisonSection(
-        figure=_figure(book, first) if first and len(first) <= MAX_CHART_ROWS else None,
+        figures=book.figures(_figure, first) if first and len(first) <= MAX_CHART_ROWS else [],
         grids=_grids(book) if drawn else [],
         headline=_table(book, "Comparisons of headline metrics", first) if first else None,
         others=_table(book, "Comparisons of the other metrics", others) if others and not many else None,

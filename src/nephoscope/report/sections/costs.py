@@ -14,7 +14,7 @@ from nephoscope.report.figures.storage_kinds import storage_shares
 from nephoscope.report.figures.transfer_costs import cost_per_run
 from nephoscope.report.limits import MAX_FORMULAS
 from nephoscope.report.lookup import headlines, unique
-from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell, present
+from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
 from nephoscope.report.tables.transfers import transfer_formulas, transfer_table
 from nephoscope.report.wording import ENOUGH, metric_title
@@ -90,11 +90,12 @@ def _dates(book: Book) -> str:
 
 def _figures(book: Book) -> list[Figure]:
     """Dollars per unit of each database metric, shares of storage, and the transfer of one run."""
-    found = [dollars(book, results) for results in of_databases(book.lookup)]
-    found += [dollars(book, every_step(book.lookup, one)) for one in all_steps(book.lookup) if one.per_cpu]
-    found.append(storage_shares(book))
-    found += [figure for row in book.lookup.study.benchmarks for figure in cost_per_run(book, row)]
-    return present(found)
+    found = of_databases(book.lookup) + [every_step(book.lookup, one) for one in all_steps(book.lookup) if one.per_cpu]
+    return [
+        *(figure for results in found for figure in book.figures(dollars, results)),
+        *book.figures(storage_shares),
+        *(figure for row in book.lookup.study.benchmarks for figure in book.figures(cost_per_run, row)),
+    ]
 
 
 def _months(rows: list[CostRow]) -> Table | None:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 from nephoscope.report.figures.memory import consistency
 from nephoscope.report.figures.results import Results, all_steps, of_databases
 from nephoscope.report.figures.steps import best_over_warehouses, over_memory, over_warehouses
 from nephoscope.report.figures.storage_kinds import by_storage
 from nephoscope.report.figures.tops import best_of_clouds, tops
-from nephoscope.report.parts import Book, Figure, present
+from nephoscope.report.parts import Book, Figure
 
 
 @dataclass(frozen=True)
@@ -38,13 +37,24 @@ def database_numbers(book: Book) -> DatabaseNumbers:
     found, steps = of_databases(book.lookup), list(all_steps(book.lookup))
     return DatabaseNumbers(
         best=[figure for results in found for figure in _best(book, results)],
-        storage=present(by_storage(book, results, per_cpu=bool(results.per_cpu)) for results in found),
-        warehouses=present(draw(book, one) for one in steps for draw in (over_warehouses, best_over_warehouses)),
-        memory=present(chain((consistency(book, one) for one in found), (over_memory(book, one) for one in steps))),
+        storage=[
+            figure for results in found for figure in book.figures(by_storage, results, per_cpu=bool(results.per_cpu))
+        ],
+        warehouses=[
+            figure
+            for one in steps
+            for draw in (over_warehouses, best_over_warehouses)
+            for figure in book.figures(draw, one)
+        ],
+        memory=[
+            *(figure for one in found for figure in book.figures(consistency, one)),
+            *(figure for one in steps for figure in book.figures(over_memory, one)),
+        ],
     )
 
 
 def _best(book: Book, results: Results) -> Iterator[Figure]:
-    yield from present([best_of_clouds(book, results), tops(book, results)])
+    yield from book.figures(best_of_clouds, results)
+    yield from book.figures(tops, results)
     if results.per_cpu:
-        yield from present([tops(book, results, per_cpu=True)])
+        yield from book.figures(tops, results, per_cpu=True)

@@ -16,7 +16,7 @@ from nephoscope.report.figures.spec import coloured
 from nephoscope.report.figures.storage import storage_figures
 from nephoscope.report.figures.tops import TEN, best_of_clouds, tops
 from nephoscope.report.lookup import best_first, headlines
-from nephoscope.report.parts import Book, Figure, line_key, present
+from nephoscope.report.parts import Book, Figure, line_key
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
 
@@ -58,22 +58,28 @@ def machine_numbers(book: Book) -> MachineNumbers:
             *(figure for row in rows for figure in network_figures(book, row)),
         ],
         storage=[figure for row in rows for figure in storage_figures(book, row)],
-        sizes=present(small_and_large(book, results) for results in [*each, *of_databases(book.lookup)]),
+        sizes=[
+            figure
+            for results in [*each, *of_databases(book.lookup)]
+            for figure in book.figures(small_and_large, results)
+        ],
     )
 
 
 def _cpus(book: Book, row: BenchmarkRow) -> list[Figure]:
     """What all CPUs of a machine do together, and what one of them does."""
     many = len(book.lookup.configurations) > TEN
-    each = [tops(book, results_of(book.lookup, row, metric), per_cpu=True) for metric in _per_cpu(row) if many]
-    ranked = [_ranking(book, row, metric) for metric in _per_cpu(row)]
-    return [*_compared(book, row), *present([*each, *ranked])]
+    found = [results_of(book.lookup, row, metric) for metric in _per_cpu(row) if many]
+    each = [figure for results in found for figure in book.figures(tops, results, per_cpu=True)]
+    ranked = [figure for metric in _per_cpu(row) for figure in book.figures(_ranking, row, metric)]
+    return [*_compared(book, row), *each, *ranked]
 
 
 def _compared(book: Book, row: BenchmarkRow) -> list[Figure]:
     """The best machine of each cloud, and the best ones overall and of each cloud."""
     found = [results_of(book.lookup, row, metric) for metric in headlines(row)]
-    return present(draw(book, results) for results in found for draw in (best_of_clouds, tops))
+    draws = (best_of_clouds, tops)
+    return [figure for results in found for draw in draws for figure in book.figures(draw, results)]
 
 
 def _per_cpu(row: BenchmarkRow) -> list[Metric]:
