@@ -30,6 +30,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Facts, Metric, Plan
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
+from nephoscope.model.standing import Standing
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB
 from nephoscope.prices.book import shipped
@@ -178,6 +179,7 @@ class Simulation:
         boards = boards_of(sold, blocked=True)
         ends = Counter(row.trial for row in self.network)
         return AnalysedStudy(
+            standing=Standing(source="", licence=""),
             study=study.name,
             title=title,
             description="",

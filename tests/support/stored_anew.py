@@ -14,7 +14,7 @@ def stored_anew(attempt: Attempt) -> None:
 
 
 def as_stored_without_digests(attempt: Attempt) -> None:
-    """As nephoscope 0.1 would have left the attempt: without digests, and `parse` replaced what was derived."""
+    """As in a folder that was published without digests: `parse` replaced what was derived."""
     status, derived = attempt.status(), attempt.folder / "derived"
     assert status is not None
     for path in derived.glob("*"):

@@ -272,7 +272,7 @@ def _at_baseline(machines: Sequence[ResourceUse]) -> bool:
 
 
 def _disturbance(started: StartedRecord | None, verdicts: Sequence[Verdict]) -> Disturbance | None:
-    """How steal was judged; an earlier nephoscope, which does not say, rejected."""
+    """How steal was judged; None: it was not."""
     judged = any(verdict.check == "steal" for verdict in verdicts)
     return (started.disturbance if started else None) or ("reject" if judged else None)
 

@@ -42,7 +42,7 @@ class Sighting:
     machines: tuple[SeenMachine, ...]
     """Those under test; the load generator's machines are not among them."""
     cluster: str | None = None
-    """Key of its cluster; None: an earlier nephoscope ran it, or it is imported."""
+    """Key of its cluster; None: it is imported."""
     server: str | None = None
     """Host of the user's own server, which is measured instead of the machines."""
     stated: str | None = None

@@ -11,9 +11,6 @@ from nephoscope.model.errors import DamagedFile, InputError
 from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
 
-ALWAYS = frozenset({"trials", "measurements", "statistics", "comparisons"})
-"""An analysis of an earlier version has no other tables."""
-
 
 def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
     """Stores an analysis. Deletes the document first and writes it last, so that it never describes mixed tables."""
@@ -51,8 +48,6 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
     found = {}
     for name, kind in tables.TABLES.items():
         table = folder.path / f"{name}.parquet"
-        if not table.exists() and name not in ALWAYS:
-            continue
         if not table.exists():
             raise DamagedFile(f"{table} is missing", hint=mend)
         found[name] = tables.from_parquet(written(table), kind)
@@ -60,14 +55,13 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
 
 
 def parquet_of(folder: ResultsFolder) -> dict[str, bytes]:
-    """The tables of a stored analysis as they are, by name; an analysis of an earlier version has fewer.
+    """The tables of a stored analysis as they are, by name.
 
     Raises:
-        DamagedFile: one cannot be read.
+        DamagedFile: one is missing or cannot be read.
     """
-    paths = {name: folder.path / f"{name}.parquet" for name in tables.TABLES}
     mend = f"nephoscope analyze {folder.path} writes it again"
-    return {name: files.read_bytes(path, mend=mend) for name, path in paths.items() if path.exists()}
+    return {name: files.read_bytes(folder.path / f"{name}.parquet", mend=mend) for name in tables.TABLES}
 
 
 def frames(folder: ResultsFolder) -> dict[str, pl.DataFrame]:

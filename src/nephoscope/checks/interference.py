@@ -33,7 +33,6 @@ class ForeignLoad:
     """Work of others: before the trial on any CPU; during it on the CPUs of its mask, and on those outside.
 
     During the trial it is what the machine did, less what the trial and the kernel did: see `machines/foreign.py`.
-    Results of earlier versions have no such telemetry: they are judged by the other two limits, as they were.
     """
 
     name = "foreign-load"

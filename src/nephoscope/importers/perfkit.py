@@ -19,7 +19,7 @@ from nephoscope.importers.imported import (
 from nephoscope.importers.tree import content_of
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
-from nephoscope.model.subjects import subject_by_name
+from nephoscope.model.subjects import database_load_by_name, subject_by_name
 from nephoscope.model.words import counted
 from nephoscope.parsers.text import whole_lines
 
@@ -163,7 +163,11 @@ def _benchmarks(trials: list[ImportedTrial]) -> list[ImportedBenchmark]:
             )
     return [
         ImportedBenchmark(
-            name=name, subject=subject_by_name(name), title=f"PerfKitBenchmarker {name}", metrics=list(of.values())
+            name=name,
+            subject=subject_by_name(name),
+            database_load=database_load_by_name(name),
+            title=f"PerfKitBenchmarker {name}",
+            metrics=list(of.values()),
         )
         for name, of in sorted(metrics.items())
     ]

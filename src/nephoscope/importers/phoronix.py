@@ -9,7 +9,7 @@ from nephoscope.importers.imported import ImportedMachine, ImportedStudy, Import
 from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_of, why
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
-from nephoscope.model.subjects import subject_by_name
+from nephoscope.model.subjects import database_load_by_name, subject_by_name
 
 FORMAT = "phoronix"
 UNKNOWN = [
@@ -103,6 +103,7 @@ def _result(result: ElementTree.Element) -> tuple[ImportedBenchmark, list[Entry]
     benchmark = ImportedBenchmark(
         name=name,
         subject=subject_by_name(identifier),
+        database_load=database_load_by_name(identifier),
         title=f"{said('Title')} {said('Description')}".strip(),
         parameters=parameters,
         metrics=[result_metric],

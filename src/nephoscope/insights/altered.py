@@ -53,7 +53,7 @@ def _unchecked(findings: Findings) -> list[Insight]:
             "{without:count} of {ended:count} "
             + plural(len(ended), "trial")
             + plural(len(without), " was", " were")
-            + " stored by an earlier nephoscope, without digests: later changes of "
+            + " stored without digests: later changes of "
             + plural(len(without), "its", "their")
             + " files would go unnoticed.",
             numbers={"without": len(without), "ended": len(ended)},

@@ -138,7 +138,7 @@ class AnalysedStudy(Frozen):
     judged_again: Disturbance | None = Field(
         default=None, description="stored steal was judged again like this; None: as when the trials ran"
     )
-    standing: Standing | None = Field(default=None, description="among public CPU results; None: analysed before 0.3")
+    standing: Standing = Field(description="among public CPU results")
     differences: str = Field(
         default="", description="a clause: 'they differ only in shared_buffers: 128MB and 1GB'; empty: not known"
     )

@@ -61,7 +61,6 @@ class Look(Frozen):
 
     schema_: Literal["nephoscope/look/1"] = Field(default="nephoscope/look/1", alias="schema")
     rule: int = Field(
-        default=1,
         ge=1,
         description="number of the rule that took it: a look of an earlier rule stands, and is not checked",
     )

@@ -15,7 +15,7 @@ from nephoscope.model.kinds import MachineKind
 from nephoscope.model.names import MachineName, Name, Named
 from nephoscope.model.old_texts import plan_warning
 from nephoscope.model.omission import Omission
-from nephoscope.model.subjects import DatabaseLoad, Subject, database_load_by_name, subject_by_name
+from nephoscope.model.subjects import DatabaseLoad, Subject
 
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
@@ -266,7 +266,7 @@ class ResourceUse(Frozen):
     stolen_share: float | None = Field(
         default=None,
         description="mean over the trial of the CPU time that the hypervisor withheld from the machine or from its "
-        "affinity mask, whichever lost more; None: not known, or parsed by an earlier nephoscope",
+        "affinity mask, whichever lost more; None: not known",
     )
     at_baseline: bool = Field(
         default=False, description="a burstable machine that lost CPU time at a steady level: its credits were spent"
@@ -474,7 +474,7 @@ class TrialIntent(Frozen):
     position: int = Field(ge=1, description="in the whole plan")
     position_in_block: int = Field(ge=1)
     seed: int
-    disturbance: Disturbance | None = Field(default=None, description="None: planned by an earlier nephoscope")
+    disturbance: Disturbance | None = Field(default=None, description="None: imported")
 
     @property
     def configuration_name(self) -> str:
@@ -495,9 +495,7 @@ class StartedRecord(Frozen):
     )
     tool_versions: dict[str, str]
     conditions: list[str] = Field(default=[], description="stated conditions, for example 'co-located'")
-    disturbance: Disturbance | None = Field(
-        default=None, description="in force for this attempt; None: an earlier nephoscope ran it, which rejected"
-    )
+    disturbance: Disturbance | None = Field(default=None, description="in force for this attempt; None: imported")
     same_machine: str | None = Field(
         default=None,
         description="imported: a text that trials on the same machine share, as far as the source shows it; None: it "
@@ -537,8 +535,8 @@ class Status(Frozen):
     duration_s: float | None = Field(description="None: imported, and not stored there")
     files: dict[str, str] | None = Field(
         default=None,
-        description="path below the attempt -> SHA-256 of every other file, when this one was written; None: stored by "
-        "an earlier nephoscope",
+        description="path below the attempt -> SHA-256 of every other file, when this one was written; None: they were "
+        "left out",
     )
 
 
@@ -587,18 +585,12 @@ class ImportedBenchmark(Frozen):
     """A benchmark that somebody else ran: names of its numbers, which no benchmark of nephoscope declares."""
 
     name: Name
-    subject: Subject = Field(
-        default_factory=lambda stored: subject_by_name(stored["name"]),
-        description="as its importer says; an import of nephoscope 0.1 has none, and goes by its name",
-    )
+    subject: Subject = Field(description="as its importer says")
     title: str = Field(description="for people")
     parameters: dict[str, Any] = Field(default={}, description="as far as the source says")
     metrics: list[Metric]
     database_load: DatabaseLoad | None = Field(
-        default_factory=lambda stored: (
-            database_load_by_name(stored["name"]) if stored["subject"] is Subject.DATABASE else None
-        ),
-        description="of a database benchmark: as its importer says, or else by its name; None for other subjects",
+        default=None, description="of a database benchmark: as its importer says; None for other subjects"
     )
 
 

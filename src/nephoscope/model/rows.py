@@ -6,11 +6,11 @@ of its table, as scripts read columns of CSV files by their place.
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from nephoscope.model.disturbance import named_today
+from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
@@ -336,7 +336,7 @@ class TrialRow(Frozen):
     stolen_share: float | None = Field(
         default=None, description="of CPU time, by the hypervisor, on the machine that lost most; None: not known"
     )
-    disturbance: Annotated[Literal["reject", "record"] | None, BeforeValidator(named_today)] = Field(
+    disturbance: Disturbance | None = Field(
         default=None, description="how steal was judged; None: the trial did not finish, or is imported"
     )
     at_baseline: bool = Field(
@@ -576,7 +576,7 @@ class BenchmarkRow(Frozen):
     metrics: list[Metric]
     subject: Subject
     database_load: DatabaseLoad | None = Field(
-        default=None, description="what it asks of a database; None: another subject, or analysed before 0.3"
+        default=None, description="what it asks of a database; None: another subject"
     )
 
 

@@ -34,8 +34,8 @@ _PATTERNS = {subject: re.compile(rf"(?<![a-z])(?:{words})(?![a-z])") for subject
 def subject_by_name(name: str) -> Subject:
     """The subject of a benchmark that does not state one; `cpu` when its name has no word that is known.
 
-    Benchmarks and importers state their subject. Names are for results that were stored before they did, for
-    benchmarks that this version no longer has, and for suites that publish names and nothing else.
+    Benchmarks and most importers state their subject. Names are for stored benchmarks that this version does not have,
+    and for suites that publish names and nothing else.
     """
     found = (subject for subject, pattern in _PATTERNS.items() if pattern.search(name.casefold().replace("_", "-")))
     return next(found, Subject.CPU)
@@ -46,7 +46,9 @@ _KEY_VALUE = re.compile(
 )
 
 
-def database_load_by_name(name: str) -> DatabaseLoad:
-    """The load of a database benchmark that does not state one, for the same results as `subject_by_name`."""
+def database_load_by_name(name: str) -> DatabaseLoad | None:
+    """The load of a benchmark whose subject its name tells; None if that is no database."""
+    if subject_by_name(name) is not Subject.DATABASE:
+        return None
     found = _KEY_VALUE.search(name.casefold().replace("_", "-"))
     return DatabaseLoad.KEY_VALUE if found else DatabaseLoad.OLTP

@@ -6,9 +6,8 @@ from functools import cached_property
 
 from nephoscope.checks.steal import Steal
 from nephoscope.model.disturbance import Disturbance
-from nephoscope.model.records import Evidence, ResourceUse, StartedRecord, TrialIntent, Verdict
+from nephoscope.model.records import Evidence, StartedRecord, TrialIntent, Verdict
 from nephoscope.run.derive import TELEMETRY_PREFIX, evidence_of_machines
-from nephoscope.run.resources import resource_use
 from nephoscope.store.attempt import Attempt
 
 
@@ -19,10 +18,7 @@ class StealJudge:
     disturbance: Disturbance
 
     def read(self, attempt: Attempt, intent: TrialIntent) -> Attempt:
-        """The attempt, with its verdict on steal made again from its telemetry; one without that verdict is as it was.
-
-        An attempt of an earlier nephoscope also gets its stolen share, which that version did not store.
-        """
+        """The attempt, with its verdict on steal made again from its telemetry, if it has one."""
         return _JudgedAgain(attempt, intent, self.disturbance)
 
 
@@ -47,17 +43,6 @@ class _JudgedAgain(Attempt):
 
     def verdicts(self) -> list[Verdict]:
         return list(self._verdicts)
-
-    def resources(self) -> list[ResourceUse]:
-        stored = super().resources()
-        if all(machine.stolen_share is not None for machine in stored):
-            return stored
-        found = self._evidence
-        seen = resource_use(found.telemetry, found.measured_cpus, found.burstable)
-        lost = {one.machine: {"stolen_share": one.stolen_share, "at_baseline": one.at_baseline} for one in seen}
-        if not stored:
-            return seen
-        return [one.model_copy(update=lost.get(one.machine, {})) for one in stored]
 
     def started(self) -> StartedRecord | None:
         stored = super().started()

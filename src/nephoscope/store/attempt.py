@@ -262,7 +262,7 @@ class Attempt:
         return files.read_lines(self._path(used), model) if self._has(used) else []
 
     def lease(self) -> Lease | None:
-        """None: it was killed before it had one, or an earlier nephoscope ran it."""
+        """None: it was killed before it had one, or it is imported."""
         return self._read("lease.json", Lease)
 
     def resumption(self) -> Resumption | None:

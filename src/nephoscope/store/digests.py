@@ -118,7 +118,7 @@ def differences(
     Args:
         attempt: its folder.
         files: all that it has; see `seen`.
-        stored: digests in its `status.json`; None: an earlier nephoscope wrote that, which made none.
+        stored: digests in its `status.json`; None: it has none.
         derived: digests of what was derived since, by the name of the file.
         last: no later attempt has written the trial's definition since.
     """

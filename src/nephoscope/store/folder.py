@@ -38,7 +38,7 @@ _STUDY_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,62}")
 """As `study.names.Name`: it becomes part of tags, by which machines are found and deleted."""
 _ATTEMPT = re.compile(r"[1-9][0-9]*")
 _OURS = re.compile(
-    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:verified|index|made-from)\.json|(?:queue|conductor)\.sqlite.*|lost\+found"
+    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:verified|index|made-from)\.json|queue\.sqlite.*|lost\+found"
 )
 """What a folder without a plan may hold: what an interrupted `run` or the user wrote, and a new file system."""
 _MEND_STUDY = "restore it from a copy: it is the study file from which `nephoscope run` created this folder"
@@ -150,7 +150,7 @@ class Trial:
         files.append_line(self.folder / "states.jsonl", record)
 
     def states(self) -> list[StateRecord]:
-        """Every state it entered, in order; empty: it never started, or an earlier nephoscope ran it."""
+        """Every state it entered, in order; empty: it never started, or it is imported."""
         return files.read_lines(self.folder / "states.jsonl", StateRecord)
 
     def touched_ns(self, attempt: Attempt) -> int:
@@ -335,27 +335,6 @@ class ResultsFolder:
         for path in self.path.glob(f"{self.queue_path.name}*"):
             path.unlink(missing_ok=True)
 
-    def set_old_queue_aside(self) -> Path | None:
-        """Renames the queue of nephoscope 0.1, which held pickled objects and is never opened.
-
-        Returns:
-            Its new name; None: there is none. The states of the trials say what is left to do, so nothing is lost.
-
-        Raises:
-            StorageFailed: it cannot be renamed.
-        """
-        old = self.path / "conductor.sqlite"
-        if not old.exists():
-            return None
-        aside = self.path / "conductor.sqlite.not-used"
-        try:
-            for path in self.path.glob(f"{old.name}*"):
-                if not path.name.startswith(aside.name):
-                    path.rename(self.path / path.name.replace(old.name, aside.name, 1))
-        except OSError as error:
-            raise StorageFailed.of(old, error) from error
-        return aside
-
     @property
     def analysis_path(self) -> Path:
         """analysis.json: written last by `analyze`, so that its presence means that all its tables exist."""
@@ -493,7 +472,7 @@ class ResultsFolder:
         self._write_bytes(self.path / _ANALYSIS_DIGESTS, "".join(lines).encode())
 
     def analysis_digests(self) -> dict[str, str]:
-        """What `write_analysis_digests` stored; empty: there is no analysis, or an earlier nephoscope made it."""
+        """What `write_analysis_digests` stored; empty: there is no analysis."""
         path = self.path / _ANALYSIS_DIGESTS
         text = files.read_text(path, mend=_MEND_ANALYSIS) if path.exists() else ""
         return {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}

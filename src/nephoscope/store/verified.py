@@ -40,7 +40,7 @@ class Checked:
     """What a comparison of one attempt with its digests found."""
 
     has_digests: bool
-    """False: an earlier nephoscope stored the attempt, so that most changes cannot be noticed."""
+    """False: most changes of the attempt cannot be noticed."""
     differences: tuple[Difference, ...] = ()
     bytes_of: Mapping[str, int] = field(default_factory=dict)
     """Size of each of its files, by the path below its folder."""

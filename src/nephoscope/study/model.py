@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from nephoscope.model.disturbance import Disturbance
@@ -397,7 +397,6 @@ class Study(Frozen):
     replicates: int = Field(default=6, ge=1, le=1000, description="6 is the minimum for a 95 % interval of the median")
     repeat_rejected: int = Field(
         default=2,
-        validation_alias=AliasChoices("repeat_rejected", "repeat_refused"),  # the second is its earlier name
         ge=0,
         le=100,
         description="how often `run` repeats a trial that was rejected for something outside it, such as the load of "

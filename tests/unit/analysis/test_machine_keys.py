@@ -30,9 +30,9 @@ def test_hosts_are_told_apart_by_boot_id_and_by_name() -> None:
         sighting("first", "ssh", SeenMachine("db1", "alpha", "boot-1")),
         sighting("by another name", "ssh", SeenMachine("10.0.0.1", "alpha", "boot-1")),
         sighting("started anew", "ssh", SeenMachine("db1", "alpha", "boot-2")),
-        sighting("earlier version", "ssh", SeenMachine("db1", "alpha")),
+        sighting("no cluster", "ssh", SeenMachine("db1", "alpha")),
         sighting("another host", "ssh", SeenMachine("db2", "alpha", "boot-3")),
-    ) == [{"another host"}, {"by another name", "earlier version", "first", "started anew"}]
+    ) == [{"another host"}, {"by another name", "no cluster", "first", "started anew"}]
 
 
 def test_a_cluster_of_hosts_is_all_its_hosts() -> None:

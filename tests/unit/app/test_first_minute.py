@@ -51,7 +51,7 @@ def test_results_go_to_new_empty_or_own_folders_only(tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
         (tmp_path / "mine" / name).touch()
     (tmp_path / "ours" / "trials").mkdir(parents=True)
-    for name in ("prices.csv", "fleet-id", "conductor.sqlite-wal"):
+    for name in ("prices.csv", "fleet-id", "queue.sqlite-wal"):
         (tmp_path / "ours" / name).touch()
     for place in ("new", "new/below", "ours", "."):
         (tmp_path / "plan.json").touch()  # a results folder may hold other files

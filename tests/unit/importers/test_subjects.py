@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.importers.imported import safe_name
 from nephoscope.importers.registry import IMPORTERS
-from nephoscope.model.records import ImportedBenchmark
 from nephoscope.model.subjects import DatabaseLoad, Subject, database_load_by_name, subject_by_name
 from tests.support.inspector_data import write_machine
 from tests.support.others_results import SAMPLES
@@ -87,4 +85,3 @@ def test_a_search_asks_what_the_workload_asks_that_it_drives() -> None:
 )
 def test_a_name_tells_a_subject_by_whole_words(name: str, subject: Subject) -> None:
     assert subject_by_name(name) is subject
-    assert ImportedBenchmark(name=safe_name(name), title="", metrics=[]).subject is subject

@@ -64,7 +64,7 @@ def test_an_interval_in_which_a_process_vanished_says_nothing() -> None:
 def test_intervals_between_two_readings_share_one_value() -> None:
     found = foreign_of([moment(0, 0, used(0)), moment(1, 1, None), moment(2, 2, used(1, others=others(0, 0.9)))])
     assert [(one.cpus, one.named_s) for one in found] == [(0.5, None), (0.5, 0.9)]
-    assert cpus(moment(0, 0, None), moment(1, 1, None)) == [None], "results of earlier versions"
+    assert cpus(moment(0, 0, None), moment(1, 1, None)) == [None], "not observed"
 
 
 def test_the_loudest_are_named_with_their_cpu_time() -> None:

@@ -6,6 +6,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Disk, Facts, Plan
 from nephoscope.model.rows import BenchmarkRow, CheckRow, CommandRow, Comparison, Insight, MachineRow
+from nephoscope.model.standing import Standing
 from tests.unit.report.report_example_statistics import comparisons_of, statistics_of
 from tests.unit.report.report_example_trials import CATALOGUE, HOSTILE, STARTED_UNIX_MS, SUBJECTS, Sketch, cpus_of, fill
 
@@ -135,6 +136,7 @@ def build(sketch: Sketch) -> AnalysedStudy:
     statistics = statistics_of(sketch)
     comparisons = comparisons_of(statistics)
     return AnalysedStudy(
+        standing=Standing(source="", licence=""),
         study="laptop",
         title="One CPU or all of them: a rehearsal on one machine",
         description=DESCRIPTION,

@@ -4,7 +4,7 @@ import re
 
 from nephoscope.insights.registry import RULES
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.looks import Look, QuestionAtLook, QuestionState
+from nephoscope.model.looks import RULE, Look, QuestionAtLook, QuestionState
 from nephoscope.model.records import PlanWarning, WarningKind
 from nephoscope.model.rows import Case, Insight
 from nephoscope.report.lookup import Lookup
@@ -44,8 +44,8 @@ def look_with(states: list[QuestionState]) -> Look:
         for place, state in enumerate(states)
     ]  # fmt: skip
     return Look(
-        block=6, last=6, level=0.05, last_level=0.05, questions=questions, measured={}, planned={}, trials=[],
-        inputs_digest="",
+        rule=RULE, block=6, last=6, level=0.05, last_level=0.05, questions=questions, measured={}, planned={},
+        trials=[], inputs_digest="",
     )  # fmt: skip
 
 

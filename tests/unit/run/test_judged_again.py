@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app.stages import evaluation, planning
+from nephoscope.app.stages import evaluation
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import TrialRow
 from nephoscope.run.derive import evidence_of_machines
 from nephoscope.run.study import run_study
 from nephoscope.store.folder import ResultsFolder
 from tests.support.fake_world import STUDY, Rehearsal, rehearsal
-from tests.support.stored_anew import as_stored_without_digests, stored_anew
+from tests.support.stored_anew import stored_anew
 
 TWO = STUDY.replace("replicates = 6", "replicates = 2")
 
@@ -68,21 +67,6 @@ def test_the_key_of_the_study_decides_and_is_stored_with_the_attempt(
     assert first(evaluation.analyze(folder)) == (verdict, 0.1, key)
 
 
-def test_a_folder_that_says_refuse_is_one_that_says_reject(tmp_path: Path) -> None:
-    folder = with_steal(tmp_path / "r", f'disturbance = "reject"\n{TWO}').folder
-    attempt = next(folder.planned())[1].attempts()[0]
-    as_stored_without_digests(attempt)
-    row = evaluation.analyze(folder).trials[0]
-    for file in (attempt.folder / "started.json", folder.path / "plan.json", folder.path / "study.toml"):
-        text = file.read_text(encoding="utf-8")
-        assert '"reject"' in text
-        file.write_text(text.replace('"reject"', '"refuse"'), encoding="utf-8")
-    assert first(evaluation.analyze(folder)) == (VerdictKind.INVALID, 0.1, "reject")
-    assert {planned.intent.disturbance for planned in folder.plan().trials} == {"reject"}
-    assert planning.load(folder.study_text(), "study.toml").disturbance == "reject"
-    assert TrialRow.model_validate({**row.model_dump(), "disturbance": "refuse"}) == row
-
-
 def test_a_burstable_machine_is_known_by_its_type_or_by_what_its_firmware_says(tmp_path: Path) -> None:
     study = rehearsal(tmp_path / "r", text=TWO.replace("tiny", "t3.micro"))
     asyncio.run(run_study(study.folder, study.world))
@@ -100,19 +84,3 @@ def test_a_burstable_machine_is_known_by_its_type_or_by_what_its_firmware_says(t
         update={"configuration": {"name": "large", "provider": "local", "database": {"system": "fake"}}}
     )
     assert evidence_of_machines(attempt, typeless, {}).burstable == {"fake-1": "t4g.small"}
-
-
-def test_attempts_of_an_earlier_version_were_judged_by_refusing_and_get_their_share_when_judged_again(
-    tmp_path: Path,
-) -> None:
-    folder = with_steal(tmp_path / "r").folder
-    attempt = next(folder.planned())[1].attempts()[0]
-    as_stored_without_digests(attempt)
-    record = json.loads((attempt.folder / "started.json").read_text())
-    del record["disturbance"]
-    (attempt.folder / "started.json").write_text(json.dumps(record))
-    resources = attempt.folder / "resources.jsonl"
-    old = [{k: v for k, v in json.loads(line).items() if k != "stolen_share"} for line in resources.open()]
-    resources.write_text("".join(json.dumps(line) + "\n" for line in old))
-    assert first(evaluation.analyze(folder)) == (VerdictKind.INVALID, None, "reject")
-    assert first(evaluation.analyze(folder, "record")) == (VerdictKind.VALID, 0.1, "record")

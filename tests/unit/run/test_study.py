@@ -1,7 +1,6 @@
 import asyncio
 import json
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from itertools import chain, cycle, repeat
 from pathlib import Path
@@ -426,20 +425,3 @@ def test_a_kept_trial_has_the_place_at_which_it_was_run(tmp_path: Path) -> None:
     plan_now = first.folder.plan().model_copy(update={"trials": moved})
     adopt_plan(first.folder, STUDY, plan_now, replan=True)
     assert {row.trial: (row.position, row.block) for row in evaluation.status(first.folder)} == ran
-
-
-def test_a_half_run_study_goes_on_without_its_queue_of_pickles(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    study, out = tmp_path / "s.toml", tmp_path / "out"
-    study.write_text(
-        STUDY.replace("duration_s = 10.0", "duration_s = 0.01").replace("= 6\n", "= 1\n"), encoding="utf-8"
-    )
-    assert cli.main(["run", str(study), "--out", str(out)]) == 0
-    shutil.rmtree(next((out / "trials").iterdir()))
-    for ending in ("", "-wal"):
-        (out / f"conductor.sqlite{ending}").write_bytes(b"never opened")
-    assert cli.main(["run", str(out)]) == 0
-    assert "kept as conductor.sqlite.not-used and can be deleted" in capsys.readouterr().err
-    assert (out / "conductor.sqlite.not-used-wal").read_bytes() == b"never opened"
-    assert set(states(ResultsFolder(out))) == {"finished"}

@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.cli import main
-from nephoscope.app.stages import evaluation
+from nephoscope.app.stages import evaluation, imports
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
 from nephoscope.model.errors import StorageFailed
 from nephoscope.run.study import run_study
 from nephoscope.store.folder import ResultsFolder
 from tests.support.fake_world import rehearsal
+from tests.support.inspector_data import write_machine
 from tests.support.made_results import made_results
+from tests.support.stored_anew import as_stored_without_digests
 
 DEEP = "[" * 200_000
 
@@ -25,6 +27,17 @@ DEEP = "[" * 200_000
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_results(tmp_path_factory.mktemp("good") / "r", {"slow": [100.0], "fast": [200.0]}).path
+
+
+def imported(parent: Path) -> Path:
+    """Results of somebody else, published without digests."""
+    write_machine(parent / "data", "aws/m5a.large")
+    write_machine(parent / "data", "hcloud/cx22", rate=90)
+    folder = ResultsFolder(parent / "r")
+    imports.import_results("spare-cores", parent / "data", folder)
+    for attempt in folder.every_attempt():
+        as_stored_without_digests(attempt)
+    return folder.path
 
 
 def a_folder(path: Path) -> None:
@@ -170,8 +183,7 @@ def test_a_run_whose_folder_is_moved_stops_and_writes_nothing_at_the_old_place(t
 def test_a_definition_that_the_plan_does_not_have_is_told_where_no_digest_shows_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "r"
-    shutil.copytree(Path(__file__).parents[2] / "data" / "results-0.1" / "imported", folder)
+    folder = imported(tmp_path)
     path = min(folder.glob("trials/*/trial.json"))
     name = json.loads(path.read_text())["benchmark"]["name"]
     path.write_text(path.read_text().replace(f'"{name}"', '"redis-other"'))
@@ -182,8 +194,7 @@ def test_a_definition_that_the_plan_does_not_have_is_told_where_no_digest_shows_
 def test_a_value_in_another_unit_is_told_where_no_digest_shows_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "r"
-    shutil.copytree(Path(__file__).parents[2] / "data" / "results-0.1" / "imported", folder)
+    folder = imported(tmp_path)
     for path in folder.glob("trials/*/attempts/1/measurements.jsonl"):
         path.write_text(path.read_text().replace('"unit":"share"', '"unit":"sh,re"', 1))
         if '"sh,re"' in path.read_text():
@@ -197,8 +208,7 @@ def test_a_value_in_another_unit_is_told_where_no_digest_shows_it(
 def test_a_configuration_without_its_name_is_told_with_the_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "r"
-    shutil.copytree(Path(__file__).parents[2] / "data" / "results-0.1" / "imported", folder)
+    folder = imported(tmp_path)
     path = min(folder.glob("trials/*/trial.json"))
     trial = json.loads(path.read_text())
     trial["configuration"]["na"] = trial["configuration"].pop("name")

@@ -57,12 +57,6 @@ def test_whole_and_decimal_seconds_are_the_same_study() -> None:
     assert first.model_dump_json() == second.model_dump_json()
 
 
-def test_a_key_by_its_earlier_name_says_the_same() -> None:
-    earlier, now = (load_study(f"{key} = 1\n{MINIMAL}", "", KNOWN) for key in ("repeat_refused", "repeat_rejected"))
-    assert earlier == now
-    assert now.repeat_rejected == 1
-
-
 def test_laptop_study_loads() -> None:
     study = load_study(LAPTOP.read_text(), LAPTOP.name, KNOWN)
     assert [configuration.name for configuration in study.configurations] == ["local-1cpu", "local-all"]

@@ -34,7 +34,7 @@ def place(folder: Folder, as_json: AsJson = False) -> None:
         print_json(found)
         _require_placed(found)
         return
-    found = _require_placed(found)
+    _require_placed(found)
     print_answer(_HEADERS, _cells(found))
     if found.why_not:
         say(found.why_not)
@@ -45,16 +45,14 @@ def place(folder: Folder, as_json: AsJson = False) -> None:
     )
 
 
-def _require_placed(found: "Standing | None") -> "Standing":
-    """What has rows.
+def _require_placed(found: "Standing") -> None:
+    """Rejects a standing without rows.
 
     Raises:
         InputError, EnvironmentProblem: nothing can be placed.
     """
-    if found is None:
-        raise InputError("nothing can be placed: the analysis is an earlier version's", hint="run `nephoscope analyze`")
     if found.rows:
-        return found
+        return
     failure = EnvironmentProblem if found.is_asked else InputError
     raise failure(f"nothing can be placed: {found.why_not}", hint=found.then.removesuffix("."))
 

@@ -73,10 +73,7 @@ def verify(folder: Folder, as_json: AsJson = False) -> None:
             say(line)
         say(f"{counted(found.attempts, 'attempt')} with {counted(found.files, 'file')} checked")
         if found.without_digests:
-            say(
-                f"{counted(found.without_digests, 'attempt')} of an earlier nephoscope cannot be checked: "
-                "no digests were stored"
-            )
+            say(f"{counted(found.without_digests, 'attempt')} cannot be checked: no digests are stored")
         if found.not_ended:
             say(f"{counted(found.not_ended, 'attempt')} not checked: running now, or interrupted and not used")
     if found.differences:

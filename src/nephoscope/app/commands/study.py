@@ -448,9 +448,6 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "
     from nephoscope.run.signals import run_until_stopped
 
     folder.forget_analysis()
-    aside = folder.set_old_queue_aside()
-    if aside is not None:
-        tell(f"the queue of an earlier nephoscope is no longer used; it was kept as {aside.name} and can be deleted")
     if folder.claim_scratch():
         tell("the data in scratch/ was not made in this folder: it was deleted and will be made again when needed")
     with LiveProgress(talk(), SystemClock(), tracking.remaining(folder), may_stop=how.look is not None) as progress:

@@ -18,7 +18,7 @@ class Verification(Frozen):
     differences: list[str]
     """'trials/0123456789ab/attempts/1/measurements.jsonl was changed'."""
     without_digests: int
-    """Attempts that an earlier nephoscope stored, so that they cannot be checked."""
+    """Attempts whose digests were left out, as those of a published folder may be: they cannot be checked."""
     not_ended: int
     """Attempts that run now, or were killed: they have no digests, and nothing of them is used."""
 

@@ -69,9 +69,7 @@ class ThreadUse(Frozen):
 
     cpu_s: float = Field(ge=0, description="user + system")
     run_queue_s: float | None = Field(ge=0, description="ready to run and not running; null: the kernel does not tell")
-    runs: int | None = Field(
-        default=None, ge=0, description="how often it got a CPU; null: the kernel does not tell, or an earlier version"
-    )
+    runs: int | None = Field(default=None, ge=0, description="how often it got a CPU; null: the kernel does not tell")
     involuntary_switches: int | None = Field(ge=0)
 
 
@@ -89,7 +87,7 @@ class ClientUse(Frozen):
 
     cpu_s: float = Field(ge=0, description="user + system of all threads")
     in_flight: int = Field(ge=0, description="operations under way at the end of the interval")
-    threads: list[ThreadUse] = Field(default=[], description="of each generator thread; empty before version 0.2")
+    threads: list[ThreadUse] = Field(default=[], description="of each generator thread; empty: not known")
     steal_s: float | None = Field(default=None, ge=0, description="stolen from the machine's CPUs by its hypervisor")
     machine_cpus: int | None = Field(default=None, ge=1, description="online; of several machines the sum")
     throttled: int | None = Field(default=None, ge=0, description="periods in which the cgroup's quota was used up")

@@ -34,7 +34,7 @@ PACING_ERROR = Metric(
 
 
 def saturation(output: LoadOutput, calibration: LoadOutput | None) -> Saturation | None:
-    """Evidence of the measurement interval; None when the output says nothing of threads (versions before 0.2).
+    """Evidence of the measurement interval; None when the output says nothing of threads.
 
     Args:
         output: of the trial.

@@ -13,7 +13,7 @@ _AXIS = "bogo operations/s per CPU, higher is better"
 def placed(study: AnalysedStudy) -> Standing | None:
     """Where its machines stand, or why they do not; None unless they exist and ran what the public results are of."""
     found = study.standing
-    return None if found is None or not found.is_asked or study.plan.simulated else found
+    return None if not found.is_asked or study.plan.simulated else found
 
 
 def why_not(study: AnalysedStudy) -> str:

@@ -22,7 +22,7 @@ from tests.support.site import site_here
 
 DATA = Path(__file__).parents[3] / "data"
 TPCC = (DATA / "tpcc" / "run.jsonl").read_bytes()
-OLDER = (DATA / "tpcc" / "run-without-threads.jsonl").read_bytes()
+WITHOUT_THREADS = (DATA / "tpcc" / "run-without-threads.jsonl").read_bytes()
 POINT_SELECT = (DATA / "point-select" / "run.jsonl").read_bytes()
 TPCC_PARAMETERS = TpccParameters(warehouses=1, ramp_s=1, duration_s=3)
 WITH_WAITS = TPCC_PARAMETERS.model_copy(update={"wait": "spec"})
@@ -217,12 +217,12 @@ def saturation_of(text: bytes, calibration: bytes | None = None) -> Saturation |
 
 
 def test_an_output_without_threads_says_nothing_of_saturation() -> None:
-    assert saturation_of(OLDER) is None
-    assert "generator_thread_cpu_share" not in values_of(OLDER)
+    assert saturation_of(WITHOUT_THREADS) is None
+    assert "generator_thread_cpu_share" not in values_of(WITHOUT_THREADS)
 
 
-def test_an_output_of_an_older_program_is_still_read() -> None:
-    values = values_of(OLDER)
+def test_an_output_that_says_nothing_of_its_threads_is_read() -> None:
+    values = values_of(WITHOUT_THREADS)
     assert values["new_orders_per_minute"] == pytest.approx(60 * (1702 + 22) / 3)
     assert values["round_trips_per_transaction"] == pytest.approx(42036 / 5012)
     assert "generator_thread_cpu_share" in values_of(TPCC)
