@@ -6,14 +6,21 @@ large city, the usual site. The data centres may be 50 km away from it, which is
 """
 
 import csv
+import math
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
 from nephoscope.model.rows import WanFloor
-from nephoscope.stats.great_circle import Location, fibre_round_trip_s, great_circle_m
 from nephoscope.study.machine_places import two_regions
 from nephoscope.study.model import Configuration, Study
+
+_EARTH_RADIUS_M = 6_371_008.8
+"""Mean radius of the IUGG (GRS 80); the Earth's flattening changes a distance by at most 0.6 %."""
+_FIBRE_M_PER_S = 299_792_458.0 / 1.468
+"""Light in standard single-mode fibre at 1,550 nm, whose group index is 1.468 (data sheet of Corning SMF-28)."""
+_Place = tuple[float, float]
+"""Latitude and longitude, in radians."""
 
 
 def wan_floors_of(study: Study, names: Mapping[str, str]) -> list[WanFloor]:
@@ -24,12 +31,12 @@ def wan_floors_of(study: Study, names: Mapping[str, str]) -> list[WanFloor]:
         names: configuration as analysed -> as the study names it.
     """
     asked = {one.name: one for one in study.configurations}
-    own = {one.name: Location(one.latitude, one.longitude) for one in study.regions}
+    own = {one.name: _place(one.latitude, one.longitude) for one in study.regions}
     found = [_floor(name, asked[original], own) for name, original in sorted(names.items()) if original in asked]
     return [floor for floor in found if floor is not None]
 
 
-def _floor(name: str, asked: Configuration, own: Mapping[str, Location]) -> WanFloor | None:
+def _floor(name: str, asked: Configuration, own: Mapping[str, _Place]) -> WanFloor | None:
     """None when there is only one region, or when the location of a region is unknown."""
     regions = two_regions(asked)
     if regions is None:
@@ -39,18 +46,29 @@ def _floor(name: str, asked: Configuration, own: Mapping[str, Location]) -> WanF
     places = [own.get(region) or known.get((asked.provider, region)) for region in regions]
     if places[0] is None or places[1] is None:
         return None
-    distance_m = great_circle_m(places[0], places[1])
+    distance_m = _distance_m(places[0], places[1])
     return WanFloor(
         configuration=name,
         database_region=here,
         load_region=there,
         distance_m=distance_m,
-        round_trip_s=fibre_round_trip_s(distance_m),
+        round_trip_s=2 * distance_m / _FIBRE_M_PER_S,
     )
 
 
+def _place(latitude: float, longitude: float) -> _Place:
+    """From degrees north and east."""
+    return math.radians(latitude), math.radians(longitude)
+
+
+def _distance_m(here: _Place, there: _Place) -> float:
+    """Along a great circle, by the haversine formula; real cables are longer."""
+    north, east = (math.sin((b - a) / 2) ** 2 for a, b in zip(here, there, strict=True))
+    return 2 * _EARTH_RADIUS_M * math.asin(min(1.0, math.sqrt(north + math.cos(here[0]) * math.cos(there[0]) * east)))
+
+
 @cache
-def _places() -> Mapping[tuple[str, str], Location]:
+def _places() -> Mapping[tuple[str, str], _Place]:
     text = resources.files("nephoscope.analysis").joinpath("region_places.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
-    return {(row["provider"], row["region"]): Location(float(row["latitude"]), float(row["longitude"])) for row in rows}
+    return {(row["provider"], row["region"]): _place(float(row["latitude"]), float(row["longitude"])) for row in rows}

@@ -15,8 +15,9 @@ from typing import Any
 from nephoscope.machines import facts_text as text
 from nephoscope.machines.clock import clock_offset
 from nephoscope.machines.remote import Command, MachineHandle
-from nephoscope.model.errors import MachineLost, ToolMissing, TrialFailure
+from nephoscope.model.errors import MachineLost, OutputUnreadable, ToolMissing, TrialFailure
 from nephoscope.model.records import Facts
+from nephoscope.parsers.lscpu import lscpu_fields
 
 _TIMEOUT_S = 10.0
 _ENVIRONMENT = {"LC_ALL": "C"}
@@ -145,8 +146,16 @@ def facts_of(looks: Looks) -> Facts:
         cgroup_cpu_limit=text.cgroup_cpu_limit(second),
         cgroups_seen=text.cgroups_seen(first.get("/proc/self/cgroup"), second) if second else None,
         disk=text.disk_of(text.filesystem_of(looks.findmnt), second),
-        **cpu_facts(text.lscpu_fields(looks.lscpu)),
+        **cpu_facts(_lscpu_fields(looks.lscpu)),
     )
+
+
+def _lscpu_fields(lscpu: str) -> dict[str, str]:
+    """Nothing where its output cannot be read: an unknown fact does not end a trial."""
+    try:
+        return lscpu_fields(lscpu)
+    except OutputUnreadable:
+        return {}
 
 
 def cpu_facts(lscpu: Mapping[str, str]) -> dict[str, Any]:

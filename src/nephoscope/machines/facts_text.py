@@ -1,6 +1,6 @@
 """Text that describes a Linux machine -> values. Pure; whatever is absent or unreadable is None, never 0.
 
-Formats: `lscpu -J -B` (util-linux), `findmnt -J -b`, proc(5), and the kernel's Documentation/admin-guide (cgroup-v1,
+Formats: `findmnt -J -b`, proc(5), and the kernel's Documentation/admin-guide (cgroup-v1,
 cgroup-v2, numastat). `head -v` writes `==> name <==` before each file: that is how many files come in one answer.
 """
 
@@ -45,25 +45,6 @@ def cpu_list(text: str | None) -> tuple[int, ...] | None:
             return None
         ids.extend(range(int(span[1]), int(span[2] or span[1]) + 1))
     return tuple(ids)
-
-
-def lscpu_fields(text: str) -> dict[str, str]:
-    """Field -> data of `lscpu -J`, nested fields of newer versions included; empty if it is not its JSON.
-
-    An unreadable fact does not end a trial; `parsers.lscpu` rejects such output.
-    """
-    try:
-        rows = json.loads(text)["lscpu"]
-    except (ValueError, KeyError, TypeError):
-        return {}
-    found: dict[str, str] = {}
-    waiting: list[Any] = list(rows) if isinstance(rows, list) else []
-    while waiting:
-        row = waiting.pop()
-        if isinstance(row, dict) and isinstance(row.get("field"), str):
-            found.setdefault(row["field"].strip().rstrip(":"), str(row.get("data") or ""))
-            waiting.extend(row.get("children") or [])
-    return found
 
 
 def virtualization(lscpu: Mapping[str, str]) -> str | None:

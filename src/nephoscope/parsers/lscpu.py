@@ -62,8 +62,7 @@ def parse_lscpu(text: str) -> Lscpu:
     Raises:
         OutputUnreadable: nothing, another tool's, damaged, cut off, or counts that contradict each other.
     """
-    start = clean(text).lstrip()
-    fields = _json_fields(text) if re.match(r"[\[{]", start) or '"lscpu"' in start else _text_fields(text)
+    fields = lscpu_fields(text)
     vcpus, architecture = _count(fields, "CPU(s)"), fields.get("Architecture")
     if vcpus is None or architecture is None:
         raise OutputUnreadable(f"{_WHAT}: no {'CPU(s)' if architecture else 'Architecture'} in it")
@@ -95,6 +94,16 @@ def parse_lscpu(text: str) -> Lscpu:
         flags=tuple(fields.get("Flags", "").split()),
         caches=_caches(fields),
     )
+
+
+def lscpu_fields(text: str) -> dict[str, str]:
+    """Field -> value of either form, nested fields included; those that are empty or '-' are left out.
+
+    Raises:
+        OutputUnreadable: neither form.
+    """
+    start = clean(text).lstrip()
+    return _json_fields(text) if re.match(r"[\[{]", start) or '"lscpu"' in start else _text_fields(text)
 
 
 def cpus_of(text: str) -> tuple[int, ...]:

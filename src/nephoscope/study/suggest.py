@@ -41,6 +41,8 @@ _BYTES = {
 }
 _SHARES = {"%": Fraction(1), "percent": Fraction(1)}
 _SCALES = (_SECONDS, _BYTES, _SHARES)
+_SLIP = 0.9
+"""Likeness of two words that differ by one letter."""
 _QUANTITY = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*|%)\s*")
 
 
@@ -58,18 +60,8 @@ def meant(key: str, allowed: Sequence[str]) -> list[str]:
     near = nearest(key, allowed)
     found = same_kind or same
     # `us` of `max_us` is a unit, but one letter was more likely left out of `usd` than hours given in microseconds.
-    slip = near is not None and _edits(key, near) == 1 and all(_edits(key, word) > 1 for word in found)
+    slip = near is not None and near not in found and difflib.SequenceMatcher(None, key, near).ratio() >= _SLIP
     return [near] if near and (slip or not found) else found
-
-
-def _edits(word: str, other: str) -> int:
-    """How many letters must be inserted, removed or replaced to turn one word into the other."""
-    row = list(range(len(other) + 1))
-    for count, letter in enumerate(word, start=1):
-        above, row[0] = row[0], count
-        for place, wanted in enumerate(other, start=1):
-            above, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, above + (letter != wanted))
-    return row[-1]
 
 
 def unknown_key(key: str, value: Any, allowed: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from nephoscope.machines import facts_text as text
 from nephoscope.machines.facts import Looks, facts_of, gather_facts
 from nephoscope.model.records import Disk, Facts
 from nephoscope.model.units import GIB, MIB
+from nephoscope.parsers.lscpu import lscpu_fields
 from tests.support.local_remote import this_machine
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "facts"
@@ -79,7 +80,7 @@ def test_this_machine(tmp_path: Path) -> None:
 
 def test_nested_lscpu_fields_of_newer_versions_are_found() -> None:
     nested = {"lscpu": [{"field": "Vendor ID:", "data": "X", "children": [{"field": "Model name:", "data": "Y Z"}]}]}
-    assert text.lscpu_fields(json.dumps(nested)) == {"Vendor ID": "X", "Model name": "Y Z"}
+    assert lscpu_fields(json.dumps(nested)) == {"Vendor ID": "X", "Model name": "Y Z"}
 
 
 @pytest.mark.parametrize(

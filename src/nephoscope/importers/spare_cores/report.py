@@ -29,10 +29,10 @@ from nephoscope.importers.spare_cores.words import (
 )
 from nephoscope.importers.tree import DAMAGED, content_of, files_below, is_regular, why
 from nephoscope.machines.facts import cpu_facts
-from nephoscope.machines.facts_text import lscpu_fields
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Facts, Measurement, Verdict, VerdictKind
 from nephoscope.model.words import counted
+from nephoscope.parsers.lscpu import lscpu_fields
 from nephoscope.parsers.text import whole_lines
 
 SOURCE = "https://github.com/SpareCores/sc-inspector-data"
@@ -165,8 +165,9 @@ def _other_tasks(folders: Iterable[Path]) -> list[str]:
 
 
 def _facts(root: Path, folder: Path, refused: list[str]) -> Facts | None:
-    fields = lscpu_fields(content_of(folder / _STDOUT, root).decode(errors="replace"))
-    if not fields:
+    try:
+        fields = lscpu_fields(content_of(folder / _STDOUT, root).decode(errors="replace"))
+    except OutputUnreadable:
         refused.append(f"{folder.parent.name}/{folder.name}: not the JSON of lscpu")
         return None
     return Facts(at_unix_ms=_meta(root, folder).get("start"), **cpu_facts(fields))
