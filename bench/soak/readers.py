@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -20,10 +19,10 @@ from tests.support.made_results import made_results
 from tests.support.others_results import SAMPLES as OUTPUTS
 from tests.support.parser_samples import SAMPLES as RECORDINGS
 from tests.support.parser_samples import mutated, parse_any
-from tests.unit.prices.price_lists import AWS, AZURE, CYCLENERD, GCP, SAVINGS, SKYPILOT
+from tests.support.results_of_0_1 import NAMES, unpacked
+from tests.unit.prices.price_lists import AWS, AZURE, CYCLENERD, GCP, SAVINGS
 
 DATA = ROOT / "tests" / "data"
-STORED = DATA / "results-0.1"
 LOADS = {"kv", "oltp-insert", "oltp-read-write", "point-select", "tpcb", "tpcc", "ycsb"}
 """Benchmarks whose output is what nephoscope-load writes."""
 LISTS = {
@@ -31,7 +30,6 @@ LISTS = {
     "azure": [json.dumps(AZURE)],
     "gcp-skus": [json.dumps(GCP)],
     "cyclenerd": [CYCLENERD],
-    "skypilot": [SKYPILOT],
     "csv": ["\n".join((ROOT / "src/nephoscope/prices/data/storage.csv").read_text().splitlines()[:20])],
 }
 """Importer -> price lists."""
@@ -50,10 +48,11 @@ def parsers(_path: Path) -> Reader:
     return read
 
 
-def load_outputs(_path: Path) -> Reader:
+def load_outputs(path: Path) -> Reader:
     """What nephoscope-load writes: lines of loads, by the benchmarks that they belong to, and of the sampler."""
     recordings = [(name, _characters(file)) for name in sorted(LOADS) for file in sorted(DATA.glob(f"{name}/run*"))]
-    samplers = [_characters(file) for file in sorted(STORED.rglob("telemetry-*.jsonl"))]
+    stored = unpacked("rehearsed", path).path
+    samplers = [_characters(file) for file in sorted(stored.rglob("telemetry-*.jsonl"))]
 
     def read(chance: random.Random) -> object:
         if chance.random() < 0.2:
@@ -66,9 +65,9 @@ def load_outputs(_path: Path) -> Reader:
 
 
 def price_lists(path: Path) -> Reader:
-    """Price lists of every kind but SQLite."""
+    """Price lists of every kind."""
     lists = [(kind, text) for kind, texts in LISTS.items() for text in texts]
-    origin = Origin(source="a list", provider="aws", date="2026-01-01")
+    origin = Origin(source="a list", date="2026-01-01")
 
     def read(chance: random.Random) -> object:
         kind, text = chance.choice(lists)
@@ -111,8 +110,8 @@ def imports(path: Path) -> Reader:
 def stored_files(path: Path) -> Reader:
     """Results folders, of which one file is damaged: their status, and now and then their analysis."""
     folders = {}
-    for name in ("measured", "imported"):
-        shutil.copytree(STORED / name, path / name)
+    for name in NAMES:
+        unpacked(name, path)
         folders[name] = sorted(
             file for file in (path / name).rglob("*") if file.is_file() and file.suffix != ".parquet"
         )

@@ -1,7 +1,6 @@
 """Results that nephoscope 0.1 wrote are read, analysed and reported, with the conclusions that it drew."""
 
 import json
-import tarfile
 from pathlib import Path
 
 import polars as pl
@@ -13,8 +12,8 @@ from nephoscope.model.records import Plan, PlanWarning
 from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import expand
 from nephoscope.store.folder import ResultsFolder
+from tests.support.results_of_0_1 import unpacked
 
-STORED = Path(__file__).parents[2] / "data" / "results-0.1"
 SUBJECTS = {
     "rehearsed": {"stress-ng": Subject.CPU, "point-select": Subject.DATABASE},
     "imported": {"stress-ng-cores": Subject.CPU, "redis-set": Subject.DATABASE},
@@ -29,12 +28,6 @@ CONCLUSIONS = {
     "price_performance": ["configuration", "basis", "usd_per_unit", "front"],
 }
 """Table -> what of it must stay, besides benchmark and metric."""
-
-
-def unpacked(name: str, parent: Path) -> ResultsFolder:
-    with tarfile.open(STORED / f"{name}.tar.xz") as archive:
-        archive.extractall(parent, filter="data")
-    return ResultsFolder(parent / name)
 
 
 @pytest.fixture(params=sorted(SUBJECTS))

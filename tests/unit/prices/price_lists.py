@@ -228,8 +228,3 @@ compute:
             0-1: {us-east4: {month: 0.12}}
             10n: {us-east4: {month: 0.08}}
 """
-SKYPILOT = """InstanceType,vCPUs,Price,SpotPrice,Region,AvailabilityZone
-a1.large,2,0.2,0.05,us-east-1,az1
-a1.large,2,0.2,0.06,us-east-1,az2
-b1.large,2,,0.06,us-east-1,
-"""

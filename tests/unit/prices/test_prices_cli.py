@@ -11,7 +11,12 @@ from nephoscope.prices.rows import read_csv
 
 HEADER = "provider,region,kind,item,unit,basis,usd,source,licence,date\n"
 TABLE = "aws,us-west-2,machine,{},hour,{},{},{},MIT,2026-06-01\n"
-SKYPILOT = "InstanceType,Price,SpotPrice,Region,AvailabilityZone\na1.large,0.2,,us-east-1,az1\n"
+CYCLENERD = """about: {timestamp: 1646689654}
+compute:
+  instance:
+    n2-standard-8: {cost: {us-east4: {hour: 0.2, month: 146.0, month_1y: 0}}}
+  storage: {}
+"""
 
 
 def test_show_as_json_is_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,15 +75,15 @@ def test_check_warns_with_0_and_refuses_with_2(capsys: pytest.CaptureFixture[str
 def test_import_prints_or_writes_rows_and_says_what_it_left_out(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    (tmp_path / "vms.csv").write_text(SKYPILOT)
-    command = ["prices", "import", "skypilot", str(tmp_path / "vms.csv"), "--provider", "aws", "--date", "2026-07"]
+    (tmp_path / "pricing.yml").write_text(CYCLENERD)
+    command = ["prices", "import", "cyclenerd", str(tmp_path / "pricing.yml"), "--date", "2026-07"]
     assert main(command) == 0
     printed = capsys.readouterr()
-    assert "1 row\n    1 left out: no spot price" in printed.err
+    assert "1 row\n    1 left out: commitment of price 0" in printed.err
     assert main([*command, "--out", str(tmp_path / "own.csv")]) == 0
     assert (tmp_path / "own.csv").read_text() == printed.out
     (row,) = read_csv(tmp_path / "own.csv")
-    assert (row.source, row.licence, row.date, row.usd) == ("vms.csv", "Apache-2.0", "2026-07", 0.2)
+    assert (row.source, row.licence, row.date, row.usd) == ("pricing.yml", "Apache-2.0", "2026-07", 0.2)
     assert main([*command, "--out", str(tmp_path / "own.csv")]) == 2
     assert "already exists" in capsys.readouterr().err
 
@@ -89,10 +94,6 @@ def test_import_prints_or_writes_rows_and_says_what_it_left_out(
         (["import", "aws", "none.json"], "none.json: cannot be read"),
         (["import", "azur", "none.json"], "unknown kind of price list: 'azur'"),
         (["import", "csv", "none.csv", "--date", "2026"], "a list of kind 'csv' already contains this: --date"),
-        (
-            ["import", "azure", "none.json", "--provider", "x"],
-            "a list of kind 'azure' already contains this: --provider",
-        ),
         (["import", "aws", "none.json", "--date", "June"], "not a date, month or year: 'June'"),
         (["show", "--provider", "amazon"], "the price book has no provider 'amazon'; did you mean \"aws\"?"),
         (["show", "--basis", "reserved"], "Invalid value for '--basis': 'reserved' is not one of"),

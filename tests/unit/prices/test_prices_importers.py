@@ -15,7 +15,7 @@ from nephoscope.prices.rows import to_csv
 from tests.support.shared_data import shared
 from tests.unit.prices.price_lists import AWS, AZURE, GCP, SAVINGS, read, read_json
 
-DATED = Origin(source="a list", date="2026-01-01", provider="aws")
+DATED = Origin(source="a list", date="2026-01-01")
 JSON_LISTS = [("aws", AWS), ("aws", SAVINGS), ("azure", AZURE), ("gcp-skus", GCP)]
 
 
@@ -75,7 +75,6 @@ def _paths(content: Any) -> Iterator[tuple[Any, ...]]:
         ("aws", "aws_savingsplan_format.json", {"date": "2026-01-01"}, 1, 0),
         ("azure", "azure_retail_ultra_westeurope.json", {}, 4, 1),
         ("gcp-skus", "gcp_skus.json", {}, 9, 0),
-        ("skypilot", "skypilot_vms_csv_sample.csv", {"provider": "aws", "date": "2026-07-20"}, 7, 1),
     ],
 )
 def test_samples_of_real_lists(kind: str, name: str, origin: dict[str, str], rows: int, skipped: int) -> None:

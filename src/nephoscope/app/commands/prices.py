@@ -159,7 +159,6 @@ def import_(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="CSV", help="write this new file [default: print]")
     ] = None,
-    provider: ProviderName = None,
     on: Annotated[str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="day of the download")] = None,
     source: Annotated[str | None, typer.Option("--source", help="source to note in every row [default: FILE]")] = None,
     licence: Annotated[str | None, typer.Option("--licence", help="licence of the list")] = None,
@@ -172,13 +171,13 @@ def import_(
     if importer is None:
         raise InputError(f"unknown kind of price list: {kind!r}", hint=f"known kinds: {', '.join(IMPORTERS)}")
     _day(on)
-    given = {"provider": provider, "date": on, "source": source, "licence": licence}
+    given = {"date": on, "source": source, "licence": licence}
     useless = [f"--{name}" for name, value in given.items() if value is not None and name not in importer.takes]
     if useless:
         raise InputError(
             f"a list of kind {kind!r} already contains this: {', '.join(useless)}", hint="remove the option"
         )
-    origin = Origin(source=source or file.name, licence=licence or importer.licence, provider=provider, date=on)
+    origin = Origin(source=source or file.name, licence=licence or importer.licence, date=on)
     imported = importer.read(file, origin)
     text = to_csv(imported.rows)
     if out is None:

@@ -25,7 +25,6 @@ class Origin(Frozen):
 
     source: str
     licence: str = "not stated"
-    provider: str | None = None
     date: str | None = None
 
 

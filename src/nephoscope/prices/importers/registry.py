@@ -16,7 +16,6 @@ class Importer:
     what: str
     read: "Callable[[Path, Origin], Imported]"
     licence: str = "not stated"
-    """Provider of the list, if it is always the same."""
     takes: frozenset[str] = frozenset({"source", "licence", "date"})
     """Options that replace it."""
     states_its_day: bool = False
@@ -55,29 +54,10 @@ def _cyclenerd(path: Path, origin: "Origin") -> "Imported":
     return read(path, origin)
 
 
-def _spare_cores(path: Path, origin: "Origin") -> "Imported":
-    from nephoscope.prices.importers.spare_cores import read
-
-    return read(path, origin)
-
-
-def _skypilot(path: Path, origin: "Origin") -> "Imported":
-    from nephoscope.prices.importers.skypilot import read
-
-    return read(path, origin)
-
-
 IMPORTERS: Mapping[str, Importer] = {
     "csv": Importer("our own CSV", _own, takes=frozenset()),
     "aws": Importer("AWS Price List JSON: GetProducts, bulk file, savings plans", _aws, states_its_day=True),
     "azure": Importer("Azure Retail Prices JSON", _azure),
     "gcp-skus": Importer("GCP SKU JSON of the Cloud Billing Catalog", _gcp_skus),
     "cyclenerd": Importer("pricing.yml of google-cloud-pricing-cost-calculator", _cyclenerd, "Apache-2.0"),
-    "spare-cores": Importer("SQLite of Spare Cores", _spare_cores, "CC-BY-SA-4.0"),
-    "skypilot": Importer(
-        "vms.csv of a SkyPilot catalog; needs --provider and --date",
-        _skypilot,
-        "Apache-2.0",
-        takes=frozenset({"source", "licence", "date", "provider"}),
-    ),
 }
