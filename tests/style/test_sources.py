@@ -13,7 +13,6 @@ FLOOR, TOP = "model", "app"
 PACKAGES = {path.parent.name for path in SOURCES.glob("*/__init__.py")}
 PAGE = (ROOT / "docs" / "concepts" / "architecture.md").read_text(encoding="utf-8")
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-FILES = sorted((ROOT / "src").rglob("*.py"))
 
 
 def documented() -> dict[str, set[str]]:
@@ -100,8 +99,3 @@ def test_a_contract_forbids_what_the_table_does_not_name(package: str) -> None:
     (contract,) = (one for one in CONTRACTS if one["source_modules"] == [f"nephoscope.{package}"])
     forbidden = {name.removeprefix("nephoscope.") for name in contract["forbidden_modules"] if name.count(".") == 1}
     assert PACKAGES - forbidden - {package, FLOOR, TOP} == documented()[package]
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_holds_one_idea(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 600
