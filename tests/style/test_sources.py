@@ -1,5 +1,6 @@
-"""The drawing of the packages is what the code is, and no file grows past what one reads at once."""
+"""The drawing of the packages is what the code is, and no function grows past what one sees at once."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -13,6 +14,8 @@ FLOOR, TOP = "model", "app"
 PACKAGES = {path.parent.name for path in SOURCES.glob("*/__init__.py")}
 PAGE = (ROOT / "docs" / "concepts" / "architecture.md").read_text(encoding="utf-8")
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+LINES_OF_A_SCREEN = 80
+FILES = sorted((ROOT / "src").rglob("*.py"))
 
 
 def documented() -> dict[str, set[str]]:
@@ -99,3 +102,15 @@ def test_a_contract_forbids_what_the_table_does_not_name(package: str) -> None:
     (contract,) = (one for one in CONTRACTS if one["source_modules"] == [f"nephoscope.{package}"])
     forbidden = {name.removeprefix("nephoscope.") for name in contract["forbidden_modules"] if name.count(".") == 1}
     assert PACKAGES - forbidden - {package, FLOOR, TOP} == documented()[package]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_function_fits_a_screen(path: Path) -> None:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds)]
+    long = {
+        node.name: lines
+        for node in functions
+        if (lines := (node.end_lineno or 0) - node.lineno + 1) > LINES_OF_A_SCREEN
+    }
+    assert set(long) <= ({"analyse"} if path.name == "analyse.py" else set())

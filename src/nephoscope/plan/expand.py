@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -103,16 +103,7 @@ def expand(
     before = Before()
     trials: list[PlannedTrial] = []
     for block in range(1, study.replicates + 1):
-        shared = {
-            (name, label): shared_by(study.placement, configurations[name], block, entries[label].needs)
-            for name, label in fitting
-        }
-        largest: dict[str | None, int] = {}
-        for cell in chosen:
-            largest[shared[cell]] = max(largest.get(shared[cell], 0), entries[cell[1]].fixture_bytes)
-        order = shuffled(fitting, seed=study.seed, block=block)
-        if study.placement == "per-replicate":
-            order = in_runs(order, shared)
+        order, shared, largest = _order_of_block(study, configurations, entries, fitting, chosen, block)
         for position, (name, label) in enumerate(order, start=1):
             if (name, label) not in chosen:
                 continue
@@ -144,6 +135,26 @@ def expand(
             *_warnings("skipped", (sentence for cell, sentence in left_out.items() if cell in asked)),
         ],
     )
+
+
+def _order_of_block(
+    study: Study,
+    configurations: Mapping[str, Configuration],
+    entries: Mapping[str, "_Resolved"],
+    fitting: Sequence[Cell],
+    chosen: Collection[Cell],
+    block: int,
+) -> tuple[Sequence[Cell], Mapping[Cell, str | None], Mapping[str | None, int]]:
+    """The cells of a block in their order, the machines that each shares, and the largest data set on these (bytes)."""
+    shared = {
+        (name, label): shared_by(study.placement, configurations[name], block, entries[label].needs)
+        for name, label in fitting
+    }
+    largest: dict[str | None, int] = {}
+    for cell in chosen:
+        largest[shared[cell]] = max(largest.get(shared[cell], 0), entries[cell[1]].fixture_bytes)
+    order = shuffled(fitting, seed=study.seed, block=block)
+    return in_runs(order, shared) if study.placement == "per-replicate" else order, shared, largest
 
 
 def _warnings(kind: WarningKind, texts: Iterable[str]) -> Iterator[PlanWarning]:
