@@ -2,8 +2,8 @@
 
 from hypothesis import HealthCheck, given, settings
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.insights.analyse import analyse
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Page
 from tests.support.partial_studies import partial_studies

@@ -30,6 +30,7 @@ from nephoscope.analysis.delivered import (
     with_notes,
 )
 from nephoscope.analysis.families import families_of
+from nephoscope.analysis.findings import Findings
 from nephoscope.analysis.gate import gate_of
 from nephoscope.analysis.growth import growth_of
 from nephoscope.analysis.inputs import StudyInputs
@@ -48,10 +49,7 @@ from nephoscope.analysis.units import counted_cells
 from nephoscope.analysis.usable import usable_cells
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.analysis.within import within_of
-from nephoscope.insights.base import Findings
-from nephoscope.insights.registry import insights_of
 from nephoscope.model.analysed import AnalysedStudy, Levels, OnlyDifference
-from nephoscope.model.missing import MissingPart
 from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
@@ -83,8 +81,8 @@ Named = TypeVar("Named", TrialRow, MeasurementRow, NetworkRow)
 """Rows that name a trial and its configuration."""
 
 
-def analyse(inputs: StudyInputs) -> AnalysedStudy:
-    """Statistics, comparisons and sentences of a study.
+def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
+    """Statistics and comparisons of a study, without sentences, and what those are made from.
 
     Replicates on machines whose observed facts differ are split into configurations of their own, by name, before
     anything is computed; rows of trials, measurements, commands, machines and statistics carry the split name, the plan
@@ -163,9 +161,8 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         seed=inputs.study.seed,
         tool_versions=inputs.tool_versions,
     )
-    missing: list[MissingPart] = []
     ended = [end for row in trials if (end := _ended_unix_ms(row)) is not None]
-    return AnalysedStudy(
+    analysed = AnalysedStudy(
         study=inputs.study.name,
         title=_title(inputs.study),
         description=inputs.study.description,
@@ -183,8 +180,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         measurements=measurements,
         statistics=findings.statistics,
         comparisons=findings.comparisons,
-        insights=insights_of(findings, missing),
-        missing=missing,
+        insights=[],
         machines=findings.machines,
         commands=commands_of(trials, inputs.commands),
         errors=errors_of(trials, inputs.errors),
@@ -226,6 +222,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         standing=standing_of(inputs.benchmarks, trials, findings.statistics, inputs.versions_of_trials, public_results),
         differences=what_differs(inputs.study.configurations, inputs.study.contrasts),
     )
+    return analysed, findings
 
 
 def _asked(study: Study, names: Mapping[str, str]) -> dict[str, Configuration]:

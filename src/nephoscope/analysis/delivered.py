@@ -15,15 +15,16 @@ from nephoscope.analysis.cells import Cell, Metrics
 from nephoscope.analysis.units import counted_cells
 from nephoscope.checks.steal import Steal
 from nephoscope.checks.thresholds import STEAL
-from nephoscope.insights.steal import NOTABLE_REJECTED_SHARE
-from nephoscope.insights.words import quantity
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
+from nephoscope.model.numbers import quantity
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import ClaimRow, Comparison, ComparisonVerdict, MeasurementRow, RankRow, TrialRow
 from nephoscope.model.words import counted
 from nephoscope.stats.median import median_interval
 from nephoscope.stats.proportion import proportion_interval
 
+NOTABLE_REJECTED_SHARE = 0.10
+"""Share of a configuration's trials: where steal rejected more, verdicts, ranks and answers say so."""
 Row = TypeVar("Row", bound=Comparison)
 CellKey = tuple[str, str, bool, str]
 """Benchmark, metric, per CPU, configuration."""

@@ -1,6 +1,6 @@
 """Trials whose stored files were changed after they had ended, and how many could not be checked for that."""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import plural, say
 from nephoscope.model.rows import Insight, TrialRow
 from nephoscope.model.words import enumeration

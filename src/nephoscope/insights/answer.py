@@ -1,6 +1,6 @@
 """The answer of each benchmark: which configuration is better in the headline metric, by how much, and how certain."""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.bests import MAX_NAMED, told
 from nephoscope.insights.pairs import INTERVAL, unresolved, winner_first
 from nephoscope.insights.steal import cautioned

@@ -5,7 +5,7 @@ Only rates of bytes, bits and I/Os are examined: equal CPUs are equally fast for
 
 from collections import defaultdict
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import say
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight

@@ -1,6 +1,6 @@
 """Metrics that no comparison can be made of, as their values have no ratio."""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import plural, say
 from nephoscope.model.rows import Insight
 from nephoscope.model.words import named_or_counted

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import percent_range, say
 from nephoscope.model.records import CO_LOCATED
 from nephoscope.model.rows import Insight

@@ -1,6 +1,6 @@
 """What one thing changes: a volume's kind, a CPU's vendor, a setting, over all pairs that differ in it only."""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import plural, say
 from nephoscope.model.questions import ContrastRow

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from statistics import fmean
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.units import SECONDS_PER_HOUR
 

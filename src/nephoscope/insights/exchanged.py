@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import plural, say
 from nephoscope.model.rows import Insight, TrialRow
 from nephoscope.model.words import enumeration

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.gaps import LEFT_OUT
 from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.records import VerdictKind

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict, FamilyComparison, Insight

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import plural, say
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight, TrialRow

@@ -1,6 +1,6 @@
 """What the checks changed: medians with and without the trials that they reject."""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import keyed, plural, quantity_style, say
 from nephoscope.model.rows import GateRow, Insight
 

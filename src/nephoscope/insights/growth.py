@@ -1,6 +1,6 @@
 """Does a database do more with more machines, and how close is that to linear growth?"""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import keyed, quantity_style, say
 from nephoscope.model.rows import GrowthRow, Insight
 from nephoscope.model.words import enumeration

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.bests import RATE, short, told
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import keyed, say

@@ -1,6 +1,6 @@
 """What was still measured after each block of a study that stops when its questions are answered."""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.rows import Insight
 from nephoscope.model.words import enumeration

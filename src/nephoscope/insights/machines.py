@@ -1,6 +1,6 @@
 """Replicates that did not run on the same machine."""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import plural, say
 from nephoscope.model.rows import Insight
 from nephoscope.model.words import enumeration

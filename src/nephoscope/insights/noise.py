@@ -1,6 +1,6 @@
 """How precise the study is, and which metrics are noisier than the smallest difference it cares about."""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.rows import Insight, Statistic
 from nephoscope.model.words import enumeration

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import say
 from nephoscope.model.rows import Insight, TrialRow
 from nephoscope.stats.decide import ALPHA, holm

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.effort import effort_words, more_replicates
 from nephoscope.insights.words import plural, say
 from nephoscope.model.records import Metric

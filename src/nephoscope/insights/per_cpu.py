@@ -1,7 +1,7 @@
 """Scaling with CPUs: does a configuration with more CPUs deliver as much per CPU?"""
 
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights import contrasts
-from nephoscope.insights.base import Findings
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved
 from nephoscope.insights.words import plural, say
 from nephoscope.model.records import Direction, Metric

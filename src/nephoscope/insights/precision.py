@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.effort import effort_words, more_replicates
 from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.records import Metric

@@ -8,7 +8,7 @@ n counts configurations.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Insight, Statistic

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import plural, say
 from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostRow
 from nephoscope.model.rows import Insight

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.bests import told
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import interval_of_one, plural, say

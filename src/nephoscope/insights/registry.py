@@ -1,7 +1,9 @@
 """All rules by name. To add one, add its file and a line here; tests over the registry pick it up."""
 
 from collections.abc import Mapping
+from typing import Protocol
 
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights import (
     altered,
     answer,
@@ -37,10 +39,18 @@ from nephoscope.insights import (
     usable,
     versions,
 )
-from nephoscope.insights.base import Findings, Rule
 from nephoscope.insights.scope import scoped
 from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.rows import Insight
+
+
+class Rule(Protocol):
+    """One rule; its module in `insights` says what it reports. It never claims more than the verdict."""
+
+    def __call__(self, findings: Findings) -> list[Insight]:
+        """Its sentences in a stable order; empty when it has nothing to report."""
+        ...
+
 
 RULES: Mapping[str, Rule] = {
     answer.NAME: answer.answer,

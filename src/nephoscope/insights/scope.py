@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.model.rows import Insight, Scope, Statistic
 
 ABOUT_TYPES = frozenset({"families"})

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.delivered import NOTABLE_REJECTED_SHARE
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import plural, quantity_style, say
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.records import Metric
@@ -12,8 +13,6 @@ from nephoscope.model.words import enumeration
 
 NAME = "steal"
 MAX_NAMED = 8
-NOTABLE_REJECTED_SHARE = 0.10
-"""Share of a configuration's trials: where steal rejected more, verdicts, ranks and answers say so."""
 
 
 def steal(findings: Findings) -> list[Insight]:

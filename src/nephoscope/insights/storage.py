@@ -1,7 +1,7 @@
 """Is high-performance storage worth its price on the same machine, and where do volumes dominate the bill?"""
 
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights import contrasts
-from nephoscope.insights.base import Findings
 from nephoscope.insights.words import percent_range, plural, say
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import ContrastRow

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import percent_range, plural, say
 from nephoscope.model.price_rows import TransferRow
 from nephoscope.model.rows import Insight

@@ -1,6 +1,6 @@
 """Databases on machines that nobody observed: a managed one, or a server of the user's elsewhere."""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import plural, say
 from nephoscope.model.records import NOT_OBSERVED
 from nephoscope.model.rows import Insight

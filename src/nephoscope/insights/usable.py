@@ -1,6 +1,6 @@
 """How many trials can be used, and what repairs the cells that lost some."""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import keyed, plural, say
 from nephoscope.model.rows import Insight
 from nephoscope.model.usable import UsableCell, worst_first

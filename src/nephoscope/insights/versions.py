@@ -1,6 +1,6 @@
 """Trials of one study that used different versions of a tool, or builds of it for different architectures."""
 
-from nephoscope.insights.base import Findings
+from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import say
 from nephoscope.model.rows import Insight
 from nephoscope.model.words import enumeration

@@ -1,6 +1,7 @@
 """The whole of analysis: equal input, equal bytes; split machines; nothing to analyse."""
 
-from nephoscope.analysis.analyse import analyse, checks_of, commands_of, errors_of
+from nephoscope.analysis.analyse import checks_of, commands_of, errors_of
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.report.lookup import Lookup
 from tests.unit.analysis.study_builder import TPMC, inputs, observed, rows, shuffled, trial

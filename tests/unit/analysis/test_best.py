@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nephoscope.analysis.analyse import analyse
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.omission import Omission
 from nephoscope.model.rows import ComparisonVerdict

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.claims import _verdict
 from nephoscope.app.stages import evaluation, imports
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.errors import InputError
 from nephoscope.model.rows import ClaimRow
 from nephoscope.stats.ratio import RatioInterval

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.costs import day_of
 from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.prices.book import PriceBook, shipped

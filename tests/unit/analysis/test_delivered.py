@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from nephoscope.analysis.agreement import agree
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.boards import Board, boards_of
 from nephoscope.analysis.cells import Cell, cells_of
 from nephoscope.analysis.comparisons import comparisons_of
 from nephoscope.analysis.delivered import compared_as_delivered, disturbed_trials
 from nephoscope.analysis.quiet_boards import QuietBoards, quiet_boards
 from nephoscope.analysis.ranks import surely_better, surely_better_in_both
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import VerdictKind

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.edition_gate import judge, named, reasons
 from nephoscope.analysis.editions import editions_of
 from nephoscope.app.stages import evaluation
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict

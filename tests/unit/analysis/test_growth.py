@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Direction, Metric
 from nephoscope.report.figures.growth import growth_figures

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.looks import looks_after
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.scopes import OVERALL
 from tests.unit.analysis.study_builder import inputs, rows
 

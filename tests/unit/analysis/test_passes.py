@@ -2,10 +2,10 @@
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.passes import passes_of
 from nephoscope.benchmarks.search.measurements import CONFIRMING, LARGER_CLIENT, LEVEL, PASSED
 from nephoscope.benchmarks.search.warehouses import WAREHOUSES
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.records import Metric, VerdictKind
 from nephoscope.model.rows import MeasurementRow, TrialRow
 from tests.unit.analysis.study_builder import inputs, measurement, shuffled, trial

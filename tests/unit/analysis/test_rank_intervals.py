@@ -5,11 +5,11 @@ from itertools import combinations
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.boards import boards_of
 from nephoscope.analysis.cells import cells_of
 from nephoscope.analysis.quiet_boards import QuietBoards
 from nephoscope.analysis.rank_intervals import rank_intervals_of
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.questions import RankIntervals
 from nephoscope.model.rows import RankRow

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from scripts.public_cpu_results import results_of
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.standing import standing_of
 from nephoscope.benchmarks.cpu.stress_ng import StressNg, StressNgParameters
 from nephoscope.importers.imported import ImportedTrial, machine
 from nephoscope.importers.spare_cores.words import CORES, cores_measurements
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Verdict, VerdictKind
 from nephoscope.model.rows import BenchmarkRow

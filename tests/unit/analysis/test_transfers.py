@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import TransferRow
 from nephoscope.model.records import Facts, TelemetrySample, VerdictKind

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.cells import Cell, cells_of
 from nephoscope.analysis.units import MIN_MACHINES, counted_cells, scope_of_cells, units_of_cell
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import ComparisonVerdict
 from tests.unit.analysis.study_builder import METRICS, inputs, rows

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.app.stages.planning import decides
+from nephoscope.insights.analyse import analyse
 from nephoscope.plan.expand import expand
 from nephoscope.stats.detectable_table import detectable_share
 from nephoscope.study.model import BenchmarkEntry

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.looks import looks_after
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import NOT_OBSERVED, VerdictKind
 from nephoscope.model.subjects import Subject

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.insights import words
+from nephoscope.insights.analyse import analyse
 from nephoscope.insights.price_age import price_age
 from nephoscope.insights.registry import RULES
+from nephoscope.model.numbers import quantity
 from nephoscope.model.rows import ComparisonVerdict, Insight
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import scope_name
@@ -55,7 +56,7 @@ def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styl
     for name in sorted(names, key=len, reverse=True):
         rest = rest.replace(name, " ") if any(character.isdigit() for character in name) else rest
     possible = {style(value) for value in insight.numbers.values() for style in words.STYLES.values()}
-    possible |= {words.quantity(value, unit).split()[0] for value in insight.numbers.values() for unit in UNITS}
+    possible |= {quantity(value, unit).split()[0] for value in insight.numbers.values() for unit in UNITS}
     possible |= {number for value in insight.numbers.values() for number in words.machine_time(value).split()}
     possible |= {text.removeprefix("-").removeprefix("(") for text in possible}
     written = re.findall(r"\d[\d,]*(?:\.\d+)?", rest)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from nephoscope.insights import words
 from nephoscope.insights.words import say
+from nephoscope.model.numbers import quantity, significant
 
 
 @pytest.mark.parametrize(
@@ -57,12 +58,12 @@ def test_styles(style: str, value: float, text: str) -> None:
     ],
 )
 def test_quantities(value: float, unit: str, text: str) -> None:
-    assert words.quantity(value, unit) == text
+    assert quantity(value, unit) == text
 
 
 @given(st.floats(1e-9, 1e12), st.integers(1, 6))
 def test_significant_digits_lose_at_most_half_a_unit_of_the_last(value: float, digits: int) -> None:
-    written = float(words.significant(value, digits).replace(",", ""))
+    written = float(significant(value, digits).replace(",", ""))
     assert abs(written - value) <= max(0.5 * value * 10 ** (1 - digits), 1e-12)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import MeasurementRow, TrialRow

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Direction, Metric, VerdictKind
 from nephoscope.model.rows import MeasurementRow, TrialRow

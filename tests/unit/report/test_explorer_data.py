@@ -2,7 +2,7 @@
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
+from nephoscope.insights.analyse import analyse
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer import STEP, explorer_data

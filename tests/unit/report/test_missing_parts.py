@@ -7,9 +7,9 @@ from typing import NoReturn
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.app.cli import main
 from nephoscope.insights import registry
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import EXIT_DEFECT, EXIT_OK
 from nephoscope.model.missing import MissingPart, contained

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.tables import Kind, schema_of
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.benchmarks.base import RawOutput
 from nephoscope.benchmarks.database.highest_load import HighestLoad, HighestLoadParameters
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Disk
 from nephoscope.model.rows import MeasurementRow, TrialRow

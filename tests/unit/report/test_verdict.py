@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
 from nephoscope.model.omission import Omission
 from nephoscope.model.priced_quantity import priced_quantity

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from nephoscope.analysis.analyse import analyse
 from nephoscope.benchmarks.database.max_warehouses import MaxWarehouses
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.rows import MeasurementRow, TrialRow
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.figures.warehouses import warehouse_figures

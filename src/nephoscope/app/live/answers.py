@@ -7,7 +7,8 @@ from nephoscope.analysis.boards import Board, boards_of
 from nephoscope.analysis.cells import Cell, cells_of
 from nephoscope.app.live.index import View
 from nephoscope.insights.bests import told
-from nephoscope.insights.words import quantity, say
+from nephoscope.insights.words import say
+from nephoscope.model.numbers import quantity
 from nephoscope.model.records import Direction
 from nephoscope.model.scopes import OVERALL, Scope
 from nephoscope.stats.median import median_interval

@@ -220,7 +220,7 @@ def analyze(folder: ResultsFolder, disturbance: Disturbance | None = None) -> An
     """Measurements -> statistics and sentences; `disturbance` judges stored steal again, for this analysis alone."""
     study = stored_study(folder)
     from nephoscope.analysis import stored
-    from nephoscope.analysis.analyse import analyse
+    from nephoscope.insights.analyse import analyse
 
     again = StealJudge(disturbance) if disturbance else None
     inputs = _inputs(folder, study, again)
@@ -251,7 +251,7 @@ def claims(folder: ResultsFolder, file: Path | None) -> list[ClaimRow]:
             f"there is no {path}", hint="write it, or name another with --file; docs/how-to/claims.md explains how"
         )
     read = load_claims(read_text(path), str(path))
-    from nephoscope.analysis.analyse import analyse
+    from nephoscope.insights.analyse import analyse
 
     study = stored_study(folder)
     return analyse(replace(_inputs(folder, study), claims=read)).claims
@@ -270,7 +270,7 @@ def analysed(folder: ResultsFolder) -> AnalysedStudy:
 
 def analysed_now(folder: ResultsFolder) -> AnalysedStudy:
     """As `analysed`, but stores nothing: a study may be running in the folder."""
-    from nephoscope.analysis.analyse import analyse
+    from nephoscope.insights.analyse import analyse
 
     found = _stored_analysis(folder, remember=False)
     if found is not None:

@@ -105,8 +105,8 @@ def _margin(row: Statistic) -> float:
 
 
 def _headlines(folder: ResultsFolder, study: Study) -> list[Statistic]:
-    from nephoscope.analysis.analyse import analyse
     from nephoscope.analysis.collect import collect
+    from nephoscope.insights.analyse import analyse
 
     analysed = analyse(collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__))
     headlines = {

@@ -1,11 +1,10 @@
-"""What a rule is: a pure function from findings to sentences."""
+"""The tables of one study, by what the rules of `insights` ask of them."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
-from typing import Protocol
 
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.looks import Look
@@ -18,7 +17,6 @@ from nephoscope.model.rows import (
     FamilyComparison,
     GateRow,
     GrowthRow,
-    Insight,
     MachineRow,
     MeasurementRow,
     RankRow,
@@ -168,11 +166,3 @@ class Findings:
     def headline_statistics(self) -> list[Statistic]:
         """The plain statistics of all headline metrics."""
         return [row for benchmark, metric in self.headlines() for row in self.statistics_of(benchmark, metric.name)]
-
-
-class Rule(Protocol):
-    """One rule; its module in `insights` says what it reports. It never claims more than the verdict."""
-
-    def __call__(self, findings: Findings) -> list[Insight]:
-        """Its sentences in a stable order; empty when it has nothing to report."""
-        ...
