@@ -8,8 +8,10 @@ import numpy as np
 from nephoscope.analysis.boards import Board
 from nephoscope.analysis.quiet_boards import QuietBoards
 from nephoscope.model.questions import RankIntervals
+from nephoscope.model.records import Direction
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.leaderboard import differences, half_widths
+from nephoscope.stats.ratio import RatioInterval
 from nephoscope.stats.samples import Floats
 
 MAX_PAIRS = 500_000
@@ -38,6 +40,17 @@ def rank_intervals_of(
         if max_pairs >= 0:
             found.append(_of_board(board, quiet, alpha))
     return found
+
+
+def lead_of(
+    row: RankIntervals, first: str, second: str, direction: Direction, alpha: float = ALPHA
+) -> tuple[float, RatioInterval] | None:
+    """The first as a multiple of the second, with its interval; None: it is not shown to be better by any amount."""
+    gap = None if row.signs_only else row.gap(first, second)
+    if gap is None or gap[0] <= gap[1]:
+        return None
+    middle, half = (-gap[0] if direction is Direction.LOWER else gap[0]), gap[1]
+    return math.exp(middle), RatioInterval(math.exp(middle - half), math.exp(middle + half), 1 - alpha)
 
 
 def _of_board(board: Board, quiet: QuietBoards, alpha: float) -> RankIntervals:

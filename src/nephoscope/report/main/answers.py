@@ -3,11 +3,11 @@
 Every claim is a stored answer: `best` for three or more configurations, `comparisons` for two, `statistics` for one.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from nephoscope.analysis.rank_intervals import lead_of
 from nephoscope.model.questions import BestRow, RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic, TrialRow
@@ -360,12 +360,9 @@ def _lead(question: Question, first: str, second: str) -> Ratio | None:
         decided = pair.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.TIE}
         return _ratio(question, pair) if decided else None
     stored = _ranked(question)
-    gap = None if stored is None or stored.signs_only else stored.gap(first, second)
-    if gap is None or gap[0] <= gap[1]:
-        return None
-    middle, half = (-gap[0] if question.metric.direction is Direction.LOWER else gap[0]), gap[1]
-    ends = (math.exp(middle - half), math.exp(middle + half))
-    return Ratio(question.metric, math.exp(middle), *ends, 1 - question.book.lookup.study.levels.alpha)
+    metric, alpha = question.metric, question.book.lookup.study.levels.alpha
+    lead = lead_of(stored, first, second, metric.direction, alpha) if stored else None
+    return Ratio(metric, lead[0], lead[1].low, lead[1].high, lead[1].coverage) if lead else None
 
 
 def _ranked(question: Question) -> RankIntervals | None:
