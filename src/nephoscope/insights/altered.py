@@ -1,8 +1,8 @@
 """Trials whose stored files were changed after they had ended, and how many could not be checked for that."""
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import plural, say
-from nephoscope.model.rows import Insight, TrialRow
+from nephoscope.insights.words import Draft, plural, say
+from nephoscope.model.rows import TrialRow
 from nephoscope.model.words import enumeration
 
 NAME = "altered"
@@ -10,12 +10,12 @@ MAX_NAMED = 3
 """Trials whose files a sentence names; `status` and the table of excluded trials name all."""
 
 
-def altered(findings: Findings) -> list[Insight]:
+def altered(findings: Findings) -> list[Draft]:
     """A warning about all altered trials with their files, and a note about trials without digests."""
     return [*_changed(findings), *_unchecked(findings)]
 
 
-def _changed(findings: Findings) -> list[Insight]:
+def _changed(findings: Findings) -> list[Draft]:
     found = [row for row in findings.trials if row.state == "altered"]
     if not found:
         return []
@@ -41,7 +41,7 @@ def _named(row: TrialRow) -> str:
     return f"{row.trial} ({'; '.join(row.reasons)})"
 
 
-def _unchecked(findings: Findings) -> list[Insight]:
+def _unchecked(findings: Findings) -> list[Draft]:
     ended = [row for row in findings.trials if row.has_digests is not None]
     without = [row.trial for row in ended if not row.has_digests]
     if not without:

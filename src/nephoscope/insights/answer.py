@@ -4,10 +4,10 @@ from nephoscope.analysis.findings import Findings
 from nephoscope.insights.bests import MAX_NAMED, told
 from nephoscope.insights.pairs import INTERVAL, unresolved, winner_first
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import interval_of_one, keyed, quantity_style, say
+from nephoscope.insights.words import Draft, interval_of_one, keyed, quantity_style, say
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight, RankRow, Statistic
+from nephoscope.model.rows import Comparison, ComparisonVerdict, RankRow, Statistic
 from nephoscope.model.words import enumeration
 
 NAME = "answer"
@@ -16,13 +16,13 @@ MAX_RANKED = 12
 _NAMED = 3
 
 
-def answer(findings: Findings) -> list[Insight]:
+def answer(findings: Findings) -> list[Draft]:
     """The best of three or more configurations, and their ranks; the comparison of two; the median of one.
 
     Decided questions come first.
     """
-    insights: list[Insight] = []
-    open_questions: list[Insight] = []
+    insights: list[Draft] = []
+    open_questions: list[Draft] = []
     for benchmark, metric in findings.headlines():
         statistics = findings.statistics_of(benchmark, metric.name)
         best = findings.best_of(benchmark, metric.name)
@@ -39,7 +39,7 @@ def answer(findings: Findings) -> list[Insight]:
     return [cautioned(insight, findings) for insight in insights + open_questions]
 
 
-def _alone(row: Statistic, metric: Metric) -> Insight:
+def _alone(row: Statistic, metric: Metric) -> Draft:
     style = quantity_style(row.unit)
     return say(
         NAME,
@@ -56,7 +56,7 @@ def _alone(row: Statistic, metric: Metric) -> Insight:
     )
 
 
-def _best(best: BestRow, statistics: list[Statistic], metric: Metric) -> Insight:
+def _best(best: BestRow, statistics: list[Statistic], metric: Metric) -> Draft:
     """The answer; the best medians too, where it names no configuration."""
     by_name = {row.configuration: row for row in statistics}
     style = quantity_style(statistics[0].unit)
@@ -88,7 +88,7 @@ def _best(best: BestRow, statistics: list[Statistic], metric: Metric) -> Insight
     )
 
 
-def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Insight:
+def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Draft:
     if comparison.verdict is ComparisonVerdict.UNRESOLVED:
         return unresolved(NAME, findings, comparison, metric, title=metric.title)
     told = winner_first(comparison)
@@ -118,7 +118,7 @@ def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Insight
     )
 
 
-def _ranks(ranks: list[RankRow], statistics: list[Statistic], metric: Metric, alpha: float) -> Insight:
+def _ranks(ranks: list[RankRow], statistics: list[Statistic], metric: Metric, alpha: float) -> Draft:
     numbers: dict[str, float] = {"configurations": len(ranks), "alpha": 100 * alpha}
     words: dict[str, str] = {}
     parts: list[str] = []

@@ -6,9 +6,8 @@ Only rates of bytes, bits and I/Os are examined: equal CPUs are equally fast for
 from collections import defaultdict
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import say
+from nephoscope.insights.words import Draft, say
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import Insight
 from nephoscope.model.words import provider_name
 from nephoscope.stats.plateau import Cap, caps
 
@@ -17,7 +16,7 @@ _LIMITED = {"B/s", "bit/s", "IO/s"}
 """Units of the rates that providers limit."""
 
 
-def provider_caps(findings: Findings) -> list[Insight]:
+def provider_caps(findings: Findings) -> list[Draft]:
     """One note for each headline rate of a provider that is the same on three or more machine types."""
     return [
         _told(findings, benchmark, metric, provider, cap)
@@ -40,7 +39,7 @@ def _by_type(findings: Findings, benchmark: str, metric: Metric) -> dict[str, di
     return found
 
 
-def _told(findings: Findings, benchmark: str, metric: Metric, provider: str, cap: Cap) -> Insight:
+def _told(findings: Findings, benchmark: str, metric: Metric, provider: str, cap: Cap) -> Draft:
     names = {
         row.configuration
         for row in findings.configurations

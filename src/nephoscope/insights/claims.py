@@ -1,8 +1,7 @@
 """Metrics that no comparison can be made of, as their values have no ratio."""
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import plural, say
-from nephoscope.model.rows import Insight
+from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.words import named_or_counted
 
 NAME = "claims"
@@ -10,7 +9,7 @@ MAX_NAMED = 8
 """With more configurations than this, a metric's are counted instead of named."""
 
 
-def claims(findings: Findings) -> list[Insight]:
+def claims(findings: Findings) -> list[Draft]:
     """One sentence for all metrics; a warning if it is about a headline metric, which then has no answer."""
     names: dict[str, list[str]] = {}
     trials: list[str] = []

@@ -4,15 +4,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import percent_range, say
+from nephoscope.insights.words import Draft, percent_range, say
 from nephoscope.model.records import CO_LOCATED
-from nephoscope.model.rows import Insight
 from nephoscope.stats.median import median_interval
 
 NAME = "colocated"
 
 
-def colocated(findings: Findings) -> list[Insight]:
+def colocated(findings: Findings) -> list[Draft]:
     """One note per benchmark and configuration whose client ran on the database machine."""
     shares: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for row in findings.trials:
@@ -22,7 +21,7 @@ def colocated(findings: Findings) -> list[Insight]:
     return [_note(*key, of) for key, of in sorted(shares.items())]
 
 
-def _note(benchmark: str, configuration: str, of: Mapping[str, float]) -> Insight:
+def _note(benchmark: str, configuration: str, of: Mapping[str, float]) -> Draft:
     numbers = {
         "median": median_interval(list(of.values())).median,
         "smallest": min(of.values()),

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import keyed, say
+from nephoscope.insights.words import Draft, keyed, say
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import Insight, Statistic
+from nephoscope.model.rows import Statistic
 from nephoscope.model.words import enumeration
 from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlation
 from nephoscope.stats.median import CONFIDENCE
@@ -30,7 +30,7 @@ class _Asked:
         return rank_correlation(self.memory_gib, spreads, 1 - (1 - CONFIDENCE) / asked)
 
 
-def consistency(findings: Findings) -> list[Insight]:
+def consistency(findings: Findings) -> list[Draft]:
     """One sentence for each headline metric that shows a relation, and one that lists those that show none.
 
     Silent about a metric with too few configurations, and where memory is equal or was not observed.
@@ -62,7 +62,7 @@ def _asked(findings: Findings) -> list[_Asked]:
     return found
 
 
-def _relation(one: _Asked, found: RankCorrelation) -> Insight:
+def _relation(one: _Asked, found: RankCorrelation) -> Draft:
     return say(
         NAME,
         "answer",
@@ -84,7 +84,7 @@ def _relation(one: _Asked, found: RankCorrelation) -> Insight:
     )
 
 
-def _no_relation(nothing: Sequence[tuple[_Asked, RankCorrelation]]) -> Insight:
+def _no_relation(nothing: Sequence[tuple[_Asked, RankCorrelation]]) -> Draft:
     numbers: dict[str, float] = {"level": 100 * nothing[0][1].confidence}
     words: dict[str, str] = {}
     parts = []

@@ -2,10 +2,10 @@
 
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import plural, say
+from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import ComparisonVerdict, Insight
+from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.stats.decide import POWER
 
 NAME = "contrasts"
@@ -13,7 +13,7 @@ SCALING = frozenset({"size", "CPUs", "machines"})
 """Questions about more of the same; `per_cpu` asks whether it pays."""
 
 
-def contrasts(findings: Findings) -> list[Insight]:
+def contrasts(findings: Findings) -> list[Draft]:
     """One sentence for each contrast of a headline metric as measured.
 
     Silent where a benchmark has only two configurations: their comparison says it.
@@ -28,7 +28,7 @@ def contrasts(findings: Findings) -> list[Insight]:
 
 def sentence(
     findings: Findings, stored: ContrastRow, rule: str, ending: str | None = None, as_measured: float | None = None
-) -> Insight:
+) -> Draft:
     """'tpcc: volume kind, io2 against gp3: 1.21× the New-Orders (95 % interval …), in 20 of 23 pairs (error rate 5 %)'.
 
     Args:

@@ -3,8 +3,8 @@
 from collections import defaultdict
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import plural, say
-from nephoscope.model.rows import Insight, TrialRow
+from nephoscope.insights.words import Draft, plural, say
+from nephoscope.model.rows import TrialRow
 from nephoscope.model.words import enumeration
 
 NAME = "exchanged"
@@ -21,7 +21,7 @@ _WORDS = {
 """Facts whose name is not the reader's word."""
 
 
-def exchanged(findings: Findings) -> list[Insight]:
+def exchanged(findings: Findings) -> list[Draft]:
     """One note for each configuration that got such machines."""
     by_configuration: dict[str, list[TrialRow]] = defaultdict(list)
     for row in findings.trials:
@@ -31,7 +31,7 @@ def exchanged(findings: Findings) -> list[Insight]:
     ]
 
 
-def _said(name: str, rows: list[TrialRow]) -> Insight:
+def _said(name: str, rows: list[TrialRow]) -> Draft:
     """Each attempt has machines of its own; of a cluster, one that differs is enough."""
     odd = [row for row in rows if row.other_kinds]
     count = sum(len(row.other_kinds) for row in odd)

@@ -4,15 +4,15 @@ from collections import defaultdict
 
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights.gaps import LEFT_OUT
-from nephoscope.insights.words import keyed, plural, say
+from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import Insight, TrialRow
+from nephoscope.model.rows import TrialRow
 from nephoscope.model.words import enumeration
 
 NAME = "exclusions"
 
 
-def exclusions(findings: Findings) -> list[Insight]:
+def exclusions(findings: Findings) -> list[Draft]:
     """One sentence about all trials that ran; each excluded trial is counted under one reason."""
     excluded: dict[str, list[str]] = defaultdict(list)
     ran = [row for row in findings.trials if row.state not in LEFT_OUT]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import keyed, plural, say
+from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import ComparisonVerdict, FamilyComparison, Insight
+from nephoscope.model.rows import ComparisonVerdict, FamilyComparison
 from nephoscope.model.words import NOT_DECIDED, enumeration
 
 NAME = "families"
@@ -20,7 +20,7 @@ _VERDICTS = {
 """In the order in which sentences give them."""
 
 
-def families(findings: Findings) -> list[Insight]:
+def families(findings: Findings) -> list[Draft]:
     """One sentence per pair of groups with at least one decided metric, and one note that counts open questions."""
     groups = [
         list(rows)
@@ -34,7 +34,7 @@ def families(findings: Findings) -> list[Insight]:
     return told + ([_open(findings, open_rows)] if open_rows else [])
 
 
-def _sentence(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
+def _sentence(findings: Findings, rows: Sequence[FamilyComparison]) -> Draft:
     numbers: dict[str, float] = {}
     words: dict[str, str] = {}
     parts: dict[str, list[str]] = {}
@@ -78,7 +78,7 @@ def _types(row: FamilyComparison, key: str) -> str:
     return f"n = {{left_{key}:count}} and {{right_{key}:count}} types in {blocks}"
 
 
-def _open(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
+def _open(findings: Findings, rows: Sequence[FamilyComparison]) -> Draft:
     few = [row for row in rows if row.low is None]
     kinds = sorted({row.question for row in rows})
     return say(

@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import plural, say
+from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import Insight, TrialRow
+from nephoscope.model.rows import TrialRow
 from nephoscope.model.words import enumeration
 
 NAME = "gaps"
@@ -17,12 +17,12 @@ LEFT_OUT = WAITING | {"not needed"}
 """States of trials that may still get a value."""
 
 
-def gaps(findings: Findings) -> list[Insight]:
+def gaps(findings: Findings) -> list[Draft]:
     """Warnings about the study as a whole, then about each benchmark; a note about blocks."""
     return [*_unfinished(findings), *_nothing(findings), *_without_metric(findings), *_holes(findings)]
 
 
-def _unfinished(findings: Findings) -> list[Insight]:
+def _unfinished(findings: Findings) -> list[Draft]:
     waiting = [row for row in findings.trials if row.state in WAITING]
     if not waiting:
         return []
@@ -43,7 +43,7 @@ def _unfinished(findings: Findings) -> list[Insight]:
     ]
 
 
-def _nothing(findings: Findings) -> list[Insight]:
+def _nothing(findings: Findings) -> list[Draft]:
     """One warning per benchmark whose trials are all in, on some configuration, and none of them valid."""
     cells: dict[str, dict[str, list[TrialRow]]] = defaultdict(lambda: defaultdict(list))
     for row in findings.trials:
@@ -60,7 +60,7 @@ def _nothing(findings: Findings) -> list[Insight]:
     return found
 
 
-def _without_metric(findings: Findings) -> list[Insight]:
+def _without_metric(findings: Findings) -> list[Draft]:
     """One warning per headline metric that valid trials of some configuration did not report, and others did."""
     valid: dict[tuple[str, str], list[TrialRow]] = defaultdict(list)
     for row in findings.trials:
@@ -79,7 +79,7 @@ def _without_metric(findings: Findings) -> list[Insight]:
 
 def _fewer(
     benchmark: str, metric: Metric, reported: dict[str, int], valid: dict[tuple[str, str], list[TrialRow]]
-) -> list[Insight]:
+) -> list[Draft]:
     """Where only some of the valid trials of a configuration reported the metric."""
     some = {name: valid[benchmark, name] for name, n in sorted(reported.items()) if n < len(valid[benchmark, name])}
     what = "a value of {title} from only some of the valid trials"
@@ -93,7 +93,7 @@ def _no_value(
     metric: Metric | None = None,
     *,
     missing: bool = True,
-) -> Insight:
+) -> Draft:
     named = len(cells) <= MAX_NAMED
     return say(
         NAME,
@@ -116,7 +116,7 @@ def _no_value(
     )
 
 
-def _holes(findings: Findings) -> list[Insight]:
+def _holes(findings: Findings) -> list[Draft]:
     """One note if blocks that ran lack valid trials that others have: then values of one block are not all there."""
     ran = [row for row in findings.trials if row.state not in LEFT_OUT]
     cells = {(row.benchmark, row.configuration) for row in ran}

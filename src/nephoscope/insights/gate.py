@@ -1,8 +1,8 @@
 """What the checks changed: medians with and without the trials that they reject."""
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import keyed, plural, quantity_style, say
-from nephoscope.model.rows import GateRow, Insight
+from nephoscope.insights.words import Draft, keyed, plural, quantity_style, say
+from nephoscope.model.rows import GateRow
 
 NAME = "gate"
 NOTABLE_PERCENT = 5.0
@@ -10,7 +10,7 @@ NOTABLE_PERCENT = 5.0
 MAX_NAMED = 8
 
 
-def gate(findings: Findings) -> list[Insight]:
+def gate(findings: Findings) -> list[Draft]:
     """One sentence with counts and the medians that changed most."""
     rows = findings.gate
     if not rows:

@@ -1,8 +1,8 @@
 """Does a database do more with more machines, and how close is that to linear growth?"""
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import keyed, quantity_style, say
-from nephoscope.model.rows import GrowthRow, Insight
+from nephoscope.insights.words import Draft, keyed, quantity_style, say
+from nephoscope.model.rows import GrowthRow
 from nephoscope.model.words import enumeration
 
 NAME = "growth"
@@ -16,12 +16,12 @@ _ENDINGS = {
 }
 
 
-def growth(findings: Findings) -> list[Insight]:
+def growth(findings: Findings) -> list[Draft]:
     """One sentence for each rate that was measured on different numbers of machines."""
     return [_sentence(findings, row) for row in findings.growth]
 
 
-def _sentence(findings: Findings, row: GrowthRow) -> Insight:
+def _sentence(findings: Findings, row: GrowthRow) -> Draft:
     numbers: dict[str, float] = {"exponent": row.exponent}
     parts = []
     for key, (machines, median) in keyed(zip(row.machines, row.medians, strict=True)):

@@ -6,10 +6,9 @@ from itertools import groupby
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights.bests import RATE, short, told
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import keyed, say
+from nephoscope.insights.words import Draft, keyed, say
 from nephoscope.model.questions import BestRow, View
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import Insight
 from nephoscope.model.scopes import OVERALL
 from nephoscope.model.words import scope_name
 
@@ -19,7 +18,7 @@ MIN_COMPETING = 3
 _VIEWS: Sequence[View] = ("plain", "per CPU")
 
 
-def leaders(findings: Findings) -> list[Insight]:
+def leaders(findings: Findings) -> list[Draft]:
     """For each headline metric: the best per CPU of all, and the best of each cloud and each size.
 
     Nothing where each was measured once: the answer over all configurations has said so.
@@ -51,7 +50,7 @@ def leaders(findings: Findings) -> list[Insight]:
     return [cautioned(insight, findings) for insight in insights]
 
 
-def _within(rows: Sequence[BestRow], metric: Metric, kind: str, view: View) -> Insight:
+def _within(rows: Sequence[BestRow], metric: Metric, kind: str, view: View) -> Draft:
     parts = []
     numbers: dict[str, float] = {"alpha": 100 * rows[0].alpha}
     words: dict[str, str] = {}

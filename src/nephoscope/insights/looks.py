@@ -1,14 +1,13 @@
 """What was still measured after each block of a study that stops when its questions are answered."""
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import keyed, plural, say
-from nephoscope.model.rows import Insight
+from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.words import enumeration
 
 NAME = "looks"
 
 
-def looks(findings: Findings) -> list[Insight]:
+def looks(findings: Findings) -> list[Draft]:
     """How many configurations were measured after each look, how many trials that saved, and why questions closed."""
     left_out = [row.trial for row in findings.trials if row.state == "not needed"]
     if not (findings.looks and left_out):

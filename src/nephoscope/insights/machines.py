@@ -1,14 +1,13 @@
 """Replicates that did not run on the same machine."""
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import plural, say
-from nephoscope.model.rows import Insight
+from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.words import enumeration
 
 NAME = "machines"
 
 
-def machines(findings: Findings) -> list[Insight]:
+def machines(findings: Findings) -> list[Draft]:
     """One warning per machine that differs from the first one of its configuration."""
     return [
         say(

@@ -1,14 +1,14 @@
 """How precise the study is, and which metrics are noisier than the smallest difference it cares about."""
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import keyed, plural, say
-from nephoscope.model.rows import Insight, Statistic
+from nephoscope.insights.words import Draft, keyed, plural, say
+from nephoscope.model.rows import Statistic
 from nephoscope.model.words import enumeration
 
 NAME = "noise"
 
 
-def noise(findings: Findings) -> list[Insight]:
+def noise(findings: Findings) -> list[Draft]:
     """The least and most precise headline medians; warnings for those beyond the margin; a count of the rest."""
     rows = [row for row in findings.headline_statistics() if row.margin_percent is not None and row.n > 1]
     if not rows:
@@ -20,7 +20,7 @@ def _name(findings: Findings, row: Statistic) -> str:
     return f"{findings.title(row.benchmark, row.metric)} in {row.benchmark} on {row.configuration}"
 
 
-def _extremes(findings: Findings, rows: list[Statistic]) -> list[Insight]:
+def _extremes(findings: Findings, rows: list[Statistic]) -> list[Draft]:
     ordered = sorted(rows, key=lambda row: (row.margin_percent or 0, row.benchmark, row.metric, row.configuration))
     best, worst = ordered[0], ordered[-1]
     if best is worst:
@@ -42,9 +42,9 @@ def _extremes(findings: Findings, rows: list[Statistic]) -> list[Insight]:
     ]
 
 
-def _wide(findings: Findings) -> list[Insight]:
+def _wide(findings: Findings) -> list[Draft]:
     """One warning per headline metric, naming every configuration whose margin of error is too wide."""
-    insights: list[Insight] = []
+    insights: list[Draft] = []
     for benchmark, metric in findings.headlines():
         rows = [
             row
@@ -72,7 +72,7 @@ def _wide(findings: Findings) -> list[Insight]:
     return insights
 
 
-def _others(findings: Findings) -> list[Insight]:
+def _others(findings: Findings) -> list[Draft]:
     """All metrics other than the headline metrics, in one sentence."""
     headlines = {(benchmark, metric.name) for benchmark, metric in findings.headlines()}
     rows = [

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import say
-from nephoscope.model.rows import Insight, TrialRow
+from nephoscope.insights.words import Draft, say
+from nephoscope.model.rows import TrialRow
 from nephoscope.stats.decide import ALPHA, holm
 from nephoscope.stats.order import OrderEffect, group_effect, serial_effect, standardised
 from nephoscope.stats.samples import Floats
@@ -25,7 +25,7 @@ class _Series:
     trials: list[TrialRow]
 
 
-def order(findings: Findings) -> list[Insight]:
+def order(findings: Findings) -> list[Draft]:
     """Warnings for effects of the block, of the position in the block, and of the replicate before.
 
     These are three questions about one study, so their p-values are corrected by Holm. No warning means that no effect
@@ -46,7 +46,7 @@ def order(findings: Findings) -> list[Insight]:
     return [_warning(what, effect, p, trials) for (what, effect), p in zip(effects, adjusted, strict=True) if p < ALPHA]
 
 
-def _warning(what: str, effect: OrderEffect, p_adjusted: float, trials: list[str]) -> Insight:
+def _warning(what: str, effect: OrderEffect, p_adjusted: float, trials: list[str]) -> Draft:
     template = (
         "The headline values depend on the {what} in which they were measured (Kruskal-Wallis H = {statistic:ratio}, "
         "p = {p:probability}). The randomised order spreads this effect over all configurations, so it widens their "

@@ -5,8 +5,8 @@ from itertools import groupby
 from operator import attrgetter
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import keyed, plural, say
-from nephoscope.model.rows import Insight, Statistic
+from nephoscope.insights.words import Draft, keyed, plural, say
+from nephoscope.model.rows import Statistic
 from nephoscope.model.words import enumeration
 
 NAME = "outliers"
@@ -14,13 +14,13 @@ MAX_NAMED = 3
 """Of the statistics of a benchmark that have outliers; the others are counted."""
 
 
-def outliers(findings: Findings) -> list[Insight]:
+def outliers(findings: Findings) -> list[Draft]:
     """One note for each benchmark that has outliers among its headline values; its trials are the outliers."""
     rows = [row for row in findings.headline_statistics() if row.outliers]
     return [_note(findings, list(many)) for _, many in groupby(rows, key=attrgetter("benchmark"))]
 
 
-def _note(findings: Findings, rows: Sequence[Statistic]) -> Insight:
+def _note(findings: Findings, rows: Sequence[Statistic]) -> Draft:
     """The first are those with the largest share of outliers."""
     ordered = sorted(rows, key=lambda row: (-len(row.outliers) / row.n, row.metric, row.configuration))
     flagged = sum(len(row.outliers) for row in rows)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights.effort import effort_words, more_replicates
-from nephoscope.insights.words import plural, say
+from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import MAX_TIMES_MORE, Comparison, ComparisonVerdict, Insight
+from nephoscope.model.rows import MAX_TIMES_MORE, Comparison, ComparisonVerdict
 from nephoscope.stats.decide import ALPHA, POWER
 
 
@@ -46,7 +46,7 @@ INTERVAL = (
 )
 
 
-def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Metric, *, title: str) -> Insight:
+def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Metric, *, title: str) -> Draft:
     """Says what is unresolved between two configurations, why, and what would decide it."""
     told = oriented(comparison, comparison.left)
     numbers = dict(told.numbers)

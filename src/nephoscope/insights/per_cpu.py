@@ -3,9 +3,9 @@
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights import contrasts
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved
-from nephoscope.insights.words import plural, say
+from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight
+from nephoscope.model.rows import Comparison, ComparisonVerdict
 
 NAME = "per_cpu"
 _ENDINGS = {
@@ -19,12 +19,12 @@ _CONTRAST_ENDINGS = {
 }
 
 
-def per_cpu(findings: Findings) -> list[Insight]:
+def per_cpu(findings: Findings) -> list[Draft]:
     """Where higher is better: two configurations with different numbers of CPUs; of more, each contrast of sizes.
 
     The ratio of the values per CPU, larger over smaller, is the scaling efficiency.
     """
-    insights: list[Insight] = []
+    insights: list[Draft] = []
     for benchmark, metric in findings.headlines():
         cpus = {row.configuration: row.cpus for row in findings.statistics_of(benchmark, metric.name, per_cpu=True)}
         if metric.direction is not Direction.HIGHER:
@@ -44,7 +44,7 @@ def per_cpu(findings: Findings) -> list[Insight]:
     return insights
 
 
-def _sentence(findings: Findings, comparison: Comparison, metric: Metric, left: int, right: int) -> Insight:
+def _sentence(findings: Findings, comparison: Comparison, metric: Metric, left: int, right: int) -> Draft:
     title = f"{metric.title} per CPU"
     if comparison.verdict is ComparisonVerdict.UNRESOLVED:
         return unresolved(NAME, findings, comparison, metric, title=title)

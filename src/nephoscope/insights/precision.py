@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights.effort import effort_words, more_replicates
-from nephoscope.insights.words import keyed, plural, say
+from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import Insight, Statistic
+from nephoscope.model.rows import Statistic
 from nephoscope.model.words import enumeration
 from nephoscope.stats.median import least_n
 from nephoscope.stats.precision import replicates_for_precision
@@ -16,7 +16,7 @@ SHARES = (0.01, 0.02, 0.05)
 """Half-widths of the interval as a share of the median; the ones that Maricq et al. use."""
 
 
-def precision(findings: Findings) -> list[Insight]:
+def precision(findings: Findings) -> list[Draft]:
     """One note for each headline metric with more than the minimum of replicates: fewer allow no extrapolation."""
     found = []
     for benchmark, metric in findings.headlines():
@@ -26,7 +26,7 @@ def precision(findings: Findings) -> list[Insight]:
     return found
 
 
-def _note(findings: Findings, metric: Metric, rows: Sequence[Statistic]) -> Insight:
+def _note(findings: Findings, metric: Metric, rows: Sequence[Statistic]) -> Draft:
     """Estimated from the configuration with the least precise median: the others need no more replicates."""
     worst = max(rows, key=lambda row: (row.margin_percent or 0.0, row.configuration))
     values = findings.values_of(worst)

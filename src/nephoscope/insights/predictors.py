@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import keyed, plural, say
+from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import Insight, Statistic
+from nephoscope.model.rows import Statistic
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import enumeration
 from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlation
@@ -21,7 +21,7 @@ NAME = "predictors"
 SHORTLIST = 3
 
 
-def predictors(findings: Findings) -> list[Insight]:
+def predictors(findings: Findings) -> list[Draft]:
     """One sentence for each database metric that a microbenchmark predicts, and one about all others.
 
     Where machine types were measured without a database, one that says so.
@@ -46,7 +46,7 @@ def predictors(findings: Findings) -> list[Insight]:
     ]
 
 
-def _no_database(findings: Findings, micro: Sequence[tuple[str, str]]) -> Insight:
+def _no_database(findings: Findings, micro: Sequence[tuple[str, str]]) -> Draft:
     rows = [row for benchmark, metric in micro for row in findings.statistics_of(benchmark, metric)]
     return say(
         NAME,
@@ -129,7 +129,7 @@ def _correlation(rows: Sequence[Statistic], target: Mapping[str, Statistic], tri
     return rank_correlation([_signed(row) for row in rows], values, 1 - (1 - CONFIDENCE) / tried)
 
 
-def _predicts(findings: Findings, one: _MostLike) -> Insight:
+def _predicts(findings: Findings, one: _MostLike) -> Draft:
     in_order = sorted(one.micro, key=lambda row: (-_signed(row), row.configuration))
     best = max(in_order, key=lambda row: one.target[row.configuration].median).configuration
     return say(
@@ -152,7 +152,7 @@ def _predicts(findings: Findings, one: _MostLike) -> Insight:
     )
 
 
-def _nothing_predicts(findings: Findings, many: Sequence[_MostLike]) -> Insight:
+def _nothing_predicts(findings: Findings, many: Sequence[_MostLike]) -> Draft:
     """One sentence, however many database metrics it is about."""
     numbers: dict[str, float] = {}
     words: dict[str, str] = {}

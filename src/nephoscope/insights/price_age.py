@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import plural, say
+from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostRow
-from nephoscope.model.rows import Insight
 
 NAME = "price_age"
 _RANKED = frozenset({"on-demand", "stated", "not-stated"})
 """Bases of the prices by which machines are ranked."""
 
 
-def price_age(findings: Findings) -> list[Insight]:
+def price_age(findings: Findings) -> list[Draft]:
     """One warning for all old prices that rank machines, and one for those of other contracts; each with its oldest."""
     priced = [row for row in findings.costs if row.month_usd is not None and row.age_days is not None]
     return [
@@ -31,7 +30,7 @@ def price_age(findings: Findings) -> list[Insight]:
     ]
 
 
-def _old(findings: Findings, priced: Sequence[CostRow], what: str, so: str) -> list[Insight]:
+def _old(findings: Findings, priced: Sequence[CostRow], what: str, so: str) -> list[Draft]:
     old = [(row.age_days, row) for row in priced if row.age_days is not None and row.age_days > OLD_PRICE_DAYS]
     if not old:
         return []

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights.bests import told
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import interval_of_one, plural, say
+from nephoscope.insights.words import Draft, interval_of_one, plural, say
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import priced_quantity
-from nephoscope.model.rows import Insight
 from nephoscope.model.words import enumeration
 from nephoscope.prices.rows import Basis
 
@@ -17,7 +16,7 @@ _TERMS: Mapping[str, str] = {Basis.RESERVED_1Y: "one-year", Basis.RESERVED_3Y: "
 """What a reader calls the price of a commitment."""
 
 
-def price_leaders(findings: Findings) -> list[Insight]:
+def price_leaders(findings: Findings) -> list[Draft]:
     """A sentence for each metric on demand, and for each other basis on which another configuration costs least.
 
     Of at least two configurations with a price.
@@ -25,7 +24,7 @@ def price_leaders(findings: Findings) -> list[Insight]:
     boards: dict[tuple[str, str], dict[str, list[PricePerformance]]] = {}
     for row in findings.price_performance:
         boards.setdefault((row.benchmark, row.metric), {}).setdefault(row.basis, []).append(row)
-    found: list[Insight] = []
+    found: list[Draft] = []
     for _, by_basis in sorted(boards.items()):
         of_many = {basis: rows for basis, rows in sorted(by_basis.items()) if len(rows) > 1}
         first = min(of_many, key=lambda basis: (basis != Basis.ON_DEMAND, basis), default=None)
@@ -46,7 +45,7 @@ def _best(rows: Sequence[PricePerformance]) -> PricePerformance:
     return min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
 
 
-def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequence[str]) -> Insight:
+def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequence[str]) -> Draft:
     """`same`: other bases on which the same configuration costs least."""
     best = _best(rows)
     row = findings.best_of(best.benchmark, best.metric, view="per dollar", basis=best.basis)

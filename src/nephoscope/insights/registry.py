@@ -40,6 +40,7 @@ from nephoscope.insights import (
     versions,
 )
 from nephoscope.insights.scope import scoped
+from nephoscope.insights.words import Draft
 from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.rows import Insight
 
@@ -47,7 +48,7 @@ from nephoscope.model.rows import Insight
 class Rule(Protocol):
     """One rule; its module in `insights` says what it reports. It never claims more than the verdict."""
 
-    def __call__(self, findings: Findings) -> list[Insight]:
+    def __call__(self, findings: Findings) -> list[Draft]:
         """Its sentences in a stable order; empty when it has nothing to report."""
         ...
 
@@ -98,5 +99,5 @@ def insights_of(findings: Findings, missing: list[MissingPart]) -> list[Insight]
     insights: list[Insight] = []
     for name, rule in RULES.items():
         with contained(missing, "insight", name):
-            insights += scoped(rule(findings), findings)
+            insights += [draft.insight() for draft in scoped(rule(findings), findings)]
     return insights

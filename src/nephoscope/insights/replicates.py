@@ -3,8 +3,8 @@
 from collections import defaultdict
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import plural, say
-from nephoscope.model.rows import Insight, Statistic
+from nephoscope.insights.words import Draft, plural, say
+from nephoscope.model.rows import Statistic
 from nephoscope.model.words import enumeration
 from nephoscope.stats.median import CONFIDENCE
 
@@ -13,7 +13,7 @@ MAX_NAMED = 8
 """With more pairs of benchmark and configuration than this, the warning counts them instead of naming them."""
 
 
-def replicates(findings: Findings) -> list[Insight]:
+def replicates(findings: Findings) -> list[Draft]:
     """One warning per insufficient number of replicates, naming the benchmarks and configurations concerned."""
     by_n: dict[int, list[Statistic]] = defaultdict(list)
     enough = {(row.benchmark, row.configuration) for row in findings.trials if row.state == "not needed"}
@@ -23,7 +23,7 @@ def replicates(findings: Findings) -> list[Insight]:
     return [_warning(n, rows) for n, rows in sorted(by_n.items())]
 
 
-def _warning(n: int, rows: list[Statistic]) -> Insight:
+def _warning(n: int, rows: list[Statistic]) -> Draft:
     more = rows[0].more_replicates_needed
     pairs = sorted({(row.benchmark, row.configuration) for row in rows})
     many = len(pairs) > MAX_NAMED

@@ -4,14 +4,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.model.rows import Insight, Scope, Statistic
+from nephoscope.insights.words import Draft
+from nephoscope.model.rows import Scope, Statistic
 
 ABOUT_TYPES = frozenset({"families"})
 """Rules whose unit is a type of machine, not a trial."""
 WORDS: dict[Scope, str] = {"this machine": "on this machine", "these machines": "on these machines"}
 
 
-def scoped(insights: Sequence[Insight], findings: Findings) -> list[Insight]:
+def scoped(insights: Sequence[Draft], findings: Findings) -> list[Draft]:
     """The insights, with 'on these machines' in the answers about a benchmark whose machines stand only for themselves.
 
     Decided by the trials that are an answer's evidence, so no rule can forget it. See `analysis.units`. The evidence of
@@ -27,7 +28,7 @@ def scoped(insights: Sequence[Insight], findings: Findings) -> list[Insight]:
         if of_trial[trial.trial] in statistics:
             machines[trial.benchmark].add(trial.machine)
 
-    def scope(insight: Insight) -> Scope:
+    def scope(insight: Draft) -> Scope:
         used = [trial for trial in insight.trials if of_trial.get(trial) in statistics]
         rows = {of_trial[trial]: statistics[of_trial[trial]] for trial in used}
         scopes = {row.scope for row in rows.values()}
@@ -39,18 +40,10 @@ def scoped(insights: Sequence[Insight], findings: Findings) -> list[Insight]:
             return "these machines"
         return "types" if scopes == {"types"} else "not known"
 
-    return [
-        _with(insight, WORDS.get(scope(insight), ""))
-        if insight.kind == "answer" and insight.benchmark and insight.rule not in ABOUT_TYPES
-        else insight
-        for insight in insights
-    ]
+    def with_scope(insight: Draft) -> Draft:
+        if insight.kind != "answer" or not insight.benchmark or insight.rule in ABOUT_TYPES:
+            return insight
+        where = WORDS.get(scope(insight))
+        return insight.holding(where) if where else insight
 
-
-def _with(insight: Insight, words: str) -> Insight:
-    """The words after the benchmark's name, with which an answer begins; else in a sentence of their own."""
-    if not words:
-        return insight
-    begins, rest = insight.text.startswith(str(insight.benchmark)), insight.text[len(str(insight.benchmark)) :]
-    text = f"{insight.benchmark} {words}{rest}" if begins else f"{insight.text} This holds {words}."
-    return insight.model_copy(update={"text": text})
+    return list(map(with_scope, insights))

@@ -3,8 +3,7 @@
 from collections import defaultdict
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import plural, say
-from nephoscope.model.rows import Insight
+from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.words import enumeration
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.rank_sum import least_n_each
@@ -16,12 +15,12 @@ HERE = frozenset({"local", "emulated"})
 """Providers whose configurations share this machine on purpose."""
 
 
-def shared_machines(findings: Findings) -> list[Insight]:
+def shared_machines(findings: Findings) -> list[Draft]:
     """One warning for each machine with several names, and one if different machines are compared by too few each."""
     return [*_two_names(findings), *_too_few(findings)]
 
 
-def _two_names(findings: Findings) -> list[Insight]:
+def _two_names(findings: Findings) -> list[Draft]:
     provider = {row.configuration: row.provider for row in findings.configurations}
     named: dict[str, frozenset[str]] = {}
     for seen in findings.machines:
@@ -51,7 +50,7 @@ def _two_names(findings: Findings) -> list[Insight]:
     return found
 
 
-def _too_few(findings: Findings) -> list[Insight]:
+def _too_few(findings: Findings) -> list[Draft]:
     """Only where machines differ between configurations: on one and the same machine, settings are compared."""
     rows = [row for row in findings.headline_statistics() if row.machines is not None]
     few = {row.configuration: row for row in rows if row.scope != "types" and (row.machines or 0) < row.n}

@@ -3,8 +3,8 @@
 from collections import defaultdict
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import plural, say
-from nephoscope.model.rows import Insight, MeasurementRow
+from nephoscope.insights.words import Draft, plural, say
+from nephoscope.model.rows import MeasurementRow
 from nephoscope.stats.change_points import plateaus
 from nephoscope.stats.limits import MIN_CHANGE
 from nephoscope.stats.steadiness import steadiness
@@ -14,9 +14,9 @@ MIN_VALUES = 60
 """The same minimum as in the check `throttled`."""
 
 
-def unsteady(findings: Findings) -> list[Insight]:
+def unsteady(findings: Findings) -> list[Draft]:
     """One warning per headline metric and configuration with such trials."""
-    found: list[Insight] = []
+    found: list[Draft] = []
     series: dict[tuple[str, str, str], dict[str, list[MeasurementRow]]] = defaultdict(lambda: defaultdict(list))
     for row in findings.measurements:
         if row.valid and row.at_s is not None:
@@ -44,7 +44,7 @@ def _at_rest(rows: list[MeasurementRow]) -> bool:
     return seen.came_to_rest and not (seen.drifts and abs(seen.drift) >= MIN_CHANGE)
 
 
-def _warning(benchmark: str, metric: str, restless: list[str], n: int) -> Insight:
+def _warning(benchmark: str, metric: str, restless: list[str], n: int) -> Draft:
     return say(
         NAME,
         "warning",

@@ -5,17 +5,16 @@ from collections.abc import Sequence
 
 from nephoscope.analysis.delivered import NOTABLE_REJECTED_SHARE
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import plural, quantity_style, say
+from nephoscope.insights.words import Draft, plural, quantity_style, say
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import Insight
 from nephoscope.model.words import enumeration
 
 NAME = "steal"
 MAX_NAMED = 8
 
 
-def steal(findings: Findings) -> list[Insight]:
+def steal(findings: Findings) -> list[Draft]:
     """One sentence for each configuration that lost CPU time, then one for each headline median that it changed.
 
     Of each kind at most `MAX_NAMED`, the largest first, and a count of the others.
@@ -45,7 +44,7 @@ def _change_percent(row: DeliveredRow) -> float:
     return max(100 * abs(other / row.median - 1) for other in others)
 
 
-def _others(lost: Sequence[StealRow], medians: Sequence[DeliveredRow]) -> list[Insight]:
+def _others(lost: Sequence[StealRow], medians: Sequence[DeliveredRow]) -> list[Draft]:
     """How many more there are."""
     if not lost and not medians:
         return []
@@ -67,7 +66,7 @@ def _others(lost: Sequence[StealRow], medians: Sequence[DeliveredRow]) -> list[I
     ]
 
 
-def _again(findings: Findings) -> list[Insight]:
+def _again(findings: Findings) -> list[Draft]:
     """That this analysis judges steal otherwise than the study did when it ran."""
     if findings.judged_again is None:
         return []
@@ -87,7 +86,7 @@ def _again(findings: Findings) -> list[Insight]:
     ]
 
 
-def cautioned(insight: Insight, findings: Findings) -> Insight:
+def cautioned(insight: Draft, findings: Findings) -> Draft:
     """The insight about a benchmark, with the names of those of its configurations that steal rejected much of."""
     rejected = {
         row.configuration
@@ -100,20 +99,14 @@ def cautioned(insight: Insight, findings: Findings) -> Insight:
     names = sorted({row.configuration for row in findings.trials if row.trial in told} & rejected)
     if not names:
         return insight
-    caution = say(
-        NAME,
-        insight.kind,
-        " Steal rejected over {rejected_limit:limit} % of the trials of {names}, which affects this result.",
-        numbers={"rejected_limit": 100 * NOTABLE_REJECTED_SHARE},
-        trials=insight.trials,
-        names=enumeration(names),
-    )
-    return insight.model_copy(
-        update={"text": insight.text + caution.text, "numbers": {**insight.numbers, **caution.numbers}}
+    return insight.with_ending(
+        " Steal rejected over {rejected_limit:limit} % of the trials of {rejected_names}, which affects this result.",
+        {"rejected_limit": 100 * NOTABLE_REJECTED_SHARE},
+        rejected_names=enumeration(names),
     )
 
 
-def _share(row: StealRow) -> Insight:
+def _share(row: StealRow) -> Draft:
     rejected = f" {{rejected:count}} {plural(row.rejected, 'was', 'were')} rejected for it." if row.rejected else ""
     return say(
         NAME,
@@ -138,7 +131,7 @@ def _share(row: StealRow) -> Insight:
     )
 
 
-def _median(row: DeliveredRow, metric: Metric) -> Insight:
+def _median(row: DeliveredRow, metric: Metric) -> Draft:
     style = quantity_style(row.unit)
     numbers: dict[str, float] = {"n": row.n, "n_quiet": row.n_quiet, "rejected": row.n_rejected}
     numbers |= {

@@ -2,10 +2,10 @@
 
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights import contrasts
-from nephoscope.insights.words import percent_range, plural, say
+from nephoscope.insights.words import Draft, percent_range, plural, say
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import ContrastRow
-from nephoscope.model.rows import ComparisonVerdict, Insight
+from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.model.storage_classes import HIGH, storage_class
 from nephoscope.model.words import enumeration
 
@@ -16,12 +16,12 @@ LARGE_SHARE = 0.25
 """Volumes are mentioned from this share of the monthly cost: then a discount on machines helps little."""
 
 
-def storage(findings: Findings) -> list[Insight]:
+def storage(findings: Findings) -> list[Draft]:
     """A sentence per contrast of both classes of storage and price basis, and one about large shares of volumes."""
     return [*_worth_it(findings), *_shares(findings)]
 
 
-def _worth_it(findings: Findings) -> list[Insight]:
+def _worth_it(findings: Findings) -> list[Draft]:
     rows = [row for row in map(_high_first, findings.contrasts) if row is not None]
     plain = {(row.benchmark, row.metric, row.left, row.right): row.ratio for row in rows if row.view == "plain"}
     return [
@@ -51,7 +51,7 @@ _ENDINGS = {
 }
 
 
-def _shares(findings: Findings) -> list[Insight]:
+def _shares(findings: Findings) -> list[Draft]:
     """One note per price basis; a share comes from prices, not from measurements, so it has no verdict."""
     by_basis: dict[str, list[CostRow]] = {}
     for row in findings.costs:

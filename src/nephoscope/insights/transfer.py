@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import percent_range, plural, say
+from nephoscope.insights.words import Draft, percent_range, plural, say
 from nephoscope.model.price_rows import TransferRow
-from nephoscope.model.rows import Insight
 from nephoscope.model.words import enumeration
 from nephoscope.prices.rows import Basis
 
@@ -15,7 +14,7 @@ LARGE_SHARE = 0.05
 """Transfer is mentioned from this share of the monthly cost of machines and volumes."""
 
 
-def transfer(findings: Findings) -> list[Insight]:
+def transfer(findings: Findings) -> list[Draft]:
     """One note for each benchmark and path on which transfer costs much."""
     months = {row.configuration: row.month_usd for row in findings.costs if row.basis == Basis.ON_DEMAND}
     large: dict[tuple[str, str, bool], list[tuple[float, TransferRow]]] = defaultdict(list)
@@ -34,7 +33,7 @@ def _by_way(transfers: Sequence[TransferRow]) -> dict[tuple[str, str, str, bool]
     return found
 
 
-def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, TransferRow]]) -> Insight:
+def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, TransferRow]]) -> Draft:
     shares = [100 * share for share, _ in rows]
     names = [row.configuration for _, row in rows]
     beginning = "transfer {way} would add " if stood else "with machines {way}, transfer would add "

@@ -1,9 +1,8 @@
 """Databases on machines that nobody observed: a managed one, or a server of the user's elsewhere."""
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import plural, say
+from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.records import NOT_OBSERVED
-from nephoscope.model.rows import Insight
 from nephoscope.model.words import enumeration
 
 NAME = "unobserved"
@@ -11,7 +10,7 @@ MAX_NAMED = 8
 """With more configurations than this, the note counts them instead of naming them."""
 
 
-def unobserved(findings: Findings) -> list[Insight]:
+def unobserved(findings: Findings) -> list[Draft]:
     """One note that says what is not known of these databases."""
     rows = [row for row in findings.trials if row.counts and NOT_OBSERVED in row.conditions]
     if not rows:

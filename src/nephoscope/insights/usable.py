@@ -1,8 +1,7 @@
 """How many trials can be used, and what repairs the cells that lost some."""
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import keyed, plural, say
-from nephoscope.model.rows import Insight
+from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.usable import UsableCell, worst_first
 
 NAME = "usable"
@@ -10,7 +9,7 @@ MAX_CELLS = 5
 """With more cells than this, only those that lost most are named."""
 
 
-def usable(findings: Findings) -> list[Insight]:
+def usable(findings: Findings) -> list[Draft]:
     """One sentence about the study and one about each cell with trials that cannot be used, the worst first.
 
     Silent where all can be used, and for imports, which nobody here can repeat.
@@ -34,7 +33,7 @@ def usable(findings: Findings) -> list[Insight]:
     ]
 
 
-def _cell(cell: UsableCell) -> Insight:
+def _cell(cell: UsableCell) -> Draft:
     """As `sentence` of the command line, with its numbers by name."""
     numbers: dict[str, float] = {"usable": cell.usable, "planned": cell.planned}
     words: dict[str, str] = {}

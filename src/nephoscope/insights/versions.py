@@ -1,8 +1,7 @@
 """Trials of one study that used different versions of a tool, or builds of it for different architectures."""
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import say
-from nephoscope.model.rows import Insight
+from nephoscope.insights.words import Draft, say
 from nephoscope.model.words import enumeration
 
 NAME = "versions"
@@ -11,12 +10,12 @@ _ARCHITECTURE = "architecture"
 """The question that compares Arm with x86."""
 
 
-def versions(findings: Findings) -> list[Insight]:
+def versions(findings: Findings) -> list[Draft]:
     """One warning per tool with several versions or builds: trials may differ because these do."""
     return [*_versions(findings), *_builds(findings)]
 
 
-def _builds(findings: Findings) -> list[Insight]:
+def _builds(findings: Findings) -> list[Draft]:
     """Bogo operations of Arm and x86 come from two builds, whatever the version."""
     asked = {row.benchmark: row for row in findings.contrasts if row.question == _ARCHITECTURE}
     return [
@@ -37,7 +36,7 @@ def _builds(findings: Findings) -> list[Insight]:
     ]
 
 
-def _versions(findings: Findings) -> list[Insight]:
+def _versions(findings: Findings) -> list[Draft]:
     ran = [row.trial for row in findings.trials if row.attempt is not None]
     return [
         say(

@@ -7,6 +7,9 @@ only print numbers that are in `numbers`. Names (of configurations, metrics, che
 import math
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from nephoscope.model.numbers import quantity, significant
@@ -122,6 +125,48 @@ class _Writer(string.Formatter):
         return quantity(value, unit.translate(_MARKS)) if style == "quantity" else STYLES[style](value)
 
 
+@dataclass(frozen=True)
+class Draft:
+    """An insight whose text is not made yet, so that what it speaks for, and what affects it, can still be added."""
+
+    rule: str
+    kind: Literal["answer", "warning", "note"]
+    template: str
+    numbers: Mapping[str, float]
+    words: Mapping[str, str]
+    trials: list[str]
+    benchmark: str | None
+    case: str
+
+    @cached_property
+    def text(self) -> str:
+        """The template, filled in."""
+        return _Writer().vformat(self.template, (), {**self.numbers, **self.words})
+
+    def with_ending(self, template: str, numbers: Mapping[str, float] = MappingProxyType({}), **words: str) -> "Draft":
+        """The same with more at the end of its template."""
+        numbers, words = {**self.numbers, **numbers}, {**self.words, **words}
+        return replace(self, template=self.template + template, numbers=numbers, words=words)
+
+    def holding(self, where: str) -> "Draft":
+        """The same with 'on this machine' behind the benchmark with which it begins, else in a sentence at its end."""
+        if not self.template.startswith("{benchmark_name}"):
+            return self.with_ending(f" This holds {where}.")
+        return replace(self, words={**self.words, "benchmark_name": f"{self.benchmark} {where}"})
+
+    def insight(self) -> Insight:
+        """With its text."""
+        return Insight(
+            rule=self.rule,
+            kind=self.kind,
+            text=self.text,
+            benchmark=self.benchmark,
+            trials=self.trials,
+            numbers=dict(self.numbers),
+            case=self.case,
+        )
+
+
 def say(
     rule: str,
     kind: Literal["answer", "warning", "note"],
@@ -132,8 +177,8 @@ def say(
     benchmark: str | None = None,
     case: str = "",
     **words: str,
-) -> Insight:
-    """Builds an insight from a template; only the numbers that the template uses are kept.
+) -> Draft:
+    """Drafts an insight from a template; only the numbers that the template uses are kept.
 
     Args:
         rule: name of the rule.
@@ -154,16 +199,11 @@ def say(
         raise ValueError(f"the template of {rule} contains a digit: {template!r}")
     if numbers.keys() & words.keys():
         raise ValueError(f"{rule} passes {sorted(numbers.keys() & words.keys())} both as a number and as a word")
-    used = {name for _, name, *_ in fields if name is not None}
-    return Insight(
-        rule=rule,
-        kind=kind,
-        text=_Writer().vformat(template, (), {**numbers, **words}),
-        benchmark=benchmark,
-        trials=sorted(set(trials)),
-        numbers={name: float(value) for name, value in sorted(numbers.items()) if name in used},
-        case=case,
-    )
+    used = {name for _, name, *_ in fields}
+    kept = {name: float(value) for name, value in sorted(numbers.items()) if name in used}
+    draft = Draft(rule, kind, template, kept, words, sorted(set(trials)), benchmark, case)
+    _ = draft.text
+    return draft
 
 
 def keyed(items: Iterable[Item]) -> Iterator[tuple[str, Item]]:
