@@ -9,8 +9,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_from_bytes
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from nephoscope.report.parts import Page
 from nephoscope.store.folder import ResultsFolder
@@ -88,6 +91,23 @@ def test_a_request_without_a_host_gets_nothing(served: Asked) -> None:
 def test_it_only_reads(served: Asked, method: str) -> None:
     status, _, headers = served.ask("/api/state", method=method)
     assert (status, headers["allow"]) == (405, "GET, HEAD")
+
+
+PARTS = st.sampled_from(
+    ["studies", "1", "report", "trials", "index.html", "9" * 5_000, "-1", "1.0", "1e3", "x" * 300, "..", ".", "", "~"]
+) | st.binary(max_size=12).map(quote_from_bytes)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.lists(PARTS, max_size=6))
+@example(["studies", "9" * 5_000, "report", "index.html"])
+@example(["studies", "9" * 5_000, "report", ""])
+@example(["studies", "1", "report", "x" * 5_000])
+@example(["studies", "1", "trials", "x" * 5_000])
+@example(["studies", "1", "trials", "%00"])
+@example(["studies", "1", "report", "%00"])
+def test_any_path_has_an_answer_and_none_is_a_defect(served: Asked, parts: list[str]) -> None:
+    assert served.ask("/" + "/".join(parts))[0] in {200, 307, 400, 403, 404, 405}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
@@ -84,7 +85,7 @@ def application(studies: Studies, port: int) -> ASGIApp:
 
     def report(request: Request) -> Response:
         folder, name = studies.report_of(request.path_params["key"]), request.path_params["name"]
-        if folder is None or not (folder / name).is_file():
+        if folder is None or name not in _files_in(folder):
             raise HTTPException(404, "no report has been drawn yet" if folder is None else "there is no such file")
         return FileResponse(folder / name)
 
@@ -94,11 +95,18 @@ def application(studies: Studies, port: int) -> ASGIApp:
     routes = [
         Route("/", page),
         Route("/api/state", state),
-        Route("/studies/{key:int}/report/", to_report),
-        Route("/studies/{key:int}/report/{name}", report),
+        Route("/studies/{key}/report/", to_report),
+        Route("/studies/{key}/report/{name}", report),
         *(Mount(f"/studies/{one.key}/trials", _RawOutput(one.index.folder.path, "trials")) for one in studies.served),
     ]
     return _Guard(Starlette(routes=routes), port)
+
+
+def _files_in(folder: Path) -> set[str]:
+    """Names of its files: a name that was asked for may be too long to look for, or no name at all."""
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        return {entry.name for entry in entries if entry.is_file(follow_symlinks=False)}
+    return set()
 
 
 class _RawOutput(StaticFiles):

@@ -76,10 +76,10 @@ class Studies:
                 self._state = {"studies": [self._look(one, now_s) for one in self.served]}
             return self._state
 
-    def report_of(self, key: int) -> Path | None:
-        """The folder with a study's report; None: there is none."""
+    def report_of(self, key: str) -> Path | None:
+        """The folder with a study's report, by its key as a path has it; None: there is none."""
         with self._lock:
-            return next((one.report for one in self.served if one.key == key), None)
+            return next((one.report for one in self.served if str(one.key) == key), None)
 
     def stop(self) -> None:
         """Ends every drawing that is under way."""
