@@ -21,6 +21,7 @@ import secrets
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 from nephoscope.model.control import StateRecord
@@ -53,6 +54,8 @@ _MEND_FLEET = (
 _MEND_FOLDER = "rename it or delete it, or restore the folder from a copy"
 _MEND_ANALYSIS = "delete it: `nephoscope analyze` writes it again"
 _ANALYSIS_DIGESTS = "analysis.sha256"
+_UNFINISHED = re.compile(r"\..+\.[0-9]+\.tmp")
+"""What a kill leaves of an atomic write."""
 _ANALYSIS_FILE = re.compile(r"analysis\.json|[a-z_]+\.parquet")
 _LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `nephoscope run` takes them again"
 
@@ -462,6 +465,48 @@ class ResultsFolder:
         self._write_bytes(path, content)
         return path
 
+    def write_report(self, contents: Mapping[str, bytes], *, sometimes: Collection[str] = ()) -> list[Path]:
+        """Stores a report's files by name, so that report/ holds these and nothing else.
+
+        Anything else may be somebody's own or a stranger's: it is moved beside and neither published nor deleted.
+
+        Args:
+            contents: by name.
+            sometimes: names of files that some reports have: those of an earlier one are deleted.
+
+        Returns:
+            Where it is now.
+
+        Raises:
+            StorageFailed: something cannot be stored or moved.
+        """
+        moved = self._set_aside(contents.keys(), sometimes)
+        for name, content in contents.items():
+            self._write_bytes(self.report_dir / name, content)
+        return moved
+
+    def _set_aside(self, names: Collection[str], sometimes: Collection[str]) -> list[Path]:
+        """Moves what is in report/, but is no plain file of these names."""
+        aside, moved = self.path / "report.set-aside", []
+        self._place.require()
+        try:
+            with os.scandir(self.report_dir) as entries:
+                others = [
+                    one.name for one in entries if one.name not in names or not one.is_file(follow_symlinks=False)
+                ]
+            for name in sorted(others):
+                if _UNFINISHED.fullmatch(name) or (name in sometimes and plain_files[name]):
+                    plain.remove(self.report_dir / name)
+                    continue
+                aside.mkdir(exist_ok=True)
+                free = next(one for one in _numbered(aside / name) if not os.path.lexists(one))
+                moved.append((self.report_dir / name).rename(free))
+        except FileNotFoundError:
+            return moved  # there was no report yet
+        except OSError as error:
+            raise StorageFailed.of(Path(error.filename or self.report_dir), error) from error
+        return moved
+
     def _write_bytes(self, path: Path, content: bytes) -> None:
         self._place.require()
         atomic.write_bytes(path, content)
@@ -495,3 +540,9 @@ class ResultsFolder:
     def relative(self, attempt: Attempt) -> str:
         """An attempt's folder as linked in the report."""
         return attempt.folder.relative_to(self.path).as_posix()
+
+
+def _numbered(path: Path) -> Iterator[Path]:
+    """The path, and then with a number after its name."""
+    yield path
+    yield from (path.with_name(f"{path.name}.{number}") for number in count(2))

@@ -151,6 +151,12 @@ def report(
     earlier = None if against is None else ResultsFolder.existing(against)
     written = evaluation.report(results, pdf=pdf, against=earlier)
     say(str(written.path))
+    if written.set_aside:
+        tell(
+            f"{results.report_dir} held what this report did not write, so it was moved: "
+            + listed([str(path) for path in written.set_aside], MAX_FAILING),
+            style="yellow",
+        )
     if earlier is not None:
         from nephoscope.report.files import CHANGES
 

@@ -341,6 +341,8 @@ class Reported:
     missing: tuple[MissingPart, ...]
     """What raised and is not in it; `missing_path` has the tracebacks."""
     missing_path: Path
+    set_aside: tuple[Path, ...]
+    """Where that is now which was in the report's folder, but is no part of it."""
 
 
 def report(
@@ -370,13 +372,9 @@ def report(
     if against is not None and names is not None:
         page = render_editions(compare(against, folder, basis), names, report=Page.MAIN)
         files[CHANGES] = page.encode()
-    else:
-        (folder.report_dir / CHANGES).unlink(missing_ok=True)
-    if not made.missing:
-        (folder.report_dir / MISSING).unlink(missing_ok=True)
-    for name, content in files.items():
-        folder.write_derived(f"{folder.report_dir.name}/{name}", content)
-    return Reported(folder.report_dir / (PDF if pdf else Page.MAIN), made.missing, folder.report_dir / MISSING)
+    set_aside = folder.write_report(files, sometimes={CHANGES, MISSING})
+    path = folder.report_dir / (PDF if pdf else Page.MAIN)
+    return Reported(path, made.missing, folder.report_dir / MISSING, tuple(set_aside))
 
 
 def names_of(before: ResultsFolder, after: ResultsFolder) -> tuple[str, str]:
