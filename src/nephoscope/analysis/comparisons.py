@@ -27,6 +27,7 @@ from nephoscope.stats.decide import (
     relation,
     replicates_to_decide,
 )
+from nephoscope.stats.limits import MOST_LOG
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.ratio import RatioInterval, compare_with_each
 from nephoscope.stats.samples import LogSample
@@ -127,10 +128,11 @@ def _by_values(board: Board) -> Iterator[_Pair]:
     with np.errstate(divide="ignore", invalid="ignore"):
         p_values = np.where(errors > 0, 2 * special.stdtr(freedom, -np.abs(gaps) / errors), (gaps == 0) * 1.0)
     halves = special.stdtrit(freedom, (1 + CONFIDENCE) / 2) * errors
-    detectable = np.expm1((special.stdtrit(freedom, 1 - ALPHA / 2) + special.stdtrit(freedom, POWER)) * errors)
+    quantiles = special.stdtrit(freedom, 1 - ALPHA / 2) + special.stdtrit(freedom, POWER)
+    detectable = np.expm1(np.minimum(quantiles * errors, MOST_LOG))
     deviations = errors / np.sqrt(1 / fit.fit.counts[left] + 1 / fit.fit.counts[right])
-    ratios = np.exp(board.sign * gaps)
-    lows, highs = np.exp(board.sign * gaps - halves), np.exp(board.sign * gaps + halves)
+    logs = board.sign * gaps
+    ratios, lows, highs = (np.exp(np.clip(one, -MOST_LOG, MOST_LOG)) for one in (logs, logs - halves, logs + halves))
     columns: list[list[Any]] = [
         one.tolist() for one in (left, right, ratios, lows, highs, p_values, deviations, detectable, known)
     ]

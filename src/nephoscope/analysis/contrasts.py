@@ -16,6 +16,7 @@ from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.decide import ALPHA, POWER, relation
 from nephoscope.stats.leaderboard import contrast
+from nephoscope.stats.limits import factor, growth
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.ratio import RatioInterval
 from nephoscope.study.contrasts import Question
@@ -137,11 +138,11 @@ def _answer(board: Board, pairs: list[Pair]) -> tuple[float, RatioInterval | Non
     if found is None:
         return None
     low, high = found.interval(CONFIDENCE)
-    ends = sorted((math.exp(board.sign * low), math.exp(board.sign * high)))
+    ends = sorted((factor(board.sign * low), factor(board.sign * high)))
     quantiles = special.stdtrit(found.freedom, 1 - ALPHA / 2) + special.stdtrit(found.freedom, POWER)
     return (
-        math.exp(board.sign * found.estimate),
+        factor(board.sign * found.estimate),
         RatioInterval(ends[0], ends[1], CONFIDENCE),
         min(found.p_value, 1.0),
-        100 * math.expm1(float(quantiles) * found.error) if found.error > 0 else None,
+        100 * growth(float(quantiles) * found.error) if found.error > 0 else None,
     )

@@ -5,6 +5,7 @@ import re
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.quantities import Seconds, UnixMs
 from nephoscope.model.records import Facts, ImportedBenchmark, Measurement, Verdict, VerdictKind
 from nephoscope.study.model import Volume
 
@@ -37,8 +38,8 @@ class ImportedTrial(Frozen):
     failure: str | None = Field(default=None, description="why its output was rejected; it then has no numbers")
     facts: Facts | None = Field(default=None, description="None: nothing shows the machine")
     cpus: int | None = Field(default=None, description="that were measured")
-    started_unix_ms: int | None = None
-    duration_s: float | None = None
+    started_unix_ms: UnixMs | None = None
+    duration_s: Seconds | None = None
     tool_versions: dict[str, str] = {}
     same_machine: str | None = Field(
         default=None, description="shared by trials on the same machine, as far as the source shows it; None: not known"

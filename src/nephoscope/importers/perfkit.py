@@ -18,6 +18,7 @@ from nephoscope.importers.imported import (
 )
 from nephoscope.importers.tree import content_of
 from nephoscope.model.errors import InputError, OutputUnreadable
+from nephoscope.model.quantities import may_be
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
 from nephoscope.model.subjects import database_load_by_name, subject_by_name
 from nephoscope.model.words import counted
@@ -34,8 +35,6 @@ UNKNOWN = [
 _ABOUT = {"lscpu", "proccpu", "proccpu_mapping", "cpu_vuln", "gcc_version", "glibc_version", "os_metadata", "ulimit"}
 """Samples that hold facts in their labels, and the number 0."""
 _TIMES = {"s", "sec", "second", "seconds", "ms", "milliseconds", "us", "usec", "microseconds", "ns", "nanoseconds"}
-_LARGEST = 1e300
-"""Also NaN is not below it."""
 _LABEL = re.compile(r"\|([^|:]+):([^|]*)\|")
 
 
@@ -92,7 +91,7 @@ def parse_samples(text: str) -> list[Mapping[str, Any]]:
             raise OutputUnreadable(
                 f"samples: line {number} is not a sample: {type(error).__name__}: {error}"
             ) from error
-        if not whole or not number_ok or not abs(sample["value"]) < _LARGEST:
+        if not whole or not number_ok or not may_be(sample["value"], sample["unit"]):
             raise OutputUnreadable(f"samples: line {number} has no test, metric, unit or number")
         samples.append(sample)
     return samples

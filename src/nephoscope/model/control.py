@@ -7,6 +7,7 @@ from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.placement import Placement
+from nephoscope.model.quantities import UnixMs
 
 _MS_PER_HOUR = 3_600_000
 
@@ -27,7 +28,7 @@ class Lease(Frozen):
         description="the budget reserves this much for the cluster, and ends the cluster before it is "
         "spent; None: no budget",
     )
-    begun_unix_ms: int
+    begun_unix_ms: UnixMs
 
     def cost_usd(self, ended_unix_ms: int) -> float | None:
         """What it cost until then; None: its price is not known."""
@@ -61,7 +62,7 @@ class StateRecord(Frozen):
     """One line of a trial's states.jsonl: a state it entered."""
 
     state: State = Field(description="see docs/concepts/architecture.md, 'States of a trial'")
-    at_unix_ms: int
+    at_unix_ms: UnixMs
     attempt: int = Field(ge=0, description="0: no attempt was started")
     reason: str = ""
 

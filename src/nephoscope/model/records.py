@@ -15,6 +15,7 @@ from nephoscope.model.kinds import MachineKind
 from nephoscope.model.names import MachineName, Name, Named
 from nephoscope.model.old_texts import plan_warning
 from nephoscope.model.omission import Omission
+from nephoscope.model.quantities import MeasuredValue, Seconds, UnixMs
 from nephoscope.model.subjects import DatabaseLoad, Subject
 
 CO_LOCATED = "co-located"
@@ -52,9 +53,9 @@ class Measurement(Frozen):
 
     metric: str
     unit: str
-    value: float
+    value: MeasuredValue
     role: Literal["database", "load"] | None = None
-    at_s: float | None = None
+    at_s: Seconds | None = None
 
 
 class VerdictKind(StrEnum):
@@ -88,7 +89,7 @@ class Disk(Frozen):
 class Facts(Frozen):
     """What was observed on a machine at one moment. None: this machine does not report it."""
 
-    at_unix_ms: int | None = Field(description="None: imported, and not stored there")
+    at_unix_ms: UnixMs | None = Field(description="None: imported, and not stored there")
     hostname: str | None = None
     boot_id: str | None = Field(
         default=None, description="drawn by the kernel at each boot: equal under all names of a running machine"
@@ -122,8 +123,8 @@ class Facts(Frozen):
     swap_bytes: int | None = None
     open_files_limit: int | None = None
     load_1m: float | None = None
-    clock_offset_s: float | None = Field(default=None, description="its clock - the controller's")
-    clock_offset_bound_s: float | None = Field(default=None, description="uncertainty of that offset")
+    clock_offset_s: Seconds | None = Field(default=None, description="its clock - the controller's")
+    clock_offset_bound_s: Seconds | None = Field(default=None, description="uncertainty of that offset")
     steal_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`")
     busy_share: float | None = Field(
         default=None, description="busy share of all CPU time over `observed_for_s`, by any process"
@@ -131,7 +132,7 @@ class Facts(Frozen):
     busy_share_by_cpu: dict[str, float] = Field(
         default={}, description="the same for each CPU, by name ('cpu0'); empty: not observed"
     )
-    observed_for_s: float | None = None
+    observed_for_s: Seconds | None = None
     cgroup_cpu_limit: float | None = Field(default=None, description="in CPUs; None: no limit found")
     cgroups_seen: bool | None = Field(
         default=None,
@@ -145,14 +146,14 @@ class ForeignProcess(Frozen):
 
     pid: int
     name: str = Field(description="of the program, or of an interpreter and its script: 'python3 burn.py'")
-    cpu_s: float = Field(description="since the sampler last read the processes of others")
+    cpu_s: Seconds = Field(description="since the sampler last read the processes of others")
 
 
 class TelemetrySample(Frozen):
     """One interval of a machine's counters, as rates. Shares are of all CPUs of the machine together."""
 
-    at_s: float = Field(description="end of the interval, in seconds since the sampler's start")
-    duration_s: float
+    at_s: Seconds = Field(description="end of the interval, in seconds since the sampler's start")
+    duration_s: Seconds
     cpu_busy_share: float
     cpu_user_share: float
     cpu_system_share: float
@@ -174,7 +175,7 @@ class TelemetrySample(Frozen):
     kernel_cpus: float | None = Field(
         default=None, description="CPUs that interrupts and, as far as they were read, kernel threads kept busy"
     )
-    foreign_named_s: float | None = Field(
+    foreign_named_s: Seconds | None = Field(
         default=None,
         description="CPU time of the processes of others, since they were last read; None: not read in this interval",
     )
@@ -187,7 +188,7 @@ class TelemetrySample(Frozen):
     network_receive_bytes_per_s: float | None
     network_send_bytes_per_s: float | None
     sampler_cpu_share: float | None = Field(default=None, description="the sampler's CPU time, as a share of one core")
-    clock_step_s: float | None = Field(default=None, description="by how much the wall clock jumped; None: not known")
+    clock_step_s: Seconds | None = Field(default=None, description="by how much the wall clock jumped; None: not known")
 
 
 class CommandRecord(Frozen):
@@ -195,8 +196,8 @@ class CommandRecord(Frozen):
 
     argv: list[str]
     machine: str
-    started_unix_ms: int
-    duration_s: float
+    started_unix_ms: UnixMs
+    duration_s: Seconds
     exit_code: int | None = Field(description="None: killed or never ended")
     allowed_exit_codes: list[int] = Field(
         default=[], description="exit codes besides 0 that mean results and not failures"
@@ -213,7 +214,7 @@ class Series(Frozen):
 
     metric: str
     unit: str
-    step_s: float = Field(gt=0)
+    step_s: Seconds = Field(gt=0)
     values: list[float]
 
 
@@ -225,22 +226,22 @@ class Reads(Frozen):
     files_bytes: int = Field(gt=0)
     memory_bytes: int | None = Field(default=None, gt=0, description="limit of the page cache; None: the machine's")
     bytes_per_s: float = Field(gt=0)
-    latency_median_s: float | None = Field(ge=0, description="None: not known")
+    latency_median_s: Seconds | None = Field(ge=0, description="None: not known")
 
 
 class CpuPhase(Frozen):
     """A period in which workers did nothing but compute."""
 
     workers: int = Field(ge=1)
-    cpu_s: float = Field(ge=0, description="user and system time of all workers")
-    real_s: float = Field(gt=0)
+    cpu_s: Seconds = Field(ge=0, description="user and system time of all workers")
+    real_s: Seconds = Field(gt=0)
 
 
 class NetworkBytes(Frozen):
     """Bytes that a machine received and sent while it was sampled, on every interface except loopback."""
 
     machine: str
-    sampled_s: float = Field(gt=0)
+    sampled_s: Seconds = Field(gt=0)
     received_bytes: float = Field(ge=0)
     sent_bytes: float = Field(ge=0)
 
@@ -249,7 +250,7 @@ class ResourceUse(Frozen):
     """What a machine did while it was sampled: medians over the seconds, so that the start and the end weigh little."""
 
     machine: str
-    sampled_s: float = Field(gt=0)
+    sampled_s: Seconds = Field(gt=0)
     cpu_busy_share: float = Field(
         ge=0, le=1, description="busy share, with stolen time, of the CPUs available to whatever is measured"
     )
@@ -353,7 +354,7 @@ class Saturation(Frozen):
     )
     machine_cpus: int | None = Field(default=None, description="of its machine or machines; null: not reported")
     throttled_share: float | None = Field(description="periods of 100 ms in which the cgroup's quota was used up")
-    pacing_error_p99_s: float | None = Field(description="its own lateness; None: nothing was paced")
+    pacing_error_p99_s: Seconds | None = Field(description="its own lateness; None: nothing was paced")
     queued_while_idle_share: float | None = Field(
         description="operations started over 1 ms late although a connection was free"
     )
@@ -486,7 +487,7 @@ class StartedRecord(Frozen):
     """started.json: what was actually started."""
 
     schema_: Literal["nephoscope/started/1"] = Field(default="nephoscope/started/1", alias="schema")
-    at_unix_ms: int | None = Field(description="None: imported, and not stored there")
+    at_unix_ms: UnixMs | None = Field(description="None: imported, and not stored there")
     nephoscope_version: str
     machines: dict[str, MachineName] = Field(description="role -> machine name; further load machines are 'load 2' ...")
     measured_cpus: dict[str, list[str]] = Field(
@@ -531,8 +532,8 @@ class Status(Frozen):
     failure_class: str | None = None
     message: str | None = None
     hint: str | None = None
-    at_unix_ms: int | None = Field(description="None: imported, and not stored there")
-    duration_s: float | None = Field(description="None: imported, and not stored there")
+    at_unix_ms: UnixMs | None = Field(description="None: imported, and not stored there")
+    duration_s: Seconds | None = Field(description="None: imported, and not stored there")
     files: dict[str, str] | None = Field(
         default=None,
         description="path below the attempt -> SHA-256 of every other file, when this one was written; None: they were "
@@ -544,7 +545,7 @@ class PlannedTrial(Frozen):
     """One row of a plan."""
 
     intent: TrialIntent
-    expected_duration_s: float
+    expected_duration_s: Seconds
     price_usd: float | None = Field(description="None: the configuration has no price")
 
 
@@ -571,7 +572,7 @@ class Plan(Frozen):
     study: Name
     seed: int
     trials: list[PlannedTrial]
-    expected_duration_s: float
+    expected_duration_s: Seconds
     price_usd: float | None
     unpriced: list[Omission] = Field(description="configurations without a price, and why")
     warnings: list[Annotated[PlanWarning, BeforeValidator(plan_warning)]]

@@ -6,6 +6,8 @@ from math import fsum
 from statistics import median
 from typing import Any
 
+from pydantic import ValidationError
+
 from nephoscope.benchmarks.base import VOLUME, Benchmark
 from nephoscope.checks.registry import run_checks
 from nephoscope.machines.telemetry import parse_telemetry
@@ -48,7 +50,12 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Deriv
     """
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
     raw = attempt.raw()
-    measurements = benchmark.parse(raw, parameters)
+    try:
+        measurements = benchmark.parse(raw, parameters)
+    except ValidationError as error:
+        if error.title != Measurement.__name__:
+            raise
+        raise OutputUnreadable(f"{benchmark.name} printed what cannot be: {error.errors()[0]['msg']}") from error
     known = {metric.name: metric.unit for metric in benchmark.metrics(parameters)}
     for row in measurements:
         if known.get(row.metric) != row.unit:

@@ -14,7 +14,7 @@ import numpy as np
 
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.distributions import student_t_quantile
-from nephoscope.stats.limits import NO_SPREAD
+from nephoscope.stats.limits import NO_SPREAD, factor
 from nephoscope.stats.ratio import RatioInterval
 from nephoscope.stats.samples import Floats, positive_sample
 
@@ -80,11 +80,11 @@ def change(pairs: Sequence[tuple[Measured, Measured]], confidence: float) -> Cha
     old, new = (_mean([pair[side] for pair in pairs], logs) for side, logs in ((0, before), (1, after)))
     estimate, variance = new.mean - old.mean, old.variance + new.variance
     if not several or not math.isfinite(variance) or variance <= 0:
-        return Change(math.exp(estimate), None, "none")
+        return Change(factor(estimate), None, "none")
     freedom = variance**2 / (old.variance**2 / old.freedom + new.variance**2 / new.freedom)
     half = student_t_quantile((1 + confidence) / 2, freedom) * math.sqrt(variance)
-    ends = RatioInterval(math.exp(estimate - half), math.exp(estimate + half), confidence)
-    return Change(math.exp(estimate), ends, "values")
+    ends = RatioInterval(factor(estimate - half), factor(estimate + half), confidence)
+    return Change(factor(estimate), ends, "values")
 
 
 def _logs(one: Measured) -> Floats:

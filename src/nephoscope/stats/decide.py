@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from nephoscope.stats.distributions import normal_quantile, student_t_quantile
+from nephoscope.stats.limits import growth
 from nephoscope.stats.rank_sum import least_n_each, smallest_p_value
 from nephoscope.stats.ratio import RatioInterval
 from nephoscope.stats.samples import Floats, LogSample
@@ -139,7 +140,7 @@ def minimum_detectable_share(
         return None
     freedom = m + n - 2
     quantiles = student_t_quantile(1 - alpha / 2, freedom) + student_t_quantile(power, freedom)
-    return math.expm1(quantiles * log_deviation * math.sqrt((1 / m + 1 / n) / MANN_WHITNEY_EFFICIENCY))
+    return growth(quantiles * log_deviation * math.sqrt((1 / m + 1 / n) / MANN_WHITNEY_EFFICIENCY))
 
 
 def replicates_to_decide(

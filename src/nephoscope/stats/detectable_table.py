@@ -11,6 +11,8 @@ from functools import cache
 from importlib import resources
 from typing import TypedDict
 
+from nephoscope.stats.limits import growth
+
 
 class CriticalValues(TypedDict):
     """The table. Degrees of freedom are stored as their inverses, rising from 0."""
@@ -52,7 +54,7 @@ def detectable_share(configurations: int, replicates: int, cv: float) -> float |
     inverse = 1 / ((configurations - 1) * (replicates - 1))
     power = _interpolated(inverse, table["t_inverse_freedom"], table["t_power"])
     errors = _critical_range(table, configurations, inverse) / math.sqrt(2) + power
-    return math.expm1(errors * cv * math.sqrt(2 / replicates))
+    return growth(errors * cv * math.sqrt(2 / replicates))
 
 
 @cache

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from nephoscope.stats.distributions import normal_cdf
+from nephoscope.stats.limits import factor
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
 from nephoscope.stats.samples import Floats, middle, positive_sample
@@ -84,7 +85,7 @@ def power_law(machines: Sequence[int], values: Sequence[float] | Floats, confide
     left, right = np.nonzero(sizes[:, None] < sizes[None, :])
     slopes = np.sort((logs[right] - logs[left]) / (sizes[right] - sizes[left]))
     exponent = middle(slopes)
-    at_one = math.exp(middle(np.sort(logs - exponent * sizes)))
+    at_one = factor(middle(np.sort(logs - exponent * sizes)))
     rank, coverage = _interval_rank(tuple(counts), confidence)
     if not rank:
         return PowerLaw(exponent, at_one, None, None, None)

@@ -491,11 +491,11 @@ class ResultsFolder:
         self._place.require()
         try:
             with os.scandir(self.report_dir) as entries:
-                others = [
-                    one.name for one in entries if one.name not in names or not one.is_file(follow_symlinks=False)
-                ]
-            for name in sorted(others):
-                if _UNFINISHED.fullmatch(name) or (name in sometimes and plain_files[name]):
+                plain_files = {one.name: one.is_file(follow_symlinks=False) for one in entries}
+            for name, is_plain in sorted(plain_files.items()):
+                if is_plain and name in names:
+                    continue
+                if is_plain and (name in sometimes or _UNFINISHED.fullmatch(name)):
                     plain.remove(self.report_dir / name)
                     continue
                 aside.mkdir(exist_ok=True)

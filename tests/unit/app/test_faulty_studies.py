@@ -75,7 +75,6 @@ FAULTS = {
         ("worse",),
     ),
     "only zeros": Fault({"a": [0.0] * 6, "b": [0.0] * 6}, ("not compared there", "on a and b.")),
-    "negative values": Fault({"a": [-1.0, *GOOD[1:]], "b": GOOD}, ("zero or negative values",)),
     "blocks with holes": Fault(
         {"a": [100.0, "loud", 99.0, 102.0, 98.0, 100.5], "b": [120.0, 121.0, "loud", 122.0, 118.0, 119.0]},
         ("2 of 6 blocks lack a valid trial of some configuration",),

@@ -1,7 +1,11 @@
 """Other people's files -> a results folder."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import ValidationError
 
 import nephoscope
 from nephoscope.app.stages.evaluation import status
@@ -12,7 +16,7 @@ from nephoscope.importers.registry import IMPORTERS
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import SourceRecord
 from nephoscope.model.rows import ImportedRow, TrialRow
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, without_kind
 from nephoscope.store.atomic import write_bytes, write_text
 from nephoscope.store.folder import ResultsFolder
 
@@ -42,7 +46,8 @@ def import_results(name: str, path: Path, folder: ResultsFolder, *, strict: bool
         StorageFailed: results could not be stored.
     """
     _refuse_inside(folder.path, path)
-    found = IMPORTERS[name].read(path)
+    with _possible_values(path):
+        found = IMPORTERS[name].read(path)
     if strict and found.refused:
         raise InputError(
             f"{counted(len(found.refused), 'file')} cannot be read; the first: {found.refused[0]}",
@@ -61,17 +66,37 @@ def import_cloud_report_2019(tree: Path, out: Path | None) -> ImportRecord:
         StorageFailed: a file cannot be written.
     """
     if out is None:
-        return import_tree(tree)[0]
+        with _possible_values(tree):
+            return import_tree(tree)[0]
     from nephoscope.analysis.tables import to_csv, to_parquet
 
     _refuse_inside(out, tree)
-    record, study = study_of(tree)
+    with _possible_values(tree):
+        record, study = study_of(tree)
     import_folder.write(study, ResultsFolder(out), nephoscope.__version__)
     rows = import_tree(tree)[1]
     write_bytes(out / "import.csv", to_csv(rows, ImportedRow))
     write_bytes(out / "import.parquet", to_parquet(rows, ImportedRow))
     write_text(out / "import.json", record.model_dump_json(by_alias=True, indent=1) + "\n")
     return record
+
+
+@contextmanager
+def _possible_values(path: Path) -> Iterator[None]:
+    """Names a value that no record of ours can hold, where an importer does not leave it out.
+
+    Raises:
+        InputError: there is one.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(
+            f"{path} holds a value that cannot be: {where}: {without_kind(first['msg'])}",
+            hint="correct it, or leave its file out",
+        ) from error
 
 
 def _refuse_inside(out: Path, path: Path) -> None:

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.quantities import MeasuredValue
 from nephoscope.model.records import Direction, Verdict
 from nephoscope.model.subjects import Subject
 from nephoscope.parsers.iperf2 import Iperf
@@ -24,7 +25,7 @@ class ImportedMeasurement(Frozen):
     direction: Direction
     threads: int | None = None
     at_s: float | None = Field(default=None, description="end of the interval; None: the whole run")
-    value: float
+    value: MeasuredValue
     own_verdict: Verdict | None = Field(
         default=None, description="verdict of this number only, in addition to its run's"
     )

@@ -28,6 +28,7 @@ from nephoscope.importers.spare_cores.words import (
 from nephoscope.importers.tree import require_regular
 from nephoscope.model.bounded_sqlite import MAGIC, BoundedSqlite
 from nephoscope.model.errors import InputError, OutputUnreadable
+from nephoscope.model.quantities import may_be
 from nephoscope.model.records import Facts
 from nephoscope.model.units import MIB
 from nephoscope.model.words import counted
@@ -112,8 +113,8 @@ def _point(
         skipped["of a managed database"] += 1
     elif benchmark == _REDIS_ID and str(config.get("operation", "SET")) != "SET":
         skipped["of another Redis operation than SET"] += 1
-    elif not 0 < score < float("inf") or at < 1:
-        skipped["not above 0"] += 1
+    elif not (score > 0 and may_be(score, "1/s")) or at < 1:
+        skipped["not above 0, or far too large"] += 1
     else:
         return (str(row["vendor_id"]), str(row.get("resource_id") or row.get("server_id")), benchmark), (at, score)
     return None, None

@@ -1,0 +1,38 @@
+"""Numbers as files and tools give them: what a metric, a calendar or a clock cannot be is damage.
+
+They are checked where they come in, so that no statistic need expect them.
+"""
+
+import sys
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, ValidationInfo
+
+from nephoscope.model.frozen import conflict
+from nephoscope.model.units import LEAST_VALUE, MOST_VALUE
+
+_END_OF_2999_UNIX_MS = 32_503_679_999_999
+_MOST_S = 1e11
+"""Three thousand years, so that a moment and a duration are a moment of the calendar, too."""
+
+UnixMs = Annotated[int, Field(ge=0, le=_END_OF_2999_UNIX_MS)]
+Seconds = Annotated[float, Field(ge=-_MOST_S, le=_MOST_S)]
+"""Negative: of a clock that is behind."""
+
+
+def may_be(value: float, unit: str) -> bool:
+    """Whether a metric of this unit can have the value: neither times, bytes nor rates are below 0."""
+    never_negative = unit in {"s", "B"} or unit.endswith("/s")
+    return value == 0 or (LEAST_VALUE <= abs(value) <= MOST_VALUE and not (value < 0 and never_negative))
+
+
+def _possible(value: float, info: ValidationInfo) -> float:
+    metric, unit = info.data.get("metric", "a metric"), str(info.data.get("unit", ""))
+    if not may_be(value, unit):
+        raise conflict(f"{metric} cannot be {value!r} {unit}".rstrip())
+    return value
+
+
+_ANY = sys.float_info.max
+MeasuredValue = Annotated[float, Field(ge=-_ANY, le=_ANY), AfterValidator(_possible)]
+"""Of a model whose `metric` and `unit` come before it. It takes any number, so that a message can name all three."""
