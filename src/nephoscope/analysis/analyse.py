@@ -72,10 +72,9 @@ from nephoscope.prices.catalogue.measured import public_results
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
-from nephoscope.study.contrasts import contrasts_of, only_difference
+from nephoscope.study.contrasts import contrasts_of, only_difference, scopes_of
 from nephoscope.study.differences import what_differs
 from nephoscope.study.model import Configuration, Study
-from nephoscope.study.scopes import scopes_of
 
 Named = TypeVar("Named", TrialRow, MeasurementRow, NetworkRow)
 """Rows that name a trial and its configuration."""

@@ -21,9 +21,8 @@ from nephoscope.model.rows import TrialRow
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.sequential import FIRST_LOOK, Stage, look_at_contrast, look_for_best, references
 from nephoscope.stats.spending import levels
-from nephoscope.study.contrasts import Question, contrasts_of
+from nephoscope.study.contrasts import Question, contrasts_of, scopes_of
 from nephoscope.study.model import Configuration, Study
-from nephoscope.study.scopes import scopes_of
 
 VIEWS = frozenset({"plain", "per dollar"})
 """Leaderboards whose questions keep a configuration measured; a ranking per CPU is only another view of the plain."""

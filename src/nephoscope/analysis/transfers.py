@@ -23,7 +23,7 @@ from nephoscope.prices.cost import METHODS, Method
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import Price
 from nephoscope.prices.transfer import Way, price_of_way, transfer_month, transfer_usd
-from nephoscope.study.machine_places import database_places, load_places, two_regions, zone_count
+from nephoscope.study.machines import database_places, load_places, two_regions, zone_count
 from nephoscope.study.model import Configuration, Study
 
 NO_WAY = "none"

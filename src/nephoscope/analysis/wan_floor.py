@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 
 from nephoscope.model.rows import WanFloor
-from nephoscope.study.machine_places import two_regions
+from nephoscope.study.machines import two_regions
 from nephoscope.study.model import Configuration, Study
 
 _EARTH_RADIUS_M = 6_371_008.8

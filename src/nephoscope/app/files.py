@@ -11,7 +11,7 @@ def read_text(file: Path) -> str:
     Raises:
         InputError: it cannot be read, is too large, or is not UTF-8.
     """
-    from nephoscope.study.limits import MAX_BYTES  # the package of studies, which help does not need
+    from nephoscope.study.toml_text import MAX_BYTES  # the package of studies, which help does not need
 
     try:
         with file.open("rb") as opened:

@@ -18,7 +18,7 @@ from nephoscope.model import control, records
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.kinds import MachineKind
 from nephoscope.model.looks import Look
-from nephoscope.study.file import StudyFile
+from nephoscope.study.shorthands import StudyFile
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from nephoscope.model.units import GIB, MIB
-from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.disks import left_raw, local_ssd_gib, local_ssds_of, volumes_of
+from nephoscope.study.machines import left_raw, local_ssd_gib, local_ssds_of, volumes_of
 from nephoscope.study.model import Configuration
+from nephoscope.study.provisioning import CLOUDS
 from nephoscope.study.snapshots import (
     FIRST_READ_BYTES_PER_S,
     MAKE_BYTES_PER_S,

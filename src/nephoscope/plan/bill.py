@@ -16,9 +16,9 @@ from nephoscope.plan.kept import KeptData, kept_data
 from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, transfers_of
 from nephoscope.prices.book import shipped
 from nephoscope.prices.quote import quote
-from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.managed import provider_of_machines, study_as_provided
 from nephoscope.study.model import Configuration, Study
+from nephoscope.study.provisioning import CLOUDS
 
 FULL_BLOCKS = 3
 """Blocks that are always measured in full."""

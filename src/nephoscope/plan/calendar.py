@@ -7,8 +7,8 @@ from itertools import groupby
 from math import fsum
 
 from nephoscope.model.records import Plan, PlannedTrial
-from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.model import Study
+from nephoscope.study.provisioning import CLOUDS
 
 MAX_BY_DEFAULT = 96
 """Clusters at once on clouds, as many as one controller was tried with."""

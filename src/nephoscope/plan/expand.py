@@ -24,8 +24,7 @@ from nephoscope.plan.before import Before, HasDataSet, fill_s
 from nephoscope.plan.order import Cell, in_runs, shuffled
 from nephoscope.plan.placement import one_machine_each, shared_by
 from nephoscope.prices.quote import Quote, quote
-from nephoscope.study.disturbance import disturbance_of
-from nephoscope.study.managed import is_managed, study_as_provided
+from nephoscope.study.managed import disturbance_of, is_managed, study_as_provided
 from nephoscope.study.model import SNAPSHOTS, BenchmarkEntry, Configuration, Study
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from nephoscope.prices import object_storage, snapshots
 from nephoscope.prices.book import PriceBook
-from nephoscope.study.buckets import Bucket, bucket_of
+from nephoscope.study.address import Bucket, bucket_of
 from nephoscope.study.model import Configuration
 from nephoscope.study.snapshots import COPIES, SnapshotPlace, layout_of, place_of, stored_bytes
 

@@ -7,10 +7,10 @@ from nephoscope.benchmarks.base import VOLUME, Needs
 from nephoscope.model.placement import Placement, shared_cluster
 from nephoscope.model.records import TrialIntent
 from nephoscope.plan.before import HasDataSet
-from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.disks import needs_unformatted
+from nephoscope.study.machines import needs_unformatted
 from nephoscope.study.managed import ProvidedOnce
 from nephoscope.study.model import Configuration, Study
+from nephoscope.study.provisioning import CLOUDS
 
 
 class HasNeeds(Protocol):

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nephoscope.model.records import Plan
-from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.disks import GCP_LOCAL_SSD_GIB
 from nephoscope.study.machine_names import machine_name
-from nephoscope.study.machine_places import region_of
+from nephoscope.study.machines import GCP_LOCAL_SSD_GIB, region_of
 from nephoscope.study.model import Configuration, Machine, Study
+from nephoscope.study.provisioning import CLOUDS
 
 _AWS_STANDARD = frozenset("acdhimrtz")
 _AWS_OTHERS = {

@@ -10,10 +10,10 @@ from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import Plannable
 from nephoscope.plan.parameters import ParametersOnce
 from nephoscope.plan.space import Footprint, data_bytes
-from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.disks import disks_of, left_raw, local_ssd_gib, volumes_of
+from nephoscope.study.machines import disks_of, left_raw, local_ssd_gib, volumes_of
 from nephoscope.study.managed import ProvidedOnce
 from nephoscope.study.model import Configuration
+from nephoscope.study.provisioning import CLOUDS
 
 _ORDER = 'give a volume of `database_machine` `use = "raw"`, or its local SSDs `local_ssd_use = "raw"`'
 

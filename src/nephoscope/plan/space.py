@@ -9,7 +9,7 @@ from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB
 from nephoscope.plan.expand import Plannable
 from nephoscope.plan.parameters import ParametersOnce
-from nephoscope.study.disks import volumes_of
+from nephoscope.study.machines import volumes_of
 from nephoscope.study.managed import MANAGED, ProvidedOnce
 from nephoscope.study.model import Configuration, Database, Machine
 

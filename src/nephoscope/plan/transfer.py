@@ -12,7 +12,7 @@ from nephoscope.plan.expand import Plannable
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.transfer import Leg, Way, price_of_way, transfer_usd
-from nephoscope.study.machine_places import two_regions, zone_count
+from nephoscope.study.machines import two_regions, zone_count
 from nephoscope.study.model import Configuration
 
 BYTES_PER_GBIT = 1e9 / 8

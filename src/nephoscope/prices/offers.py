@@ -8,7 +8,7 @@ from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import Bill, MachineWithVolumes, Method, Volume, month
 from nephoscope.prices.rows import Basis, Price
 from nephoscope.prices.sustained import sustained_use_percent
-from nephoscope.study.disks import GCP_LOCAL_SSD_GIB
+from nephoscope.study.machines import GCP_LOCAL_SSD_GIB
 from nephoscope.study.managed import is_managed
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.model import Volume as Ordered

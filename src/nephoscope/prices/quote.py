@@ -10,9 +10,9 @@ from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.cost import METHODS, Bill, MachineWithVolumes, Volume, month
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import DISPUTED, Price
-from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.managed import as_provided, is_managed
 from nephoscope.study.model import Configuration
+from nephoscope.study.provisioning import CLOUDS
 
 _MONTH = METHODS["everything"]
 """Volumes are sold by the month; an hour costs a fraction of that."""

@@ -38,10 +38,10 @@ from nephoscope.model.errors import (
 from nephoscope.model.words import counted
 from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, Provider, Wanted, cluster_of, study_of
 from nephoscope.providers.ssh_examination import HostNeeds, examined
-from nephoscope.study.machine_places import region_of
+from nephoscope.study.machines import region_of
 from nephoscope.study.model import Configuration, Machine
-from nephoscope.study.places import Ssh
-from nephoscope.study.text_rules import is_host
+from nephoscope.study.provisioning import Ssh
+from nephoscope.study.rules import is_host
 
 LEASE_S = 300
 RENEW_S = 60

@@ -8,9 +8,9 @@ from nephoscope.model.errors import NephoscopeError
 from nephoscope.providers.base import FindsByPlan, Provider
 from nephoscope.run.clock import Clock
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration
+from nephoscope.study.provisioning import CLOUDS
 
 TRIES = 5
 FIRST_WAIT_S = 1.0

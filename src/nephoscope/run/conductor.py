@@ -28,10 +28,10 @@ from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
 from nephoscope.study.address import server_host
-from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.disks import left_raw
+from nephoscope.study.machines import left_raw
 from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration
+from nephoscope.study.provisioning import CLOUDS
 from nephoscope.study.snapshots import layout_of, place_of
 
 LOOK_AT_LEDGER_S = 2.0

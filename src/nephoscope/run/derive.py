@@ -31,8 +31,8 @@ from nephoscope.model.records import (
 from nephoscope.model.units import GIB, MIB
 from nephoscope.run.resources import resource_use
 from nephoscope.store.attempt import Attempt
-from nephoscope.study.burstable import is_burstable
-from nephoscope.study.disks import disks_of, left_raw
+from nephoscope.study.machine_names import is_burstable
+from nephoscope.study.machines import disks_of, left_raw
 from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration, Machine
 

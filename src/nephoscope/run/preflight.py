@@ -16,9 +16,9 @@ from nephoscope.providers.cloud.order import order_of
 from nephoscope.run.repeats import due
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.managed import read_as_provided, study_as_provided
 from nephoscope.study.model import Configuration, Study
+from nephoscope.study.provisioning import CLOUDS
 
 
 async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from nephoscope.model.control import Lease
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
-from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.provisioning import CLOUDS
 
 MIN_BILLED_MS = 60_000
 """Clouds bill by the second, but no machine for less than a minute."""

@@ -1,12 +1,89 @@
-"""Which connection strings a study may hold: `psql` and the load generator must interpret them identically.
+"""Addresses that a study may hold, of PostgreSQL servers and of buckets of data sets, none with a password or a key.
 
-A study is stored and shared, so an address holds known parts only: nobody can tell whether other text is a secret.
+`psql` and the load generator must interpret a connection string identically. A study is stored and shared, so an
+address holds known parts only: nobody can tell whether other text is a secret.
 """
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit, urlunsplit
+
+_SECRET_PARTS = ("secret", "key", "token", "credential", "sas")
+
+_PASSWORD = re.compile(
+    r"""
+      ^\s*[a-z]+://[^@/]*:[^@/]+@              # user:password@ as libpq reads it
+    | ^\s*[a-z]+://[^:@/?\#]*:[^@?]+@          # the same with a slash in the password, which libpq would reject
+    | (?:^|[\s?&])(?:ssl)?password\s*=\s*[^\s&]  # password=... in an address's query or between keywords
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def holds_password(dsn: str) -> bool:
+    """True if a libpq connection string (address or keywords) holds a password; better a false alarm than a miss."""
+    return any(_PASSWORD.search(text) for text in (dsn, unquote(dsn)))
+
+
+def holds_cloud_secret(place: str) -> bool:
+    """True when the address of a store names a key or a token: AWS_SECRET_ACCESS_KEY, CREDENTIALS and the like."""
+    names = {name.lower() for name, _ in parse_qsl(urlsplit(place).query, keep_blank_values=True)}
+    return any(part in name for name in names for part in _SECRET_PARTS) or holds_password(place)
+
+
+_OF_SCHEME = {
+    "s3": "aws",
+    "gs": "gcp",
+    "azure": "azure",
+    "azure-storage": "azure",
+    "azure-blob": "azure",
+    "azure-stores": "azure",
+}
+STORES = "azure-stores"
+"""The files of all stores of a database, instead of a backup."""
+_ACCOUNT = "AZURE_ACCOUNT_NAME"
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,221}")
+_ACCOUNT_NAME = re.compile(r"[A-Za-z0-9-]{1,63}")
+"""One label of a host's name."""
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A folder in a bucket, or in a container of a storage account."""
+
+    provider: str
+    name: str
+    folder: str
+    """Without slashes at its ends; empty: the whole bucket."""
+    account: str = ""
+    """Of Azure."""
+    holds_stores: bool = False
+    """Its data sets are the files of all stores, with every copy of the data."""
+
+    def __str__(self) -> str:
+        """'aws bucket/folder'."""
+        return " ".join((self.provider, "/".join(filter(None, (self.account, self.name, self.folder)))))
+
+
+def bucket_of(address: str) -> Bucket | None:
+    """Where an address points to; None: not to a cloud's object storage, or not completely.
+
+    An account becomes part of a host's name, to which credentials are sent, so it may be nothing else.
+    """
+    parts = urlsplit(address)
+    provider = _OF_SCHEME.get(parts.scheme)
+    if provider is None:
+        return None
+    name, folder, account = parts.netloc, parts.path.strip("/"), parse_qs(parts.query).get(_ACCOUNT, [""])[0]
+    if parts.scheme == STORES:
+        account = parts.netloc
+        name, _, folder = folder.partition("/")
+    if not _BUCKET.fullmatch(name) or (provider == "azure" and not _ACCOUNT_NAME.fullmatch(account)):
+        return None
+    return Bucket(provider, name, folder, account, holds_stores=parts.scheme == STORES)
+
 
 THIS_MACHINE = "localhost"
 _LOOPBACK = frozenset({THIS_MACHINE, "127.0.0.1", "::1"})

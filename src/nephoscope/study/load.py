@@ -16,18 +16,13 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.words import counted
 from nephoscope.study import rules
 from nephoscope.study.contrasts import without_pairs
-from nephoscope.study.expanded import SHORTHANDS, Expanded, expanded
-from nephoscope.study.explain import Problem, below, explain
-from nephoscope.study.file import Shorthands, StudyFile
-from nephoscope.study.known import KnownBenchmark
-from nephoscope.study.limits import beyond_limits
-from nephoscope.study.locate import Path, line_of, locate, show
+from nephoscope.study.explain import Problem, Schema, below, explain
+from nephoscope.study.machine_rules import with_regions
 from nephoscope.study.managed import as_provided
-from nephoscope.study.model import Configuration, Machine, Study
-from nephoscope.study.place_rules import with_regions
+from nephoscope.study.model import Configuration, KnownBenchmark, Machine, Study
+from nephoscope.study.shorthands import SHORTHANDS, Expanded, Shorthands, StudyFile, expanded
 from nephoscope.study.suggest import shown
-from nephoscope.study.toml_text import toml_text
-from nephoscope.study.wanted import Schema
+from nephoscope.study.toml_text import Path, beyond_limits, line_of, locate, show, toml_text
 
 _SYNTAX_HINTS = (
     ("Cannot overwrite", "a key may appear only once in its table"),

@@ -1,6 +1,7 @@
-"""What the name of a machine type says: family, vCPUs, CPU vendor, generation."""
+"""What the name of a machine type says: family, vCPUs, CPU vendor, generation, and whether it earns CPU credits."""
 
 import re
+from typing import Final
 
 from nephoscope.model.frozen import Frozen
 
@@ -99,3 +100,13 @@ def _custom(family: str, vcpus: int, mib: int) -> MachineName:
     said = _gcp(f"{family}-{vcpus}")
     memory = f"{mib / 1024 / max(1, vcpus):g}gib"
     return said.model_copy(update={"series": f"{said.series}-{memory}" if said.series else None})
+
+
+_BURSTABLE: Final = re.compile(
+    r"t[23][a-z]?\.\w+|t4g\.\w+|e2-(?:micro|small|medium)|f1-micro|g1-small|Standard_B\d\w*", re.IGNORECASE
+)
+
+
+def is_burstable(machine_type: str | None) -> bool:
+    """True for a type that is sold with CPU credits; False for every other one, and for None."""
+    return machine_type is not None and _BURSTABLE.fullmatch(machine_type) is not None

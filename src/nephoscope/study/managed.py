@@ -1,12 +1,14 @@
-"""Managed databases: a service runs the server, and only the load machine comes from a provider. Pure."""
+"""Who provides what: managed databases, whose server a service runs, and whose accident stolen CPU time is. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from nephoscope.model.disturbance import Disturbance
 from nephoscope.study.explain import Problem
-from nephoscope.study.locate import Path
 from nephoscope.study.model import Configuration, Machine, Study
+from nephoscope.study.provisioning import CLOUDS
 from nephoscope.study.suggest import shown
+from nephoscope.study.toml_text import Path
 
 MANAGED = "managed"
 _HERE = "local"
@@ -139,3 +141,11 @@ def _by_cpus(place: int, entry: Mapping[str, Any], configuration: Mapping[str, A
 
 def _table(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def disturbance_of(study: Study, configuration: Configuration) -> Disturbance:
+    """What is in force for the trials of a configuration: the study's own key, else the default by provider."""
+    if study.disturbance is not None:
+        return study.disturbance
+    provider = as_provided(configuration).provider
+    return "record" if provider in CLOUDS or configuration.rented else "reject"

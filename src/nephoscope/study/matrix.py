@@ -11,10 +11,9 @@ from pydantic import ConfigDict, Field
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.study.explain import Problem
-from nephoscope.study.locate import Path
-from nephoscope.study.nodes import Node, merged, node
-from nephoscope.study.placeholders import VARIABLE, Unfilled, filled, names_in, written
+from nephoscope.study.placeholders import VARIABLE, Node, Unfilled, filled, merged, names_in, node, written
 from nephoscope.study.suggest import nearest, shown
+from nephoscope.study.toml_text import Path
 
 MAX_MADE = 10_000
 """A study of more configurations is a slip: the 2022 report had 107."""

@@ -1,6 +1,7 @@
 """A study as frozen values: clouds x machine types x storage x benchmarks x replicates, as its author describes it."""
 
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -9,12 +10,11 @@ from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.names import LabelName, Name
 from nephoscope.model.placement import Placement
+from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
-from nephoscope.study.address import problem_of
+from nephoscope.study.address import holds_cloud_secret, holds_password, problem_of
 from nephoscope.study.aerospike import Aerospike
-from nephoscope.study.cloud import Cloud
-from nephoscope.study.places import Link, MachineType, Region, Ssh
-from nephoscope.study.secrets import holds_cloud_secret, holds_password
+from nephoscope.study.provisioning import Cloud, Link, MachineType, Region, Ssh
 
 SNAPSHOTS = "snapshots"
 """What `database.fixtures` says for data sets that are kept as snapshots of volumes."""
@@ -459,3 +459,28 @@ class Study(Frozen):
                     {"what": what, "name": twice[0]},
                 )
         return self
+
+
+class KnownBenchmark(Protocol):
+    """What a study asks of a benchmark; every `benchmarks.base.Benchmark` has it."""
+
+    @property
+    def parameters(self) -> type[Frozen]:
+        """Model of its parameters."""
+        ...
+
+    def subject_of(self, parameters: Any) -> Subject:
+        """What it measures with these parameters."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A benchmark without code in nephoscope: somebody else ran it."""
+
+    parameters: type[Frozen]
+    subject: Subject
+
+    def subject_of(self, parameters: Any) -> Subject:  # noqa: ARG002 - whatever they are
+        """As stated."""
+        return self.subject

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from nephoscope.model.frozen import Frozen
-from nephoscope.study import wanted
-from nephoscope.study.file import StudyFile
-from nephoscope.study.wanted import Schema
+from nephoscope.study.explain import Schema, in_words, variants
+from nephoscope.study.shorthands import StudyFile
 
 _HEAD = """\
 # The study file
@@ -48,7 +47,7 @@ def sections(model: type[Frozen], heading: str = "The top of the file") -> list[
 
 def _tables(root: Schema, schema: Schema, place: str) -> Iterator[tuple[str, Schema]]:
     """Every table with its name in TOML, from the outside in."""
-    for choice in wanted.variants(root, schema):
+    for choice in variants(root, schema):
         if choice.get("type") == "array":
             yield from _tables(root, choice["items"], f"[{place}]")
         elif "properties" in choice:
@@ -65,7 +64,7 @@ def _section(root: Schema, table: Schema, heading: str) -> str:
     rows = []
     for key, rules in table["properties"].items():
         default = "required" if key in required else _default(rules)
-        allowed = _cell(wanted.in_words(root, rules, key))
+        allowed = _cell(in_words(root, rules, key))
         rows.append(f"| `{key}` | {default} | {allowed} | {_cell(_meaning(root, rules))} |")
     text = str(table.get("description", "")).split("\n", maxsplit=1)[0]
     lines = [f"## {heading}", "", text, "", "| key | default | allowed | meaning |", "|---|---|---|---|", *rows, ""]
@@ -74,7 +73,7 @@ def _section(root: Schema, table: Schema, heading: str) -> str:
 
 def _meaning(root: Schema, rules: Schema) -> str:
     """The key's own description, else the description of its table."""
-    found = [rules, *wanted.variants(root, rules)]
+    found = [rules, *variants(root, rules)]
     return next((str(schema["description"]) for schema in found if "description" in schema), "")
 
 

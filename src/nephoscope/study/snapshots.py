@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from nephoscope.model.units import MIB
-from nephoscope.study.cloud import CLOUDS
-from nephoscope.study.disks import volumes_of
-from nephoscope.study.machine_places import database_places
+from nephoscope.study.machines import database_places, volumes_of
 from nephoscope.study.model import SNAPSHOTS, Configuration
+from nephoscope.study.provisioning import CLOUDS
 
 FIRST_READ_BYTES_PER_S: Mapping[str, float] = {"aws": 100 * MIB, "azure": 60 * MIB}
 """Rate at which a volume created from a snapshot can be read for the first time, by cloud; not here: at once as any.

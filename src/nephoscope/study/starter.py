@@ -1,4 +1,13 @@
-"""The study that `nephoscope init` writes: every key explained, ready to run."""
+"""The studies that `nephoscope init` writes: one with every key explained, and those of everyday questions."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+from nephoscope.model.errors import InputError
 
 _STARTER = """\
 # A study says what to compare (configurations), how to measure it (benchmarks) and how often (replicates).
@@ -199,3 +208,147 @@ parameters = { rows = 100_000, ramp_s = 2, duration_s = 10 }
 def starter_study(name: str = "my-study") -> str:
     """Text of a study file that explains every key and runs as it is; `name` must be a valid name of a study."""
     return _STARTER.replace("@NAME@", name)
+
+
+VERSION = "version"
+"""The key of `--compare` that is no setting."""
+
+_FORM = "--compare SETTING=VALUE,VALUE, for example shared_buffers=128MB,1GB or version=15,18"
+_SETTING = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.]*")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9.]+")
+_MAX_NAME = 63
+
+_HEAD = """\
+# {question}
+# Every key and its default: docs/reference/study.md. `nephoscope init` without options writes an example of each.
+
+name = {name}
+title = {title}
+replicates = 6                     # 6 is the minimum for a 95 % interval of the median
+"""
+
+_BENCHMARKS = """
+# TPC-C: 4 warehouses are about 520 MiB, and each trial works on a copy. Give it about as much data as you have:
+# data that fit into memory measure CPUs and memory, larger data measure the disk, too.
+[[benchmarks]]
+uses = "tpcc"
+parameters = { warehouses = 4, ramp_s = 10, duration_s = 60 }
+
+# Reads of single rows by their key; a million rows are about 320 MB.
+[[benchmarks]]
+uses = "point-select"
+parameters = { rows = 1_000_000, ramp_s = 5, duration_s = 20 }
+"""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What differs between the configurations: a setting or the version, and its values."""
+
+    key: str
+    values: tuple[str, ...]
+
+    @property
+    def in_words(self) -> str:
+        """'shared_buffers: 128MB against 1GB'."""
+        return f"{self.key}: {' against '.join(self.values)}"
+
+
+def read_change(text: str) -> Change:
+    """What `--compare` asks.
+
+    Raises:
+        InputError: it is not of the form SETTING=VALUE,VALUE.
+    """
+    key, _, listed = text.partition("=")
+    values = [value.strip() for value in listed.split(",")]
+    if not _SETTING.fullmatch(key.strip()) or not all(values):
+        raise InputError(f"cannot read --compare {text!r}", hint=f"write {_FORM}")
+    if len(values) < 2:
+        raise InputError(f"--compare {text!r} names one value, so there is nothing to compare", hint=f"write {_FORM}")
+    if len(set(values)) < len(values):
+        raise InputError(f"--compare {text!r} names a value twice", hint="name each value once")
+    return Change(key.strip(), tuple(values))
+
+
+def everyday_study(change: Change | None, dsns: Sequence[str]) -> str:
+    """Text of a study.
+
+    Args:
+        change: what to compare; None: the servers at `dsns` as they are.
+        dsns: addresses of the user's servers: none (nephoscope starts servers), one, or one for each value.
+    """
+    names = _names(change, dsns)
+    if change is None:
+        question = "Your server as it is." if len(dsns) == 1 else "Your servers as they are."
+        title = f"PostgreSQL on {' and '.join(map(_place, dsns))}"
+        name = "my-server" if len(dsns) == 1 else "my-servers"
+    else:
+        where = "on your server" if len(dsns) == 1 else "on servers of your own" if dsns else _OURS
+        question, title = f"{change.in_words}, {where}.", f"PostgreSQL with {change.in_words}"
+        name = _slug(change.key)
+    head = _HEAD.format(question=question, name=_toml(name), title=_toml(title))
+    secret = _PGPASSWORD_HINT if dsns else ""
+    return head + secret + "".join(_configurations(change, dsns, names)) + _BENCHMARKS + _contrasts(change, dsns, names)
+
+
+_OURS = "each on a PostgreSQL server that nephoscope starts on this machine"
+_PGPASSWORD_HINT = """
+# The password is never written here: put it into the environment variable PGPASSWORD.
+"""
+
+
+def _configurations(change: Change | None, dsns: Sequence[str], names: Sequence[str]) -> list[str]:
+    found = []
+    for place, name in enumerate(names):
+        database: dict[str, str] = {}
+        if dsns:
+            database["dsn"] = _toml(dsns[min(place, len(dsns) - 1)])
+        if change is not None and change.key == VERSION:
+            database["version"] = _toml(change.values[place])
+        elif change is not None and len(dsns) < 2:
+            database["settings"] = f"{{ {_key(change.key)} = {_toml(change.values[place])} }}"
+        database["connections"] = "8"
+        table = ", ".join(f"{key} = {value}" for key, value in database.items())
+        found.append(f"\n[[configurations]]\nname = {_toml(name)}\ndatabase = {{ {table} }}\n")
+    return found
+
+
+def _contrasts(change: Change | None, dsns: Sequence[str], names: Sequence[str]) -> str:
+    """Servers of the user's differ in their addresses: only the study knows what else."""
+    if change is None or len(dsns) < 2:
+        return ""
+    pairs = pairwise(zip(names, change.values, strict=True))
+    return "\n# What your servers differ in, for the report.\n" + "\n".join(
+        f"[[contrasts]]\nname = {_toml(change.key)}\nleft = [{_toml(left)}]\nright = [{_toml(right)}]\n"
+        f"labels = [{_toml(left_value)}, {_toml(right_value)}]\n"
+        for (left, left_value), (right, right_value) in pairs
+    )
+
+
+def _names(change: Change | None, dsns: Sequence[str]) -> list[str]:
+    """A name for each configuration; unique."""
+    if change is None:
+        wanted = ["my-server"] if len(dsns) == 1 else [_slug(_place(dsn)) for dsn in dsns]
+    else:
+        wanted = [_slug(f"{change.key}-{value}") for value in change.values]
+    if len(set(wanted)) == len(wanted):
+        return wanted
+    return [f"{name[: _MAX_NAME - 4]}-{number}" for number, name in enumerate(wanted, start=1)]
+
+
+def _place(dsn: str) -> str:
+    parts = urlsplit(dsn)
+    return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+
+def _slug(text: str) -> str:
+    return _NOT_IN_NAMES.sub("-", text.lower()).strip("-.")[:_MAX_NAME] or "value"
+
+
+def _key(setting: str) -> str:
+    return setting if "." not in setting else _toml(setting)
+
+
+def _toml(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,10 +1,109 @@
-"""Plain values -> TOML as a person reads it: one key a line, a heading for each entry of a list of tables."""
+"""TOML as text: how large it may be, the line of each key, and how values are written.
+
+tomllib reads values but records no positions. tree-sitter does the lexing, because home-made scanners fail on
+multi-line strings, escapes, comments and brackets inside strings. It only sees texts that tomllib accepts.
+"""
 
 import json
+import re
+import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nephoscope.study.locate import as_key
+import tree_sitter_toml
+from tree_sitter import Language, Node, Parser
+
+Path = tuple[str | int, ...]
+"""Keys and list indexes from the root: `("benchmarks", 1, "uses")`."""
+
+_LANGUAGE = Language(tree_sitter_toml.language())
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_CONTAINERS = {"inline_table", "array"}
+
+
+def locate(text: str) -> dict[Path, int]:
+    """Line (from 1) of every key, table and list element of a TOML text that tomllib accepts; the root is at line 1."""
+    tree = Parser(_LANGUAGE).parse(text.encode())
+    lines: dict[Path, int] = {(): 1}
+    lengths: Counter[Path] = Counter()
+    for node in tree.root_node.named_children:
+        if node.type == "pair":
+            _pair((), node, lines)
+        elif node.type in {"table", "table_array_element"}:
+            _table(node, lines, lengths)
+    return lines
+
+
+def line_of(path: Path, lines: Mapping[Path, int]) -> int:
+    """Line of a path, or of the nearest enclosing item in the text."""
+    while path not in lines:
+        path = path[:-1]
+    return lines[path]
+
+
+def show(path: Path) -> str:
+    """A path as people write it: `benchmarks[1].parameters.rows`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{as_key(part)}" for part in path)
+    return text.removeprefix(".")
+
+
+def as_key(name: str) -> str:
+    """A key as TOML writes it: bare if it may be, else quoted."""
+    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _table(node: Node, lines: dict[Path, int], lengths: Counter[Path]) -> None:
+    """A `[table]` or an element of `[[tables]]`; a list on the way to it means its last element so far."""
+    key, *pairs = [child for child in node.named_children if child.type != "comment"]
+    names = list(_names(key))
+    path: Path = ()
+    for depth, name in enumerate(names):
+        path = (*path, name)
+        if node.type == "table_array_element" and depth == len(names) - 1:
+            lengths[path] += 1
+        _note(path, node, lines)
+        if lengths[path]:
+            path = (*path, lengths[path] - 1)
+            _note(path, node, lines)
+    lines[path] = node.start_point.row + 1
+    for pair in pairs:
+        _pair(path, pair, lines)
+
+
+def _pair(path: Path, node: Node, lines: dict[Path, int]) -> None:
+    """`key = value`, with everything inside the value. A loop, as a text can nest deeper than Python's stack."""
+    waiting = [(path, node)]
+    while waiting:
+        path, node = waiting.pop()
+        children = [child for child in node.named_children if child.type != "comment"]
+        if node.type == "pair" and len(children) == 2:
+            key, value = children
+            for name in _names(key):
+                path = (*path, name)
+                _note(path, key, lines)
+            if value.type in _CONTAINERS:
+                waiting.append((path, value))
+        elif node.type == "inline_table":
+            waiting.extend((path, child) for child in reversed(children))
+        elif node.type == "array":
+            for index, child in enumerate(children):
+                _note((*path, index), child, lines)
+                if child.type in _CONTAINERS:
+                    waiting.append(((*path, index), child))
+
+
+def _note(path: Path, node: Node, lines: dict[Path, int]) -> None:
+    lines.setdefault(path, node.start_point.row + 1)
+
+
+def _names(key: Node) -> Iterator[str]:
+    """The parts of a bare, quoted or dotted key, with escapes decoded."""
+    text = (key.text or b"").decode()
+    value = tomllib.loads(f"{text} = 0")
+    while isinstance(value, dict):
+        ((name, value),) = value.items()
+        yield name
 
 
 def toml_text(data: Mapping[str, Any]) -> str:
@@ -39,3 +138,47 @@ def quoted(text: str) -> str:
 
 def _pairs(table: Mapping[str, Any]) -> Iterator[str]:
     return (f"{as_key(key)} = {toml_value(value)}" for key, value in table.items())
+
+
+MAX_BYTES = 4 << 20
+MAX_ENTRIES = 100_000
+"""Keys and elements of lists together."""
+MAX_NESTING = 30
+"""Brackets within brackets, and parts of a dotted key."""
+
+_TOKEN = re.compile(
+    r"""
+      (?P<text>\"{3}(?:\\.|[^\\])*?\"{3} | '{3}.*?'{3} | "(?:\\.|[^"\\\n])*" | '[^'\n]*')
+    | (?P<comment>\#[^\n]*)
+    | (?P<open>[\[{]) | (?P<close>[\]}]) | (?P<dot>\.) | (?P<entry>[,=]) | (?P<line>\n)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def beyond_limits(text: str) -> tuple[int, str] | None:
+    """The line and the sentence of the first limit that a study's text exceeds; None: it keeps all.
+
+    It counts what looks like TOML, so text that is not TOML may be rejected for its size first.
+    """
+    if len(text.encode(errors="surrogatepass")) > MAX_BYTES:
+        return 1, f"larger than {MAX_BYTES >> 20} MiB, which no study needs; is it the right file?"
+    line, entries, depth, dots = 1, 0, 0, 0
+    for found in _TOKEN.finditer(text):
+        kind = found.lastgroup
+        if kind in {"text", "line"}:
+            line += found[0].count("\n")
+        if kind == "dot":
+            dots += 1
+        elif kind != "text":
+            dots = 0
+        if kind == "open":
+            depth += 1
+        elif kind == "close":
+            depth = max(0, depth - 1)
+        entries += kind == "entry"
+        if max(depth, dots) > MAX_NESTING:
+            return line, f"nested more than {MAX_NESTING} deep; a study needs five levels"
+        if entries > MAX_ENTRIES:
+            return line, f"more than {MAX_ENTRIES:,} keys and elements of lists; use [[matrix]], or split the study"
+    return None

@@ -5,7 +5,7 @@ import pytest
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.model.rows import WanFloor
 from nephoscope.study.model import BenchmarkEntry, Configuration, Machine, Study
-from nephoscope.study.places import Region
+from nephoscope.study.provisioning import Region
 
 
 def floors(provider: str, here: str | None, there: str | None) -> list[WanFloor]:

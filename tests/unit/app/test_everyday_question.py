@@ -12,9 +12,9 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError
 from nephoscope.plan.expand import expand
 from nephoscope.study.contrasts import contrasts_of
-from nephoscope.study.everyday import everyday_study, read_change
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
+from nephoscope.study.starter import everyday_study, read_change
 from tests.support.real_parts import needs
 from tests.support.server import Server, server
 

@@ -12,7 +12,7 @@ from nephoscope.app.stages.advice import require_cpus, warnings_with_lines
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import EnvironmentProblem, InputError, StorageFailed
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.study import nicknames
+from nephoscope.study import suggest
 from nephoscope.study.load import load_study, load_with_lines
 from nephoscope.study.model import Configuration, Database
 from tests.support.fake_world import STUDY
@@ -124,9 +124,9 @@ def test_nicknames_mean_what_exists() -> None:
         "provider": set(Configuration.model_json_schema()["properties"]["provider"]["enum"]),
         "system": set(Database.model_json_schema()["properties"]["system"]["enum"]),
     }
-    for key, names in nicknames._BY_KEY.items():
-        assert {meant for those in names.values() for meant in those} <= allowed[key]
-        assert not set(names) & allowed[key]
+    for key, nicknames in suggest._NICKNAMES.items():
+        assert set(nicknames) <= allowed[key]
+        assert not set(" ".join(nicknames.values()).split()) & allowed[key]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_nicknames_mean_what_exists() -> None:
     ],
 )
 def test_other_peoples_names_are_understood(key: str, word: str, said: str) -> None:
-    assert nicknames.meant_by(key, word, BENCHMARKS) == said
+    assert suggest.meant_by(key, word, BENCHMARKS) == said
 
 
 def test_gce_is_gcp() -> None:

@@ -15,7 +15,7 @@ from nephoscope.model.errors import InputError
 from nephoscope.model.omission import Omission
 from nephoscope.model.records import Plan
 from nephoscope.plan.expand import expand
-from nephoscope.study.burstable import is_burstable
+from nephoscope.study.machine_names import is_burstable
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 from tests.unit.plan.plan_example import BENCHMARKS, Standin, configurations, study
 

@@ -6,7 +6,7 @@ import pytest
 
 from nephoscope.app.stages import planning
 from nephoscope.model.errors import InputError, StudyError
-from nephoscope.study.disks import disks_of, left_raw
+from nephoscope.study.machines import disks_of, left_raw
 from nephoscope.study.model import Configuration
 
 CLOUD = {

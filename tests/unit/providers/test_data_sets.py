@@ -21,7 +21,7 @@ from nephoscope.providers.azure.objects import Blobs
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject, data_sets_of
 from nephoscope.providers.gcp.objects import CloudStorage
 from nephoscope.run.clock import FakeClock, SystemClock
-from nephoscope.study.buckets import Bucket, bucket_of
+from nephoscope.study.address import Bucket, bucket_of
 from tests.support import fake_blobs, gcplocal_compute, moto_ec2
 
 TPCC, KV = "nephoscope_tpcc_0123456789ab", "nephoscope_ycsb_load_ba9876543210"

@@ -23,7 +23,7 @@ from nephoscope.providers.emulated.provider import EmulatedProvider
 from nephoscope.providers.emulated.scripts import ClusterPlan, hosts_of, up_script
 from nephoscope.run.clock import SystemClock
 from nephoscope.study.model import Configuration
-from nephoscope.study.places import Link, MachineType
+from nephoscope.study.provisioning import Link, MachineType
 from tests.support.real_parts import needs
 
 SMALL = MachineType(

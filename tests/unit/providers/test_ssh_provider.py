@@ -19,7 +19,7 @@ from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.ssh import LEASE_S, SshProvider, hosts_of, parse_destination
 from nephoscope.run.clock import SystemClock
 from nephoscope.study.model import Configuration
-from nephoscope.study.places import Ssh
+from nephoscope.study.provisioning import Ssh
 from tests.support.sshd import Server, Wire, free_port, proxy_command, sshd
 
 

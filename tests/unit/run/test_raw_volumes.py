@@ -15,7 +15,7 @@ from nephoscope.run.conductor import Rules
 from nephoscope.run.derive import _without_disk
 from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, run_study
-from nephoscope.study.disks import disks_of
+from nephoscope.study.machines import disks_of
 from nephoscope.study.model import Configuration
 from tests.support.fake_world import Rehearsal, rehearsal
 from tests.support.made_cloud import request_of

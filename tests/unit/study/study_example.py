@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.subjects import Subject
-from nephoscope.study.known import KnownBenchmark, Stated
+from nephoscope.study.model import KnownBenchmark, Stated
 
 ROOT = Path(__file__).parents[3]
 LAPTOP = ROOT / "studies" / "laptop.toml"

@@ -9,8 +9,8 @@ from nephoscope.app.cli import main
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import InputError, StudyError
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.study.choices import with_chosen
 from nephoscope.study.load import expanded_text, load_study
+from nephoscope.study.shorthands import with_chosen
 
 STUDY = """name = "s"
 replicates = 4

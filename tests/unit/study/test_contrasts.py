@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 
 from nephoscope.model.errors import StudyError
 from nephoscope.model.scopes import OVERALL, Scope
-from nephoscope.study.contrasts import Question, contrasts_of
+from nephoscope.study.contrasts import Question, contrasts_of, scopes_of
 from nephoscope.study.load import load_study
 from nephoscope.study.machine_names import MachineName, machine_name
 from nephoscope.study.model import Configuration, Database, DeclaredContrast, Machine, Volume
-from nephoscope.study.scopes import scopes_of
 from tests.unit.study.study_example import KNOWN, MINIMAL
 
 

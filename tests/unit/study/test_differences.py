@@ -4,8 +4,8 @@ import pytest
 
 from nephoscope.study.contrasts import only_difference
 from nephoscope.study.differences import what_differs
-from nephoscope.study.everyday import everyday_study, read_change
 from nephoscope.study.model import Configuration, DeclaredContrast
+from nephoscope.study.starter import everyday_study, read_change
 from tests.unit.app.test_everyday_question import FIRST, SECOND, loaded
 
 

@@ -17,8 +17,8 @@ from nephoscope.app.stages.planning import calendar_with, clusters_by_default, p
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import StudyError
 from nephoscope.model.records import Plan
-from nephoscope.study.groups import NotASelection, chosen, facts_of
 from nephoscope.study.load import expanded_text, load_study
+from nephoscope.study.selection import NotASelection, chosen, facts_of
 from nephoscope.study.toml_text import toml_value
 from tests.unit.study.study_example import KNOWN, ROOT
 

@@ -7,8 +7,8 @@ import pytest
 
 from nephoscope.app.files import read_text
 from nephoscope.model.errors import InputError, StudyError
-from nephoscope.study.limits import MAX_BYTES, MAX_ENTRIES, MAX_NESTING, beyond_limits
 from nephoscope.study.load import load_study
+from nephoscope.study.toml_text import MAX_BYTES, MAX_ENTRIES, MAX_NESTING, beyond_limits
 from tests.unit.study.study_example import KNOWN, MINIMAL
 
 LONG_MS = 2_000

@@ -11,7 +11,7 @@ from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import expand
 from nephoscope.study import rules
 from nephoscope.study.load import load_study
-from nephoscope.study.locate import locate
+from nephoscope.study.toml_text import locate
 from tests.unit.study.study_example import KNOWN, LAPTOP, MINIMAL, ROOT
 
 DATA = ROOT / "tests" / "data" / "studies"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.study.locate import Path, line_of, locate, show
+from nephoscope.study.toml_text import Path, line_of, locate, show
 from tests.unit.study.study_example import LAPTOP
 
 TEXT = '''\

@@ -8,9 +8,9 @@ import pytest
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.prices.catalogue.index import architectures
 from nephoscope.prices.catalogue.tables import prices
-from nephoscope.study.choices import with_chosen
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Study
+from nephoscope.study.shorthands import with_chosen
 from tests.unit.study.study_example import ROOT
 
 TEXT = (ROOT / "studies" / "cloud-report-2026.toml").read_text(encoding="utf-8")

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.study.file import StudyFile
+from nephoscope.study.explain import Schema
 from nephoscope.study.load import load_study
 from nephoscope.study.reference import main, study_reference
+from nephoscope.study.shorthands import StudyFile
 from nephoscope.study.starter import starter_study
-from nephoscope.study.wanted import Schema
 from tests.support.generated import STALE
 from tests.unit.study.study_example import KNOWN, ROOT
 

@@ -110,7 +110,7 @@ def _known_provider(name: str | None, known: Collection[str]) -> str | None:
     Raises:
         InputError: it has no such provider.
     """
-    from nephoscope.study.nicknames import meant_by
+    from nephoscope.study.suggest import meant_by
 
     found = next((one for one in known if name is not None and one.casefold() == name.casefold()), None)
     if name is not None and found is None:

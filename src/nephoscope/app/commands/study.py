@@ -216,7 +216,7 @@ def _everyday(dsns: list[str], compare: str | None) -> str:
     import asyncio
 
     from nephoscope.app.stages.beginning import require_addresses, require_comparable
-    from nephoscope.study.everyday import everyday_study, read_change
+    from nephoscope.study.starter import everyday_study, read_change
 
     require_addresses(dsns)
     change = None if compare is None else read_change(compare)
@@ -248,7 +248,7 @@ def plan(
     from nephoscope.app.stages import planning
     from nephoscope.app.stages.advice import unpriced_transfer, warnings_with_lines
     from nephoscope.app.stages.architecture import missing_build
-    from nephoscope.study.choices import with_chosen
+    from nephoscope.study.shorthands import with_chosen
 
     text = with_chosen(read_text(study), choose or ())
     if expanded:
@@ -325,7 +325,7 @@ def run(
     part.
     """
     from nephoscope.app.stages.running import CliOptions
-    from nephoscope.study.choices import with_chosen
+    from nephoscope.study.shorthands import with_chosen
 
     options = CliOptions(max_clusters, max_usd, state, until, retry_rejected, tuple(check or ()))
     cut = _cut(only, types, budget)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nephoscope.model.records import Disk, Facts
 from nephoscope.model.units import GIB
 from nephoscope.study.machine_names import machine_name
-from nephoscope.study.machine_places import two_regions
+from nephoscope.study.machines import two_regions
 from nephoscope.study.model import Configuration, Machine
 
 _THREADS = 2

@@ -18,7 +18,7 @@ from nephoscope.machines.remote import Background, MachineHandle
 from nephoscope.plan.before import MAKE_S
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of, study_of
 from nephoscope.providers.fake import load_names
-from nephoscope.study.cloud import CLOUDS
+from nephoscope.study.provisioning import CLOUDS
 
 _CREATED, _DELETED = "+", "-"
 _FIELDS = 3

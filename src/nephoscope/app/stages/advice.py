@@ -7,8 +7,8 @@ from nephoscope.plan.transfer import TransferSpend
 from nephoscope.prices.book import shipped
 from nephoscope.prices.catalogue.index import architectures, nearest
 from nephoscope.prices.quote import quote
-from nephoscope.study.locate import Path, line_of
 from nephoscope.study.model import Configuration, Study
+from nephoscope.study.toml_text import Path, line_of
 
 MAX_LINES = 10
 

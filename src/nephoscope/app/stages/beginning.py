@@ -8,9 +8,8 @@ from nephoscope.databases.postgres.binaries import Binaries, embedded_folder, in
 from nephoscope.databases.postgres.database import OLDEST_VERSION
 from nephoscope.databases.postgres.psql import UsersServer, reason, text
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TargetUnreachable, ToolFailed
-from nephoscope.study.address import problem_of, without_password
-from nephoscope.study.everyday import VERSION, Change
-from nephoscope.study.secrets import holds_password
+from nephoscope.study.address import holds_password, problem_of, without_password
+from nephoscope.study.starter import VERSION, Change
 from nephoscope.study.suggest import nearest
 
 _RESTART = "postmaster"

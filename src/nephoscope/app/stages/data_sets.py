@@ -12,7 +12,7 @@ from nephoscope.prices import object_storage, snapshots
 from nephoscope.prices.book import shipped
 from nephoscope.providers.cloud.data_sets import ObjectStorage, data_sets_of
 from nephoscope.providers.cloud.snapshots import Snapshot, Snapshots, SnapshotSet, sets_of
-from nephoscope.study.buckets import Bucket, bucket_of
+from nephoscope.study.address import Bucket, bucket_of
 from nephoscope.study.model import Study
 from nephoscope.study.snapshots import SnapshotPlace, place_at, place_of
 

@@ -27,9 +27,9 @@ from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import ExaminesHosts, OnThisMachine
 from nephoscope.providers.local import LocalProvider
 from nephoscope.run.preflight import wanted_of
-from nephoscope.study.cloud import CLOUDS, EXAMPLE_IMAGES, is_example
 from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration, Database
+from nephoscope.study.provisioning import CLOUDS, EXAMPLE_IMAGES, is_example
 
 _MORE_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
 """Where providers look for tools, too."""

@@ -40,9 +40,8 @@ from nephoscope.store.folder import ResultsFolder
 from nephoscope.store.index import Known
 from nephoscope.store.made_from import remember
 from nephoscope.study.claims import load_claims
-from nephoscope.study.known import Stated
 from nephoscope.study.load import load_study
-from nephoscope.study.model import Study
+from nephoscope.study.model import Stated, Study
 
 
 class _NoParameters(Frozen):

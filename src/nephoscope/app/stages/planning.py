@@ -27,9 +27,9 @@ from nephoscope.plan.raw import check_raw
 from nephoscope.plan.space import Footprint, check_space
 from nephoscope.providers.cloud.check import require_possible
 from nephoscope.study.load import expanded_text, load_study, load_with_lines
-from nephoscope.study.locate import Path as KeyPath
 from nephoscope.study.managed import study_as_provided
 from nephoscope.study.model import Study
+from nephoscope.study.toml_text import Path as KeyPath
 
 if TYPE_CHECKING:
     from nephoscope.model.analysed import AnalysedStudy

@@ -17,9 +17,8 @@ from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.study.address import problem_of
+from nephoscope.study.address import holds_password, problem_of
 from nephoscope.study.model import Study
-from nephoscope.study.secrets import holds_password
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from nephoscope.prices.catalogue.index import nearest, short_name
 from nephoscope.prices.catalogue.machines import CloudType
 from nephoscope.prices.catalogue.tables import prices, types
 from nephoscope.prices.cost import METHODS
-from nephoscope.study.nicknames import meant_by
+from nephoscope.study.suggest import meant_by
 from nephoscope.study.suggest import nearest as nearest_word
 
 HOURS = METHODS["default"].hours

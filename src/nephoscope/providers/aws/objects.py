@@ -9,7 +9,7 @@ from nephoscope.machines.waiting import Clock
 from nephoscope.providers.aws.cloud import boto3_client, typed
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
 from nephoscope.providers.cloud.provider import patiently
-from nephoscope.study.buckets import Bucket
+from nephoscope.study.address import Bucket
 
 AT_ONCE = 1000
 """Objects that one request may delete."""

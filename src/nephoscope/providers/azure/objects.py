@@ -13,7 +13,7 @@ from nephoscope.model.errors import ToolMissing
 from nephoscope.providers.azure.cloud import INSTALL, typed
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
 from nephoscope.providers.cloud.provider import patiently
-from nephoscope.study.buckets import Bucket
+from nephoscope.study.address import Bucket
 
 _SCOPE = "https://storage.azure.com/.default"
 _VERSION = "2021-12-02"

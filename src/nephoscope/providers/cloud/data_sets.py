@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from nephoscope.study.buckets import Bucket
+from nephoscope.study.address import Bucket
 
 _NAME = re.compile(r"nephoscope_[a-z0-9_]+_[0-9a-f]{12}")
 """As benchmarks name a data set; the digits are a digest of its benchmark, version, size and seed."""

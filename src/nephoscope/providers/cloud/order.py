@@ -10,10 +10,9 @@ from types import MappingProxyType
 from nephoscope.model.errors import InputError
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import BootPlan, boot_script
-from nephoscope.study.cloud import Cloud
-from nephoscope.study.disks import local_ssds_of, volumes_of
-from nephoscope.study.machine_places import region_of, zones_in_turn
+from nephoscope.study.machines import local_ssds_of, region_of, volumes_of, zones_in_turn
 from nephoscope.study.model import SNAPSHOTS, Machine, Volume
+from nephoscope.study.provisioning import Cloud
 
 PREFIX = "nephoscope-"
 STUDY, CLUSTER, ROLE = f"{PREFIX}study", f"{PREFIX}cluster", f"{PREFIX}role"

@@ -33,7 +33,7 @@ from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, Prov
 from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of, require_place
 from nephoscope.providers.cloud.snapshots import ClusterVolumes, Snapshot, Snapshots, by_machine, newest, unfinished
 from nephoscope.providers.cloud.unmaking import VISIBLE_TIMEOUT_S
-from nephoscope.study.machine_places import database_places, load_places
+from nephoscope.study.machines import database_places, load_places
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.snapshots import layout_of, place_of
 

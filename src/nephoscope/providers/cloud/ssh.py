@@ -26,8 +26,7 @@ from nephoscope.model.words import counted
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import DATA, DONE, mounts, raw_devices
 from nephoscope.providers.cloud.provider import CloudMachine
-from nephoscope.study.disks import disks_of
-from nephoscope.study.machine_places import region_of
+from nephoscope.study.machines import disks_of, region_of
 from nephoscope.study.model import Machine
 
 BOOT_TIMEOUT_S = 900.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from nephoscope.model.units import GIB, MIB
-from nephoscope.study.places import MachineType
+from nephoscope.study.provisioning import MachineType
 
 ROOT = PurePosixPath("/sys/fs/cgroup")
 GROUP = "nephoscope"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from nephoscope.study.places import Link
+from nephoscope.study.provisioning import Link
 
 _OPEN_DEVICES = """
 import fcntl, os, struct, sys

@@ -36,9 +36,9 @@ from nephoscope.model.errors import (
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of, study_of
 from nephoscope.providers.emulated.limits import of_all_clusters
 from nephoscope.providers.emulated.scripts import LOCK, STATE, ClusterPlan, HostPlan, down_script, hosts_of, up_script
-from nephoscope.study.machine_places import region_of
+from nephoscope.study.machines import region_of
 from nephoscope.study.model import Configuration
-from nephoscope.study.places import MachineType
+from nephoscope.study.provisioning import MachineType
 
 _TOOLS = (
     Tool("ip", "iproute2"),

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from nephoscope.providers.emulated.limits import Write, disk_limits, folders, limits, parents, shaping
 from nephoscope.providers.emulated.network import Fabric, Port, fabric_script
-from nephoscope.study.places import Link, MachineType
+from nephoscope.study.provisioning import Link, MachineType
 
 STATE = "/run/nephoscope/emulated"
 LOCK = "/run/nephoscope/lock"

@@ -13,7 +13,7 @@ from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
 from nephoscope.providers.cloud.provider import patiently
 from nephoscope.providers.gcp.cloud import INSTALL, LOGIN, typed
 from nephoscope.providers.gcp.errors import of_reason
-from nephoscope.study.buckets import Bucket
+from nephoscope.study.address import Bucket
 
 GOOGLE = "https://storage.googleapis.com"
 _SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"

@@ -1,14 +1,14 @@
-"""Rules about regions and zones: where a study may name them, and what must be named with them."""
+"""Rules about the machines of a configuration. They read raw values, because other keys may be wrong too."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.explain import Problem
-from nephoscope.study.locate import Path
 from nephoscope.study.managed import provider_of_machines
+from nephoscope.study.provisioning import CLOUDS
 from nephoscope.study.suggest import nearest, shown
+from nephoscope.study.toml_text import Path
 
 _IN_ZONES = (*sorted(CLOUDS), "emulated", "ssh")
 _AZURE_ZONES = ("1", "2", "3")

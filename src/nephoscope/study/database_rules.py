@@ -1,12 +1,12 @@
-"""What a study must say so that its data sets can be kept as snapshots of volumes."""
+"""Rules about the databases of a study. They read raw values, because other keys may be wrong too."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.explain import Problem
-from nephoscope.study.locate import Path
 from nephoscope.study.model import SNAPSHOTS
+from nephoscope.study.provisioning import CLOUDS
+from nephoscope.study.toml_text import Path
 
 _A_BUCKET = "set `fixtures` to the address of a bucket"
 

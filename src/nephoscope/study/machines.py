@@ -1,8 +1,63 @@
-"""Disks of a cloud's machine: those with a filesystem for the data folder, and raw ones, which carry none."""
+"""The machines of a configuration as the study describes them: the region and zone of each, and its disks. Pure.
+
+A disk either has a filesystem for the data folder or is raw and carries none.
+"""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from nephoscope.study.model import Configuration, Machine, Volume
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of one machine. None: the study does not say."""
+
+    region: str | None
+    zone: str | None
+
+
+def database_places(configuration: Configuration) -> tuple[Place, ...]:
+    """Of each database machine, in order."""
+    return _places(configuration, configuration.database_machine)
+
+
+def load_places(configuration: Configuration) -> tuple[Place, ...]:
+    """Of each load machine, in order; none where client and server share a machine."""
+    load = configuration.load_machine
+    return () if load is None else _places(configuration, load)
+
+
+def region_of(configuration: Configuration, machine: Machine) -> str | None:
+    """The region of a role's machines: its own, else the configuration's."""
+    return machine.region or configuration.region
+
+
+def zones_in_turn(configuration: Configuration, machine: Machine) -> tuple[str | None, ...]:
+    """The zones that are assigned to the machines of a role in turn."""
+    near = machine.region in {None, configuration.region}
+    if machine.zones is not None:
+        return tuple(machine.zones[: machine.count])
+    return (configuration.zone if near else None,)
+
+
+def two_regions(configuration: Configuration) -> tuple[str, str] | None:
+    """Region of the database and region of the load machine; None: there is only one."""
+    load = configuration.load_machine
+    here, there = configuration.region, load.region if load else None
+    return (here, there) if here is not None and there is not None and here != there else None
+
+
+def zone_count(configuration: Configuration) -> int:
+    """Number of zones in the database's region with machines."""
+    places = (*database_places(configuration), *load_places(configuration))
+    return len({one.zone for one in places if one.region == configuration.region and one.zone is not None})
+
+
+def _places(configuration: Configuration, machine: Machine) -> tuple[Place, ...]:
+    region, zones = region_of(configuration, machine), zones_in_turn(configuration, machine)
+    return tuple(Place(region, zones[index % len(zones)]) for index in range(machine.count))
+
 
 GCP_LOCAL_SSD_GIB = 375.0
 """Of one local SSD of Compute Engine, of every type but z3."""
