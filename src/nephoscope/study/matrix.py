@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 from nephoscope.model.frozen import Frozen
 from nephoscope.study.explain import Problem
 from nephoscope.study.placeholders import VARIABLE, Node, Unfilled, filled, merged, names_in, node, written
-from nephoscope.study.suggest import nearest, shown
+from nephoscope.study.suggest import hint_among, nearest, shown
 from nephoscope.study.toml_text import Path
 
 MAX_MADE = 10_000
@@ -168,9 +168,7 @@ def _wrong_names(path: Path, entry: Mapping[str, Any], axes: Mapping[str, Any]) 
     """Names in an entry that are no axis."""
     for name in entry:
         if name not in axes:
-            near = nearest(name, axes)
-            hint = f"did you mean `{near}`?" if near else f"there are: {', '.join(axes)}"
-            yield Problem((*path, name), f"`{name}` is not an axis of this matrix; {hint}")
+            yield Problem((*path, name), f"`{name}` is not an axis of this matrix; {hint_among(name, axes, '`{}`')}")
 
 
 def _not_whole(path: Path, entry: Mapping[str, Any], axes: Mapping[str, Any]) -> Iterator[Problem]:
@@ -277,9 +275,9 @@ def _unused(raw: Mapping[str, Any], at: Path, template: Node, givers: Sequence[_
     for giver in (*given, *included):
         for name, value in giver.value.items():
             if name not in used and name not in raw["axes"]:
-                near = nearest(name, used - set(raw["axes"]))
-                hint = f"; did you mean `{near}`?" if near else f"; write `{{{name}}}` where it belongs, or remove it"
-                yield Problem(value.at, f"no placeholder uses `{name}`{hint}")
+                otherwise = f"write `{{{name}}}` where it belongs, or remove it"
+                hint = hint_among(name, used - set(raw["axes"]), "`{}`", otherwise)
+                yield Problem(value.at, f"no placeholder uses `{name}`; {hint}")
 
 
 def _values(combination: _Combination, givers: Sequence[_Giver]) -> dict[str, Node]:

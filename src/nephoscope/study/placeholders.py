@@ -12,7 +12,7 @@ from string import Formatter
 from typing import Any
 
 from nephoscope.study.explain import Problem
-from nephoscope.study.suggest import nearest, shown
+from nephoscope.study.suggest import hint_among, shown
 from nephoscope.study.toml_text import Path
 
 
@@ -153,9 +153,8 @@ def _value(part: _Part, held: Node, values: Mapping[str, Node], waiting: tuple[s
         return filled(values[name], values, (*waiting, name))
     if part.optional:
         return None
-    near = nearest(name, values)
-    there = f"there are: {', '.join(values)}" if values else "only a [[matrix]] gives values to placeholders"
-    hint = f"did you mean `{{{near}}}`?" if near else there
+    otherwise = "" if values else "only a [[matrix]] gives values to placeholders"
+    hint = hint_among(name, values, "`{{{}}}`", otherwise)
     raise Unfilled(held.at, f"nothing gives a value to `{{{name}}}`; {hint}", lacking=name)
 
 

@@ -16,7 +16,7 @@ from nephoscope.study.machine_rules import place_problems, region_problems
 from nephoscope.study.managed import MANAGED, managed_problems, plain_as_provided
 from nephoscope.study.model import KnownBenchmark
 from nephoscope.study.provisioning import CLOUDS
-from nephoscope.study.suggest import meant_by, nearest, shown
+from nephoscope.study.suggest import hint_among, meant_by, shown
 from nephoscope.study.toml_text import Path, line_of
 
 _HOST = re.compile(
@@ -187,9 +187,8 @@ def _run_on(data: Mapping[str, Any]) -> Iterator[Problem]:
         for index, entry in _tables(data, table):
             for place, name in enumerate(_list(entry.get(key))):
                 if isinstance(name, str) and name not in there:
-                    near = nearest(name, there)
-                    hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(there)}"
-                    yield Problem((table, index, key, place), f"unknown configuration {shown(name)}; {hint}")
+                    text = f"unknown configuration {shown(name)}; {hint_among(name, there)}"
+                    yield Problem((table, index, key, place), text)
 
 
 def _newer_schema(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -290,8 +289,7 @@ def _links(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
         place = (*path, "links", index, "between")
         between = [str(zone) for zone in _list(link.get("between"))] if isinstance(link, Mapping) else []
         for unknown in sorted({*between} - {*zones}):
-            near = nearest(unknown, zones)
-            hint = f'did you mean "{near}"?' if near else "name it in `zones` of a machine"
+            hint = hint_among(unknown, zones, otherwise="name it in `zones` of a machine")
             yield Problem(place, f"no machine is in zone {shown(unknown)}; {hint}")
         if len(between) == 2 and len({*between}) == 1:
             yield Problem(place, "joins a zone to itself; name two zones")

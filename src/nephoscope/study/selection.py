@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from nephoscope.study.machine_names import machine_name
-from nephoscope.study.suggest import nearest, shown
+from nephoscope.study.suggest import hint_among, shown
 
 _TOKEN = re.compile(r"""\s*(?:(?P<sign>[()])|(?P<word>(?:[^\s()"']|"[^"]*"|'[^']*')+))""")
 _OPERATORS = {"or": 1, "and": 2, "not": 3}
@@ -146,9 +146,7 @@ def _having(token: str, configurations: Sequence[Facts]) -> frozenset[int]:
     key, separator, rest = re.sub(r"[\"']", "", token).partition(":")
     labels = {label for facts in configurations for label in facts if label not in _BY_KEY}
     if separator and key.lower() not in {*_BY_KEY, *labels}:
-        near = nearest(key, [*_BY_KEY, *labels])
-        there = f"there are: {', '.join([*_BY_KEY, *sorted(labels)])}"
-        raise NotASelection(f"{shown(key)} is not a key; {f'did you mean `{near}`?' if near else there}")
+        raise NotASelection(f"{shown(key)} is not a key; {hint_among(key, [*_BY_KEY, *sorted(labels)], '`{}`')}")
     keys = [key.lower()] if separator else [*_BY_WORD, *sorted(labels)]
     wanted = (rest if separator else key).lower()
     fits = frozenset(
@@ -158,9 +156,7 @@ def _having(token: str, configurations: Sequence[Facts]) -> frozenset[int]:
     )
     if not fits:
         values = sorted({value for facts in configurations for one in keys for value in facts.get(one, ())})
-        near = nearest(wanted, values)
-        hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(values) or 'none'}"
-        raise NotASelection(f"{shown(token)} matches no configuration; {hint}")
+        raise NotASelection(f"{shown(token)} matches no configuration; {hint_among(wanted, values)}")
     return fits
 
 

@@ -20,7 +20,7 @@ from nephoscope.study.matrix import Kind, Made, Matrix, kind_of, made_by
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 from nephoscope.study.placeholders import VARIABLE, Node, Unfilled, escaped, filled, merged, node, places, plain
 from nephoscope.study.selection import Facts, NotASelection, chosen, facts_of
-from nephoscope.study.suggest import nearest, shown
+from nephoscope.study.suggest import hint_among, shown
 from nephoscope.study.toml_text import Path, line_of, locate
 
 _IS = "is"
@@ -76,10 +76,7 @@ def _options(choice: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _no_option(option: str, options: Mapping[str, Any]) -> str:
-    near = nearest(option, options)
-    return f"there is no option {shown(option)}; " + (
-        f'did you mean "{near}"?' if near else f"there are: {', '.join(options)}"
-    )
+    return f"there is no option {shown(option)}; {hint_among(option, options)}"
 
 
 def with_chosen(text: str, chosen: Sequence[str]) -> str:

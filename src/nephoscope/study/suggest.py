@@ -115,10 +115,10 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)), None)
 
 
-def hint_among(word: str, words: Collection[str], quote: str = '"', nothing: str = "none") -> str:
-    """`did you mean "gp3"?`, or everything that there is."""
+def hint_among(word: str, words: Collection[str], form: str = '"{}"', otherwise: str = "") -> str:
+    """`did you mean "gp3"?`, with the word in a form such as '`{}`'; else `otherwise`, or all words that there are."""
     near = nearest(word, words)
-    return f"did you mean {quote}{near}{quote}?" if near else f"there are: {', '.join(words) or nothing}"
+    return f"did you mean {form.format(near)}?" if near else otherwise or f"there are: {', '.join(words) or 'none'}"
 
 
 def meant_by(key: str, word: str, allowed: Collection[str]) -> str:
