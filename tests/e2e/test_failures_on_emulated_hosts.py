@@ -152,7 +152,7 @@ def test_a_lost_standby_is_a_verdict_and_the_study_goes_on(tmp_path: Path) -> No
     assert status.state == "finished", status.message
     (found,) = [row for row in attempt.verdicts() if row.check == "replication"]
     assert found.verdict is VerdictKind.INVALID
-    assert found.reason == "standby database-3: streaming quorum before the trial, not there after it"
+    assert str(found.reason) == "standby database-3: streaming quorum before the trial, not there after it"
     require_that_the_others_ran(results)
 
 

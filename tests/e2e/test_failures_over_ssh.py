@@ -121,7 +121,7 @@ def test_each_failure_has_its_class_and_hint_and_the_other_trials_run(server: Se
         "without-tool": "install fake-benchmark",
         "not-a-folder": "writable for the user",
     }
-    assert [name for name, words in hints.items() if words not in found[name][1]] == []
+    assert [name for name, words in hints.items() if words not in str(found[name][1])] == []
 
 
 @pytest.mark.slow

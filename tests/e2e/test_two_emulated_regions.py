@@ -103,4 +103,4 @@ def test_a_network_chapter_between_regions_and_tpcc_over_zones_are_reported(tmp_
     if trials["ping"].verdict is VerdictKind.VALID:
         assert "light in fibre" in pages
     else:  # whatever else runs on this machine rejects trials of emulated hosts
-        assert "foreign-load" in " ".join(trials["ping"].reasons), trials["ping"].reasons
+        assert "foreign-load" in " ".join(map(str, trials["ping"].reasons)), trials["ping"].reasons

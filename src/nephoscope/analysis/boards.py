@@ -12,12 +12,13 @@ from nephoscope.analysis.cells import Cell, require_one_unit
 from nephoscope.model.omission import Omission
 from nephoscope.model.questions import Method, View
 from nephoscope.model.records import Direction
+from nephoscope.model.sentence import Sentence
 from nephoscope.model.subjects import Subject
 from nephoscope.stats.leaderboard import Leaderboard
 from nephoscope.stats.samples import Indices
 
-NO_LOGARITHM = "has values that are not above 0"
-NO_PRICE = "has no price"
+NO_LOGARITHM = Sentence("has values that are not above 0")
+NO_PRICE = Sentence("has no price")
 
 
 @dataclass(frozen=True)

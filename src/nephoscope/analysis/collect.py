@@ -313,7 +313,9 @@ def _reasons(row: Stored) -> list[str]:
     if status.state == "finished":
         return [f"{said.check}: {said.reason}" for said in _not_valid(row.attempt.verdicts())]
     said = "not run" if status.failure_class in NOT_RUN_CLASSES else status.failure_class or status.state
-    return [": ".join(filter(None, (said, status.message))) + (f"; hint: {status.hint}" if status.hint else "")]
+    return [
+        said + (f": {status.message}" if status.message else "") + (f"; hint: {status.hint}" if status.hint else "")
+    ]
 
 
 def _not_valid(verdicts: Sequence[Verdict]) -> list[Verdict]:

@@ -81,7 +81,7 @@ def reasons(left_out: Iterable[LeftOut]) -> list[str]:
     """What was left out, by reason: 'tpcc version 1 in the earlier study, ...: 4 results of a, b and 2 more'."""
     grouped: dict[str, list[LeftOut]] = {}
     for row in left_out:
-        grouped.setdefault(row.reason, []).append(row)
+        grouped.setdefault(str(row.reason), []).append(row)
     return [f"{_results(rows)}: {reason}" for reason, rows in sorted(grouped.items())]
 
 

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from nephoscope.checks.repeatable import Cause, Circumstances, Repair, repair_of
 from nephoscope.model.records import Verdict, VerdictKind
 from nephoscope.model.rows import TrialRow
-from nephoscope.model.usable import NOT_STARTED, RUN, RUNNING, Unusable, UsableCell
+from nephoscope.model.usable import RUN, Unusable, UsableCell
 from nephoscope.study.managed import as_provided
 from nephoscope.study.model import Study
 
-_WHY = {"planned": NOT_STARTED, "running": RUNNING}
+_WAITING = {"planned": "not started", "running": "running now"}
 _THEN: Mapping[str, tuple[str, str | None]] = MappingProxyType(
     {
         "running": ("", None),
@@ -58,17 +58,19 @@ def usable_cells(
 def _unusable(
     rows: Sequence[TrialRow], verdicts: Mapping[str, Sequence[Verdict]], where: Circumstances | None
 ) -> list[Unusable]:
-    groups: dict[tuple[str, str, str | None], list[str]] = defaultdict(list)
+    groups: dict[tuple[bool, str, str, str | None], list[str]] = defaultdict(list)
     for row in rows:
         if row.counts:
             continue
         repair = repair_of(verdicts.get(row.trial, ()), where) if row.state == "finished" and where else None
         if repair is None:
-            groups[_WHY.get(row.state, row.state), *_THEN.get(row.state, ("Continue", RUN))].append(row.trial)
+            why, then = _WAITING.get(row.state, row.state), _THEN.get(row.state, ("Continue", RUN))
+            groups[row.state in _WAITING, why, *then].append(row.trial)
         else:
-            groups[_said(repair, row), *_how(repair)].append(row.trial)
+            groups[False, _said(repair, row), *_how(repair)].append(row.trial)
     return [
-        Unusable(trials=ids, why=why, advice=advice, command=command) for (why, advice, command), ids in groups.items()
+        Unusable(trials=ids, why=why, advice=advice, command=command, is_waiting=is_waiting)
+        for (is_waiting, why, advice, command), ids in groups.items()
     ]
 
 

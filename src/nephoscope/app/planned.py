@@ -110,7 +110,7 @@ def _reasons(unpriced: Sequence[Omission]) -> str:
     """'a and b: local machine: no price given'; each reason once."""
     names: dict[str, list[str]] = {}
     for one in unpriced:
-        names.setdefault(one.why, []).append(one.configuration)
+        names.setdefault(str(one.why), []).append(one.configuration)
     told = [f"{named_or_counted(those, _MAX_REASONS)}: {reason}" for reason, those in names.items()]
     return "; ".join(told[:_MAX_REASONS]) + (
         f"; and {len(told) - _MAX_REASONS} more" if len(told) > _MAX_REASONS else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nephoscope.model.usable import WAITING, UsableCell, sentence, worst_first
+from nephoscope.model.usable import UsableCell, sentence, worst_first
 from nephoscope.model.words import counted
 
 MAX_LINES = 10
@@ -21,7 +21,7 @@ def lines(cells: Sequence[UsableCell], folder: str, *, waiting: bool = False) ->
 
 
 def _without_waiting(cell: UsableCell) -> UsableCell:
-    return cell.model_copy(update={"unusable": [one for one in cell.unusable if one.why not in WAITING]})
+    return cell.model_copy(update={"unusable": [one for one in cell.unusable if not one.is_waiting]})
 
 
 def _repairs(cells: Sequence[UsableCell], folder: str) -> list[str]:

@@ -82,7 +82,7 @@ class Steal:
             return valid(self.name, f"{found.reason}; recorded: the trial counts") if lost else found
         search = evidence.operations.search if evidence.operations else None
         if found.verdict is not VerdictKind.INVALID and search is not None and search.outcome == "disturbed":
-            return invalid(self.name, search.reason)
+            return invalid(self.name, str(search.reason))
         return found
 
     def _by_credits(self, evidence: Evidence) -> Verdict:

@@ -28,7 +28,7 @@ class Sustained:
             return None
         told = _told(found)
         if found.trouble:
-            return invalid(self.name, "; ".join([found.trouble, *told]))
+            return invalid(self.name, "; ".join([str(found.trouble), *told]))
         kind, said = _room(found)
         return Verdict(check=self.name, verdict=kind, reason="; ".join([said, *told]))
 

@@ -45,7 +45,7 @@ def over_machines(check: str, verdicts: Sequence[Verdict], nothing: str) -> Verd
         return unknown(check, nothing)
     worst = overall(verdicts)
     reasons = dict.fromkeys(verdict.reason for verdict in verdicts if verdict.verdict is worst)
-    return Verdict(check=check, verdict=worst, reason="; ".join(reasons))
+    return Verdict(check=check, verdict=worst, reason="; ".join(map(str, reasons)))
 
 
 def measured_of(machines: Collection[str], loads: Collection[str]) -> list[str]:

@@ -38,7 +38,7 @@ def _changed(findings: Findings) -> list[Draft]:
 
 
 def _named(row: TrialRow) -> str:
-    return f"{row.trial} ({'; '.join(row.reasons)})"
+    return f"{row.trial} ({'; '.join(map(str, row.reasons))})"
 
 
 def _unchecked(findings: Findings) -> list[Draft]:

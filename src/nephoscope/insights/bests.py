@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from nephoscope.insights.words import plural
 from nephoscope.model.questions import BestRow
-from nephoscope.model.words import enumeration
+from nephoscope.model.words import capitalised, enumeration
 from nephoscope.stats.decide import POWER
 
 MAX_NAMED = 12
@@ -38,7 +38,7 @@ def told(row: BestRow, *, best: str = "best {title}", value: str = "") -> Told:
         "margin": row.margin_percent,
     }
     words = {"names": enumeration(row.best), "open_names": enumeration(row.open), "close": enumeration(row.close)}
-    words["reason"] = row.reason[:1].upper() + row.reason[1:]
+    words["reason"] = capitalised(row.reason)
     return Told(_answer(row, best, value) + _besides(row, numbers), numbers, words)
 
 
@@ -92,7 +92,7 @@ def short(row: BestRow, key: str) -> tuple[str, Mapping[str, float], Mapping[str
     if row.method == "none":
         return "not decided", {}, {}
     reason = f" ({{reason_{key}}})" if row.reason else ""
-    reasons = {f"reason_{key}": row.reason} if row.reason else {}
+    reasons = {f"reason_{key}": str(row.reason)} if row.reason else {}
     if len(row.best) == 1 and row.excluded and not row.open:
         return f"{{names_{key}}}{reason}", {}, words | reasons
     if not row.excluded:

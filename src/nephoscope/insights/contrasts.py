@@ -75,7 +75,7 @@ def sentence(
         left=row.left,
         right=row.right,
         basis=row.basis or "",
-        reason=row.reason,
+        reason=str(row.reason),
         title=findings.title(row.benchmark, row.metric) + (" per CPU" if row.view == "per CPU" else ""),
     )
     return cautioned(told, findings)

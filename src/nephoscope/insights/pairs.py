@@ -87,6 +87,6 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
         benchmark_name=comparison.benchmark,
         first=told.first,
         second=told.second,
-        why=comparison.reason,
+        why=str(comparison.reason),
         title=title or metric.title,
     )

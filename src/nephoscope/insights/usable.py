@@ -39,7 +39,7 @@ def _cell(cell: UsableCell) -> Draft:
     words: dict[str, str] = {}
     parts: list[str] = []
     for key, group in keyed(cell.unusable):
-        numbers[f"count_{key}"], words[f"why_{key}"] = len(group.trials), group.why
+        numbers[f"count_{key}"], words[f"why_{key}"] = len(group.trials), str(group.why)
         parts.append(f"{{count_{key}:count}} {{why_{key}}}")
     return say(
         NAME,

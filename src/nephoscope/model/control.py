@@ -8,6 +8,7 @@ from pydantic import Field
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.placement import Placement
 from nephoscope.model.quantities import UnixMs
+from nephoscope.model.sentence import NO_SENTENCE, Sentence
 
 _MS_PER_HOUR = 3_600_000
 
@@ -64,7 +65,7 @@ class StateRecord(Frozen):
     state: State = Field(description="see docs/concepts/architecture.md, 'States of a trial'")
     at_unix_ms: UnixMs
     attempt: int = Field(ge=0, description="0: no attempt was started")
-    reason: str = ""
+    reason: Sentence = NO_SENTENCE
 
 
 class Resumption(Frozen):

@@ -9,6 +9,7 @@ from nephoscope.model.questions import View
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.model.scopes import Scope
+from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import Subject
 
 ChangeMethod = Literal["values", "rank sums", "none"]
@@ -37,7 +38,7 @@ class EditionCard(Frozen):
     coverage: float | None = Field(description="of the intervals of all cards together")
     method: ChangeMethod
     verdict: ComparisonVerdict
-    reason: str = Field(default="", description="why it is not decided, if steal is the reason")
+    reason: Sentence = Field(default=NO_SENTENCE, description="why it is not decided, if steal is the reason")
     margin_percent: float = Field(description="equivalence margin of the later study")
 
 
@@ -111,7 +112,7 @@ class LeftOut(Frozen):
     benchmark: str
     metric: str
     in_before: bool = Field(description="the earlier study has it")
-    reason: str
+    reason: Sentence
 
 
 class Editions(Frozen):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
+from nephoscope.model.sentence import Sentence
 from nephoscope.model.written import Written
 
 
@@ -11,8 +12,7 @@ class Omission(Written):
     """A configuration that has no price, or does not compete; no name of a configuration has a colon."""
 
     configuration: str
-    why: str
-    """For people."""
+    why: Sentence
 
     def __str__(self) -> str:
         """'a: no price given'."""
@@ -22,4 +22,4 @@ class Omission(Written):
     def read(cls, stored: str) -> Self:
         """See `Written`."""
         configuration, _, why = stored.partition(": ")
-        return cls(configuration, why)
+        return cls(configuration, Sentence(why))

@@ -10,6 +10,7 @@ from nephoscope.model.omission import Omission
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict, disagreement
 from nephoscope.model.scopes import Scope
+from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import Subject
 
 View = Literal["plain", "per CPU", "per dollar"]
@@ -49,11 +50,13 @@ class BestRow(Frozen):
     margin_percent: float = Field(description="the study's equivalence margin")
     trials: list[str] = Field(description="those of the configurations that may be the best")
     subject: Subject
-    reason: str = Field(
-        default="",
+    reason: Sentence = Field(
+        default=NO_SENTENCE,
         description="what the answer is as delivered and in quiet trials, if they differ: then it is open between both",
     )
-    note: str = Field(default="", description="what steal rejected, if that is over 10 % of a configuration's trials")
+    note: Sentence = Field(
+        default=NO_SENTENCE, description="what steal rejected, if that is over 10 % of a configuration's trials"
+    )
 
 
 class ContrastRow(Frozen):
@@ -88,10 +91,13 @@ class ContrastRow(Frozen):
         default=None, description="the verdict over all trials that count; None: none of them lost CPU time"
     )
     quiet: ComparisonVerdict | None = Field(default=None, description="the verdict over the quiet ones of these trials")
-    reason: str = Field(
-        default="", description="why it is unresolved if not by its interval: as delivered and in quiet trials differ"
+    reason: Sentence = Field(
+        default=NO_SENTENCE,
+        description="why it is unresolved if not by its interval: as delivered and in quiet trials differ",
     )
-    note: str = Field(default="", description="what steal rejected, if that is over 10 % of a side's trials")
+    note: Sentence = Field(
+        default=NO_SENTENCE, description="what steal rejected, if that is over 10 % of a side's trials"
+    )
     rights: list[str] = Field(description="the configuration on the right of each pair, in the order of `lefts`")
 
     def mirrored(self) -> "ContrastRow":

@@ -16,6 +16,7 @@ from nephoscope.model.names import MachineName, Name, Named
 from nephoscope.model.old_texts import plan_warning
 from nephoscope.model.omission import Omission
 from nephoscope.model.quantities import MeasuredValue, Seconds, UnixMs
+from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import DatabaseLoad, Subject
 
 CO_LOCATED = "co-located"
@@ -71,7 +72,7 @@ class Verdict(Frozen):
 
     check: str
     verdict: VerdictKind
-    reason: str
+    reason: Sentence
 
 
 class Disk(Frozen):
@@ -285,7 +286,7 @@ class SearchEvidence(Frozen):
     """How a search for the highest load ended."""
 
     outcome: Literal["found", "lower bound", "generator bound", "unstable", "below min", "disturbed"]
-    reason: str = Field(description="for people")
+    reason: Sentence = Field(description="for people")
 
 
 class SustainedEvidence(Frozen):
@@ -304,7 +305,9 @@ class SustainedEvidence(Frozen):
     log_per_s: float | None
     cache_hit_share: float | None
     debt_per_s: float | None = Field(description="growth of the backlog of compaction or defragmentation")
-    trouble: str = Field(default="", description="why it rejected writes, or what it lost; empty: neither happened")
+    trouble: Sentence = Field(
+        default=NO_SENTENCE, description="why it rejected writes, or what it lost; empty: neither happened"
+    )
 
 
 class Requirement(Frozen):
@@ -530,8 +533,8 @@ class Status(Frozen):
     schema_: Literal["nephoscope/status/1"] = Field(default="nephoscope/status/1", alias="schema")
     state: Literal["finished", "failed", "interrupted"]
     failure_class: str | None = None
-    message: str | None = None
-    hint: str | None = None
+    message: Sentence | None = None
+    hint: Sentence | None = None
     at_unix_ms: UnixMs | None = Field(description="None: imported, and not stored there")
     duration_s: Seconds | None = Field(description="None: imported, and not stored there")
     files: dict[str, str] | None = Field(
@@ -558,11 +561,11 @@ class PlanWarning(Frozen):
     kind: WarningKind = Field(
         description="hours: of how long the study takes; other: not known, stored by an earlier nephoscope"
     )
-    text: str = Field(description="for people")
+    text: Sentence = Field(description="for people")
 
     def __str__(self) -> str:
         """The text."""
-        return self.text
+        return str(self.text)
 
 
 class Plan(Frozen):
@@ -602,7 +605,9 @@ class SourceRecord(Frozen):
     format: Name = Field(description="which importer read it")
     source: str = Field(description="who published it, and where")
     licence: str
-    unknown: list[str] = Field(description="what the source does not say, so that nobody assumes it")
+    unknown: list[Sentence] = Field(description="what the source does not say, so that nobody assumes it")
     benchmarks: list[ImportedBenchmark]
     checks: dict[str, str] = Field(default={}, description="check of the importer -> its sentence for the report")
-    left_out: list[str] = Field(default=[], description="'file: reason' for every file that was found but not read")
+    left_out: list[Sentence] = Field(
+        default=[], description="'file: reason' for every file that was found but not read"
+    )

@@ -14,6 +14,7 @@ from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
+from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.words import NOT_DECIDED
 
@@ -121,7 +122,7 @@ class GateRow(Frozen):
     median_before: float
     median_after: float | None = Field(description="None: no trial is left")
     change_percent: float | None
-    reasons: list[str] = Field(description="'check count' of the rejected ones; a trial may have several")
+    reasons: list[Sentence] = Field(description="'check count' of the rejected ones; a trial may have several")
     trials: list[str] = Field(description="rejected trials")
     subject: Subject
 
@@ -248,7 +249,7 @@ class RankRow(Frozen):
     of: int = Field(description="configurations on the leaderboard")
     ties: list[str] = Field(description="configurations tied with it: shown to differ by less than the margin")
     subject: Subject
-    note: str = Field(default="", description="what steal rejected, if that is over 10 % of its trials")
+    note: Sentence = Field(default=NO_SENTENCE, description="what steal rejected, if that is over 10 % of its trials")
 
 
 class NetworkRow(Frozen):
@@ -280,7 +281,7 @@ class ClaimRow(Frozen):
     verdict: Literal["supported", "refuted", "not decided"]
     expected: Literal["supported", "refuted", "not decided"] | None
     holds: bool = Field(description="the verdict is the expected one; if none is expected: it is not refuted")
-    reason: str = Field(description="why it is not decided")
+    reason: Sentence = Field(description="why it is not decided")
     unit_of_n: str = Field(description="'replicates' of two configurations, or 'configurations' of two groups")
     n_left: int
     n_right: int
@@ -319,7 +320,9 @@ class TrialRow(Frozen):
         "were changed after it had ended"
     )
     verdict: VerdictKind | None = Field(description="verdict of all checks together; None if the trial did not finish")
-    reasons: list[str] = Field(description="'check: reason' for everything that is not valid; failure message and hint")
+    reasons: list[Sentence] = Field(
+        description="'check: reason' for everything that is not valid; failure message and hint"
+    )
     attempt: int | None = Field(description="the attempt that is used")
     attempts: int
     other_kinds: list[str] = Field(
@@ -463,8 +466,10 @@ class Comparison(Frozen):
         default=None, description="verdict over the trials that lost little CPU time; `verdict` needs both to agree"
     )
     quiet_ratio: float | None = Field(default=None, description="left / right in quiet trials")
-    reason: str = Field(default="", description="why `verdict` is not the one as delivered; empty: it is")
-    note: str = Field(default="", description="what steal rejected, if that is over 10 % of the trials of a side")
+    reason: Sentence = Field(default=NO_SENTENCE, description="why `verdict` is not the one as delivered; empty: it is")
+    note: Sentence = Field(
+        default=NO_SENTENCE, description="what steal rejected, if that is over 10 % of the trials of a side"
+    )
     counted_left: Counted = Field(default="trials", description="what n_left counts")
     counted_right: Counted = "trials"
     machines_left: int | None = Field(default=None, description="number of machines on the left; None: not known")
@@ -522,7 +527,7 @@ class Insight(Frozen):
     """One sentence with its evidence, by a named rule."""
 
     rule: str
-    text: str
+    text: Sentence
     kind: Literal["answer", "warning", "note"]
     benchmark: str | None = None
     trials: list[str] = Field(description="evidence: ids of the trials behind it")
@@ -572,7 +577,7 @@ class BenchmarkRow(Frozen):
     version: int
     title: str
     parameters: dict[str, Any]
-    notes: list[str] = Field(default=[], description="what the benchmark says about these parameters")
+    notes: list[Sentence] = Field(default=[], description="what the benchmark says about these parameters")
     metrics: list[Metric]
     subject: Subject
     database_load: DatabaseLoad | None = Field(
@@ -584,7 +589,7 @@ class CheckRow(Frozen):
     """One check and the trials it rejected."""
 
     check: str
-    text: str
+    text: Sentence
     valid: int
     invalid: int
     unknown: int
@@ -615,7 +620,7 @@ class ImportedRow(Frozen):
     at_s: float | None = Field(description="end of the interval; None: the whole run")
     value: float
     verdict: VerdictKind = Field(description="verdict of the run and of this number together")
-    reasons: list[str] = Field(description="'check: reason' for everything that is not valid")
+    reasons: list[Sentence] = Field(description="'check: reason' for everything that is not valid")
     source: str
     licence: str
     subject: Subject

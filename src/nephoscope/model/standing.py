@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.sentence import NO_SENTENCE, Sentence
 
 
 class PublicResult(Frozen):
@@ -46,6 +47,8 @@ class Standing(Frozen):
     version: str | None = Field(default=None, description="of stress-ng, of all these numbers")
     source: str
     licence: str
-    why_not: str = Field(default="", description="why machines cannot be placed; empty: all are")
-    then: str = Field(default="", description="what whoever ran the study can do about that, as a sentence")
+    why_not: Sentence = Field(default=NO_SENTENCE, description="why machines cannot be placed; empty: all are")
+    then: Sentence = Field(
+        default=NO_SENTENCE, description="what whoever ran the study can do about that, as a sentence"
+    )
     is_asked: bool = Field(default=False, description="the study ran the stressor and method of the public results")

@@ -5,10 +5,7 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
-
-NOT_STARTED, RUNNING = "not started", "running now"
-WAITING = frozenset({NOT_STARTED, RUNNING})
-"""Why a trial cannot be used yet."""
+from nephoscope.model.sentence import Sentence
 
 RUN = "nephoscope run DIR"
 """The command that continues or repeats; DIR stands for the results folder."""
@@ -18,14 +15,17 @@ class Unusable(Frozen):
     """Trials of one cell that cannot be used, all for the same reason."""
 
     trials: list[str]
-    why: str = Field(description="'rejected by foreign-load', 'failed', 'not started'")
-    advice: str = Field(description="'Repeat', 'Lift the CPU quota; then repeat'; whole sentences without a command")
+    why: Sentence = Field(description="'rejected by foreign-load', 'failed', 'not started'")
+    advice: Sentence = Field(
+        description="'Repeat', 'Lift the CPU quota; then repeat'; whole sentences without a command"
+    )
+    is_waiting: bool = Field(default=False, description="they have not started, or run now")
     command: str | None = Field(default=None, description="that continues or repeats: 'nephoscope run DIR'")
 
     @property
     def repair(self) -> str:
         """What to do: a whole sentence, with the command if there is one."""
-        return self.advice if self.command is None else f"{self.advice}: `{self.command}`."
+        return str(self.advice) if self.command is None else f"{self.advice}: `{self.command}`."
 
 
 class UsableCell(Frozen):

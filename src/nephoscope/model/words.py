@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from nephoscope.model.scopes import Scope
+from nephoscope.model.sentence import Sentence
 from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
 SIMULATED = "Simulated, not measured"
@@ -46,6 +47,11 @@ def verdict_name(verdict: str) -> str:
 def without_kind(message: str) -> str:
     """What a validator says, without the words that Pydantic puts before it."""
     return message.replace("Value error, ", "", 1)
+
+
+def capitalised(text: Sentence | str) -> str:
+    """The text with a capital at its start."""
+    return f"{str(text)[:1].upper()}{str(text)[1:]}"
 
 
 def counted(count: float, noun: str, nouns: str = "") -> str:

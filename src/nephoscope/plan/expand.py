@@ -16,6 +16,7 @@ from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.omission import Omission
 from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, PlanWarning, TrialIntent, WarningKind
+from nephoscope.model.sentence import Sentence
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.model.words import listed
@@ -124,7 +125,7 @@ def expand(
         simulated=simulated,
         expected_duration_s=math.fsum(trial.expected_duration_s for trial in trials),
         price_usd=math.fsum(prices_usd) if len(prices_usd) == len(trials) else None,
-        unpriced=[Omission(name, str(found.missing)) for name, found in quotes.items() if found.missing],
+        unpriced=[Omission(name, Sentence(str(found.missing))) for name, found in quotes.items() if found.missing],
         warnings=[
             *_warnings("scale", _scaled(entries.values())),
             *_warnings("hours", before.notes()),

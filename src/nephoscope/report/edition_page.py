@@ -132,7 +132,7 @@ def _row(row: EditionRow, *, priced: bool) -> Row:
             Cell(words.who(row), tone="name", note="; ".join(row.differs)),
             Cell(f"{row.benchmark}: {row.title}", note=words.direction(row)),
             Cell(words.change(row.ratio), note=words.interval(row.low, row.high) or "too few values"),
-            Cell(badges=(Badge(sign, words.word(row), tone),), note=row.reason),
+            Cell(badges=(Badge(sign, words.word(row), tone),), note=str(row.reason)),
             *(money if priced else ()),
             Cell(words.counts(row)),
         )

@@ -75,7 +75,7 @@ def direction(row: EditionCard) -> str:
 def certainty(row: EditionCard) -> str:
     """Why it is not decided, or what a verdict rests on."""
     if row.reason:
-        return row.reason
+        return str(row.reason)
     if row.low is None:
         return "too few values for an interval"
     if row.verdict is ComparisonVerdict.UNRESOLVED:

@@ -7,6 +7,7 @@ from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.omission import Omission
 from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.sentence import Sentence
 from tests.unit.analysis.study_builder import METRICS, inputs, rows
 
 
@@ -46,4 +47,4 @@ def test_a_configuration_without_logarithm_or_with_one_value_is_named() -> None:
     metric = METRICS["tpcc"][0].model_copy(update={"per_cpu": False})
     (best,) = analyse(inputs(rows(values, metric=metric), metrics={"tpcc": [metric]})).best
     assert (best.best, best.open, best.excluded) == (["a"], ["c"], 1)
-    assert best.left_out == [Omission("b", "has values that are not above 0")]
+    assert best.left_out == [Omission("b", Sentence("has values that are not above 0"))]

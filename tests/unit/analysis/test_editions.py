@@ -188,7 +188,7 @@ def test_a_change_that_only_disturbed_trials_show_is_undecided() -> None:
     trials = [row.model_copy(update={"stolen_share": 0.1 if row.replicate <= 8 else 0.0}) for row in new.trials]
     found = editions_of(old, new.model_copy(update={"trials": trials}), basis="on-demand")
     (row,) = found.rows
-    assert (row.verdict, row.reason) == (OPEN, "worse as delivered, but equal in quiet trials")
+    assert (row.verdict, str(row.reason)) == (OPEN, "worse as delivered, but equal in quiet trials")
     assert judge(found, 3).worse == []
     assert judge(found, 3).undecided == found.cards
     plain = editions_of(old, new, basis="on-demand").rows[0]

@@ -66,7 +66,7 @@ def study() -> AnalysedStudy:
 
 
 def told(study: AnalysedStudy) -> list[str]:
-    return [insight.text for insight in study.insights if insight.rule == "growth"]
+    return [str(insight.text) for insight in study.insights if insight.rule == "growth"]
 
 
 def test_a_database_is_fitted_over_its_machines(study: AnalysedStudy) -> None:

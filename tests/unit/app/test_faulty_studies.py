@@ -119,7 +119,7 @@ def test_it_is_analysed_reported_and_said(fault: tuple[Fault, ResultsFolder]) ->
     wanted, folder = fault
     found = evaluation.analyze(folder)
     page = evaluation.report(folder).path.with_name("evidence.html").read_text(encoding="utf-8")
-    said = [insight.text for insight in found.insights]
+    said = [str(insight.text) for insight in found.insights]
     for sentence in wanted.sentences:
         assert any(sentence in text for text in said), (sentence, said)
     headline = [row.verdict.value for row in found.comparisons if not row.per_cpu]
@@ -155,7 +155,7 @@ def test_a_headline_metric_that_a_configuration_does_not_report_is_told_and_the_
     some = [*whole[:4], *without[4:]]
     values = {"whole": whole, "without": without, "some": some}
     found = made(tmp_path / "r", values)
-    said = [insight.text for insight in found.insights if insight.rule == "gaps"]
+    said = [str(insight.text) for insight in found.insights if insight.rule == "gaps"]
     no_value = "without has no value of stress-ng matrix, although trials are valid, so it is in no answer"
     only_some = "some has a value of stress-ng matrix from only some of the valid trials"
     assert said == [f"stress-ng: {what} (6 trials)." for what in (no_value, only_some)]

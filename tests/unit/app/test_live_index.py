@@ -43,7 +43,10 @@ def test_only_what_changed_is_read_again(folder: ResultsFolder) -> None:
     grow(folder, ("a", 100.0), ("b", "postgres used 1.3 CPUs"))
     view = index.view(0)
     assert (view.progress.words, index.reads) == ("6 planned, 1 done, 1 invalid", 10)
-    assert [known.row.reasons for known in view.ended if known.row] == [[], ["foreign-load: postgres used 1.3 CPUs"]]
+    assert [[*map(str, known.row.reasons)] for known in view.ended if known.row] == [
+        [],
+        ["foreign-load: postgres used 1.3 CPUs"],
+    ]
     assert index.view(0).ended == view.ended
     assert index.reads == 10
 

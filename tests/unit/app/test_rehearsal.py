@@ -269,6 +269,6 @@ uses = "stress-ng"
     hosts = ("rack1-01", "rack1-02", "rack1-03")
     assert {row.configuration: row.machine for row in study.trials} == {host: f"host {host} {host}" for host in hosts}
     assert {row.scope for row in study.comparisons} == {"these machines"}
-    answers = [one.text for one in study.insights if one.rule == "answer"]
+    answers = [str(one.text) for one in study.insights if one.rule == "answer"]
     assert any("rack1-03 has the best" in text for text in answers), "whose evidence is of one machine"
     assert all(text.startswith("stress-ng on these machines: ") for text in answers)

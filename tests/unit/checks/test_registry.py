@@ -81,7 +81,7 @@ def test_a_crashed_check_is_unknown_with_its_exception() -> None:
     (verdict,) = run_checks(evidence(), [Crashing()])
     assert verdict.check == "crashing"
     assert verdict.verdict is VerdictKind.UNKNOWN
-    assert "ZeroDivisionError: of nothing" in verdict.reason
+    assert "ZeroDivisionError: of nothing" in str(verdict.reason)
 
 
 @pytest.mark.parametrize("checks", [[], [Silent()]])
@@ -187,7 +187,7 @@ def test_no_evidence_crashes_a_check(found: Evidence) -> None:
     verdicts = run_checks(found)
     assert verdicts
     for verdict in verdicts:
-        assert "crashed" not in verdict.reason
+        assert "crashed" not in str(verdict.reason)
         assert verdict.reason
 
 

@@ -57,7 +57,7 @@ BURSTABLE = {"burstable": {"db": "t3.micro"}}
 def test_verdicts(samples: list[TelemetrySample], changes: dict[str, Any], verdict: str, reason: str) -> None:
     found = Steal()(evidence(telemetry={"db": samples}, **changes))
     assert found.verdict == verdict, found.reason
-    assert reason in found.reason
+    assert reason in str(found.reason)
 
 
 def test_credits_that_run_out_during_a_trial_reject_it_as_throttled_however_steal_is_judged() -> None:
@@ -65,7 +65,7 @@ def test_credits_that_run_out_during_a_trial_reject_it_as_throttled_however_stea
     found = Throttled()(mixed)
     assert found is not None
     assert found.verdict == "invalid"
-    assert "CPU time left to db (t3.micro): throttled from second 60" in found.reason
+    assert "CPU time left to db (t3.micro): throttled from second 60" in str(found.reason)
     spent = Throttled()(evidence(telemetry={"db": stolen((120, 0.6))}, series=[], **BURSTABLE))
     assert spent is not None
     assert spent.verdict == "valid"

@@ -319,7 +319,7 @@ def test_what_became_of_the_copies_during_a_trial_is_judged_as_of_its_end(
         after = await database.replication(cluster)
         judged = Replication()(evidence(replication_before=before, replication_after=after))
         assert judged is not None
-        assert (judged.verdict, said in judged.reason) == (verdict, True), judged.reason
+        assert (judged.verdict, said in str(judged.reason)) == (verdict, True), judged.reason
 
     with_servers(tmp_path, scenario, DatabaseSettings(secure=False))
 

@@ -156,7 +156,7 @@ def test_up_to_one_in_a_thousand_of_the_operations_attempted_may_fail(errors: in
     text = COCKROACH.replace("        1         126763", f"{errors:9}         126900")
     (found,) = parse_cockroach_workload(text)
     reason = f"{errors} of {126_900 + errors:,} operations failed"
-    assert [(one.verdict, one.reason) for one in found.verdicts] == [(verdict, reason)]
+    assert [(one.verdict, str(one.reason)) for one in found.verdicts] == [(verdict, reason)]
 
 
 def test_a_percentile_of_whole_milliseconds_that_is_0_is_not_known() -> None:

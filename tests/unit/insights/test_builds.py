@@ -25,6 +25,6 @@ def told(arm: str) -> list[Insight]:
 
 def test_a_comparison_of_two_builds_says_so() -> None:
     (warning,) = told("m8g.2xlarge")
-    assert "two builds of the program" in warning.text
+    assert "two builds of the program" in str(warning.text)
     assert warning.trials
     assert told("m8a.2xlarge") == []

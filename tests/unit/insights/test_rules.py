@@ -52,7 +52,7 @@ def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styl
     names |= {scope_name(row.scope) for row in STUDIES[study].best}
     names |= {said for cost in STUDIES[study].costs for said in (cost.basis, cost.date) if said}
     names |= {said for joined in STUDIES[study].tool_versions.values() for said in joined.split(" | ")}
-    rest = insight.text
+    rest = str(insight.text)
     for name in sorted(names, key=len, reverse=True):
         rest = rest.replace(name, " ") if any(character.isdigit() for character in name) else rest
     possible = {style(value) for value in insight.numbers.values() for style in words.STYLES.values()}
@@ -69,10 +69,10 @@ def test_evidence_exists_and_texts_are_sentences(study: str, insight: Insight) -
     assert insight.trials
     assert set(insight.trials) <= {row.trial for row in STUDIES[study].trials}
     assert insight.trials == sorted(set(insight.trials))
-    assert insight.text.endswith(".")
-    assert "{" not in insight.text
-    assert "  " not in insight.text
-    assert "None" not in insight.text
+    assert str(insight.text).endswith(".")
+    assert "{" not in str(insight.text)
+    assert "  " not in str(insight.text)
+    assert "None" not in str(insight.text)
 
 
 @pytest.mark.parametrize("study", ["clear", "tie", "open", "few", "latency", "constant"])
@@ -81,10 +81,10 @@ def test_an_answer_says_what_the_verdict_says_and_no_more(study: str) -> None:
     comparisons = [row for row in STUDIES[study].comparisons if not row.per_cpu and row.metric in headline_names(study)]
     assert len(answers) == len(comparisons)
     for insight, comparison in zip(answers, comparisons, strict=True):
-        assert (": not decided, " in insight.text) == (comparison.verdict is ComparisonVerdict.UNRESOLVED)
-        assert ("a tie" in insight.text) == (comparison.verdict is ComparisonVerdict.TIE)
+        assert (": not decided, " in str(insight.text)) == (comparison.verdict is ComparisonVerdict.UNRESOLVED)
+        assert ("a tie" in str(insight.text)) == (comparison.verdict is ComparisonVerdict.TIE)
         claims = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
-        assert ("\N{MULTIPLICATION SIGN} the" in insight.text) == (comparison.verdict in claims)
+        assert ("\N{MULTIPLICATION SIGN} the" in str(insight.text)) == (comparison.verdict in claims)
 
 
 def headline_names(study: str) -> set[str]:
@@ -93,12 +93,12 @@ def headline_names(study: str) -> set[str]:
 
 def test_the_answer_starts_with_the_winner() -> None:
     (answer,) = told("clear", "answer")
-    assert answer.text.startswith("tpcc: local-4cpu has 2.0")
-    assert "of local-1cpu (95 % interval" in answer.text
-    assert answer.text.endswith("n = 6 and 6, error rate 5 %).")
+    assert str(answer.text).startswith("tpcc: local-4cpu has 2.0")
+    assert "of local-1cpu (95 % interval" in str(answer.text)
+    assert str(answer.text).endswith("n = 6 and 6, error rate 5 %).")
     (lower,) = told("latency", "answer")
-    assert lower.text.startswith("tpcc: a has 0.83")
-    assert lower.text.endswith("lower is better.")
+    assert str(lower.text).startswith("tpcc: a has 0.83")
+    assert str(lower.text).endswith("lower is better.")
 
 
 @pytest.mark.parametrize(("rule", "per_cpu"), [("answer", False), ("per_cpu", True)])
@@ -118,36 +118,36 @@ def test_a_pair_rests_on_the_trials_of_both_sides(rule: str, per_cpu: bool) -> N
 
 def test_open_verdicts_say_what_they_need() -> None:
     (open_one,) = told("open", "answer")
-    assert "the interval includes equality, but is not entirely within ±" in open_one.text
+    assert "the interval includes equality, but is not entirely within ±" in str(open_one.text)
     assert open_one.numbers["more"] > 0
     (hopeless,) = told("hopeless", "answer")
-    assert hopeless.text.endswith(
+    assert str(hopeless.text).endswith(
         "More replicates will hardly decide it: it would take over 3 times as many as were measured."
     )
 
 
 def test_many_configurations_get_ranks_as_intervals() -> None:
     best, ranks = told("many", "answer")
-    assert best.text.startswith("tpcc: e has the best New-Orders committed among 5 configurations, 1,4")
-    assert best.text.endswith("(error rate 5 %).")
-    assert ranks.text.endswith("error rate 5 % for all together): e 1, d 2, c 3, b 4, a 5.")
+    assert str(best.text).startswith("tpcc: e has the best New-Orders committed among 5 configurations, 1,4")
+    assert str(best.text).endswith("(error rate 5 %).")
+    assert str(ranks.text).endswith("error rate 5 % for all together): e 1, d 2, c 3, b 4, a 5.")
 
 
 def test_several_that_may_be_the_best_are_named_with_what_would_have_shown() -> None:
     best, _ = told("three pairs", "answer")
-    assert best.text.startswith("tpcc: c has the best New-Orders committed among 3 configurations")
+    assert str(best.text).startswith("tpcc: c has the best New-Orders committed among 3 configurations")
     several, ranks = told("close", "answer")
     assert (
         "1 of 3 configurations is clearly worse; any of the remaining 2 may have the best New-Orders committed: c and b"
-        in several.text
+        in str(several.text)
     )
-    assert re.search(r"behind the best is found to be worse with a chance of 80 %\.$", several.text)
-    assert "c 1 to 2" in ranks.text
+    assert re.search(r"behind the best is found to be worse with a chance of 80 %\.$", str(several.text))
+    assert "c 1 to 2" in str(ranks.text)
 
 
 def test_a_single_replicate_decides_nothing_and_says_so() -> None:
     (none,) = told("once", "answer")
-    assert none.text.startswith(
+    assert str(none.text).startswith(
         "tpcc: which of 3 configurations has the best New-Orders committed cannot be decided: each was measured once. "
         "The first values are those of c ("
     )
@@ -155,45 +155,45 @@ def test_a_single_replicate_decides_nothing_and_says_so() -> None:
 
 def test_values_in_steps_are_answered_by_ranks() -> None:
     best, _ = told("steps", "answer")
-    assert best.text.startswith("tpcc: c has the best New-Orders committed among 3 configurations, 7")
-    assert best.text.endswith("The values come in steps, so exact rank sums were used, which decide less.")
+    assert str(best.text).startswith("tpcc: c has the best New-Orders committed among 3 configurations, 7")
+    assert str(best.text).endswith("The values come in steps, so exact rank sums were used, which decide less.")
 
 
 def test_scaling_is_told_from_the_larger_one() -> None:
     (scaling,) = told("clear", "per_cpu")
-    assert "local-4cpu, with 4 CPUs, has 0.50" in scaling.text
-    assert ": it scales less than in proportion to its CPUs" in scaling.text
+    assert "local-4cpu, with 4 CPUs, has 0.50" in str(scaling.text)
+    assert ": it scales less than in proportion to its CPUs" in str(scaling.text)
     assert told("three pairs", "per_cpu") == []
 
 
 def test_exclusions_by_reason() -> None:
     (excluded,) = told("refused", "exclusions")
     assert excluded.kind == "warning"
-    assert excluded.text == (
+    assert str(excluded.text) == (
         "3 of 10 trials are not valid and excluded from all statistics: "
         "1 failed, 1 rejected by quiet and 1 with an unknown verdict from audit."
     )
     (fine,) = told("clear", "exclusions")
-    assert (fine.kind, fine.text) == ("note", "All 12 trials are valid.")
+    assert (fine.kind, str(fine.text)) == ("note", "All 12 trials are valid.")
 
 
 def test_what_a_study_did_not_need_is_no_exclusion_and_asks_for_no_replicates() -> None:
     (looks,) = told("stopped", "looks")
-    assert looks.text.startswith(
+    assert str(looks.text).startswith(
         "Blocks after the third measured only configurations that an open question needed: of 3, "
     )
-    assert looks.text.endswith(" 1 decided. Trials left out: 5 of 18.")
+    assert str(looks.text).endswith(" 1 decided. Trials left out: 5 of 18.")
     (excluded,) = told("stopped", "exclusions")
-    assert excluded.text == "All 13 trials that ran are valid."
+    assert str(excluded.text) == "All 13 trials that ran are valid."
     assert told("stopped", "replicates") == []
     (_, changed) = [insight for insight in stopped("of other trials").insights if insight.rule == "looks"]
     assert changed.kind == "warning"
-    assert "differently, first the one after block 3:" in changed.text
+    assert "differently, first the one after block 3:" in str(changed.text)
 
 
 def test_fewer_than_six_replicates_are_told_with_their_true_coverage() -> None:
     (few,) = told("few", "replicates")
-    assert "covers the median with 75 %, not 95 %; 3 more are needed for tpcc on a and tpcc on b." in few.text
+    assert "covers the median with 75 %, not 95 %; 3 more are needed for tpcc on a and tpcc on b." in str(few.text)
     assert told("clear", "replicates") == []
 
 
@@ -204,14 +204,16 @@ def test_drift_is_told_and_its_absence_is_not() -> None:
 
 def test_split_machines_client_share_and_outliers() -> None:
     (machines,) = told("split", "machines")
-    assert "differs from the machine of the other replicates in cpu model" in machines.text
+    assert "differs from the machine of the other replicates in cpu model" in str(machines.text)
     assert len(told("clear", "colocated")) == 2
-    assert "a median of 12 %" in told("clear", "colocated")[0].text
+    assert "a median of 12 %" in str(told("clear", "colocated")[0].text)
     (unobserved,) = told("elsewhere", "unobserved")
-    assert unobserved.text.startswith("managed and other: the machine of the database was not observed in 12 trials.")
+    assert str(unobserved.text).startswith(
+        "managed and other: the machine of the database was not observed in 12 trials."
+    )
     (outlier,) = told("zeros", "outliers")
     assert outlier.trials == ["tpcc-b-6"]
-    assert outlier.text.startswith(
+    assert str(outlier.text).startswith(
         "tpcc: 1 value is an outlier by the modified z-score (1 of 6 values of New-Orders committed on b). "
     )
 
@@ -220,27 +222,27 @@ def test_outliers_of_a_benchmark_are_one_note_and_of_three_values_there_are_none
     far_off = analyse(inputs(rows({name: [100.0, 101, 102, 103, 104, 500] for name in "abcde"})))
     (note,) = [one for one in far_off.insights if one.rule == "outliers"]
     assert note.numbers["flagged"] == len(note.trials) == 5
-    assert "on c and values of 2 other medians). " in note.text
+    assert "on c and values of 2 other medians). " in str(note.text)
     three = analyse(inputs(rows({name: [100.0, 100.1, 500] for name in "ab"})))
     assert [one for one in three.insights if one.rule == "outliers"] == []
 
 
 def test_a_metric_without_a_ratio_is_named() -> None:
     (note,) = told("zeros", "claims")
-    assert "not compared there: New-Orders committed in tpcc on a." in note.text
+    assert "not compared there: New-Orders committed in tpcc on a." in str(note.text)
     assert note.kind == "warning", "it is the headline metric"
 
 
 def test_noise_names_the_widest_and_the_margin() -> None:
     kinds = [insight.kind for insight in told("open", "noise")]
     assert kinds == ["note", "warning"]
-    assert "Of 2 medians of other metrics, 2 have" in told("clear", "noise")[-1].text
+    assert "Of 2 medians of other metrics, 2 have" in str(told("clear", "noise")[-1].text)
     assert METRICS["tpcc"][0].headline
 
 
 def test_types_on_one_plateau_are_a_limit_of_the_provider() -> None:
     (cap,) = told("capped", "caps")
-    assert "3 machine types of AWS (large-type, middle-type, small-type) all reach about 3,002 IO/s" in cap.text
+    assert "3 machine types of AWS (large-type, middle-type, small-type) all reach about 3,002 IO/s" in str(cap.text)
     assert len(cap.trials) == 9
     assert told("clouds", "caps") == [], "CPU rates are no limits"
 
@@ -248,13 +250,13 @@ def test_types_on_one_plateau_are_a_limit_of_the_provider() -> None:
 def test_trials_that_were_not_at_rest_are_told() -> None:
     (warning,) = told("restless", "steadiness")
     assert warning.trials == ["tpcc-a-2"]
-    assert "1 of 2 trials was not in a steady state" in warning.text
+    assert "1 of 2 trials was not in a steady state" in str(warning.text)
 
 
 def test_several_versions_of_a_tool_are_a_warning() -> None:
     (warning,) = told("versions", "versions")
     assert warning.kind == "warning"
-    assert "2 versions of fio (fio-3.33 and fio-3.36)" in warning.text
+    assert "2 versions of fio (fio-3.33 and fio-3.36)" in str(warning.text)
     assert STUDIES["versions"].tool_versions == {"fio": "fio-3.33 | fio-3.36", "stress-ng": "0.15"}
 
 
@@ -262,33 +264,35 @@ def test_every_answer_says_which_machines_it_speaks_for() -> None:
     for study, words_ in (("one machine each", " on these machines: "), ("one machine", " on this machine: ")):
         answers = [insight for insight in STUDIES[study].insights if insight.kind == "answer" and insight.benchmark]
         assert answers
-        assert all(words_ in insight.text for insight in answers)
+        assert all(words_ in str(insight.text) for insight in answers)
     for study in ("fresh machines", "clear"):
-        assert not any(" machine" in insight.text for insight in STUDIES[study].insights if insight.kind == "answer")
+        assert not any(
+            " machine" in str(insight.text) for insight in STUDIES[study].insights if insight.kind == "answer"
+        )
 
 
 def test_a_comparison_of_one_machine_each_is_a_warning_with_its_remedy() -> None:
     (warning,) = told("one machine each", "shared_machines")
-    assert warning.text.startswith("a and b were measured in several trials on fewer than 4 machines each")
-    assert 'placement = "per-replicate"' in warning.text
+    assert str(warning.text).startswith("a and b were measured in several trials on fewer than 4 machines each")
+    assert 'placement = "per-replicate"' in str(warning.text)
     assert [told(study, "shared_machines") for study in ("one machine", "fresh machines", "clear")] == [[], [], []]
 
 
 def test_two_names_of_one_machine_are_told() -> None:
     (warning,) = told("two names", "shared_machines")
-    assert warning.text.startswith("a and b name different machines, but all 12 trials ran on the same one.")
+    assert str(warning.text).startswith("a and b name different machines, but all 12 trials ran on the same one.")
     assert len(warning.trials) == 12
-    assert "on this machine" in told("two names", "answer")[0].text
+    assert "on this machine" in str(told("two names", "answer")[0].text)
 
 
 def test_families_are_decided_over_types_and_told_by_pairs_of_groups() -> None:
-    told_ = {insight.text.split(":")[0]: insight for insight in told("clouds", "families")}
+    told_ = {str(insight.text).split(":")[0]: insight for insight in told("clouds", "families")}
     designs = told_["Ice Lake compared with Milan"]
     assert designs.numbers["ratio_k2"] == pytest.approx(1 / 1.3, rel=0.01)
-    assert designs.text.startswith(
+    assert str(designs.text).startswith(
         "Ice Lake compared with Milan: worse in Bogo operations per vCPU (0.768 ×, 96 % interval"
     )
-    assert designs.text.endswith("n = 9 and 9 types in 9 blocks.")
+    assert str(designs.text).endswith("n = 9 and 9 types in 9 blocks.")
     assert "AMD compared with Intel" in told_
     vendor = next(row for row in STUDIES["clouds"].family_comparisons if row.question == "CPU vendor")
     assert (vendor.left, vendor.right, vendor.verdict) == ("AMD", "Intel", ComparisonVerdict.BETTER)
@@ -299,24 +303,26 @@ def test_families_are_decided_over_types_and_told_by_pairs_of_groups() -> None:
 
 def test_of_many_configurations_those_that_may_be_the_best_are_named_overall_and_within_sizes() -> None:
     (micro, *_) = told("clouds", "leaders")
-    assert micro.text.startswith("micro: 9 of 18 configurations are clearly worse; any of the remaining 9 may have the")
-    sizes = next(one for one in told("clouds", "leaders") if "each of 3 sizes" in one.text)
-    assert "(error rate 5 % each): 8 vCPUs: aws-m6a.2xlarge; 16 vCPUs: " in sizes.text
+    assert str(micro.text).startswith(
+        "micro: 9 of 18 configurations are clearly worse; any of the remaining 9 may have the"
+    )
+    sizes = next(one for one in told("clouds", "leaders") if "each of 3 sizes" in str(one.text))
+    assert "(error rate 5 % each): 8 vCPUs: aws-m6a.2xlarge; 16 vCPUs: " in str(sizes.text)
     best = told("clouds", "answer")[0]
-    assert best.text.startswith(
+    assert str(best.text).startswith(
         "micro: 15 of 18 configurations are clearly worse; any of the remaining 3 may have the "
     )
-    assert "the best Bogo operations: " in best.text
-    assert " (error rate 5 %)." in best.text
+    assert "the best Bogo operations: " in str(best.text)
+    assert " (error rate 5 %)." in str(best.text)
 
 
 def test_a_microbenchmark_is_held_against_the_database_or_said_to_be_undecidable() -> None:
     (predicts,) = told("clouds", "predictors")
-    assert "so it predicts the order" in predicts.text
+    assert "so it predicts the order" in str(predicts.text)
     assert predicts.numbers["n"] == 18
     (none,) = told("clouds without a database", "predictors")
-    assert none.text.startswith("These data cannot show whether 1 microbenchmark metric predicts")
-    assert none.text.endswith("of a database: no trial drove a database.")
+    assert str(none.text).startswith("These data cannot show whether 1 microbenchmark metric predicts")
+    assert str(none.text).endswith("of a database: no trial drove a database.")
     assert told("clear", "predictors") == []
 
 
@@ -326,14 +332,16 @@ FALLING, RISING = [10.0 - place for place in range(8)], [1.0, 2, 3, 5, 4, 6, 7, 
 def test_the_metric_that_predicts_best_orders_as_the_database_does_and_not_the_other_way_round() -> None:
     study = ordered_alike({"memory": FALLING, "cpu": RISING})
     (said,) = [one for one in study.insights if one.rule == "predictors"]
-    assert said.text.startswith("Of 2 microbenchmark metrics, Bogo operations of cpu ranks 8 configurations most like")
+    assert str(said.text).startswith(
+        "Of 2 microbenchmark metrics, Bogo operations of cpu ranks 8 configurations most like"
+    )
     assert said.numbers["rho"] > 0.9
     assert said.numbers["level"] == pytest.approx(97.5), "the best of two needs more certainty than one alone"
-    assert said.text.endswith("Its first 3 are c7, c6, c5; the configuration with the best New-Orders committed, c7, "
-                              "is number 1 in its order.")  # fmt: skip
+    assert str(said.text).endswith("Its first 3 are c7, c6, c5; the configuration with the best New-Orders committed, "
+                              "c7, is number 1 in its order.")  # fmt: skip
     (opposite,) = [one for one in ordered_alike({"memory": FALLING}).insights if one.rule == "predictors"]
     assert opposite.kind == "note"
-    assert opposite.text.startswith(
+    assert str(opposite.text).startswith(
         "These data do not show that a microbenchmark predicts the order of configurations by New-Orders committed of "
         "tpcc (Bogo operations of memory: rank correlation \N{MINUS SIGN}1.00, 95 % interval"
     )
@@ -354,12 +362,12 @@ def test_benchmarks_that_share_no_configuration_predict_nothing() -> None:
 @pytest.mark.parametrize("workload", ["max-warehouses", "tpcb", "kv", "oltp-insert", "highest-load"])
 def test_a_workload_is_a_database_in_every_sentence_and_no_microbenchmark(workload: str) -> None:
     study = clouds(workload)
-    texts = [insight.text for insight in study.insights]
+    texts = [str(insight.text) for insight in study.insights]
     assert not any("no trial drove a database" in text for text in texts)
     (predicts,) = [insight for insight in study.insights if insight.rule == "predictors"]
     assert "tried" not in predicts.numbers, "a sentence about several microbenchmarks says how many"
-    assert predicts.text.startswith("Bogo operations of micro ranks")
-    assert f"most like {TPMC.title} of {workload}: rank correlation" in predicts.text
+    assert str(predicts.text).startswith("Bogo operations of micro ranks")
+    assert f"most like {TPMC.title} of {workload}: rank correlation" in str(predicts.text)
     ranked = [figure.title for figure in machine_numbers(Book(Lookup.of(study))).cpu]
     assert ranked == [
         f"micro: Bogo operations, {which}"
@@ -373,8 +381,8 @@ def test_a_workload_is_a_database_in_every_sentence_and_no_microbenchmark(worklo
 def test_memory_against_consistency_is_told_with_its_interval() -> None:
     related, unrelated = told("clouds", "consistency")
     assert (related.kind, unrelated.kind) == ("answer", "note")
-    assert "the rank correlation of memory per vCPU with the spread (CV) of New-Orders committed over" in related.text
-    assert related.text.endswith("more memory per vCPU goes with more repeatable results.")
+    assert "the rank correlation of memory per vCPU with the spread (CV) of New-Orders committed" in str(related.text)
+    assert str(related.text).endswith("more memory per vCPU goes with more repeatable results.")
     assert {one.numbers["level"] for one in (related, unrelated)} == {97.5}
 
 
@@ -389,33 +397,33 @@ def test_metrics_whose_spread_has_nothing_to_do_with_memory_are_one_note() -> No
     study = analyse(inputs((trials, measurements + values), metrics={"tpcc": metrics}, machines=seen, types=types))
     (note,) = [one for one in study.insights if one.rule == "consistency"]
     assert note.kind == "note"
-    assert note.text.startswith(
+    assert str(note.text).startswith(
         "These data do not show a relation between memory per vCPU and the spread (CV) of New-Orders committed in tpcc "
     )
-    assert ") and 95th percentile of response time in tpcc (" in note.text
-    assert note.text.endswith("its 97.5 % interval and the number of configurations.")
+    assert ") and 95th percentile of response time in tpcc (" in str(note.text)
+    assert str(note.text).endswith("its 97.5 % interval and the number of configurations.")
 
 
 def test_what_the_checks_change_is_told_with_both_medians() -> None:
     rows_ = STUDIES["refused"].gate
     assert [(row.configuration, row.n_before, row.n_after) for row in rows_] == [("a", 4, 2)]
     (changed,) = told("clouds", "gate")
-    assert "36 medians of headline metrics" in changed.text
-    assert "(n = 6 before, 3 after)" in changed.text
+    assert "36 medians of headline metrics" in str(changed.text)
+    assert "(n = 6 before, 3 after)" in str(changed.text)
     assert told("clear", "gate") == []
 
 
 def test_storage_is_judged_by_its_cost_on_the_same_machine() -> None:
     worth, shares = told("on disks", "storage")[0], told("on disks", "storage")[-1]
-    assert "it is not worth its price" in worth.text
+    assert "it is not worth its price" in str(worth.text)
     assert worth.numbers["speed"] == pytest.approx(1.1, rel=0.02)
-    assert "× the cost of the same New-Orders committed" in worth.text
+    assert "× the cost of the same New-Orders committed" in str(worth.text)
     assert worth.numbers["ratio"] > 1
-    assert "io2" in shares.text
+    assert "io2" in str(shares.text)
     (leader,) = told("on disks", "price_leaders")
-    assert leader.text.startswith("tpcc: at on-demand prices, gp3 costs least for its New-Orders committed: $")
-    assert leader.text.endswith("; error rate 5 %). It also costs least at one-year, three-year and spot prices.")
-    assert leader.text.count("gp3") == 1
+    assert str(leader.text).startswith("tpcc: at on-demand prices, gp3 costs least for its New-Orders committed: $")
+    assert str(leader.text).endswith("; error rate 5 %). It also costs least at one-year, three-year and spot prices.")
+    assert str(leader.text).count("gp3") == 1
     rows_ = [row for row in STUDIES["on disks"].price_performance if row.basis == "on-demand"]
     assert leader.numbers["quantity"] == 1000
     assert leader.numbers["usd"] == pytest.approx(1000 * min(row.usd_per_unit for row in rows_))
@@ -434,9 +442,9 @@ def test_bits_are_priced_by_the_gigabit_and_nobody_is_called_beaten_who_is_not()
     values = [measurement(row, one.value, rate) for row, one in zip(found[0], found[1], strict=True)]
     made = inputs((found[0], values), metrics={"tpcc": [rate]})
     said = [one for one in analyse(replace(made, study=study)).insights if one.rule == "price_leaders"]
-    assert f"${said[0].numbers['usd']:.2f} a month per Gbit/s" in said[0].text
+    assert f"${said[0].numbers['usd']:.2f} a month per Gbit/s" in str(said[0].text)
     assert said[0].numbers["usd"] == pytest.approx(280.32, rel=0.01)
-    assert "no difference is certain. Those that may be the best are a tie" in said[0].text
+    assert "no difference is certain. Those that may be the best are a tie" in str(said[0].text)
 
 
 def test_what_more_replicates_take_is_told_in_hours_and_where_there_is_a_price_in_dollars() -> None:
@@ -447,23 +455,23 @@ def test_what_more_replicates_take_is_told_in_hours_and_where_there_is_a_price_i
     more = open_.numbers["more"]
     assert open_.numbers["hours"] == pytest.approx(2 * more)
     assert "usd" not in open_.numbers
-    assert "hours of machine time." in open_.text
+    assert "hours of machine time." in str(open_.text)
     sold = [one.model_copy(update={"price_usd_per_hour": 1.5}) for one in found.study.configurations]
     priced = replace(found, study=found.study.model_copy(update={"configurations": sold}))
     (open_,) = [one for one in analyse(priced).insights if one.rule == "answer"]
     assert open_.numbers["usd"] == pytest.approx(1.5 * 2 * more)
-    assert f"hours of machine time (about ${1.5 * 2 * more:,.2f})." in open_.text
+    assert f"hours of machine time (about ${1.5 * 2 * more:,.2f})." in str(open_.text)
 
 
 def test_precision_is_told_of_the_least_precise_configuration() -> None:
     generator = np.random.default_rng(4)
     values = {name: [float(x) for x in 1000 * generator.lognormal(0, wide, 20)] for name, wide in WIDTHS.items()}
     (note,) = [one for one in analyse(inputs(rows(values))).insights if one.rule == "precision"]
-    assert "replicates of wide, the least precise configuration" in note.text
+    assert "replicates of wide, the least precise configuration" in str(note.text)
     needed = [note.numbers[name] for name in sorted(note.numbers) if name.startswith("needed_")]
     assert needed == sorted(needed, reverse=True)
-    assert ": more than 20 for ±1 %, " in note.text
-    assert "(CONFIRM)" in note.text
+    assert ": more than 20 for ±1 %, " in str(note.text)
+    assert "(CONFIRM)" in str(note.text)
 
 
 def test_old_prices_are_a_warning_and_new_ones_are_not() -> None:
@@ -488,16 +496,16 @@ def test_a_unit_of_somebody_elses_tool_is_text_and_never_a_template(unit: str) -
     metric = TPMC.model_copy(update={"unit": unit})
     found = rows({"a": [5.0, 5.1, 5.2, 5.1, 5.0, 5.2]}, metric=metric)
     insights = analyse(inputs(found, {"tpcc": [metric]})).insights
-    assert any(unit in insight.text for insight in insights), insights
+    assert any(unit in str(insight.text) for insight in insights), insights
 
 
 def test_exchanged_machines_are_counted_with_what_differs_and_those_that_stayed_are_told() -> None:
     (every,), (some,) = told("exchanged", "exchanged"), told("one kind left", "exchanged")
-    assert every.text == (
+    assert str(every.text) == (
         "2 of 8 attempts of a got a machine that differs from most of this configuration in CPU model, "
         "last-level cache and NUMA nodes. Their trials ran again on new machines."
     )
-    assert some.text.startswith("2 of 7 attempts of a got ")
-    assert some.text.endswith("1 trial of them did not run again on a machine of the usual kind, and is excluded.")
+    assert str(some.text).startswith("2 of 7 attempts of a got ")
+    assert str(some.text).endswith("1 trial of them did not run again on a machine of the usual kind, and is excluded.")
     page = render_pages(STUDIES["exchanged"]).html[Page.EVIDENCE]
     assert "2 of 8 attempts" in page.partition('id="machines-title"')[2].partition("</section>")[0]

@@ -24,7 +24,7 @@ def test_a_sound_study_has_no_warning() -> None:
     ],
 )
 def test_few_replicates(replicates: int, expected: str) -> None:
-    assert expand(study(replicates=replicates), BENCHMARKS).warnings[0].text == expected
+    assert str(expand(study(replicates=replicates), BENCHMARKS).warnings[0].text) == expected
 
 
 def test_an_edition_with_fewer_runs_than_published() -> None:

@@ -14,6 +14,7 @@ from nephoscope.benchmarks.cpu.stress_ng import StressNg
 from nephoscope.model.errors import InputError
 from nephoscope.model.omission import Omission
 from nephoscope.model.records import Plan
+from nephoscope.model.sentence import Sentence
 from nephoscope.plan.expand import expand
 from nephoscope.study.machine_names import is_burstable
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
@@ -73,8 +74,8 @@ def test_a_scale_shrinks_times_changes_ids_and_is_told() -> None:
     whole, small = (expand(MICRO, {"stress-ng": StressNg()}, scale=scale) for scale in (None, 0.05))
     assert small.expected_duration_s < whole.expected_duration_s / 10
     assert not set(ids(whole).values()) & set(ids(small).values())
-    assert small.warnings[0].text == "scaled to 5 % of the edition's times: not comparable with published numbers"
-    assert not any("scaled" in warning.text for warning in whole.warnings)
+    assert str(small.warnings[0].text) == "scaled to 5 % of the edition's times: not comparable with published numbers"
+    assert not any("scaled" in str(warning.text) for warning in whole.warnings)
     assert ids(expand(MICRO, {"stress-ng": StressNg()}, scale=1.0)) == ids(whole)
 
 
@@ -169,7 +170,7 @@ def test_hours_and_dollars() -> None:
 def test_one_missing_price_leaves_the_total_unknown_and_not_too_small() -> None:
     plan = expand(study(configurations=[study().configurations[0], Configuration(name="here")]), BENCHMARKS)
     assert plan.price_usd is None
-    assert plan.unpriced == [Omission("here", "local machine: no price given")]
+    assert plan.unpriced == [Omission("here", Sentence("local machine: no price given"))]
     assert {trial.price_usd is None for trial in plan.trials if trial.intent.configuration_name == "here"} == {True}
 
 

@@ -23,7 +23,7 @@ uses = "stress-ng"
 
 
 def warnings(**of: str) -> list[str]:
-    return [warning.text for warning in plan(load(STUDY.format(**of), "far.toml")).warnings]
+    return [str(warning.text) for warning in plan(load(STUDY.format(**of), "far.toml")).warnings]
 
 
 def test_a_type_without_a_price_in_its_region_is_named_with_the_region_whose_price_is_taken() -> None:

@@ -12,6 +12,7 @@ from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
 from nephoscope.model.omission import Omission
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.sentence import Sentence
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.measured import measured
 from nephoscope.report.main.names import MAX_NAMED, compared, design, enumerated, names_of
@@ -107,7 +108,8 @@ def test_an_undecided_comparison_gives_a_winner_no_ratio() -> None:
     second = f"Number 2 of 6, unsold, has a median {behind:.0f} % lower."
     assert found.after == f"{second} The test over all 6 rules it out; the two alone are not decided."
     others = [
-        row.model_copy(update={"of": 5, "left_out": [Omission("unsold", "another machine")]}) for row in study.best
+        row.model_copy(update={"of": 5, "left_out": [Omission("unsold", Sentence("another machine"))]})
+        for row in study.best
     ]
     found = card(study.model_copy(update={"comparisons": rows, "best": others}), "Operations")
     assert found.after == f"{second} It did not compete.", "no test ruled it out"

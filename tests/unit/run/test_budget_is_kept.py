@@ -253,7 +253,7 @@ def test_a_failure_is_reported_though_the_budget_ends_while_its_machines_are_del
     assert run_virtually(conductor.advance(planned.intent.id)).ended
     (status,) = [attempt.status() for attempt in trial.attempts()]
     assert status is not None
-    assert (status.failure_class, status.message) == ("database_failed", "it rejects shared_buffers")
+    assert (status.failure_class, str(status.message)) == ("database_failed", "it rejects shared_buffers")
     assert conductor.refused == {}
     assert (ledger._books().spent_usd < QUOTE_USD - USD_PER_S) is deletes
 

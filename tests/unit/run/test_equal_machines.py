@@ -88,8 +88,8 @@ def test_a_machine_of_another_kind_is_exchanged_until_enough_are_alike(tmp_path:
     assert why.startswith("equal-machines: ")
     odd = list(study.folder.planned())[1][1].attempts()[0]
     (verdict,) = (one for one in odd.verdicts() if one.check == "equal-machines")
-    assert f"cpu_model is {LAKE}, but {ICE} on " in verdict.reason
-    (told,) = [one.text for one in evaluation.analyze(study.folder).insights if one.rule == "exchanged"]
+    assert f"cpu_model is {LAKE}, but {ICE} on " in str(verdict.reason)
+    (told,) = [str(one.text) for one in evaluation.analyze(study.folder).insights if one.rule == "exchanged"]
     assert told == (
         "1 of 5 attempts of small got a machine that differs from most of this configuration in CPU model. Their "
         "trials ran again on new machines."

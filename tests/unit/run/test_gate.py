@@ -51,7 +51,7 @@ def test_load_machines_that_cannot_begin_together_are_refused_and_the_study_goes
     small, large = ended["small"], ended["large"]
     assert small is not None
     assert (small.state, small.failure_class) == ("failed", "clock_off")
-    assert small.message == (
+    assert str(small.message) == (
         "the clock of fake-load-2 is -2.000 s (± 0.010 s) off the controller's, but load machines that start "
         "together may be at most 0.25 s off"
     )

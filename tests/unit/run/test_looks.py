@@ -70,7 +70,7 @@ def test_trials_that_are_not_needed_are_neither_failed_nor_missing(done: Rehears
     rows = evaluation.status(done.folder)
     left_out = [row for row in rows if row.state == "not needed"]
     assert {row.state for row in rows} == {"finished", "not needed"}
-    assert left_out[0].reasons[0].startswith("no open question needed it after block ")
+    assert str(left_out[0].reasons[0]).startswith("no open question needed it after block ")
     progress = tracking.progress(done.folder, 0)
     assert progress.words == f"{len(rows) - len(left_out)} done, {len(left_out)} not needed"
     assert (progress.left_s, progress.ended) == (0.0, len(rows) - len(left_out))

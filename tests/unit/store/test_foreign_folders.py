@@ -144,7 +144,7 @@ def test_a_trial_with_a_link_or_a_fifo_is_altered(
         as_stored_without_digests(attempt)
     said = f"{odd(attempt, elsewhere)} is a link or another special file, and is not read"
     rows = {row.trial: row for row in evaluation.status(results)}
-    assert any(said in reason for reason in rows[attempt.folder.parents[1].name].reasons)
+    assert any(said in str(reason) for reason in rows[attempt.folder.parents[1].name].reasons)
     assert sorted(row.state for row in rows.values()) == ["altered", "finished"]
     assert any(one.endswith(said) for one in verifying.verify(results).differences)
 

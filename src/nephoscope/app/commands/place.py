@@ -37,7 +37,7 @@ def place(folder: Folder, as_json: AsJson = False) -> None:
     _require_placed(found)
     print_answer(_HEADERS, _cells(found))
     if found.why_not:
-        say(found.why_not)
+        say(str(found.why_not))
     days = sorted(one.date for one in found.among)
     say(
         f"Among {counted(len(found.among), 'machine type')}, each measured once with stress-ng {found.version} between "
@@ -54,7 +54,7 @@ def _require_placed(found: "Standing") -> None:
     if found.rows:
         return
     failure = EnvironmentProblem if found.is_asked else InputError
-    raise failure(f"nothing can be placed: {found.why_not}", hint=found.then.removesuffix("."))
+    raise failure(f"nothing can be placed: {found.why_not}", hint=str(found.then).removesuffix("."))
 
 
 def _cells(found: "Standing") -> list[tuple[str, ...]]:

@@ -12,7 +12,8 @@ from nephoscope.model.questions import BestRow, RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic, TrialRow
 from nephoscope.model.scopes import OVERALL
-from nephoscope.model.words import counted
+from nephoscope.model.sentence import Sentence
+from nephoscope.model.words import capitalised, counted
 from nephoscope.report import format as people
 from nephoscope.report.lookup import MetricKey, best_first, headlines, scale_of
 from nephoscope.report.main.bars import MAX_BARS
@@ -396,5 +397,5 @@ def _detectable(question: Question, best: BestRow) -> str:
     return f"A configuration {behind} would probably have been ruled out."
 
 
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
+def _sentence(text: Sentence) -> str:
+    return f"{capitalised(text).removesuffix('.')}." if text else ""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from nephoscope.model.looks import Look
 from nephoscope.model.records import PlanWarning
 from nephoscope.model.rows import Insight
-from nephoscope.model.words import NOT_DECIDED, counted
+from nephoscope.model.sentence import Sentence
+from nephoscope.model.words import NOT_DECIDED, capitalised, counted
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main.names import enumerated, names_of
@@ -68,18 +69,18 @@ def _doubt(book: Book, text: str, rows: Sequence[Insight]) -> Doubt:
 
 def _of_the_plan(book: Book, every: Sequence[PlanWarning]) -> list[Doubt]:
     """What the plan warned of that concerns results; those of prices and placement are on the page of evidence only."""
-    warnings = [warning.text for warning in plan_notes(every) if warning.kind not in _OF_THE_PLAN_ALONE]
+    warnings = [str(warning) for warning in plan_notes(every) if warning.kind not in _OF_THE_PLAN_ALONE]
     if not warnings:
         return []
     more = f" The plan had {counted(len(warnings) - 1, 'more warning')}." if len(warnings) > 1 else ""
-    first = f"{warnings[0][:1].upper()}{warnings[0][1:]}".removesuffix(".")
+    first = capitalised(warnings[0]).removesuffix(".")
     return [Doubt(f"{first}.{more}", book.href("warnings"), "details")] if _short(warnings[0]) else [
         Doubt(f"The plan had {counted(len(warnings), 'warning')}.", book.href("warnings"), "details")
     ]  # fmt: skip
 
 
-def _short(text: str) -> bool:
-    return len(text.split()) <= MAX_WORDS
+def _short(text: Sentence | str) -> bool:
+    return len(str(text).split()) <= MAX_WORDS
 
 
 def _sum(rows: Sequence[Insight], name: str) -> int:
@@ -119,13 +120,13 @@ def _as_it_is(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  
     """The sentence of the analysis, if there is one and it is short; the first and a count otherwise."""
     if not _short(rows[0].text):
         return f"{counted(len(rows), 'remark')} of the rule “{rows[0].rule}”."
-    return rows[0].text + (
+    return str(rows[0].text) + (
         f" There {'is' if len(rows) == 2 else 'are'} {len(rows) - 1:,} more." if len(rows) > 1 else ""
     )
 
 
 def _gaps(lookup: Lookup, rows: Sequence[Insight]) -> str:
-    waiting = [row.text for row in rows if row.case == "not run"]
+    waiting = [str(row.text) for row in rows if row.case == "not run"]
     without = [row for row in rows if row.case == "no value"]
     if without:
         many = sum(int(row.numbers.get("count", 1)) for row in without)
@@ -182,7 +183,7 @@ def _machines(lookup: Lookup, rows: Sequence[Insight]) -> str:
 
 
 def _versions(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
-    return rows[0].text if len(rows) == 1 and _short(rows[0].text) else (
+    return str(rows[0].text) if len(rows) == 1 and _short(rows[0].text) else (
         f"Trials ran with several versions of {counted(len(rows), 'tool')}: a difference may come from a version "
         "rather than from a machine."
     )  # fmt: skip
@@ -204,7 +205,7 @@ def _replicates(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001
 def _steal(lookup: Lookup, rows: Sequence[Insight]) -> str:
     lost = sorted((row for row in lookup.study.steal if row.over), key=lambda row: -row.share)
     if not lost:
-        return rows[0].text if rows[0].kind == "warning" and _short(rows[0].text) else ""
+        return str(rows[0].text) if rows[0].kind == "warning" and _short(rows[0].text) else ""
     worst, names = lost[0], names_of(lookup)
     return (
         f"The hypervisor took CPU time from trials of {enumerated([names[row.configuration] for row in lost])}; "

@@ -2,7 +2,7 @@
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.standing import Standing, StandingRow
-from nephoscope.model.words import counted, provider_name
+from nephoscope.model.words import capitalised, counted, provider_name
 from nephoscope.report.figures.strip import OWN, strip
 from nephoscope.report.lookup import unique
 from nephoscope.report.parts import Book, Figure
@@ -65,7 +65,7 @@ def figure(book: Book, standing: Standing) -> Figure | None:
         f"stress-ng {standing.version}, method div16: a line for each machine type.",
         f"Measured by others, once on one machine of each type, between {days[0]} and {days[-1]}: {standing.source}, "
         f"{standing.licence}. All are of one version of stress-ng, but Arm and x86 need different builds. "
-        + (f"{standing.why_not.capitalize()}." if standing.why_not else ""),
+        + (f"{capitalised(standing.why_not)}." if standing.why_not else ""),
         [
             (
                 "",

@@ -92,7 +92,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         name=row.benchmark,
         title=row.title,
         facts=" · ".join(fact for fact in facts if fact),
-        notes=row.notes,
+        notes=list(map(str, row.notes)),
         headline=[figures for figures in headline if figures],
         latency=book.figures(latency_figures, row),
         series=[
@@ -136,7 +136,7 @@ def point_rows(lookup: Lookup, rows: list[MeasurementRow], scale: people.Scale) 
                 "position": row.position,
                 "counts": row.valid,
                 "counts_text": "yes" if row.valid else "no",
-                "why": "; ".join(trial.reasons) if trial and not row.valid else people.MISSING,
+                "why": "; ".join(map(str, trial.reasons)) if trial and not row.valid else people.MISSING,
             }
         )
     return found

@@ -38,7 +38,7 @@ def _row(book: Book, row: ClaimRow) -> Row:
     return Row(
         (
             Cell(row.text, note=row.source),
-            Cell(badges=(Badge(sign, row.verdict, tone, rest),), note=row.reason),
+            Cell(badges=(Badge(sign, row.verdict, tone, rest),), note=str(row.reason)),
             Cell(by, note=row.basis or ""),
             ratio,
             Cell(interval),

@@ -161,7 +161,7 @@ def _counted(row: Comparison) -> str:
 
 
 def _decides(row: Comparison) -> str:
-    parts = [said for said in (row.reason, row.note) if said]
+    parts = [str(said) for said in (row.reason, row.note) if said]
     if row.more_to_measure:
         parts.append(f"about {counted(row.more_to_measure, 'more replicate')}")
     elif row.is_hardly_decidable:

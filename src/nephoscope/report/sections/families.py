@@ -91,7 +91,7 @@ def _gate(book: Book, row: GateRow) -> Row:
             Cell(after, tone="warn" if row.median_after is None else ""),
             Cell(str(row.n_after)),
             Cell(change),
-            Cell(", ".join(row.reasons)),
+            Cell(", ".join(map(str, row.reasons))),
         )
     )
 

@@ -69,7 +69,7 @@ def grouped(answers: list[Sentence]) -> list[AnswerGroup]:
 
 def _sentence(book: Book, insight: Insight) -> Sentence:
     evidence = book.evidence.cite(insight.trials, f"insight “{insight.rule}”")
-    return Sentence(insight.text, insight.rule, evidence, book.href(evidence.anchor) if evidence else None)
+    return Sentence(str(insight.text), insight.rule, evidence, book.href(evidence.anchor) if evidence else None)
 
 
 def key_facts(book: Book) -> list[tuple[str, str]]:
@@ -129,5 +129,5 @@ def _origin(study: AnalysedStudy) -> list[tuple[str, str]]:
         return []
     return [
         ("Measured by others", f"{source.source}; licence: {source.licence}"),
-        ("Not imported", "; ".join(source.left_out[:5]) + (" and more" if len(source.left_out) > 5 else "")),
+        ("Not imported", "; ".join(map(str, source.left_out[:5])) + (" and more" if len(source.left_out) > 5 else "")),
     ]

@@ -52,7 +52,7 @@ def _best(book: Book, row: BestRow) -> Row:
         note = f"within {row.margin_percent:g} %: {', '.join(row.close)}" if row.close else ""
     if row.tied:
         note = f"a tie: each two differ by less than {row.margin_percent:g} %"
-    note = "; ".join(filter(None, (note, row.reason, row.note)))
+    note = "; ".join(filter(None, (note, str(row.reason), str(row.note))))
     spread = people.MISSING if row.cv_percent is None else people.percent(row.cv_percent)
     freedom = "" if row.degrees_of_freedom is None else f"{row.degrees_of_freedom:.3g}"
     degrees = f"{freedom} degree{'' if freedom == '1' else 's'} of freedom" if freedom else ""
@@ -112,7 +112,7 @@ def _contrast(book: Book, stored: ContrastRow) -> Row:
             Cell(_title(book, row), tone="name"),
             Cell(row.left),
             Cell(row.right),
-            Cell(badges=(verdict_badge(row.verdict),), note="; ".join(filter(None, (row.reason, row.note)))),
+            Cell(badges=(verdict_badge(row.verdict),), note="; ".join(filter(None, (str(row.reason), str(row.note))))),
             evidence_cell(book, people.ratio(row.ratio), row.trials, about),
             Cell(interval),
             Cell(f"{row.pairs_agreeing} of {row.pairs}"),

@@ -45,7 +45,7 @@ def trial_records(lookup: Lookup) -> str:
 
 def _record(row: TrialRow, numbers: list[Any], machines: list[int], files: list[list[Any]]) -> dict[str, Any]:
     found = {
-        "verdict": row.reasons or ["Every check that applies called it valid."],
+        "verdict": list(map(str, row.reasons)) or ["Every check that applies called it valid."],
         "numbers": numbers[:MAX_NUMBERS],
         "more": max(0, len(numbers) - MAX_NUMBERS),
         "machines": machines,

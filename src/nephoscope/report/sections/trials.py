@@ -48,9 +48,9 @@ def exclusions_table(book: Book) -> Table | None:
     groups: dict[tuple[str, ...], list[TrialRow]] = {}
     for row in sorted(book.lookup.study.trials, key=lambda row: row.position):
         if not row.counts and row.state != "not needed":
-            groups.setdefault((row.state, str(row.verdict), row.benchmark, row.configuration, *row.reasons), []).append(
-                row
-            )
+            groups.setdefault(
+                (row.state, str(row.verdict), row.benchmark, row.configuration, *map(str, row.reasons)), []
+            ).append(row)
     if not groups:
         return None
     columns = (
@@ -66,7 +66,7 @@ def exclusions_table(book: Book) -> Table | None:
                 Cell(found[0].benchmark),
                 Cell(found[0].configuration),
                 Cell(badges=(state_badge(found[0]),)),
-                Cell(lines=tuple(found[0].reasons) or ("no reason stored",)),
+                Cell(lines=tuple(map(str, found[0].reasons)) or ("no reason stored",)),
                 Cell(links=trial_links([row.trial for row in found], book)),
             )
         )
@@ -91,7 +91,7 @@ def checks_table(book: Book) -> Table | None:
         Row(
             (
                 Cell(row.check, code=True),
-                Cell(row.text),
+                Cell(str(row.text)),
                 Cell(people.integer(row.valid)),
                 Cell(people.integer(row.invalid), tone="warn" if row.invalid else ""),
                 Cell(people.integer(row.unknown), tone="warn" if row.unknown else ""),

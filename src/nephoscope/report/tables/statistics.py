@@ -121,7 +121,7 @@ def rank_cell(rank: RankRow | None) -> Cell:
     text = str(rank.first) if rank.first == rank.last else f"{rank.first} \N{EN DASH} {rank.last}"
     few = len(rank.ties) <= FEW // 2
     note = f"= {', '.join(rank.ties) if few else f'{len(rank.ties)} ties'}" if rank.ties else ""
-    note = "; ".join(filter(None, (note, rank.note)))
+    note = "; ".join(filter(None, (note, str(rank.note))))
     return Cell(text, note=note, title=f"A tie with {', '.join(rank.ties)}" if rank.ties else "")
 
 

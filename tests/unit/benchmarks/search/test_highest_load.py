@@ -261,7 +261,7 @@ def test_a_client_that_is_the_limit_leaves_a_number_that_does_not_count(tmp_path
     verdict = SearchEnded()(evidence(operations=HighestLoad().operations(raw, parameters, client_cpus=1)))
     assert verdict is not None
     assert verdict.verdict is VerdictKind.INVALID
-    assert verdict.reason.startswith("generator bound: with twice the client")
+    assert str(verdict.reason).startswith("generator bound: with twice the client")
 
 
 def test_a_thread_that_is_busy_speaks_against_a_point(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_trouble_at_any_look_is_kept() -> None:
     stopped = {"upkeep": {"trouble": "it takes no writes"}}
     found = sustained({UPKEEP: b"\n".join(json.dumps(line).encode() for line in lines({}, stopped))})
     assert found is not None
-    assert found.trouble == "it takes no writes"
+    assert str(found.trouble) == "it takes no writes"
 
 
 def test_answers_of_servers_are_read() -> None:
@@ -213,7 +213,7 @@ def test_a_search_on_a_server_of_the_users_counts_and_says_that_its_disk_was_not
     verdict = Sustained()(evidence(operations=HighestLoad().operations(raw, PARAMETERS, client_cpus=1)))
     assert verdict is not None
     assert verdict.verdict is VerdictKind.VALID
-    assert verdict.reason.startswith("free space was not observed: the server is the user's own; log ")
+    assert str(verdict.reason).startswith("free space was not observed: the server is the user's own; log ")
 
 
 async def _upkeep(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> Upkeep:

@@ -1,0 +1,69 @@
+"""What is decided and shown follows from facts: other words in every stored sentence change none of it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nephoscope.insights.analyse import analyse
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import PlanWarning, WarningKind
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.main.doubts import doubts, plan_notes
+from nephoscope.report.main.verdict import verdict
+from nephoscope.report.parts import Book, Page
+from tests.unit.analysis.study_builder import Rows, inputs
+from tests.unit.insights.rule_studies import STUDIES, refused, stolen
+
+SPOKEN = {"reason", "reasons", "note", "text", "why", "advice"}
+WORDS = st.lists(
+    st.sampled_from(["better", "worse", "steal:", "overall", "autocorrelation", "a: b", "the hours include estimates"]),
+    min_size=1,
+    max_size=5,
+).map(" ".join)
+KINDS: list[WarningKind] = ["scale", "hours", "method", "placement", "prices", "skipped"]
+EXAMPLES = {name: STUDIES[name] for name in ("stolen", "refused", "altered", "drifting", "clouds", "one machine each")}
+
+
+def reworded(value: Any, text: str, *, spoken: bool = False) -> Any:
+    """The same value with this text in place of every sentence that is not empty."""
+    if isinstance(value, dict):
+        return {key: reworded(one, text, spoken=key in SPOKEN) for key, one in value.items()}
+    if isinstance(value, list):
+        return [reworded(one, text, spoken=spoken) for one in value]
+    return text if spoken and isinstance(value, str) and value else value
+
+
+def shown(study: AnalysedStudy) -> object:
+    """What a reader is told, without how it is worded."""
+    book = Book(Lookup.of(study)).turned_to(Page.MAIN)
+    cards = verdict(book)
+    return (
+        [(card.benchmark, card.metric, card.state, card.number, card.interval, card.evidence) for card in cards.shown],
+        [(one.href, one.label) for one in doubts(book)],
+        [warning.kind for warning in plan_notes(study.plan.warnings)],
+    )
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@settings(max_examples=3, deadline=None)
+@given(text=WORDS)
+def test_other_words_change_no_answer_and_no_doubt(name: str, text: str) -> None:
+    study = EXAMPLES[name]
+    warnings = [PlanWarning(kind=kind, text="it may be otherwise") for kind in KINDS]
+    study = study.model_copy(update={"plan": study.plan.model_copy(update={"warnings": warnings})})
+    measured = study.model_copy(update={"measurements": []})
+    plain = measured.model_dump(by_alias=True, exclude={"plan"}) | {"plan": study.plan.model_dump(by_alias=True)}
+    other = AnalysedStudy.model_validate(reworded(plain, text))
+    assert shown(other.model_copy(update={"measurements": study.measurements})) == shown(study)
+
+
+@pytest.mark.parametrize("found", [refused(), stolen()], ids=["refused", "stolen"])
+@settings(max_examples=3, deadline=None)
+@given(text=WORDS)
+def test_other_reasons_of_rejected_trials_change_no_table(found: Rows, text: str) -> None:
+    trials, measurements = found
+    told = [row.model_copy(update={"reasons": [text for _ in row.reasons]}) for row in trials]
+    plain, other = (analyse(inputs((rows, measurements))) for rows in (trials, told))
+    assert other.model_copy(update={"trials": plain.trials}) == plain
