@@ -30,12 +30,17 @@ ALLOWED: Mapping[str, str] = MappingProxyType(
     {
         "deserialize": "DBOS calls it",
         "detached": "the protocol Detached is recognised by this name: isinstance looks for it",
+        "do_HEAD": "http.server calls it",
         "format_commands": "typer calls it",
         "format_options": "typer calls it",
         "format_field": "string.Formatter calls it",
+        "handle_error": "socketserver calls it",
+        "log_message": "http.server calls it",
         "on_broken_pipe": "rich calls it",
         "register": "app/cli.py calls it on each module of COMMANDS",
+        "send_error": "http.server calls it",
         "serialize": "DBOS calls it",
+        "version_string": "http.server calls it",
         "validate_host_public_key": "asyncssh calls it",
     }
 )

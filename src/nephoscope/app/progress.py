@@ -9,11 +9,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from nephoscope.app.remaining import Remaining, left_in_words
+from nephoscope.app.remaining import Remaining
 from nephoscope.machines.doctor import Health, HostFindings
 from nephoscope.model.records import PlannedTrial, Status, TrialIntent, VerdictKind
 from nephoscope.model.text import line
-from nephoscope.model.words import counted, duration
+from nephoscope.model.words import counted, duration, left_in_words
 from nephoscope.run.clock import Clock
 
 _MARKS = {

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nephoscope.model.records import PlannedTrial
-from nephoscope.model.words import duration
 from nephoscope.study.managed import provider_of_machines
 
 _Place = tuple[str, str]
@@ -131,11 +130,6 @@ class Remaining:
         """The mean of the loads of its benchmark so far; 0 before the first one."""
         learnt = self._learnt.get(trial.intent.benchmark.name)
         return sum(learnt.loads_s) / len(learnt.loads_s) if learnt is not None and learnt.loads_s else 0.0
-
-
-def left_in_words(seconds: float, *, may_stop: bool) -> str:
-    """'about 3 min 20 s left'; of a study that may stop before its last block, 'at most 3 min 20 s left'."""
-    return f"{'at most' if may_stop else 'about'} {duration(seconds)} left"
 
 
 def _place(trial: PlannedTrial) -> _Place:

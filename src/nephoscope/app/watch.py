@@ -8,11 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from nephoscope.app.console import output
-from nephoscope.app.remaining import left_in_words
 from nephoscope.app.stages import tracking
 from nephoscope.app.stages.tracking import StudyProgress
 from nephoscope.model.control import State
-from nephoscope.model.words import counted, dollars
+from nephoscope.model.words import counted, dollars, left_in_words
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.states import STOPS
 from nephoscope.store.folder import ResultsFolder

@@ -88,6 +88,11 @@ def duration(seconds: float) -> str:
     return f"{whole / SECONDS_PER_HOUR:,.0f} h ({whole / SECONDS_PER_DAY:,.1f} days)"
 
 
+def left_in_words(seconds: float, *, may_stop: bool) -> str:
+    """'about 3 min 20 s left'; of a study that may stop before its last block, 'at most 3 min 20 s left'."""
+    return f"{'at most' if may_stop else 'about'} {duration(seconds)} left"
+
+
 def dollars(usd: float) -> str:
     """'$0.10', '$101,491.71'."""
     return f"${usd:,.2f}"

@@ -13,6 +13,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.missing import MissingPart
 from nephoscope.report.bundle import BUNDLE, bundle
+from nephoscope.report.main.progress import Running
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Link
 
@@ -38,7 +39,12 @@ class Report:
 
 
 def report_files(
-    study: AnalysedStudy, *, earlier: str | None = None, mark: str = "", stored: Mapping[str, bytes] = NOTHING
+    study: AnalysedStudy,
+    *,
+    earlier: str | None = None,
+    mark: str = "",
+    running: Running | None = None,
+    stored: Mapping[str, bytes] = NOTHING,
 ) -> Report:
     """All files; equal studies give equal bytes.
 
@@ -46,11 +52,13 @@ def report_files(
         study: what the report is about.
         earlier: name of the study with which `CHANGES` compares it; None: there is no such page.
         mark: what every figure says before its subtitle, such as that its data is simulated.
+        running: of a study that runs: when this is written, and how much is left.
         stored: tables of this study that are Parquet already, by name; the others are made of its rows.
     """
     with ThreadPoolExecutor(1) as beside:  # Polars and zlib need Python's lock for little of their time
         data = beside.submit(_data_files, study, stored)
-        pages = render_pages(study, changes=Link(earlier, CHANGES) if earlier else None, mark=mark)
+        changes = Link(earlier, CHANGES) if earlier else None
+        pages = render_pages(study, changes=changes, mark=mark, running=running)
         files = {**{str(page): html.encode() for page, html in pages.html.items()}, **data.result()}
     if pages.missing:
         files[MISSING] = TypeAdapter(tuple[MissingPart, ...]).dump_json(pages.missing, indent=1)

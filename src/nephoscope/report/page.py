@@ -26,6 +26,7 @@ from nephoscope.report.main.measured import measured
 from nephoscope.report.main.money import price_and_performance
 from nephoscope.report.main.names import compared, design
 from nephoscope.report.main.part import part_words
+from nephoscope.report.main.progress import Running, progress
 from nephoscope.report.main.repair import repair
 from nephoscope.report.main.standing import why_not
 from nephoscope.report.main.verdict import verdict
@@ -69,18 +70,21 @@ class Pages:
     """Insights, sections and figures that raised; the pages name them."""
 
 
-def render_pages(study: AnalysedStudy, *, changes: Link | None = None, mark: str = "") -> Pages:
+def render_pages(
+    study: AnalysedStudy, *, changes: Link | None = None, mark: str = "", running: Running | None = None
+) -> Pages:
     """Both pages of the report. The main page comes first, so that its figures have the first numbers.
 
     Args:
         study: what the report is about.
         changes: an earlier study, with the page that compares it with this one.
         mark: what every figure says before its subtitle; a rehearsal says by itself that it is simulated.
+        running: of a study that runs: when this is written, and how much is left.
     """
     with unchecked():
         book = Book(Lookup.of(study), mark=mark or (SIMULATED if study.plan.simulated else ""))
         book.missing.extend(study.missing)
-        main = {**_main(book.turned_to(Page.MAIN)), "changes": changes}
+        main = {**_main(book.turned_to(Page.MAIN)), "changes": changes, "progress": progress(study, running)}
         evidence = _evidence(book)
         return Pages(_printed(book, {Page.MAIN: main, Page.EVIDENCE: evidence}), tuple(book.missing))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from nephoscope.checks.registry import overall
 from nephoscope.machines.shielded import to_its_end
@@ -22,7 +22,7 @@ from nephoscope.run.durable import DurableQueue, sqlite_url
 from nephoscope.run.equal import cell_of
 from nephoscope.run.groups import Groups
 from nephoscope.run.ledger import Ledger, Limits, OwnLedger
-from nephoscope.run.queue import Advance, OwnQueue, Queue
+from nephoscope.run.queue import Advance, OwnQueue, Queue, Step
 from nephoscope.run.repeats import Candidates, RepeatRules, due
 from nephoscope.run.rounds import Rounds
 from nephoscope.run.shared_ledger import DEAD_AFTER_S, SharedLedger
@@ -118,6 +118,18 @@ class Rest:
     """Ids of trials that nothing needs any more, in whichever block."""
 
 
+class Pause(Protocol):
+    """A moment between trials."""
+
+    async def __call__(self, *, alone: bool) -> None:
+        """Called after each block but the last if one trial runs at a time, else after each trial.
+
+        Args:
+            alone: no trial runs until this returns; False: others run meanwhile, on other machines.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """How a study runs: nothing here changes what a trial is."""
@@ -131,6 +143,8 @@ class RunOptions:
     """Time without a heartbeat after which others take over a controller's trials."""
     look: Callable[[int], Rest] | None = None
     """Called after each whole block with its number: what is left to measure. None: all that is planned."""
+    pause: Pause | None = None
+    """Where the study can be shown while it runs."""
 
 
 async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | None = None) -> StudyOutcome:
@@ -172,9 +186,11 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
             await conductor.hold_again(going_on)
             groups = Groups({row.intent.id: conductor.group(row.intent.id) for row, _ in worked_on.planned()})
             queue = await leave.enter_async_context(_queue(worked_on, groups, providers, conduct, world))
-            rounds = Rounds(folder, conductor, world, candidates, _at_once(providers, conduct))
             last = max((planned.intent.block for planned, _ in rows), default=0)
-            running = _all(elsewhere, left, last, _Work(queue, groups, conductor, rounds, conduct))
+            at_once = _at_once(providers, conduct)
+            rounds = Rounds(folder, conductor, world, candidates, at_once)
+            work = _Work(queue, groups, conductor, rounds, conduct, one_at_a_time=at_once == 1)
+            running = _all(elsewhere, left, last, work)
             if isinstance(ledger, SharedLedger) and isinstance(queue, DurableQueue):
                 running = _beside(running, _living(ledger, queue, world))
             stopped = await running
@@ -217,8 +233,29 @@ class _Work:
     conductor: Conductor
     rounds: Rounds
     conduct: RunOptions
+    one_at_a_time: bool
 
-    def advance(self) -> Advance:
+    async def drain(self, trials: Sequence[PlannedTrial], last: int) -> None:
+        """Runs these trials in their order; `last` is the last block of the study."""
+        ends = {row.intent.block: row.intent.id for row in trials if row.intent.block != last}
+        heads = self.groups.heads(row.intent.id for row in trials)
+        await self.queue.drain(heads, self._with_pauses({*self.groups.heads(ends.values())}))
+
+    def _with_pauses(self, ends: Collection[str]) -> Advance:
+        """`ends`: what ends a block."""
+        advance, pause = self._advance(), self.conduct.pause
+        if pause is None:
+            return advance
+
+        async def advancing(head: str) -> Step:
+            step = await advance(head)
+            if step.ended and (head in ends or not self.one_at_a_time):
+                await pause(alone=self.one_at_a_time)
+            return step
+
+        return advancing
+
+    def _advance(self) -> Advance:
         """Advances trials, or groups of them, and repeats what is rejected.
 
         A controller that shares the study does not know when a block has ended, so it repeats at the end only. So does
@@ -250,18 +287,18 @@ async def _all(elsewhere: list[str], left: list[PlannedTrial], last: int, work: 
 
 async def _drain(left: list[PlannedTrial], last: int, work: _Work) -> str:
     """Runs trials in the plan's order, with a stopping rule block by block. Returns why it stopped."""
-    advance, look = work.advance(), work.conduct.look
+    look = work.conduct.look
     if look is None:
-        await work.queue.drain(work.groups.heads(planned.intent.id for planned in left), advance)
+        await work.drain(left, last)
         return ""
     for block, trials in groupby(left, key=lambda planned: planned.intent.block):
         rest = look(block - 1)
         if rest.stopped:
             return rest.stopped
         await work.conductor.leave_out(rest.not_needed)
-        needed = [planned.intent.id for planned in trials if planned.intent.id not in rest.not_needed]
+        needed = [planned for planned in trials if planned.intent.id not in rest.not_needed]
         work.rounds.leave_out(rest.not_needed)
-        await work.queue.drain(work.groups.heads(needed), advance)
+        await work.drain(needed, last)
     return look(last).stopped
 
 

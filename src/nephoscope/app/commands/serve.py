@@ -1,8 +1,7 @@
-"""`nephoscope serve`: studies in a browser while they run."""
+"""`nephoscope serve`: reports of studies in a browser."""
 
 import signal
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -27,44 +26,36 @@ def register(app: typer.Typer) -> None:
 def serve(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="results folders, shown side by side")],
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="port on 127.0.0.1; 0 picks a free one")] = 8765,
-    every: Annotated[
-        float | None,
-        typer.Option(
-            "--every",
-            min=1,
-            metavar="SECONDS",
-            help="draw the report at most this often [default: 30, and not while trials run on this machine]",
-        ),
-    ] = None,
 ) -> None:
-    """Show studies in a browser on this machine while they run: progress, trials, provisional answers, the report."""
-    from nephoscope.app.live.server import listen, serve
-    from nephoscope.app.live.state import Studies
+    """Show reports in a browser on this machine, also while their studies run; writes those that are missing or old."""
+    from nephoscope.app.server import listen, serve
+    from nephoscope.app.shelf import Shelf
     from nephoscope.machines.loopback import in_url
     from nephoscope.run.clock import SystemClock
     from nephoscope.store.folder import ResultsFolder
 
     results = [ResultsFolder.existing(folder) for folder in folders]
-    with listen(port) as listening, tempfile.TemporaryDirectory(prefix="nephoscope-serve-") as out:
-        studies = Studies(results, Path(out), SystemClock(), every)
+    with listen(port) as listening:
+        shelf = Shelf(results, SystemClock())
         _clean_up_before_ending()
         say(f"http://{in_url(listening.getsockname()[0])}:{listening.getsockname()[1]}/")
         sys.stdout.flush()
         tell("Ctrl-C stops the server; the studies continue")
         try:
-            serve(studies, listening)
+            serve(shelf, listening)
         except KeyboardInterrupt:
             tell("ended")
         finally:
-            studies.stop()
+            shelf.stop()
 
 
 def _clean_up_before_ending() -> None:
-    """SIGTERM and SIGHUP become an exception; the server itself ends before that."""
+    """Signals become an exception."""
 
     def stop(number: int, _: object) -> None:
         raise Stopped(number)
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that started it in the background ignores it
     signal.signal(signal.SIGTERM, stop)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` ignores it, and it stays ignored
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))

@@ -3,7 +3,8 @@
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ from nephoscope.model.errors import EXIT_TRIALS_FAILED, InputError
 from nephoscope.model.words import counted
 
 if TYPE_CHECKING:
+    from nephoscope.app.kept_report import KeptReport
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.model.analysed import AnalysedStudy
     from nephoscope.model.records import PlanWarning
@@ -453,11 +455,32 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "
     with LiveProgress(talk(), SystemClock(), tracking.remaining(folder), may_stop=how.look is not None) as progress:
         world = world_of(folder, study, progress)
         since_unix_ms = world.clock.unix_ms()
-        outcome = run_until_stopped(running.run(folder, part or study, world, how))
+        report = _kept_report(folder, may_stop=how.look is not None)
+        how = how if report is None else replace(how, pause=report.pause)
+        work = running.run(folder, part or study, world, how)
+        outcome = run_until_stopped(work if report is None else report.during(work))
     _tell_time(folder, since_unix_ms)
     if not folder.plan().simulated and (kept := data_sets.reminder(study, str(folder.path))):
         tell(kept)
     return outcome
+
+
+def _kept_report(folder: "ResultsFolder", *, may_stop: bool) -> "KeptReport | None":
+    """None: a rehearsal is over before anybody has looked at it."""
+    from nephoscope.app.kept_report import KeptReport, write_beside
+    from nephoscope.app.redraw import changed_ns, written_ns
+    from nephoscope.run.clock import SystemClock
+
+    if folder.plan().simulated:
+        return None
+
+    def outdated() -> bool:
+        return 0 < written_ns(folder) < changed_ns(folder)
+
+    def warn(problem: str) -> None:
+        _warn([problem])
+
+    return KeptReport(partial(write_beside, folder.path), SystemClock(), warn, outdated, may_stop=may_stop)
 
 
 def _tell_time(folder: "ResultsFolder", since_unix_ms: int) -> None:

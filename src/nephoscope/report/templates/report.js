@@ -3,6 +3,13 @@
   const root = document.documentElement;
   const config = JSON.parse(document.getElementById("chart-config").textContent);
 
+  // A study that runs writes its page again. A page that nobody looks at stays as it is.
+  const follow = document.getElementById("follow");
+  if (follow) {
+    follow.parentElement.hidden = false;
+    setInterval(() => follow.checked && !document.hidden && location.reload(), 60000);
+  }
+
   const sized = (width) => ({
     ...config,
     axisX: { ...config.axisX, tickCount: width < 480 ? 4 : 6 },

@@ -1,1 +1,0 @@
-"""The page of `nephoscope serve`: studies while they run."""
