@@ -1,17 +1,154 @@
 """Rules about the databases of a study. They read raw values, because other keys may be wrong too."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nephoscope.study.aerospike import against_setting
 from nephoscope.study.explain import Problem
-from nephoscope.study.model import SNAPSHOTS
+from nephoscope.study.machine_rules import tables_of
+from nephoscope.study.model import SNAPSHOTS, KnownBenchmark
 from nephoscope.study.provisioning import CLOUDS
+from nephoscope.study.suggest import shown
 from nephoscope.study.toml_text import Path
 
 _A_BUCKET = "set `fixtures` to the address of a bucket"
+_COCKROACHDB, _AEROSPIKE = "cockroachdb", "aerospike"
+_KEYS_OF: Mapping[str, tuple[str, ...]] = {
+    "binary": (_COCKROACHDB, _AEROSPIKE),
+    "aerospike": (_AEROSPIKE,),
+    "replicas": ("valkey",),
+    **dict.fromkeys(("edition", "start_flags", "secure", "fixtures"), (_COCKROACHDB,)),
+}
+"""Which systems support a key."""
+_NO_DSN = {
+    _COCKROACHDB: "nephoscope cannot measure a CockroachDB of your own, because it drops and restores data sets; "
+    "remove `dsn`",
+    _AEROSPIKE: "nephoscope cannot measure an Aerospike of your own, because a trial empties its namespace; remove "
+    "`dsn`",
+}
+_STANDBYS = "synchronous_standby_names"
+_STANDBYS_ARE_MACHINES = (
+    "nephoscope sets this to `ANY 1` of the standbys, one on each database machine after the first; remove it, and set "
+    "`count` of `database_machine` and the setting `synchronous_commit`"
+)
+_TWO_SERVERS = (
+    "two CockroachDB servers keep one copy of the data, because two copies would need both servers, and then wait for "
+    "a third: use 1 machine, or 3 or more"
+)
+_READ_COMMITTED_SINCE = (23, 2)
+"""The first version of CockroachDB with another isolation level than serializable."""
 
 
-def snapshot_problems(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
+def database_problems(
+    path: Path,
+    configuration: Mapping[str, Any],
+    benchmarks: Sequence[Mapping[str, Any]],
+    known: Mapping[str, KnownBenchmark],
+) -> Iterator[Problem]:
+    """Problems of one configuration at `path`; `known` holds all benchmarks."""
+    database = configuration.get("database", {})
+    if not isinstance(database, Mapping):
+        return
+    system = database.get("system", "postgres")
+    for key, systems in _KEYS_OF.items():
+        if key in database and system not in systems:
+            text = f"only `system = {' or '.join(map(shown, systems))}` supports this; remove it"
+            yield Problem((*path, "database", key), text)
+    machine = configuration.get("database_machine")
+    if isinstance(machine, Mapping) and machine.get("disks") == "apart" and system != _COCKROACHDB:
+        text = f'{shown(str(system))} has one data folder; remove this key, or use "striped"'
+        yield Problem((*path, "database_machine", "disks"), text)
+    yield from _snapshot_problems(path, configuration)
+    yield from _number_of_servers(path, str(system), machine, database.get("replicas"))
+    if "dsn" in database and str(system) in _NO_DSN:
+        yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])
+    settings = database.get("settings")
+    if system == _AEROSPIKE:
+        yield from _settings_of_aerospike(path, settings)
+    if system == "postgres" and "dsn" not in database and isinstance(settings, Mapping) and _STANDBYS in settings:
+        yield Problem((*path, "database", "settings", _STANDBYS), _STANDBYS_ARE_MACHINES)
+    if system in ("postgres", _COCKROACHDB):
+        yield from _dialect_problems(path, configuration, benchmarks, known)
+
+
+def _dialect_problems(
+    path: Path,
+    configuration: Mapping[str, Any],
+    benchmarks: Sequence[Mapping[str, Any]],
+    known: Mapping[str, KnownBenchmark],
+) -> Iterator[Problem]:
+    """Each benchmark on a server of SQL must use its dialect, and an isolation level that it has."""
+    database = configuration.get("database", {})
+    system = database.get("system", "postgres")
+    for entry in benchmarks:
+        named = entry.get("configurations")
+        elsewhere = isinstance(named, list) and named and configuration.get("name") not in named
+        dialect = _parameter(entry, known, "dialect")
+        if elsewhere or dialect is None:
+            continue
+        label = shown(str(entry.get("name") or entry.get("uses")))
+        if system == _COCKROACHDB:
+            yield from _isolation_of_cockroachdb(path, label, _parameter(entry, known, "isolation"), database)
+        if (dialect == _COCKROACHDB) != (system == _COCKROACHDB) and "dsn" not in database:
+            wanted = _COCKROACHDB if system == _COCKROACHDB else "postgres"
+            place = (*path, "database", "system") if "system" in database else path
+            text = f'benchmark {label} uses the SQL dialect {dialect}: set `parameters.dialect = "{wanted}"`'
+            yield Problem(place, text)
+
+
+def _isolation_of_cockroachdb(path: Path, label: str, isolation: Any, database: Mapping[str, Any]) -> Iterator[Problem]:
+    """Old versions accept every level and run at one; a version that is not in the study is asked in the trial."""
+    found = re.match(r"v?(\d+)\.(\d+)", str(database.get("version")))
+    if isolation != "serializable" and found and (int(found[1]), int(found[2])) < _READ_COMMITTED_SINCE:
+        text = (
+            f"benchmark {label} requests the isolation level {isolation}, but CockroachDB before 23.2 runs every "
+            'transaction at serializable: set `parameters.isolation = "serializable"`'
+        )
+        yield Problem((*path, "database", "version"), text)
+
+
+def _number_of_servers(path: Path, system: str, machine: Any, replicas: Any) -> Iterator[Problem]:
+    """Each machine has one server: masters of Valkey with their replicas must fill them; CockroachDB cannot use two."""
+    described = machine if isinstance(machine, Mapping) else {}
+    hosts = described.get("hosts")
+    count = len(hosts) if isinstance(hosts, list) else described.get("count", 1)
+    if system == _COCKROACHDB and count == 2:
+        yield Problem((*path, "database_machine", "count"), _TWO_SERVERS)
+    if (
+        system == "valkey"
+        and isinstance(replicas, int)
+        and isinstance(count, int)
+        and replicas > 0
+        and count % (1 + replicas)
+    ):
+        there = f"there {'is' if count == 1 else 'are'} {count}"
+        text = (
+            f"a master with its replicas takes {1 + replicas} machines, but {there}: use a multiple of "
+            f"{1 + replicas} database machines"
+        )
+        yield Problem((*path, "database", "replicas"), text)
+
+
+def _settings_of_aerospike(path: Path, settings: Any) -> Iterator[Problem]:
+    """Each setting must exist in Aerospike's configuration file."""
+    for name, value in settings.items() if isinstance(settings, Mapping) else ():
+        text = against_setting(str(name), value) if isinstance(value, str) else ""
+        if text:
+            yield Problem((*path, "database", "settings", str(name)), text)
+
+
+def _parameter(entry: Mapping[str, Any], known: Mapping[str, KnownBenchmark], name: str) -> Any:
+    """A parameter of a benchmark, or its default; None: it has no such parameter."""
+    benchmark = known.get(str(entry.get("uses")))
+    field = benchmark.parameters.model_fields.get(name) if benchmark else None
+    parameters = entry.get("parameters", {})
+    if field is None or not isinstance(parameters, Mapping):
+        return None
+    return parameters.get(name, field.default)
+
+
+def _snapshot_problems(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
     """Problems of one configuration at `path`."""
     database, machine = configuration.get("database"), configuration.get("database_machine")
     if not isinstance(database, Mapping) or database.get("fixtures") != SNAPSHOTS:
@@ -21,7 +158,7 @@ def snapshot_problems(path: Path, configuration: Mapping[str, Any]) -> Iterator[
         yield Problem(here, f"only providers {', '.join(sorted(CLOUDS))} have snapshots of volumes; remove it")
         return
     described = machine if isinstance(machine, Mapping) else {}
-    volumes = [one for one in _list(described.get("volumes")) if isinstance(one, Mapping) and one.get("use") != "raw"]
+    volumes = [volume for _, volume in tables_of(described, "volumes") if volume.get("use") != "raw"]
     if "local_ssds" in described and described.get("local_ssd_use") != "raw":
         yield Problem(here, f"the data folder is on local SSDs, which no cloud can snapshot; {_A_BUCKET}")
     elif not volumes:
@@ -32,7 +169,3 @@ def snapshot_problems(path: Path, configuration: Mapping[str, Any]) -> Iterator[
             'one volume, or disks = "apart"'
         )
         yield Problem(here, text)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
