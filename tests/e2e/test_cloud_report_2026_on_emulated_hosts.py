@@ -8,7 +8,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.valkey.binaries import find_valkey
 from nephoscope.model.errors import DatabaseFailed
 from nephoscope.plan.cut import chapter_of
-from nephoscope.plan.parameters import ParametersOnce
+from nephoscope.plan.expand import ParametersOnce
 from tests.support.changed_studies import changed, run_to_report
 from tests.support.real_parts import needs
 

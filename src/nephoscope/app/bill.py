@@ -8,9 +8,8 @@ from math import fsum
 from nephoscope.model.records import Plan
 from nephoscope.model.units import GIB, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
-from nephoscope.plan.bill import FULL_BLOCKS, LATER_SHARE, Bill, BillRow, Loads, Spend
+from nephoscope.plan.bill import FULL_BLOCKS, LATER_SHARE, Bill, BillRow, KeptData, Loads, Spend
 from nephoscope.plan.calendar import Calendar
-from nephoscope.plan.kept import KeptData
 from nephoscope.plan.quotas import RegionNeeds
 from nephoscope.plan.transfer import DATABASE_GBIT_PER_S, NETWORK_GBIT_PER_S, TransferSpend
 

@@ -6,9 +6,8 @@ from itertools import groupby
 from nephoscope.model.omission import Omission
 from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
 from nephoscope.model.words import counted, dollars, duration, named_or_counted
-from nephoscope.plan.afford import LeftOut
 from nephoscope.plan.calendar import Calendar
-from nephoscope.plan.cut import Cut
+from nephoscope.plan.cut import Cut, LeftOut
 from nephoscope.study.managed import MANAGED
 
 HEADERS = ("benchmark", "trials", "each, mean", "total", "cost")

@@ -1,4 +1,4 @@
-"""What a plan's hours and dollars go into: creating clusters, loading data, measuring; by chapter. Pure.
+"""What a plan's hours and dollars go into, by chapter, and what a month of the data that it leaves costs. Pure.
 
 The parts are estimated as the plan is: this goes through its trials in their order once more.
 """
@@ -8,17 +8,66 @@ from dataclasses import dataclass
 from math import fsum
 
 from nephoscope.model.records import Plan, PlannedTrial
-from nephoscope.plan.before import LOAD_BYTES_PER_S, Before, HasDataSet, Setup
 from nephoscope.plan.calendar import Calendar, calendars
 from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.expand import Plannable
-from nephoscope.plan.kept import KeptData, kept_data
+from nephoscope.plan.preparation import LOAD_BYTES_PER_S, Before, HasDataSet, Setup
 from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, transfers_of
-from nephoscope.prices.book import shipped
+from nephoscope.prices import object_storage, snapshots
+from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.quote import quote
+from nephoscope.study.address import Bucket, bucket_of
 from nephoscope.study.managed import provider_of_machines, study_as_provided
 from nephoscope.study.model import Configuration, Study
 from nephoscope.study.provisioning import CLOUDS
+from nephoscope.study.snapshots import COPIES, SnapshotPlace, layout_of, place_of, stored_bytes
+
+
+@dataclass(frozen=True)
+class KeptData:
+    """Data sets in one place, until somebody deletes them."""
+
+    where: str
+    """'aws bucket/folder', or 'snapshots of aws us-east-1'."""
+    data_sets: int
+    """One for each kind of machines that it fits."""
+    size_bytes: float
+    """At most: a backup is compressed, and holds one copy of the data; a snapshot all copies, as they are stored."""
+    usd_per_month: float | None
+    """By list prices in the USA; None: there is no price."""
+
+
+def kept_data(used: Iterable[tuple[Configuration, int]], book: PriceBook) -> list[KeptData]:
+    """By place, in the order of the plan; data sets of one size count as one, as they do for the hours of loads.
+
+    Args:
+        used: configuration and size in bytes of the data set of each trial; 0: it has none.
+        book: of prices.
+    """
+    sizes: dict[Bucket | SnapshotPlace, dict[tuple[object, ...], float]] = {}
+    for configuration, size_bytes in used:
+        bucket, place = bucket_of(configuration.database.fixtures or ""), place_of(configuration)
+        machines = configuration.database_machine.count
+        if not size_bytes:
+            continue
+        if place is not None:
+            fits = (size_bytes, layout_of(configuration))
+            sizes.setdefault(place, {})[fits] = machines * stored_bytes(size_bytes, machines)
+        elif bucket is not None:
+            machines = machines if bucket.holds_stores else 1
+            # stores fit clusters of as many machines only; a backup fits all
+            sizes.setdefault(bucket, {})[size_bytes, machines] = size_bytes * min(COPIES, machines)
+    return [
+        KeptData(str(where), len(found), sum(found.values()), _month_usd(where, sum(found.values()), book))
+        for where, found in sizes.items()
+    ]
+
+
+def _month_usd(where: Bucket | SnapshotPlace, size_bytes: float, book: PriceBook) -> float | None:
+    if isinstance(where, Bucket):
+        return object_storage.month_usd(where.provider, size_bytes)
+    return snapshots.month_usd(book, where.provider, where.region, size_bytes)
+
 
 FULL_BLOCKS = 3
 """Blocks that are always measured in full."""

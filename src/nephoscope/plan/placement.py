@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from nephoscope.benchmarks.base import VOLUME, Needs
 from nephoscope.model.placement import Placement, shared_cluster
 from nephoscope.model.records import TrialIntent
-from nephoscope.plan.before import HasDataSet
+from nephoscope.plan.preparation import HasDataSet
 from nephoscope.study.machines import needs_unformatted
 from nephoscope.study.managed import ProvidedOnce
 from nephoscope.study.model import Configuration, Study

@@ -7,8 +7,7 @@ from nephoscope.benchmarks.base import VOLUME, Needs
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan, TrialIntent
 from nephoscope.model.subjects import Subject
-from nephoscope.plan.expand import Plannable
-from nephoscope.plan.parameters import ParametersOnce
+from nephoscope.plan.expand import ParametersOnce, Plannable
 from nephoscope.plan.space import Footprint, data_bytes
 from nephoscope.study.machines import disks_of, left_raw, local_ssd_gib, volumes_of
 from nephoscope.study.managed import ProvidedOnce

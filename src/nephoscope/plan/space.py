@@ -7,8 +7,7 @@ from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan, TrialIntent
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB
-from nephoscope.plan.expand import Plannable
-from nephoscope.plan.parameters import ParametersOnce
+from nephoscope.plan.expand import ParametersOnce, Plannable
 from nephoscope.study.machines import volumes_of
 from nephoscope.study.managed import MANAGED, ProvidedOnce
 from nephoscope.study.model import Configuration, Database, Machine

@@ -13,8 +13,8 @@ from nephoscope.model.errors import BudgetReached, DamagedFile, NephoscopeError,
 from nephoscope.model.placement import NEW_MACHINES, Placement
 from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.model.units import SECONDS_PER_HOUR
-from nephoscope.plan.before import GIVE_BACK_S
 from nephoscope.plan.placement import carried_by, clusters_of, data_sets_of
+from nephoscope.plan.preparation import GIVE_BACK_S
 from nephoscope.providers.base import ClusterRequest, Detached, Provider, study_of
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of

@@ -5,8 +5,7 @@ import math
 import pytest
 
 from nephoscope.model.records import PlanWarning
-from nephoscope.plan.advice import coverage_of_range, warnings_for
-from nephoscope.plan.expand import expand
+from nephoscope.plan.expand import coverage_of_range, expand, warnings_for
 from nephoscope.study.model import BenchmarkEntry, Configuration
 from tests.unit.plan.plan_example import BENCHMARKS, configurations, study
 

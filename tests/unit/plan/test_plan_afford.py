@@ -10,8 +10,7 @@ from nephoscope.app.planned import left_out_lines
 from nephoscope.app.stages.planning import cut_out, left_out, load, plan
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
-from nephoscope.plan.afford import LeftOut
-from nephoscope.plan.cut import Cut
+from nephoscope.plan.cut import Cut, LeftOut
 from nephoscope.study.model import Study
 
 TEXT = """

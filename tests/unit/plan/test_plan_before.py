@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.plan.before import EMULATED_HOST_S, LOAD_BYTES_PER_S, MAKE_S, RESET_S, RESTORE_BYTES_PER_S, Before
+from nephoscope.plan.preparation import EMULATED_HOST_S, LOAD_BYTES_PER_S, MAKE_S, RESET_S, RESTORE_BYTES_PER_S, Before
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.snapshots import MAKE_BYTES_PER_S, STORED_SHARE
 

@@ -11,9 +11,8 @@ from nephoscope.app.planned import summary
 from nephoscope.app.stages.advice import unpriced_transfer
 from nephoscope.app.stages.planning import bill, load, plan, quotas, saved_by_sharing
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.plan.before import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S, HasDataSet
-from nephoscope.plan.bill import FULL_BLOCKS, Bill
-from nephoscope.plan.kept import kept_data
+from nephoscope.plan.bill import FULL_BLOCKS, Bill, kept_data
+from nephoscope.plan.preparation import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S, HasDataSet
 from nephoscope.plan.quotas import RegionNeeds
 from nephoscope.prices.book import shipped
 from nephoscope.stats.sequential import FIRST_LOOK

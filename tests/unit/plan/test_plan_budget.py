@@ -3,7 +3,7 @@
 import pytest
 
 from nephoscope.model.errors import InputError
-from nephoscope.plan.budget import check_budget
+from nephoscope.plan.cut import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.study.model import Budget, Configuration
 from tests.unit.plan.plan_example import BENCHMARKS, study

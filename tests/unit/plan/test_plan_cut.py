@@ -11,8 +11,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.analysed import PartOfStudy
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
-from nephoscope.plan.cut import Cut
-from nephoscope.plan.held import part_held
+from nephoscope.plan.cut import Cut, part_held
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.model import Study
 

@@ -25,7 +25,7 @@ from nephoscope.machines.fake import FakeRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.control import State
 from nephoscope.model.errors import CapacityLacking, DatabaseFailed, MachineLost, Throttled
-from nephoscope.plan.before import GIVE_BACK_S, MAKE_S
+from nephoscope.plan.preparation import GIVE_BACK_S, MAKE_S
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.fake import FakeProvider, idle_answers
 from nephoscope.run.cleaning import TRIES

@@ -19,7 +19,7 @@ from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.subjects import DatabaseLoad, Subject
-from nephoscope.plan.before import HasDataSet
+from nephoscope.plan.preparation import HasDataSet
 from nephoscope.providers.base import Cluster
 
 PROGRAM = "nephoscope-rehearsal"

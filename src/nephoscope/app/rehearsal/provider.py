@@ -15,7 +15,7 @@ from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.machines.fake import Answer, FakeRemote
 from nephoscope.machines.remote import Background, MachineHandle
-from nephoscope.plan.before import MAKE_S
+from nephoscope.plan.preparation import MAKE_S
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of, study_of
 from nephoscope.providers.fake import load_names
 from nephoscope.study.provisioning import CLOUDS

@@ -11,7 +11,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.records import Facts
-from nephoscope.plan.before import Before
+from nephoscope.plan.preparation import Before
 from nephoscope.providers.base import Cluster, Provider
 from nephoscope.run.clock import Clock
 from nephoscope.run.world import Listener, World

@@ -28,7 +28,7 @@ from nephoscope.model.missing import MissingPart
 from nephoscope.model.records import Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
 from nephoscope.model.usable import UsableCell
-from nephoscope.plan.held import part_held
+from nephoscope.plan.cut import part_held
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.judged_again import StealJudge

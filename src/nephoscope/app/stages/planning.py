@@ -16,10 +16,9 @@ from nephoscope.model.scopes import OVERALL
 from nephoscope.model.units import SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
 from nephoscope.plan import calendar
-from nephoscope.plan.afford import LeftOut, affordable
-from nephoscope.plan.afford import left_out as parts_left_out
 from nephoscope.plan.bill import Bill, Spend, bill_of
-from nephoscope.plan.cut import Cut, chapters_of, part_of
+from nephoscope.plan.cut import Cut, LeftOut, affordable, chapters_of, part_of
+from nephoscope.plan.cut import left_out as parts_left_out
 from nephoscope.plan.expand import expand, fitting_cells
 from nephoscope.plan.placement import clusters_of
 from nephoscope.plan.quotas import RegionNeeds, needs_of

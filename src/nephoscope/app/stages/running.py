@@ -7,8 +7,8 @@ from nephoscope.app.stages.stopping import stopping_rule
 from nephoscope.checks.repeatable import POLICIES, Cause, policy_of
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
-from nephoscope.plan.budget import check_budget
 from nephoscope.plan.calendar import clusters_by_default
+from nephoscope.plan.cut import check_budget
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
 from nephoscope.run.preflight import preflight
