@@ -58,7 +58,7 @@ class Bucket:
     folder: str
     """Without slashes at its ends; empty: the whole bucket."""
     account: str = ""
-    """Of Azure."""
+    """The storage account on Azure; empty elsewhere."""
     holds_stores: bool = False
     """Its data sets are the files of all stores, with every copy of the data."""
 

@@ -18,12 +18,12 @@ class Place:
 
 
 def database_places(configuration: Configuration) -> tuple[Place, ...]:
-    """Of each database machine, in order."""
+    """The place of each database machine, in order."""
     return _places(configuration, configuration.database_machine)
 
 
 def load_places(configuration: Configuration) -> tuple[Place, ...]:
-    """Of each load machine, in order; none where client and server share a machine."""
+    """The place of each load machine, in order; none where client and server share a machine."""
     load = configuration.load_machine
     return () if load is None else _places(configuration, load)
 

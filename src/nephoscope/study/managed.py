@@ -61,7 +61,7 @@ class ProvidedOnce:
         self._read: dict[str, Configuration] = {}
 
     def of(self, stored: Mapping[str, Any]) -> Configuration:
-        """Of one trial."""
+        """The configuration of one trial."""
         name = str(stored["name"])
         if name not in self._read:
             self._read[name] = read_as_provided(stored)

@@ -75,7 +75,7 @@ class _Giver:
     given: Node
     """Placeholder -> value."""
     at: Path
-    """Of the pattern."""
+    """Place of the pattern in the file."""
     literal: bool = False
     """The pattern is a value of the axis."""
 
