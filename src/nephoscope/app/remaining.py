@@ -1,6 +1,6 @@
 """How long a study still takes, learnt from what has ended: loads of data sets and trials apart. Pure."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -37,17 +37,40 @@ class _Learnt:
 
 
 class Remaining:
-    """Trials that have not ended; every moment is in seconds of one monotonic clock."""
+    """Trials that have not ended; every moment is in seconds of one monotonic clock.
+
+    Those that wait are counted, not listed: it is asked after each of thousands of trials.
+    """
 
     def __init__(self, left: Iterable[PlannedTrial]) -> None:
-        self._waiting = {one.intent.id: one for one in left}
+        self._waiting: dict[str, PlannedTrial] = {}
+        self._waiting_by_length: Counter[tuple[str, float]] = Counter()
+        """Benchmark and expected duration in seconds -> trials."""
+        self._waiting_to_load: Counter[_Place] = Counter()
+        for trial in left:
+            self._waits(trial)
         self._running: dict[str, _Running] = {}
         self._learnt: dict[str, _Learnt] = defaultdict(_Learnt)
         self._loaded: set[_Place] = set()
 
+    def _waits(self, trial: PlannedTrial) -> None:
+        self._waits_no_more(trial)
+        self._waiting[trial.intent.id] = trial
+        self._count(trial, 1)
+
+    def _waits_no_more(self, trial: PlannedTrial) -> None:
+        earlier = self._waiting.pop(trial.intent.id, None)
+        if earlier is not None:
+            self._count(earlier, -1)
+
+    def _count(self, trial: PlannedTrial, change: int) -> None:
+        self._waiting_by_length[trial.intent.benchmark.name, trial.expected_duration_s] += change
+        if _loads_apart(trial):
+            self._waiting_to_load[_place(trial)] += change
+
     def started(self, trial: PlannedTrial, now_s: float) -> None:
         """A trial starts."""
-        self._waiting.pop(trial.intent.id, None)
+        self._waits_no_more(trial)
         self._running[trial.intent.id] = _Running(trial, now_s)
 
     def loading(self, trial_id: str, now_s: float, share: float | None = None) -> None:
@@ -75,7 +98,7 @@ class Remaining:
             took_s: its whole duration with its load; None: not known, or it failed and says nothing about the others.
             load_s: how much of it was the load; None: what `loading` and `loaded` told.
         """
-        self._waiting.pop(trial.intent.id, None)
+        self._waits_no_more(trial)
         running = self._running.pop(trial.intent.id, None)
         if took_s is None:
             return
@@ -92,15 +115,20 @@ class Remaining:
     def again(self, trial: PlannedTrial) -> None:
         """A trial will be measured once more."""
         self._running.pop(trial.intent.id, None)
-        self._waiting[trial.intent.id] = trial
+        self._waits(trial)
 
     def seconds(self, now_s: float) -> float:
         """Until the last trial ends, while as many run at once as now."""
-        waiting_s = sum(self.expected_s(one) for one in self._waiting.values())
-        to_load = {_place(one): one for one in self._waiting.values() if _loads_apart(one)}
+        scales = {benchmark: self._scale(benchmark) for benchmark, _ in self._waiting_by_length}
+        waiting_s = sum(
+            trials * expected_s * scales[benchmark]
+            for (benchmark, expected_s), trials in self._waiting_by_length.items()
+        )
         running = {_place(one.trial) for one in self._running.values()}
         loads_s = sum(
-            self._load_s(one) for place, one in to_load.items() if place not in self._loaded and place not in running
+            self._load_s(place[0])
+            for place, trials in self._waiting_to_load.items()
+            if trials and place not in self._loaded and place not in running
         )
         running_s = [
             one.load_left_s(now_s) + max(0.0, self.expected_s(one.trial) - self.spent_s(one.trial, now_s))
@@ -120,15 +148,17 @@ class Remaining:
 
         By its own benchmark if one has ended, else by all others: a machine that is slow is slow for all.
         """
-        own = self._learnt.get(trial.intent.benchmark.name)
+        return trial.expected_duration_s * self._scale(trial.intent.benchmark.name)
+
+    def _scale(self, benchmark: str) -> float:
+        own = self._learnt.get(benchmark)
         known = [own] if own is not None and own.expected_s else list(self._learnt.values())
         expected_s = sum(one.expected_s for one in known)
-        scale = sum(one.took_s for one in known) / expected_s if expected_s else 1.0
-        return trial.expected_duration_s * scale
+        return sum(one.took_s for one in known) / expected_s if expected_s else 1.0
 
-    def _load_s(self, trial: PlannedTrial) -> float:
-        """The mean of the loads of its benchmark so far; 0 before the first one."""
-        learnt = self._learnt.get(trial.intent.benchmark.name)
+    def _load_s(self, benchmark: str) -> float:
+        """The mean of its loads so far; 0 before the first one."""
+        learnt = self._learnt.get(benchmark)
         return sum(learnt.loads_s) / len(learnt.loads_s) if learnt is not None and learnt.loads_s else 0.0
 
 

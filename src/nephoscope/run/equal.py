@@ -15,7 +15,7 @@ from nephoscope.model.kinds import MachineKind
 from nephoscope.model.records import Facts, PlannedTrial, TrialIntent
 from nephoscope.run.derive import evidence_of_machines
 from nephoscope.store.attempt import Attempt
-from nephoscope.store.folder import ResultsFolder, Trial
+from nephoscope.store.folder import Trial
 from nephoscope.study.managed import plain_as_provided
 
 _JUDGE = EqualMachines()
@@ -23,11 +23,11 @@ _PLACES = {check.name: place for place, check in enumerate(CHECKS)}
 """So that `parse` finds the verdicts in the same order."""
 
 
-def judge_kinds(folder: ResultsFolder, placement: str, *, ties: bool) -> None:
-    """Judges all finished attempts of the plan, whatever part runs, on machines that were created for them.
+def judge_kinds(rows: Iterable[tuple[PlannedTrial, Trial]], placement: str, *, ties: bool) -> None:
+    """Judges all finished attempts on machines that were created for them.
 
     Args:
-        folder: of the study.
+        rows: every planned trial of some configurations, whatever part of the plan runs.
         placement: of the study.
         ties: see `most_common`; True once no further machines are planned that could decide a tie.
 
@@ -35,7 +35,7 @@ def judge_kinds(folder: ResultsFolder, placement: str, *, ties: bool) -> None:
         StorageFailed: a verdict could not be stored.
     """
     by_configuration: dict[str, list[tuple[TrialIntent, Attempt]]] = defaultdict(list)
-    for planned, trial in folder.whole_plan():
+    for planned, trial in rows:
         intent = planned.intent
         if Circumstances.of(plain_as_provided(intent.configuration), placement).other_machine:
             found = [(intent, attempt) for attempt in trial.finished_attempts()]

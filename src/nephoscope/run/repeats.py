@@ -6,7 +6,7 @@ is one of its states, written before anything starts, so another controller of t
 stopped. A controller repeats only trials that its own folder holds, so two controllers never repeat the same trial.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -91,7 +91,6 @@ class Candidates:
             max_usd: its budget.
             benchmarks: that this nephoscope has; it cannot repeat trials of others, or of other versions of them.
         """
-        self._folder = folder
         self._placement = placement
         self._rules = rules
         self._max_usd = max_usd
@@ -99,6 +98,9 @@ class Candidates:
         self._rows = list(folder.planned())
         self._places = {planned.intent.id: place for place, (planned, _) in enumerate(self._rows)}
         self._whole = list(folder.whole_plan())
+        self._of_configuration: dict[str, list[tuple[PlannedTrial, Trial]]] = defaultdict(list)
+        for planned, trial in self._whole:
+            self._of_configuration[planned.intent.configuration_name].append((planned, trial))
         self._known: dict[str, _Took] = {}
         """What trials took and cost that have ended, by id."""
         earlier = self._rows if rules.on_request else []
@@ -134,17 +136,17 @@ class Candidates:
             trials: only these, by id; `None`: all.
             first: only those that were not repeated yet.
         """
-        if self._rules.equal_machines is not None:
-            judge_kinds(self._folder, self._placement, ties=not first)
-        equal = self._equal(still_to_come=first)
+        places = sorted(
+            self._places.values() if trials is None else (self._places[one] for one in trials if one in self._places)
+        )
+        # The others are looked at after their own replicates: a large study has thousands of trials, and as many of
+        # these moments.
+        concerned = {self._rows[place][0].intent.configuration_name for place in places}
+        configurations = self._of_configuration.keys() if trials is None else concerned
+        equal = self._equal(configurations, still_to_come=first)
         found: list[tuple[PlannedTrial, Repair]] = []
         refused: dict[str, str] = {}
         limit: _Limit | None = None
-        places = (
-            self._places.values()
-            if trials is None
-            else sorted(self._places[one] for one in trials if one in self._places)
-        )
         for planned, trial in (self._rows[place] for place in places):
             repair = self.repair(planned, trial)
             left = self.left(planned, trial) if repair else 0
@@ -186,16 +188,21 @@ class Candidates:
             self._known[planned.intent.id] = found
         return found
 
-    def _equal(self, *, still_to_come: bool) -> Counter[tuple[str, str]]:
+    def _equal(self, configurations: Collection[str], *, still_to_come: bool) -> Counter[tuple[str, str]]:
         """Configuration and benchmark -> trials that are valid; also those that later blocks measure, if asked for.
+
+        Judges all machines of these configurations before.
 
         An unusual machine is exchanged only where the later blocks cannot give enough equal ones.
         """
         if self._rules.equal_machines is None:
             return Counter()
-        equal = equal_trials(self._rows)
+        judged = [row for name in sorted(configurations) for row in self._of_configuration[name]]
+        judge_kinds(judged, self._placement, ties=not still_to_come)
+        rows = [(planned, trial) for planned, trial in judged if planned.intent.id in self._places]
+        equal = equal_trials(rows)
         if still_to_come:
-            equal.update(cell_of(planned) for planned, trial in self._rows if not trial.finished())
+            equal.update(cell_of(planned) for planned, trial in rows if not trial.finished())
         return equal
 
 

@@ -130,7 +130,7 @@ def test_what_is_usual_is_judged_over_the_whole_plan_when_a_part_runs(tmp_path: 
     rows = list(study.folder.planned())
     for path in study.folder.path.glob("trials/*/attempts/*/derived"):
         shutil.rmtree(path)
-    judge_kinds(study.folder.only([rows[0][0].intent.id]), "fresh", ties=True)
+    judge_kinds(study.folder.only([rows[0][0].intent.id]).whole_plan(), "fresh", ties=True)
     assert all(attempt.usual_kind() for _, trial in rows for attempt in trial.attempts())
 
 
