@@ -16,7 +16,7 @@ from nephoscope.app.rehearsal.levels import measurements
 from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.app.rehearsal.provider import Clusters
 from nephoscope.app.stages import evaluation
-from nephoscope.app.stages.planning import calendar_with, load, plan
+from nephoscope.app.stages.planning import calendar_with, load, plan, read_study
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
@@ -219,23 +219,6 @@ def test_the_2022_edition_is_rehearsed_through_five_kills(tmp_path: Path) -> Non
     assert report_files(evaluation.analysed(folder)).files
 
 
-@pytest.mark.slow
-def test_the_2026_edition_is_rehearsed_to_its_report(tmp_path: Path) -> None:
-    """All its chapters on a general-purpose type of each cloud and architecture."""
-    study = tmp_path / "edition.toml"
-    text = (ROOT / "studies" / "cloud-report-2026.toml").read_text()
-    study.write_text(text.replace("replicates = 6", "replicates = 3").replace('stop = "decided"\n', ""))
-    types = [word for kind in ("m8i.*", "c4a-standard-*", "Standard_D8ps_v6") for word in ("--types", kind)]
-    run(study, tmp_path / "out", "--rehearse", *types, "--max-clusters", "3")
-    folder = ResultsFolder(tmp_path / "out")
-    assert {(row.state, row.verdict) for row in evaluation.status(folder) if row.state == "finished"} == {
-        ("finished", "valid")
-    }
-    page = report_files(evaluation.analysed(folder)).files["index.html"].decode()
-    for chapter in ("cpu", "network", "storage", "oltp", "key-value", "cost"):
-        assert f'id="chapter-{chapter}"' in page
-
-
 def drawn(folder: ResultsFolder, study: Study, trial: str) -> list[tuple[str, float]]:
     """What an unkilled run stores: numbers depend on the trial alone."""
     from nephoscope.model.seeds import derive_seed
@@ -248,6 +231,14 @@ def drawn(folder: ResultsFolder, study: Study, trial: str) -> list[tuple[str, fl
     return [
         (one.metric, one.value) for one in measurements(benchmark, parameters, SimulatedMachine.of(configuration), seed)
     ]
+
+
+def test_an_emulated_machine_shows_the_quota_of_its_own_kind() -> None:
+    """Without it, a check would reject every trial."""
+    study = read_study(ROOT / "studies" / "linear-scaling.toml")
+    small = SimulatedMachine.of(study.configurations[0])
+    assert small.facts("database-1", 1).cgroup_cpu_limit == 0.2
+    assert small.facts("load", 1, is_load=True).cgroup_cpu_limit is None
 
 
 def test_simulated_hosts_are_machines_of_their_own(tmp_path: Path) -> None:

@@ -107,9 +107,10 @@ class SimulatedMachine:
             for one in volumes
         )
 
-    def facts(self, name: str, at_unix_ms: int) -> Facts:
-        """What it shows of itself: all that the study asks for."""
+    def facts(self, name: str, at_unix_ms: int, *, is_load: bool = False) -> Facts:
+        """What it shows of itself: all that the study asks for. A load machine has the quota of its own kind."""
         asked = self.asked.database_machine
+        emulated = (self.asked.load_machine if is_load and self.asked.load_machine else asked).emulated
         family = (machine_name(self.asked.provider, asked.type or "").family or asked.type or self.asked.name).lower()
         online = max(self.vcpus, self.cpus)
         memory_gib = asked.expect_memory_gib or self.gib_per_vcpu * self.vcpus
@@ -134,6 +135,7 @@ class SimulatedMachine:
             busy_share_by_cpu={f"cpu{cpu}": 0.0 for cpu in range(online)},
             observed_for_s=0.5,
             cgroups_seen=True,
+            cgroup_cpu_limit=emulated.cpu_quota if emulated else None,
             disk=_disk(asked),
         )
 

@@ -76,7 +76,7 @@ class SimulatedProvider(Provider):
         asked, load = configuration.database_machine, configuration.load_machine
         names = asked.hosts or [f"database-{number}" for number in range(1, asked.count + 1)]
         loads = (load.hosts or load_names(load.count)) if load else []
-        run = _Run(SimulatedMachine.of(configuration), self.clock, frozenset(loads))
+        run = SimulatedRun(SimulatedMachine.of(configuration), self.clock, frozenset(loads))
         return cluster_of(request.key, [run.machine(name) for name in (*names, *loads)], len(names))
 
     @override
@@ -91,7 +91,7 @@ class SimulatedProvider(Provider):
 
 
 @dataclass
-class _Run:
+class SimulatedRun:
     """What the machines of one cluster share: what was run on them says how busy their network was."""
 
     simulated: SimulatedMachine
@@ -102,10 +102,12 @@ class _Run:
     sent_bytes_per_s: float = 0.0
 
     def machine(self, name: str) -> MachineHandle:
+        """One of them."""
         cpus = tuple(range(self.simulated.cpus))
         return MachineHandle(name, SimulatedRemote(self, name), "192.0.2.1", cpus, f"/rehearsal/{name}")
 
     def invent(self, argv: Sequence[str], _stdin: bytes) -> Answer:
+        """What the program prints; the network is busy for as long as it takes."""
         answer = invent(argv, self.simulated)
         self.seconds, self.sent_bytes_per_s = answer.takes_s, sent_bytes_per_s(BENCHMARKS[argv[1]], self.simulated)
         return answer
@@ -124,7 +126,7 @@ class _Run:
 class SimulatedRemote(FakeRemote):
     """A machine on which a single program is installed. What it was busy with is known when its sampler stops."""
 
-    def __init__(self, run: _Run, name: str) -> None:
+    def __init__(self, run: SimulatedRun, name: str) -> None:
         super().__init__({PROGRAM: run.invent}, run.clock)
         self.run = run
         self.name = name

@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable
 import nephoscope
 from nephoscope.app.rehearsal.benchmark import SimulatedBenchmark
 from nephoscope.app.rehearsal.clock import SimulatedClock
-from nephoscope.app.rehearsal.machines import SimulatedMachine
-from nephoscope.app.rehearsal.provider import Clusters, SimulatedProvider, SimulatedRemote
+from nephoscope.app.rehearsal.provider import Clusters, SimulatedProvider, SimulatedRemote, SimulatedRun
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.remote import MachineHandle
@@ -45,7 +44,8 @@ def rehearsed_world(listener: Listener, folder: ResultsFolder, study: Study, now
 
 def _observing(clock: Clock) -> Observe:
     async def observe(machine: MachineHandle) -> tuple[Facts, dict[str, str]]:
-        return _simulated(machine).facts(machine.name, clock.unix_ms()), {}
+        run = _run(machine)
+        return run.simulated.facts(machine.name, clock.unix_ms(), is_load=machine.name in run.loads), {}
 
     return observe
 
@@ -55,17 +55,17 @@ def _loading(clock: Clock) -> Callable[[Cluster, int], Awaitable[None]]:
     before = Before()
 
     async def load(cluster: Cluster, fixture_bytes: int) -> None:
-        asked = _simulated(cluster.database[0]).asked
+        asked = _run(cluster.database[0]).simulated.asked
         setup = before.of(asked, fixture_bytes, cluster.key if cluster.shared else None)
         await clock.sleep(setup.load_s + setup.restore_s)
 
     return load
 
 
-def _simulated(machine: MachineHandle) -> SimulatedMachine:
+def _run(machine: MachineHandle) -> SimulatedRun:
     if not isinstance(machine.remote, SimulatedRemote):
         raise TypeError(f"{machine.name} is no simulated machine")
-    return machine.remote.run.simulated
+    return machine.remote.run
 
 
 def _last_unix_ms(folder: ResultsFolder) -> int:
