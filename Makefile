@@ -56,7 +56,7 @@ awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " 
 [ $$pytest = 0 ] && [ $$rust = 0 ]
 endef
 
-.PHONY: help report test test-all lint lint-python lint-rust bench docs examples pictures simulate soak audit static wheels cross setup setup-dev tools browser server lock clean
+.PHONY: help report test test-whole test-all lint lint-python lint-rust bench docs examples pictures simulate soak audit static wheels cross setup setup-dev tools browser server lock clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -69,7 +69,12 @@ setup: $(DONE)/wheel ## make .venv with nephoscope in it
 setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` and `make lint`
 
 test: tools browser server setup-dev ## all tests but the slow ones and the ones that need root
-	@$(call TESTS,,-m "not slow and not root")
+	@$(call TESTS,,-m "not slow and not root and not whole")
+
+# A worker each for the two studies that take longest; results in memory if there is enough of it, as storing them
+# safely takes most of the time on a disk.
+test-whole: tools browser server setup-dev ## whole things: every shipped study, rehearsed to a report that is read and drawn
+	@$(MEMORY:%=TMPDIR=%) $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m whole tests/wholes $(PYTEST)
 
 test-all: lint tools browser server cross setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
 	@$(call TESTS,-- --include-ignored,)

@@ -1,0 +1,88 @@
+"""Whole things, each made once: a shipped study is rehearsed with all its configurations, and its report written."""
+
+import csv
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from nephoscope.app.stages import evaluation
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.store.folder import ResultsFolder
+from tests.browser.conftest import browser
+from tests.support.reader import Reader
+
+__all__ = ["browser"]
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGE = ("cloud-report-2022", "cloud-report-2026", "cloud-report-2020")
+"""They take minutes, so they come first: one for each of two workers."""
+STUDIES = [*LARGE, *sorted({file.stem for file in (ROOT / "studies").glob("*.toml")} - {*LARGE})]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A rehearsed study and its report."""
+
+    name: str
+    results: Path
+    said: str
+    """What both commands said on stderr."""
+
+    @property
+    def report(self) -> Path:
+        return self.results / "report"
+
+    @cached_property
+    def main(self) -> Reader:
+        """index.html, read."""
+        return Reader((self.report / "index.html").read_text(encoding="utf-8"))
+
+    @cached_property
+    def evidence(self) -> Reader:
+        """evidence.html, read."""
+        return Reader((self.report / "evidence.html").read_text(encoding="utf-8"))
+
+    @cached_property
+    def analysed(self) -> AnalysedStudy:
+        """The stored analysis."""
+        return evaluation.analysed(ResultsFolder(self.results))
+
+    def table(self, name: str) -> list[dict[str, str]]:
+        """The rows of a table beside the pages."""
+        with (self.report / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of this folder are whole; those of one study run in one process, which has made it."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("whole")
+            callspec = getattr(item, "callspec", None)
+            if callspec and "whole" in callspec.params:
+                item.add_marker(pytest.mark.xdist_group(callspec.params["whole"]))
+
+
+@pytest.fixture(scope="session")
+def whole(request: pytest.FixtureRequest) -> Iterator[Whole]:
+    """The study of the parameter. Its folder goes with the last test of it: the large ones take hundreds of MB."""
+    name: str = request.param
+    with tempfile.TemporaryDirectory(prefix="nephoscope-whole-") as place:
+        results = Path(place) / name
+        said = nephoscope("run", ROOT / "studies" / f"{name}.toml", "--rehearse", "--out", results)
+        said += nephoscope("report", results, "--strict")
+        yield Whole(name, results, said)
+
+
+def nephoscope(*arguments: str | Path) -> str:
+    """Runs a command as its user does, and returns what it said on stderr."""
+    command = [sys.executable, "-m", "nephoscope", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, f"{' '.join(command[2:])} ended with {done.returncode}:\n{done.stderr[-4000:]}"
+    return done.stderr

@@ -1,0 +1,154 @@
+"""Every shipped study, rehearsed to its report, and the report read as a reader does."""
+
+import re
+from typing import Any
+
+import pytest
+
+from nephoscope.report.figures.spec import unchecked
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.parts import Book, Figure, Table
+from tests.docs.counterparts import Source, counts, sources
+from tests.wholes.conftest import STUDIES, Whole
+
+pytestmark = pytest.mark.parametrize("whole", STUDIES, indirect=True)
+
+BROKEN = re.compile(r"\b(nan|NaN|inf|Infinity|undefined|Traceback|\w+Error:)\b|\bNone\b(?! (of|is|can))")
+"""Words that no reader should meet; a sentence may begin with 'None of'."""
+FACTORS = [1.0, *(10.0**power for power in (-12, -9, -6, -3, 3, 6, 9, 12)), *(1024.0**power for power in (1, 2, 3))]
+"""Of the units in which a card shows a number, against those of the tables."""
+
+_CURVES = ("I/O Write Performance", "Write Latency", "I/O Read Performance", "Read Latency")
+GAPS: dict[str, frozenset[str]] = {
+    "2018": frozenset(
+        {
+            # Drawn by cloud, as it has more machines than there are colours.
+            *(f"{curve} {barrier} nobarrier" for curve in _CURVES for barrier in ("with", "without")),
+        }
+    ),
+}
+"""Report -> figures that docs/reference/figures.md promises and the page of the shipped edition lacks."""
+
+
+def test_every_trial_is_valid_and_nothing_is_said_to_be_broken(whole: Whole) -> None:
+    finished = [row for row in whole.analysed.trials if row.state == "finished"]
+    assert finished
+    assert {row.trial: row.reasons for row in finished if not row.counts} == {}
+    assert "Traceback" not in whole.said
+    assert "missing:" not in whole.said
+
+
+def test_both_pages_have_the_title_of_the_study(whole: Whole) -> None:
+    title = whole.analysed.title or whole.analysed.study
+    for page in (whole.main, whole.evidence):
+        assert page.headings["h1"] == [title]
+        assert title in page.headings["title"][0]
+        assert "missing" not in page.anchors
+
+
+def test_every_card_asks_answers_and_shows_a_number(whole: Whole) -> None:
+    assert whole.main.cards
+    for card in whole.main.cards:
+        assert all(card.text(part) for part in ("card-question", "quiet", "h3")), card
+        assert re.search(r"\d", card.text("card-number") + card.text("strong") + card.text("bar-value")), card
+
+
+def test_the_bars_of_a_card_are_medians_of_the_table(whole: Whole) -> None:
+    rows = [row for row in whole.table("statistics") if row["per_cpu"] == "false"]
+    for card in whole.main.cards:
+        medians = {(row["configuration"], float(row["median"])) for row in rows if row["benchmark"] == card.benchmark}
+        names = {name for name, _ in medians}
+        for name, value in zip(card.texts.get("bar-name", ()), card.texts.get("bar-value", ()), strict=False):
+            mine = [median for configuration, median in medians if configuration == name or name not in names]
+            assert any(reads_as(value, median) for median in mine), (card.benchmark, name, value)
+
+
+def reads_as(text: str, value: float) -> bool:
+    """Whether a number, such as '69,983/min' or '1.2 ms', is this value in some unit, rounded to its last digit."""
+    found = re.match(r"[$]?([\d,]+(?:\.(\d+))?)", text)
+    assert found, text
+    shown, digits = float(found[1].replace(",", "")), len(found[2] or "")
+    last = 0.5 * 10.0**-digits
+    return any(abs(value * factor - shown) <= last * 1.001 for factor in FACTORS) or rounded_up(found[1], value)
+
+
+def rounded_up(text: str, value: float) -> bool:
+    """A whole number may be rounded to three digits: '12,300'."""
+    shown = float(text.replace(",", ""))
+    return any(abs(value * factor / shown - 1) < 0.005 for factor in FACTORS if shown)
+
+
+def test_the_state_of_a_card_is_that_of_the_table_of_bests(whole: Whole) -> None:
+    rows = [row for row in whole.table("best") if (row["view"], row["basis"], row["scope"]) == ("plain", "", "overall")]
+    for card in whole.main.cards:
+        states = {state for row in rows if row["benchmark"] == card.benchmark for state in states_of(row)}
+        assert not states or card.state in states, (card.benchmark, card.state, states)
+
+
+def states_of(row: dict[str, str]) -> set[str]:
+    """What a card may say of one row; where several may be the best and others are worse, that depends on how many."""
+    if not row["best"]:
+        return {"open"}
+    if row["tied"] == "true" or row["close"]:
+        return {"tie"}
+    if ";" not in row["best"]:
+        return {"decided"}
+    return {"decided", "open"} if int(row["excluded"]) else {"open"}
+
+
+def test_no_word_is_that_of_a_program(whole: Whole) -> None:
+    for page in (whole.main, whole.evidence):
+        found = BROKEN.search(page.text)
+        assert found is None, page.text[max(0, found.start() - 80) : found.end() + 80]
+
+
+def test_no_figure_is_empty(whole: Whole) -> None:
+    assert whole.main.figures
+    for page in (whole.main, whole.evidence):
+        assert [figure.title for figure in page.figures if figure.is_empty or not figure.title] == []
+
+
+def test_the_figures_that_the_docs_promise_are_on_the_page(whole: Whole) -> None:
+    """A gap that was closed fails too, so that the list of gaps is never longer than it must be."""
+    report = whole.name.removeprefix("cloud-report-")
+    if report not in counts():
+        pytest.skip("docs/reference/figures.md promises nothing for this study")
+    book = Book(Lookup.of(whole.analysed))
+    promised = [row for row in sources() if row.report == report and row.ours]
+    lacking = {row.title for row in promised if not is_there(whole, row, book)}
+    assert lacking == GAPS.get(report, frozenset())
+
+
+def is_there(whole: Whole, row: Source, book: Book) -> bool:
+    """Whether evidence.html has the figure, with the panel that is named."""
+    assert row.ours
+    try:
+        with unchecked():
+            drawn: Figure | Table | None = row.ours.draw(book)
+    except (StopIteration, LookupError, ValueError):  # what it is about was not measured
+        return False
+    if drawn is None:
+        return False
+    if isinstance(drawn, Table):
+        return drawn.caption in whole.evidence.headings["caption"]
+    return any(
+        figure.title == drawn.title
+        and (not row.ours.panel or any(one.startswith(row.ours.panel) for one in figure.panels))
+        for figure in whole.evidence.figures
+    )
+
+
+def test_a_browser_draws_every_chart_of_the_main_page_in_silence(whole: Whole, browser: Any) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    try:
+        page, said = context.new_page(), []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto((whole.report / "index.html").as_uri())
+        page.wait_for_selector("html[data-charts=drawn]", timeout=120_000)
+        empty = page.evaluate(
+            "[...document.querySelectorAll('.drawing')].filter(one => !one.querySelector('path')).map(one => one.id)"
+        )
+        assert (said, empty) == ([], [])
+    finally:
+        context.close()
