@@ -25,6 +25,7 @@ from nephoscope.app.commands import (
 )
 from nephoscope.app.commands.options import Group
 from nephoscope.app.console import say, tell, tell_lines
+from nephoscope.app.limits import lacking, limits, low, require_enough
 from nephoscope.app.memory import tune_gc
 from nephoscope.model.errors import (
     EXIT_DEFECT,
@@ -88,11 +89,15 @@ def main(arguments: list[str] | None = None) -> int:
     Args:
         arguments: None takes those of this process, which is then expected to end.
     """
+    given = sys.argv[1:] if arguments is None else arguments
+    command = next(iter(given), "")
     if arguments is None:
-        tune_gc(next(iter(sys.argv[1:]), ""))
+        tune_gc(command)
     if _COMPLETE in os.environ:
         os.environ["COLUMNS"] = "10000"  # zsh and fish take each line of a wrapped description for a candidate
     try:
+        if "--help" not in given:
+            require_enough(command, limits(), os.cpu_count() or 1)
         result = app(arguments, standalone_mode=False)
         sys.stdout.flush()
     except NephoscopeError as error:
@@ -108,7 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
         return stopped.exit_code if isinstance(stopped, Stopped) else EXIT_INTERRUPTED
     except (BrokenPipeError, SystemExit) as ended:
         return _end_without_reader(ended)
-    except Exception as error:
+    except BaseException as error:  # a panic of Rust is no Exception
         return _tell_unexpected(error)
     return result if isinstance(result, int) else EXIT_OK
 
@@ -146,10 +151,14 @@ _WHOSE_MOVE = {
 """Where the next move is not the reader's; the reader's own move is the hint."""
 
 
-def _tell_unexpected(error: Exception) -> int:
+def _tell_unexpected(error: BaseException) -> int:
+    if problem := lacking(error, limits()):
+        return tell_error(problem)
     if isinstance(error, OSError) and error.errno in STORAGE_ERRNOS:
         return tell_error(StorageFailed.of(Path(error.filename or "output"), error))
     tell_lines(traceback.format_exc().rstrip())
+    if few := low(limits()):
+        tell(f"this process is limited, which may be the cause: {', '.join(few)}", style="yellow")
     tell("this is a defect in nephoscope: please report it with the lines above", style="red")
     return EXIT_DEFECT
 

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from nephoscope.model.errors import InputError, OutputUnreadable
+from nephoscope.model.errors import PROCESS_HINTS, EnvironmentProblem, InputError, OutputUnreadable
 
 MAX_BYTES = 64 * 1024 * 1024
 """Size limit of a file: larger ones are raw series, not results."""
@@ -64,6 +64,7 @@ def content_of(file: Path, root: Path, most_bytes: int = MAX_BYTES) -> bytes:
                 raise OutputUnreadable(f"larger than {most_bytes // 1024**2} MiB")
             return opened.read(most_bytes)
     except OSError as error:
+        _require_process(file, error)
         raise OutputUnreadable(f"cannot be read: {error.strerror or error}") from error
 
 
@@ -104,11 +105,22 @@ def require_regular(file: Path, root: Path) -> None:
         target = file.resolve(strict=True)
         kind = target.stat().st_mode
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        _require_process(file, error)
         raise OutputUnreadable("a broken link, or not readable") from error
     if file != root and not target.is_relative_to(root.resolve()):
         raise OutputUnreadable("a link to something outside the imported folder")
     if not stat.S_ISREG(kind):
         raise OutputUnreadable("not a regular file")
+
+
+def _require_process(file: Path, error: Exception) -> None:
+    """Ends the import when this process can read no file at all: it must not skip them one by one.
+
+    Raises:
+        EnvironmentProblem: it lacks memory, or may open no more files.
+    """
+    if isinstance(error, OSError) and error.errno in PROCESS_HINTS:
+        raise EnvironmentProblem(f"{file} cannot be read: {error.strerror}", hint=PROCESS_HINTS[error.errno]) from error
 
 
 def _unreadable(error: OSError) -> None:

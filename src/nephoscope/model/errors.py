@@ -33,10 +33,19 @@ EXIT_TERMINATED = 143
 EXIT_OF_SIGNAL = {signal.SIGHUP: EXIT_HUNG_UP, signal.SIGINT: EXIT_INTERRUPTED, signal.SIGTERM: EXIT_TERMINATED}
 """The shell's convention: 128 and the signal's number."""
 
+PROCESS_HINTS = {
+    errno.EMFILE: "this process may open no more files: `ulimit -n 1024` in its shell, or LimitNOFILE= of its service",
+    errno.ENFILE: "this machine has too many open files: end what holds them, or raise `sysctl fs.file-max`",
+    errno.ENOMEM: "there is not enough memory: free some, raise `ulimit -v`, or use a machine with more",
+}
+"""An OSError with one of these is about the process that raised it, and not about the file that it could not read."""
+
 _STORAGE_HINTS = {
     errno.ENOSPC: "free some space on that disk and run the same command again: it resumes",
     errno.EDQUOT: "your disk quota is used up: free some space and run the same command again",
     errno.EROFS: "the file system is read-only: choose another folder with --out",
+    errno.EFBIG: "a limit on the size of a file is reached: `ulimit -f unlimited`, or another file system with --out",
+    **PROCESS_HINTS,
     errno.ENOENT: "a folder of this path does not exist and cannot be created: choose another path",
     errno.ENOTDIR: "a part of this path is a file, not a folder: choose another path",
     errno.EISDIR: "there is a folder where this file belongs: rename or delete it",
@@ -45,7 +54,7 @@ _STORAGE_HINTS = {
 }
 
 
-STORAGE_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+STORAGE_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG})
 """An OSError with one of these is about the disk, not about the program that raised it."""
 
 
@@ -115,6 +124,14 @@ class EnvironmentProblem(NephoscopeError):
     exit_code = 3
     failure_class = "environment"
     move = Move.YOURS
+
+
+def not_read(path: Path | str, error: OSError, *, hint: str) -> NephoscopeError:
+    """Of a stored file or folder: damaged, unless this process could read no other, either."""
+    message = f"{path} cannot be read: {error.strerror or error}"
+    if error.errno in PROCESS_HINTS:
+        return EnvironmentProblem(message, hint=PROCESS_HINTS[error.errno])
+    return DamagedFile(message, hint=hint)
 
 
 class ToolMissing(EnvironmentProblem):

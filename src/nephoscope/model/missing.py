@@ -41,8 +41,8 @@ class contained:  # noqa: N801  # read as a word: `with contained(missing, "figu
         """Nothing needs to be prepared."""
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> bool:
-        """True, so that it goes on, unless somebody asked the program to stop."""
-        if not isinstance(error, Exception):
+        """True, so that it goes on, unless somebody asked the program to stop or there is no memory left."""
+        if not isinstance(error, Exception) or isinstance(error, MemoryError):
             return False
         self.missing.append(
             MissingPart(

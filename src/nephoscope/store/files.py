@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from nephoscope.model.errors import DamagedFile, NewerSchema, StorageFailed
+from nephoscope.model.errors import DamagedFile, NewerSchema, StorageFailed, not_read
 from nephoscope.model.text import hidden, visible
 from nephoscope.store import atomic, plain
 
@@ -154,7 +154,7 @@ def read_bytes(path: Path | str, *, mend: str) -> bytes:
     except IsADirectoryError as error:
         raise DamagedFile(f"{path} is a folder, but must be a file", hint=mend) from error
     except OSError as error:
-        raise DamagedFile(f"{path} cannot be read: {error.strerror or error}", hint=mend) from error
+        raise not_read(path, error, hint=mend) from error
 
 
 def read_text(path: Path, *, mend: str) -> str:

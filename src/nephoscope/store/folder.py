@@ -25,7 +25,7 @@ from itertools import count
 from pathlib import Path
 
 from nephoscope.model.control import StateRecord
-from nephoscope.model.errors import DamagedFile, InputError, StorageFailed
+from nephoscope.model.errors import DamagedFile, InputError, StorageFailed, not_read
 from nephoscope.model.looks import Look, not_needed
 from nephoscope.model.records import Plan, PlannedTrial, SourceRecord, TrialIntent
 from nephoscope.model.words import listed
@@ -79,7 +79,7 @@ class Trial:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=_MEND_FOLDER) from error
+            raise not_read(path, error, hint=_MEND_FOLDER) from error
         for entry in entries:
             if not entry.is_dir(follow_symlinks=False):
                 plain.require(Path(entry))

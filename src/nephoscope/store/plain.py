@@ -10,7 +10,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from nephoscope.model.errors import DamagedFile
+from nephoscope.model.errors import DamagedFile, not_read
 
 MOST_BYTES = 1 << 30
 """Of a file that is read as a whole."""
@@ -53,7 +53,7 @@ def require_entries(folder: Path) -> None:
         with os.scandir(folder) as found:
             paths = [Path(entry) for entry in found if entry.is_symlink() or not (entry.is_file() or entry.is_dir())]
     except OSError as error:
-        raise DamagedFile(f"{folder} cannot be read: {error.strerror}", hint="make it readable") from error
+        raise not_read(folder, error, hint="make it readable") from error
     for path in sorted(paths):
         require(path)
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from nephoscope.model.errors import DamagedFile, StorageFailed
+from nephoscope.model.errors import StorageFailed, not_read
 from nephoscope.model.frozen import Frozen
 from nephoscope.store import atomic, digests
 from nephoscope.store.attempt import Attempt
@@ -101,6 +101,7 @@ class Verifier:
 
         Raises:
             DamagedFile: its folder or its `status.json` cannot be read.
+            EnvironmentProblem: this process may open no more files.
         """
         seen = look(attempt) if seen is None else seen
         if not seen.committed:
@@ -112,7 +113,7 @@ class Verifier:
                 known = _compared(attempt, seen)
             except OSError as error:
                 path = error.filename or attempt.folder
-                raise DamagedFile(f"{path} cannot be read: {error.strerror}", hint=MEND) from error
+                raise not_read(path, error, hint=MEND) from error
         self._now[name] = known
         return known.checked(seen.files)
 
@@ -152,6 +153,6 @@ def look(attempt: Attempt) -> Seen:
     try:
         files = digests.seen(attempt.folder)
     except OSError as error:
-        raise DamagedFile(f"{attempt.folder} cannot be read: {error.strerror}", hint=MEND) from error
+        raise not_read(attempt.folder, error, hint=MEND) from error
     lines = sorted((name, of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino) for name, of in files.items())
     return Seen(files, hashlib.blake2b(repr(lines).encode(), digest_size=16).hexdigest())

@@ -147,6 +147,8 @@ def _derived(attempt: Attempt, intent: TrialIntent) -> Derived | OutputUnreadabl
         return derive(attempt, intent, BENCHMARKS[intent.benchmark.uses])
     except OutputUnreadable as error:
         return error
+    except MemoryError:
+        raise
     except Exception as error:
         return OutputUnreadable(
             f"its parser crashed: {type(error).__name__}: {error}", hint="please report it with the trial's raw output"
