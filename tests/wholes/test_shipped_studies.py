@@ -15,7 +15,11 @@ pytestmark = pytest.mark.parametrize("whole", STUDIES, indirect=True)
 
 BROKEN = re.compile(r"\b(nan|NaN|inf|Infinity|undefined|Traceback|\w+Error:)\b|\bNone\b(?! (of|is|can))")
 """Words that no reader should meet; a sentence may begin with 'None of'."""
-FACTORS = [1.0, *(10.0**power for power in (-12, -9, -6, -3, 3, 6, 9, 12)), *(1024.0**power for power in (1, 2, 3))]
+FACTORS = [
+    1.0,
+    *(10.0**power for power in (-12, -9, -6, -3, 3, 6, 9, 12)),
+    *(1024.0**power for power in (-3, -2, -1, 1, 2, 3)),
+]
 """Of the units in which a card shows a number, against those of the tables."""
 
 _CURVES = ("I/O Write Performance", "Write Latency", "I/O Read Performance", "Read Latency")

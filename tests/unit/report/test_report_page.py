@@ -11,6 +11,7 @@ from typing import Any
 
 import altair as alt
 import pytest
+from pydantic import ValidationError
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import ConfigurationRow, ErrorRow, RawFileRow
@@ -151,13 +152,17 @@ def test_hostile_text_is_only_ever_text(laptop_html: str) -> None:
     assert len([script for script in scripts if script == "<script>"]) == 2
 
 
-def test_hostile_names_do_not_break_out() -> None:
+def test_hostile_names_are_refused_and_hostile_texts_do_not_break_out() -> None:
     study = example.laptop()
-    name = "\"'><script>alert(1)</script>"
-    text = study.model_dump_json(by_alias=True).replace("local-1cpu", name.replace('"', '\\"'))
-    named = AnalysedStudy.model_validate_json(text)
-    rows = [row._replace(configuration=row.configuration.replace("local-1cpu", name)) for row in study.measurements]
-    for html in render_pages(named.model_copy(update={"measurements": rows})).html.values():
+    hostile = "\"'><script>alert(1)</script>"
+    text = study.model_dump_json(by_alias=True)
+    with pytest.raises(ValidationError):
+        AnalysedStudy.model_validate_json(text.replace("local-1cpu", hostile.replace('"', '\\"')))
+    texts = {"title": hostile, "description": hostile, "study_toml": hostile}
+    insights = [row.model_copy(update={"text": hostile}) for row in study.insights]
+    machines = [row.model_copy(update={"cpu_model": hostile}) for row in study.machines]
+    shown = study.model_copy(update={**texts, "insights": insights, "machines": machines})
+    for html in render_pages(shown).html.values():
         assert "<script>alert" not in html
         assert len(outline(html).ids) == len(set(outline(html).ids))
 
