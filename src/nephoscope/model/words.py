@@ -1,10 +1,13 @@
 """Numbers and names in sentences, where several packages say them."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from nephoscope.model.scopes import Scope
 from nephoscope.model.sentence import Sentence
 from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+
+if TYPE_CHECKING:
+    from nephoscope.model.scopes import Scope  # help starts without pydantic
 
 SIMULATED = "Simulated, not measured"
 """What the title and every figure of a rehearsal say."""
@@ -32,7 +35,7 @@ def provider_name(provider: str) -> str:
     return PROVIDERS.get(provider, provider)
 
 
-def scope_name(scope: Scope) -> str:
+def scope_name(scope: "Scope") -> str:
     """'Google Cloud', '8 vCPUs', 'overall'."""
     if isinstance(scope.value, int):
         return counted(scope.value, "vCPU")

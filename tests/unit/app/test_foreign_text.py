@@ -1,7 +1,8 @@
 """Texts from results folders and imports are plain wherever they are printed, and names follow the rules of a study."""
 
+import hashlib
 import json
-import shutil
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,24 @@ STORED = Path(__file__).parents[2] / "data" / "results-0.1"
 HOSTILE = f"{BEFORE}x{AFTER}"
 
 
+def unpack(name: str, folder: Path) -> None:
+    """A stored folder of an earlier state of this version."""
+    with tarfile.open(STORED / f"{name}.tar.xz") as archive:
+        archive.extractall(folder.parent / "unpacked", filter="data")
+    (folder.parent / "unpacked" / name).rename(folder)
+
+
+def seal(folder: Path) -> None:
+    """Digests that fit again, as whoever changes files of a folder would store them."""
+    for status in folder.rglob("attempts/*/status.json"):
+        document = json.loads(status.read_text())
+        for name in document["files"]:
+            path = status.parent / name
+            path = path if path.exists() else status.parents[2] / name
+            document["files"][name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        status.write_text(json.dumps(document))
+
+
 def outputs(folder: Path) -> dict[str, str]:
     """Every text that `report` wrote, those of the bundle too."""
     there = {path.name: path.read_bytes() for path in (folder / "report").iterdir()}
@@ -40,14 +59,14 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int
     return code, [*problems(f"stdout{kind}", said.out), *problems("stderr", said.err)]
 
 
-@pytest.mark.parametrize("name", ["imported", "measured"])
+@pytest.mark.parametrize("name", ["imported", "rehearsed"])
 def test_no_text_of_a_foreign_folder_is_more_than_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     folder, ours = tmp_path / "foreign", tmp_path / "ours"
     markdown, page = tmp_path / "summary.md", tmp_path / "changes.html"
     for copy in (folder, ours):
-        shutil.copytree(STORED / name, copy)
+        unpack(name, copy)
     assert len(poison(folder)) > 10
     commands: list[list[str | Path]] = [
         ["report", folder],
@@ -62,7 +81,8 @@ def test_no_text_of_a_foreign_folder_is_more_than_text(
     ]
     for arguments in commands:
         code, wrong = run(capsys, *arguments)
-        assert (code, wrong) == (0, []), arguments
+        altered = 8 if arguments[0] == "verify" else 0  # its files are not those that the trials wrote
+        assert (code, wrong) == (altered, []), arguments
     written = {**outputs(folder), "summary.md": markdown.read_text(), page.name: page.read_text()}
     assert [wrong for file, text in written.items() for wrong in problems(file, text)] == []
 
@@ -116,13 +136,14 @@ def test_a_stored_name_that_no_study_may_have_is_damage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, change: Callable[[dict[str, Any], str], None]
 ) -> None:
     folder = tmp_path / "foreign"
-    shutil.copytree(STORED / "imported", folder)
+    unpack("imported", folder)
     path = next(iter(sorted(folder.rglob(file))))
     whole = json.loads(path.read_text())
     for name in NAMES:
         document = json.loads(json.dumps(whole))
         change(document, name)
         path.write_text(json.dumps(document))
+        seal(folder)
         for arguments in (["analyze", folder], ["report", folder], ["status", folder], ["compare", folder, folder]):
             code = main([str(one) for one in arguments])
             said = capsys.readouterr().err
@@ -132,7 +153,7 @@ def test_a_stored_name_that_no_study_may_have_is_damage(
 
 def test_an_analysis_of_such_a_name_is_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "foreign"
-    shutil.copytree(STORED / "imported", folder)
+    unpack("imported", folder)
     assert run(capsys, "analyze", folder) == (0, [])
     path = folder / "analysis.json"
     whole = path.read_bytes()
