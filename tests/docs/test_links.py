@@ -56,5 +56,13 @@ def test_every_page_is_reached_from_the_readme() -> None:
     assert set(pages.PAGES) == reached
 
 
+def test_each_page_is_the_first_link_of_an_entry_of_the_menu() -> None:
+    """The site's menu is the list in docs/index.md, and the site is refused when a page is not in it."""
+    docs = pages.ROOT / "docs"
+    entries = re.findall(r"^- .*?\[[^\]]+\]\(([\w/-]+\.md)\)", TEXTS[docs / "index.md"], re.MULTILINE)
+    written = {str(page.relative_to(docs)) for page in docs.rglob("*.md") if page != docs / "index.md"}
+    assert written - set(entries) == set()
+
+
 def test_anchors_are_those_of_github() -> None:
     assert pages.anchors("# One `two`: three\n\n```sh\n# four\n```\n## Kill -9!\n") == {"one-two-three", "kill--9"}
