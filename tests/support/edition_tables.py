@@ -17,6 +17,7 @@ import nephoscope
 from nephoscope.analysis.boards import boards_of
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of
+from nephoscope.analysis.equal_benchmarks import with_equals
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine, machines_of
 from nephoscope.analysis.price_performance import price_performance_of, priced_boards
@@ -28,7 +29,7 @@ from nephoscope.analysis.within import within_of
 from nephoscope.app.stages.planning import load
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.records import Facts, Metric, Plan
+from nephoscope.model.records import BenchmarkUse, Facts, Metric, Plan
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.model.standing import Standing
 from nephoscope.model.subjects import Subject
@@ -167,12 +168,23 @@ class Simulation:
             network=self.network,
         )
 
+    def _with_equals(self) -> list[TrialRow]:
+        vcpus = {machine.name: machine.vcpus for machine in self.machines}
+        uses = {
+            row.benchmark: BenchmarkUse(
+                name=row.benchmark, uses=row.uses, version=row.version, parameters=row.parameters
+            )
+            for row in self.benchmarks
+        }
+        return with_equals(self.trials, {row.trial: vcpus[row.configuration] for row in self.trials}, uses, BENCHMARKS)
+
     def analysed(self, title: str, study: Study) -> AnalysedStudy:
         """The tables that figures read."""
+        trials = self._with_equals()
         metrics = {row.benchmark: row.metrics for row in self.benchmarks}
         names = {one.name: one.name for one in study.configurations}
         machines = machines_of([_seen(machine) for machine in self.machines])
-        cells = counted_cells(self.trials, self.measurements, metrics)
+        cells = counted_cells(trials, self.measurements, metrics)
         statistics, book = statistics_of_cells(cells), shipped()
         costs = costs_of(study, names, book, DAY)
         sold = [cell for cell in cells if cell.headline and not cell.per_cpu and cell.subject is Subject.DATABASE]
@@ -193,7 +205,7 @@ class Simulation:
             ended_unix_ms=None,
             plan=_plan(study),
             benchmarks=self.benchmarks,
-            trials=self.trials,
+            trials=trials,
             measurements=self.measurements,
             statistics=statistics,
             comparisons=[],

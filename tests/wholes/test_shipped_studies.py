@@ -156,3 +156,16 @@ def test_a_browser_draws_every_chart_of_the_main_page_in_silence(whole: Whole, b
         assert (said, empty) == ([], [])
     finally:
         context.close()
+
+
+def test_small_and_large_machines_of_2022_are_on_one_leaderboard(whole: Whole) -> None:
+    """At 1,200 warehouses, which are 150 per vCPU of the small ones: plain, per vCPU and for the dollars of a year."""
+    if whole.name != "cloud-report-2022":
+        pytest.skip("the question of the report of 2022")
+    boards = {
+        (row["view"], row["basis"]): int(row["of"])
+        for row in whole.table("best")
+        if (row["benchmark"], row["scope"]) == ("tpcc-1200", "overall")
+    }
+    asked = [("plain", ""), ("per CPU", ""), ("per dollar", "1 year")]
+    assert {board: boards.get(board) for board in asked} == dict.fromkeys(asked, 115)

@@ -90,8 +90,25 @@ def boards_of(cells: Sequence[Cell], *, blocked: bool) -> list[Board]:
     grouped: dict[tuple[str, str, bool], list[Cell]] = defaultdict(list)
     for cell in cells:
         grouped[cell.benchmark, cell.metric, cell.per_cpu].append(cell)
-    ordered = (sorted(many, key=lambda cell: cell.configuration) for many in grouped.values())
-    return [_board(many, blocked=blocked) for many in ordered if any(cell.values[0] > 0 for cell in many)]
+    ordered = [sorted(many, key=lambda cell: cell.configuration) for many in grouped.values()]
+    asked = _without_parts(ordered)
+    return [_board(many, blocked=blocked) for many in asked if any(cell.values[0] > 0 for cell in many)]
+
+
+def _without_parts(groups: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
+    """Leaves out a leaderboard whose every value is on a larger one of the same metric: it asks nothing more."""
+    homes: dict[tuple[str, bool, str, tuple[str, ...]], set[int]] = defaultdict(set)
+    for number, group in enumerate(groups):
+        for cell in group:
+            homes[cell.metric, cell.per_cpu, cell.configuration, cell.trials].add(number)
+    found = []
+    for number, group in enumerate(groups):
+        shared = set.intersection(
+            *(homes[cell.metric, cell.per_cpu, cell.configuration, cell.trials] for cell in group)
+        )
+        if all(len(groups[other]) <= len(group) for other in shared - {number}):
+            found.append(group)
+    return found
 
 
 def per_dollar(board: Board, months_usd: Mapping[str, float], basis: str) -> Board:

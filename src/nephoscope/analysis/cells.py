@@ -54,9 +54,10 @@ def declared(metrics: Metrics) -> dict[tuple[str, str], Metric]:
 def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow], metrics: Metrics) -> list[Cell]:
     """Groups the per-trial numbers of the valid trials.
 
-    A metric marked as meaningful per CPU gets a second cell with each value divided by the CPUs of its own trial;
-    trials with unknown CPUs are missing from that cell. A metric that no benchmark declares (an old result, a newer
-    parser) is used as its rows describe it, and is neither a headline metric nor per CPU.
+    A trial that is one of several benchmarks gives its values to each, see `equal_benchmarks`. A metric marked as
+    meaningful per CPU gets a second cell with each value divided by the CPUs of its own trial; trials with unknown
+    CPUs are missing from that cell. A metric that no benchmark declares (an old result, a newer parser) is used as
+    its rows describe it, and is neither a headline metric nor per CPU.
 
     Returns:
         Cells with at least one value, sorted by benchmark, metric, plain before per CPU, and configuration.
@@ -66,7 +67,12 @@ def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow],
     """
     by_id = {row.trial: row for row in trials}
     counting = {row.trial: row for row in trials if row.counts}
-    planned = Counter((row.configuration, row.benchmark) for row in trials if row.state != "not needed")
+    planned = Counter(
+        (row.configuration, benchmark)
+        for row in trials
+        if row.state != "not needed"
+        for benchmark in (row.benchmark, *row.also)
+    )
     grouped: dict[tuple[str, str, str], dict[str, MeasurementRow]] = defaultdict(dict)
     for row in measurements:
         if row.at_s is not None:
@@ -76,20 +82,21 @@ def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow],
         trial = counting.get(row.trial)
         if trial is None:
             continue
-        group = grouped[trial.benchmark, row.metric, trial.configuration]
-        if row.trial in group:
-            raise _damaged(f"trial {row.trial} has two values of {row.metric}; a metric has one value per trial")
-        group[row.trial] = row
+        for benchmark in (trial.benchmark, *trial.also):
+            group = grouped[benchmark, row.metric, trial.configuration]
+            if row.trial in group:
+                raise _damaged(f"trial {row.trial} has two values of {row.metric}; a metric has one value per trial")
+            group[row.trial] = row
     declarations = declared(metrics)
     cells: list[Cell] = []
     for (benchmark, metric, configuration), rows in sorted(grouped.items()):
         declaration = declarations.get((benchmark, metric))
         pairs = [(by_id[trial], row) for trial, row in sorted(rows.items())]
         expected = planned[configuration, benchmark]
-        cells.append(_cell(pairs, declaration, expected, per_cpu=False))
+        cells.append(_cell(benchmark, pairs, declaration, expected, per_cpu=False))
         with_cpus = [(trial, row) for trial, row in pairs if trial.cpus]
         if declaration is not None and declaration.per_cpu and with_cpus:
-            cells.append(_cell(with_cpus, declaration, expected, per_cpu=True))
+            cells.append(_cell(benchmark, with_cpus, declaration, expected, per_cpu=True))
     return sorted(cells, key=lambda cell: (cell.benchmark, cell.metric, cell.per_cpu, cell.configuration))
 
 
@@ -109,7 +116,12 @@ def _damaged(message: str) -> DamagedFile:
 
 
 def _cell(
-    pairs: Sequence[tuple[TrialRow, MeasurementRow]], declaration: Metric | None, expected: int, *, per_cpu: bool
+    benchmark: str,
+    pairs: Sequence[tuple[TrialRow, MeasurementRow]],
+    declaration: Metric | None,
+    expected: int,
+    *,
+    per_cpu: bool,
 ) -> Cell:
     trial, row = pairs[0]
     require_one_unit({row.unit for _, row in pairs}, f"{row.metric} of {trial.configuration}")
@@ -119,7 +131,7 @@ def _cell(
     )
     return Cell(
         configuration=trial.configuration,
-        benchmark=trial.benchmark,
+        benchmark=benchmark,
         subject=trial.subject,
         metric=row.metric,
         unit=row.unit,

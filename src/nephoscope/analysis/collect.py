@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from nephoscope.analysis.equal_benchmarks import with_equals
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machine_keys import SeenMachine, Sighting, machine_keys
 from nephoscope.analysis.machines import ObservedMachine
@@ -105,10 +106,15 @@ def collect(
         plan=plan,
         nephoscope_version=version,
         benchmarks=used,
-        trials=[
-            one.row.model_copy(update={"machine": keys[one.row.trial]}) if one.row.trial in keys else one.row
-            for one in found
-        ],
+        trials=with_equals(
+            [
+                one.row.model_copy(update={"machine": keys[one.row.trial]}) if one.row.trial in keys else one.row
+                for one in found
+            ],
+            {one.row.trial: one.node_cpus for one in begun if one.node_cpus},
+            uses_of(plan),
+            {} if source else benchmarks,
+        ),
         measurements=[row for one in finished.values() for row in one.measurements],
         machines=[seen for one in begun for seen in one.machines],
         commands={one.row.trial: one.commands for one in begun},
@@ -147,6 +153,8 @@ class _Read:
     raw_files: Sequence[RawFileRow] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     tool_versions: Mapping[str, str] | None = None
+    node_cpus: int | None = None
+    """Of one machine under test."""
 
 
 def _read(
@@ -172,6 +180,7 @@ def _read(
         ],
         settings=attempt.settings(),
         tool_versions=started.tool_versions if started else None,
+        node_cpus=len(started.measured_cpus.get(started.machines.get("database", ""), ())) if started else None,
     )
 
 
@@ -205,9 +214,14 @@ def _book(folder: ResultsFolder) -> PriceBook:
 
 def subjects_of(plan: Plan, source: SourceRecord | None, benchmarks: Mapping[str, Benchmark]) -> dict[str, Subject]:
     """The study's name of each benchmark -> its subject, also of benchmarks that this version cannot analyse."""
-    uses = {planned.intent.benchmark.name: planned.intent.benchmark for planned in plan.trials}
+    uses = uses_of(plan)
     stated = {one.name: one.subject for one in source.benchmarks} if source else {}
     return {name: stated.get(name) or _subject_of(use, benchmarks) for name, use in uses.items()}
+
+
+def uses_of(plan: Plan) -> dict[str, BenchmarkUse]:
+    """The study's name of each benchmark -> its use, in the order of the plan."""
+    return {planned.intent.benchmark.name: planned.intent.benchmark for planned in plan.trials}
 
 
 def _subject_of(use: BenchmarkUse, benchmarks: Mapping[str, Benchmark]) -> Subject:

@@ -99,6 +99,9 @@ def _look(
     questions = sorted((before | {row.key: row for row in answered}).values(), key=lambda row: row.key)
     planned = {name: sorted(found) for name, found in sorted(_planned(inputs).items())}
     measured = _needed(questions, planned, _silent(values, boards)) if block < last else {}
+    for row in inputs.trials:  # a question of the other benchmark is answered by this one's trials
+        if any(row.configuration in measured.get(other, ()) for other in row.also):
+            measured.setdefault(row.benchmark, set()).add(row.configuration)
     return Look(
         rule=RULE,
         block=block,
@@ -160,7 +163,8 @@ def _planned(values: StudyInputs) -> dict[str, set[str]]:
     """Benchmark -> its configurations."""
     planned: dict[str, set[str]] = defaultdict(set)
     for row in values.trials:
-        planned[row.benchmark].add(row.configuration)
+        for benchmark in (row.benchmark, *row.also):
+            planned[benchmark].add(row.configuration)
     return planned
 
 

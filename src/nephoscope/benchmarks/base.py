@@ -108,6 +108,15 @@ class Benchmark(ABC):
     def parameters(self) -> type[Frozen]:
         """Model of its parameters."""
 
+    def as_run(self, parameters: Any, node_cpus: int) -> Any:  # noqa: ARG002 - for subclasses
+        """The parameters with what the size of a machine decides written out; equal ones make one benchmark.
+
+        Args:
+            parameters: as in the study.
+            node_cpus: CPUs of one machine under test.
+        """
+        return parameters
+
     def version_of(self, parameters: Mapping[str, Any]) -> int:  # noqa: ARG002 - for subclasses
         """Its version with these parameters, as a trial stores them: newer, too, when a benchmark that it drives is."""
         return self.version

@@ -357,6 +357,11 @@ class TrialRow(Frozen):
         default=[], description="checks whose verdict is not valid, in the order of `reasons`"
     )
     differs_in: list[str] = Field(default=[], description="facts in `other_kinds`, each once")
+    also: list[str] = Field(
+        default=[],
+        description="other benchmarks of the study of which it is a trial, too: on its machine, their parameters are "
+        "equal to its own",
+    )
 
     @property
     def counts(self) -> bool:

@@ -50,10 +50,12 @@ class Lookup:
         statistics: dict[tuple[str, str, bool], dict[str, Statistic]] = defaultdict(dict)
         for statistic in study.statistics:
             statistics[statistic.benchmark, statistic.metric, statistic.per_cpu][statistic.configuration] = statistic
+        also = {row.trial: row.also for row in study.trials if row.also}
         values: dict[MetricKey, list[MeasurementRow]] = defaultdict(list)
         series: dict[MetricKey, list[MeasurementRow]] = defaultdict(list)
         for row in study.measurements:
-            (values if row.at_s is None else series)[row.benchmark, row.metric].append(row)
+            for benchmark in (row.benchmark, *also.get(row.trial, ())):
+                (values if row.at_s is None else series)[benchmark, row.metric].append(row)
         comparisons: dict[tuple[str, str, bool], list[Comparison]] = defaultdict(list)
         for comparison in study.comparisons:
             comparisons[comparison.benchmark, comparison.metric, comparison.per_cpu].append(comparison)

@@ -16,6 +16,7 @@ from nephoscope.benchmarks.database.tpcc_editions import (
     Clients,
     ClusterSize,
     EditionName,
+    active_warehouses,
     clients,
     deviations,
     with_preset,
@@ -157,6 +158,15 @@ EFFICIENCIES = (
 )
 
 
+def _asked_for(parameters: TpccParameters) -> Clients:
+    return Clients(
+        active_warehouses=parameters.active_warehouses,
+        active_warehouses_per_cpu=parameters.active_warehouses_per_cpu,
+        workers=parameters.workers,
+        connections=parameters.connections,
+    )
+
+
 class Tpcc(LoadBenchmark):
     """See the module's text."""
 
@@ -188,16 +198,17 @@ class Tpcc(LoadBenchmark):
         machines = site.cluster.database
         return clients(
             parameters.edition,
-            Clients(
-                active_warehouses=parameters.active_warehouses,
-                active_warehouses_per_cpu=parameters.active_warehouses_per_cpu,
-                workers=parameters.workers,
-                connections=parameters.connections,
-            ),
+            _asked_for(parameters),
             warehouses=parameters.warehouses,
             size=ClusterSize(node_cpus=len(machines[0].cpus), nodes=len(machines)),
             configured_connections=site.connections,
         )
+
+    @override
+    def as_run(self, parameters: Any, node_cpus: int) -> Any:
+        """150 active warehouses per CPU are 1,200 on a machine with 8 CPUs."""
+        active = active_warehouses(_asked_for(parameters), parameters.warehouses, node_cpus)
+        return parameters.model_copy(update={"active_warehouses": active, "active_warehouses_per_cpu": None})
 
     @override
     def fixture_bytes(self, parameters: Any) -> int:

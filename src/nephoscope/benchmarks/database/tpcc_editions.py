@@ -120,6 +120,13 @@ def with_preset(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**(edition.preset if edition else {}), **given}
 
 
+def active_warehouses(given: Clients, warehouses: int, node_cpus: int) -> int | None:
+    """The warehouses that are driven, at most those that are loaded; None: nobody said how many."""
+    if given.active_warehouses is None and given.active_warehouses_per_cpu is not None:
+        return min(warehouses, given.active_warehouses_per_cpu * node_cpus)
+    return given.active_warehouses
+
+
 def clients(
     edition: str | None, given: Clients, *, warehouses: int, size: ClusterSize, configured_connections: int
 ) -> Clients:
@@ -132,9 +139,7 @@ def clients(
         size: of the cluster.
         configured_connections: of the configuration's database.
     """
-    active = given.active_warehouses
-    if active is None and given.active_warehouses_per_cpu is not None:
-        active = min(warehouses, given.active_warehouses_per_cpu * size.node_cpus)
+    active = active_warehouses(given, warehouses, size.node_cpus)
     found = EDITIONS.get(edition or "")
     if found is None:
         return Clients(active, None, given.workers, given.connections or configured_connections)

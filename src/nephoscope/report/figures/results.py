@@ -6,7 +6,7 @@ of a search by hand. Each step is a benchmark of its own, but nobody asks for th
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.records import Metric
@@ -108,9 +108,7 @@ def of_databases(lookup: Lookup) -> list[Results]:
     found: list[Results] = []
     for row in rows:
         if row.benchmark not in stepped and headlines(row):
-            count = _count(row, ABSOLUTE)
-            one = None if count is None else _at(lookup, row, count, series)
-            found += [one] if one else [results_of(lookup, row, metric) for metric in headlines(row)]
+            found += [replace(results_of(lookup, row, metric), about=_about(row)) for metric in headlines(row)]
     found += [maximum(lookup, steps) for steps in series if not steps.per_cpu]
     return [one for one in found if one.plain]
 
@@ -139,36 +137,9 @@ def every_step(lookup: Lookup, steps: Steps) -> Results:
     )
 
 
-def _at(lookup: Lookup, row: BenchmarkRow, warehouses: float, series: Sequence[Steps]) -> Results | None:
-    """A fixed number of warehouses, joined by the steps per vCPU that are the same number on a machine.
-
-    150 per vCPU are 1,200 on a machine of 8 vCPUs, so the report of 2022 did not measure these twice. None if no step
-    adds a configuration.
-    """
-    metric = headlines(row)[0]
-    own = results_of(lookup, row, metric)
-    here = {one.configuration for one in own.plain}
-    same = [
-        (step, name)
-        for steps in series
-        if steps.per_cpu and steps.uses == row.uses
-        for per_cpu, step in steps.rows
-        for name, known in lookup.described.items()
-        if name not in here and known.vcpus and known.vcpus * per_cpu == warehouses
-    ]
-    if not same:
-        return None
-    more = {
-        view: [
-            one
-            for step, name in same
-            for one in lookup.statistics_of(step.benchmark, metric.name, per_cpu=view)
-            if one.configuration == name
-        ]
-        for view in (False, True)
-    }
-    about = f"{row.uses} at {counted(warehouses, 'warehouse')}"
-    return Results(about, metric, (*own.plain, *more[False]), (*own.per_cpu, *more[True]))
+def _about(row: BenchmarkRow) -> str:
+    count = _count(row, ABSOLUTE)
+    return row.benchmark if count is None else f"{row.uses} at {counted(count, 'warehouse')}"
 
 
 def _count(row: BenchmarkRow, key: str) -> float | None:

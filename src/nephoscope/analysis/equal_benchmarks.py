@@ -1,0 +1,64 @@
+"""Benchmarks with equal parameters are one benchmark, whatever a study calls them.
+
+The Cloud Report of 2022 drove 150 warehouses per vCPU on all machines and 1,200 on large ones. On a machine with 8
+vCPUs these are the same test, which was run once: its values belong on both leaderboards.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from nephoscope.benchmarks.base import Benchmark
+from nephoscope.model.records import BenchmarkUse
+from nephoscope.model.rows import TrialRow
+
+
+def with_equals(
+    trials: Sequence[TrialRow],
+    node_cpus: Mapping[str, int],
+    uses: Mapping[str, BenchmarkUse],
+    benchmarks: Mapping[str, Benchmark],
+) -> list[TrialRow]:
+    """The trials, each with the benchmark of which it is a trial, too.
+
+    A benchmark takes the trials of another one where that had its parameters, on configurations that it does not
+    measure itself. Of several benchmarks that are equal on every machine, the first takes those of the rest.
+
+    Args:
+        trials: in any order.
+        node_cpus: trial -> CPUs of one machine under test; of trials that began.
+        uses: the study's benchmarks by name, in the order of the study.
+        benchmarks: those that this version knows.
+    """
+
+    @cache
+    def on_machine(name: str, cpus: int) -> str | None:
+        use = uses.get(name)
+        benchmark = benchmarks.get(use.uses) if use else None
+        if use is None or benchmark is None:
+            return None
+        parameters = benchmark.as_run(benchmark.parameters.model_validate(use.parameters), cpus)
+        return f"{use.uses} {use.version} {parameters.model_dump_json()}"
+
+    first: dict[str | None, str] = {}
+    for name in uses:
+        small, large = on_machine(name, 1), on_machine(name, 2)
+        if small == large:
+            first.setdefault(small, name)
+    planned = {(row.benchmark, row.configuration) for row in trials}
+    cpus: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for row in trials:
+        if row.trial in node_cpus:
+            cpus[row.benchmark, row.configuration].add(node_cpus[row.trial])
+    also: dict[tuple[str, str], list[str]] = {}
+    for (benchmark, configuration), seen in cpus.items():
+        same = {on_machine(benchmark, count) for count in seen}
+        taking = first.get(same.pop()) if len(same) == 1 else None
+        if taking is not None and (taking, configuration) not in planned:
+            also[benchmark, configuration] = [taking]
+    return [
+        row.model_copy(update={"also": also[row.benchmark, row.configuration]})
+        if (row.benchmark, row.configuration) in also
+        else row
+        for row in trials
+    ]
