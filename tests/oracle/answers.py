@@ -80,7 +80,7 @@ def check_ranks(rows, found, months, medians, views):
         mine = {
             row["configuration"]: sign
             * medians[benchmark, metric, view == "per CPU", row["configuration"]]
-            / (months[row["configuration"], basis] if basis else 1)
+            / (months[row["benchmark"], row["configuration"], basis] if basis else 1)
             for row in of_board
         }
         for row in of_board:

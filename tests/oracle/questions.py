@@ -46,7 +46,7 @@ def view_of(row, found, months):
     board = found.get((row["benchmark"], row["metric"], row["view"] == "per CPU"))
     if row["view"] != "per dollar":
         return board, [0.0] * len(board["names"]), list(range(len(board["names"])))
-    priced = [months.get((name, row["basis"])) for name in board["names"]]
+    priced = [months.get((row["benchmark"], name, row["basis"])) for name in board["names"]]
     shift = [-math.log(month) if month else 0.0 for month in priced]
     return board, shift, [place for place, month in enumerate(priced) if month]
 

@@ -79,7 +79,7 @@ def figures(folder):
     )
     for board in found.values():
         board["margin"] = study["equivalence_margin_percent"] / 100
-    months = yield from check_costs(tables["costs"], tables["cost_lines"])
+    months = yield from check_costs(tables["costs"], tables["cost_lines"], tables["metrics"])
     plain = compare_all(cells, found, metrics, study)
     if lost:
         judged_quietly(plain, compare_all(calm, still, metrics, study), cells, calm)
@@ -95,7 +95,8 @@ def figures(folder):
     yield from check_ranks(tables["ranks"], found, months, medians, views)
     yield from check_contrasts(tables["contrasts"], found, months, views)
     moved = yield from check_transfers(tables["transfers"], tables["network"])
-    yield from check_price_performance(tables["price_performance"], cells, months, moved, tables["costs"], found, views)
+    priced_rows, about = tables["price_performance"], (tables["costs"], tables["metrics"])
+    yield from check_price_performance(priced_rows, cells, months, moved, *about, found, views)
     yield from check_families(tables["family_comparisons"], cells, study)
     yield from check_claims(tables["claims"], cells, months, metrics, study)
     yield from check_gate(tables["gate"], tables["trials"], tables["measurements"])
@@ -195,7 +196,7 @@ def per_dollar(found, months, basis, metrics, study):
     for key, board in found.items():
         if key[2] or not priced(metrics[key[:2]]):
             continue
-        usd = [months.get((name, basis)) for name in board["names"]]
+        usd = [months.get((key[0], name, basis)) for name in board["names"]]
         shift = [-math.log(month) if month else 0.0 for month in usd]
         places = [place for place, month in enumerate(usd) if month]
         pairs = pairs_of(board, shift, places, study, "higher")
@@ -222,8 +223,8 @@ def check_estimate(row, pair, what, where):
 # costs
 
 
-def check_costs(costs, lines):
-    """(configuration, basis) -> dollars a month of all machines that count."""
+def check_costs(costs, lines, metrics):
+    """(benchmark, configuration, basis) -> dollars a month of the machines that the benchmark measures."""
     months, sums = {}, defaultdict(list)
     on_demand = {row["configuration"]: row["usd_per_hour"] for row in costs if row["basis"] == "on-demand"}
     for line in lines:
@@ -236,16 +237,26 @@ def check_costs(costs, lines):
             continue
         stated = [(float(row["usd_per_hour"]) * float(row["hours"]), False)]
         one = math.fsum(usd for usd, _ in sums.get(key, stated))
-        months[key] = one * int(row["machines"])
+        volumes = math.fsum(usd for usd, volume in sums[key] if volume)
+        for metric in metrics:
+            part = measured_month(metric, row, one, volumes)
+            months[metric["benchmark"], *key] = part
         yield ("months", f"{' '.join(key)} machine_month_usd", row["machine_month_usd"], one)
-        yield ("months", f"{' '.join(key)} month_usd", row["month_usd"], months[key])
+        yield ("months", f"{' '.join(key)} month_usd", row["month_usd"], one * int(row["machines"]))
         if row["storage_share"]:
-            volumes = math.fsum(usd for usd, volume in sums[key] if volume)
             yield ("months", f"{' '.join(key)} storage_share", row["storage_share"], volumes / one)
         if row["break_even_hours"]:
             even = float(row["usd_per_hour"]) * float(row["hours"]) / float(on_demand[key[0]])
             yield ("months", f"{' '.join(key)} break_even_hours", row["break_even_hours"], even)
     return months
+
+
+def measured_month(metric, cost, machine, volumes):
+    """Stated prices are those of the cluster; a method of one machine counts no more."""
+    if cost["basis"] == "stated" or not metric["measured_machines"]:
+        return machine * int(cost["machines"])
+    count = 1 if cost["counted"] == "one machine" else int(metric["measured_machines"])
+    return count * (machine if metric["measured_volumes"] == "true" else machine - volumes)
 
 
 def check_transfers(rows, network):
@@ -288,7 +299,7 @@ def priced(declared):
     return bool(declared) and declared["headline"] == "true" and declared["direction"] == "higher"
 
 
-def check_price_performance(rows, cells, months, moved, costs, found, views):
+def check_price_performance(rows, cells, months, moved, costs, metrics, found, views):
     about = {(row["configuration"], row["basis"]): row for row in costs}
     boards = defaultdict(list)
     for row in rows:
@@ -296,12 +307,15 @@ def check_price_performance(rows, cells, months, moved, costs, found, views):
     for (benchmark, metric, basis), board in boards.items():
         values_of = {row["configuration"]: cells[benchmark, metric, False, row["configuration"]] for row in board}
         middles = {name: median(values) for name, values in values_of.items()}
-        costing = {name: months[name, basis] for name in middles}
+        costing = {name: months[benchmark, name, basis] for name in middles}
+        stored = next(row for row in metrics if row["benchmark"] == benchmark)
         better = better_in_both(benchmark, metric, found[benchmark, metric, False], views)
         leader = min(costing[name] / middle for name, middle in middles.items())
         for row in board:
             name = row["configuration"]
             month, middle, values, cost = costing[name], middles[name], values_of[name], about[name, basis]
+            used = stored["measured_volumes"] == "true" or basis == "stated"
+            storage = float(cost["storage_share"] or 0) if used else 0.0
             (rank, _), transfer = median_rank(len(values)), moved.get((name, benchmark))
             numbers = {
                 "usd_per_unit": month / middle,
@@ -310,7 +324,7 @@ def check_price_performance(rows, cells, months, moved, costs, found, views):
             } | {
                 "usd_per_unit_with_transfer": None if transfer is None else (month + transfer) / middle,
                 "usd_per_million": per_million(row["unit"], middle, month, float(cost["hours"])),
-                "discount_to_lead_percent": discount(leader * middle, month, float(cost["storage_share"] or 0) * month),
+                "discount_to_lead_percent": discount(leader * middle, month, storage * month),
                 "front": front(name, middles, costing, better) if better is not None else row["front"],
             }
             for what, value in numbers.items():
@@ -373,7 +387,7 @@ def check_claims(rows, cells, months, metrics, study):
 
         def values(name, row=row, more=more, dollars=dollars):
             many = cells[row["benchmark"], row["metric"], row["view"] == "per CPU", name]
-            month = months[name, row["basis"]] if dollars else 1
+            month = months[row["benchmark"], name, row["basis"]] if dollars else 1
             many = [value / month if more or not dollars else 1 / (value * month) for value in many]
             return many if row["unit_of_n"] == "replicates" else [median(many)]
 

@@ -190,6 +190,7 @@ class Simulation:
         sold = [cell for cell in cells if cell.headline and not cell.per_cpu and cell.subject is Subject.DATABASE]
         boards = boards_of(sold, blocked=True)
         ends = Counter(row.trial for row in self.network)
+        extents = {row.benchmark: row.extent for row in self.benchmarks}
         return AnalysedStudy(
             standing=Standing(source="", licence=""),
             study=study.name,
@@ -217,7 +218,7 @@ class Simulation:
             costs=costs.rows,
             transfers=transfers_of(study, names, self.network, ends, book, DAY),
             price_performance=price_performance_of(
-                boards, priced_boards(boards, costs.rows), statistics, costs.rows, {}
+                boards, priced_boards(boards, costs.rows, extents), statistics, costs.rows, extents, {}
             ),
             configurations=configurations_of(study, names, machines),
             wan_floors=wan_floors_of(study, names),

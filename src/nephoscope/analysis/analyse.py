@@ -1,7 +1,7 @@
 """Computes everything a report shows from stored trials. Pure: equal input gives equal bytes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date
@@ -50,6 +50,7 @@ from nephoscope.analysis.usable import usable_cells
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.analysis.within import within_of
 from nephoscope.model.analysed import AnalysedStudy, Levels, OnlyDifference
+from nephoscope.model.extents import Extent
 from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
@@ -115,16 +116,18 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         inputs.book,
         day,
     )
-    priced = priced_boards(boards, costs.rows)
-    quiet = quiet_boards(cells, disturbed, partial(priced_boards, costs=costs.rows), blocked=inputs.source is None)
+    extents = {row.benchmark: row.extent for row in inputs.benchmarks}
+    priced = priced_boards(boards, costs.rows, extents)
+    by_dollars = partial(priced_boards, costs=costs.rows, extents=extents)
+    quiet = quiet_boards(cells, disturbed, by_dollars, blocked=inputs.source is None)
     questions = _answers(inputs, asked, [*boards, *priced], quiet, notes)
-    comparisons, price_comparisons = _pairs(boards, priced, cells, costs.rows, disturbed, inputs)
+    comparisons, price_comparisons = _pairs(boards, priced, cells, by_dollars, disturbed, inputs)
     comparisons, price_comparisons = with_notes(comparisons, notes), with_notes(price_comparisons, notes)
     machines = machines_of(inputs.machines)
     configurations = configurations_of(inputs.study, asked, machines)
 
     def claims(of: Sequence[Cell]) -> list[ClaimRow]:
-        return claims_of(inputs.claims, configurations, of, costs.rows, margin_percent=margin_percent)
+        return claims_of(inputs.claims, configurations, of, costs.rows, extents, margin_percent=margin_percent)
 
     findings = Findings(
         trials=trials,
@@ -138,7 +141,8 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         gate=gate_of(trials, measurements, metrics),
         growth=growth_of(inputs.study, asked, cells),
         ranks=ordered(
-            ranks_with_notes(_ranks([*boards, *priced], statistics, costs.rows, margin_percent, quiet), notes), RankRow
+            ranks_with_notes(_ranks([*boards, *priced], statistics, costs.rows, extents, margin_percent, quiet), notes),
+            RankRow,
         ),
         judged_again=inputs.judged_again,
         steal=steal_rows(trials),
@@ -149,7 +153,8 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         cost_lines=costs.lines,
         transfers=transfers,
         price_performance=ordered(
-            price_performance_of(boards, priced, statistics, costs.rows, months_of(transfers), quiet), PricePerformance
+            price_performance_of(boards, priced, statistics, costs.rows, extents, months_of(transfers), quiet),
+            PricePerformance,
         ),
         price_comparisons=price_comparisons,
         looks=inputs.looks,
@@ -282,13 +287,13 @@ def _pairs(
     boards: Sequence[Board],
     priced: Sequence[Board],
     cells: Sequence[Cell],
-    costs: Sequence[CostRow],
+    by_dollars: Callable[[Sequence[Board]], list[Board]],
     disturbed: AbstractSet[str],
     inputs: StudyInputs,
 ) -> tuple[list[Comparison], list[PriceComparison]]:
     """All pairs, as measured and per dollar; a verdict about disturbed trials holds only if the quiet ones agree.
 
-    `boards` and `priced` are the leaderboards of `cells`; only quiet trials need others.
+    `boards` and `priced` are the leaderboards of `cells`; only quiet trials need others, which `by_dollars` prices.
     """
     blocked, margin_percent = inputs.source is None, inputs.study.equivalence_margin_percent
 
@@ -303,11 +308,11 @@ def _pairs(
         return measured(boards_of(of, blocked=blocked))
 
     def repriced(basis: str, of: Sequence[Cell]) -> list[PriceComparison]:
-        return per_dollar(priced_boards(boards_of(of, blocked=blocked), costs), basis)
+        return per_dollar(by_dollars(boards_of(of, blocked=blocked)), basis)
 
     headline = [cell for cell in cells if cell.headline and not cell.per_cpu]
     dollars: list[PriceComparison] = []
-    for basis in sorted({cost.basis for cost in costs if cost.month_usd}):
+    for basis in sorted({board.basis for board in priced if board.basis is not None}):
         dollars += compared_as_delivered(per_dollar(priced, basis), partial(repriced, basis), headline, disturbed)
     as_measured = compared_as_delivered(measured(boards), refitted, cells, disturbed)
     return as_measured, ordered(dollars, PriceComparison)
@@ -317,20 +322,22 @@ def _ranks(
     boards: Sequence[Board],
     statistics: Sequence[Statistic],
     costs: Sequence[CostRow],
+    extents: Mapping[str, Extent],
     margin_percent: float,
     quiet: QuietBoards,
 ) -> list[RankRow]:
     medians: dict[tuple[str, str, bool], dict[str, float]] = defaultdict(dict)
     for row in statistics:
         medians[row.benchmark, row.metric, row.per_cpu][row.configuration] = row.median
-    months = months_by_basis(costs)
+    months = {extent: months_by_basis(costs, extent) for extent in {*extents.values()}}
     found: list[RankRow] = []
     for board in boards:
         if not board.headline:
             continue
         of_board = medians[board.benchmark, board.metric, board.view == "per CPU"]
         if board.basis is not None:
-            of_board = {name: of_board[name] / months[board.basis][name] for name in board.members}
+            usd = months[extents[board.benchmark]][board.basis]
+            of_board = {name: of_board[name] / usd[name] for name in board.members}
         found += ranks_as_delivered(board, of_board, quiet, margin_percent=margin_percent)
     return found
 

@@ -14,6 +14,7 @@ from statistics import median
 from nephoscope.analysis.cells import Cell
 from nephoscope.analysis.costs import months_by_basis
 from nephoscope.analysis.families import matched_words
+from nephoscope.model.extents import Extent
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction
@@ -63,6 +64,7 @@ def claims_of(
     configurations: Sequence[ConfigurationRow],
     cells: Sequence[Cell],
     costs: Sequence[CostRow],
+    extents: Mapping[str, Extent],
     *,
     margin_percent: float,
     alpha: float = ALPHA,
@@ -77,10 +79,15 @@ def claims_of(
         configurations: what selectors look at.
         cells: values of every metric.
         costs: for claims per dollar.
+        extents: benchmark -> the part of a configuration that these dollars pay for.
         margin_percent: the study's equivalence margin.
         alpha: level of the verdicts.
     """
-    asked = [one for claim in (claims.claims if claims else ()) for one in _asked(claim, configurations, cells, costs)]
+    asked = [
+        one
+        for claim in (claims.claims if claims else ())
+        for one in _asked(claim, configurations, cells, costs, extents)
+    ]
     decidable = [one.estimate.p_value for one in asked if one.estimate and one.estimate.interval]
     adjusted = iter(holm(decidable))
     return [
@@ -90,14 +97,17 @@ def claims_of(
 
 
 def _asked(
-    claim: Claim, configurations: Sequence[ConfigurationRow], cells: Sequence[Cell], costs: Sequence[CostRow]
+    claim: Claim,
+    configurations: Sequence[ConfigurationRow],
+    cells: Sequence[Cell],
+    costs: Sequence[CostRow],
+    extents: Mapping[str, Extent],
 ) -> Iterator[_Asked]:
     found: dict[tuple[str, str], dict[str, Cell]] = defaultdict(dict)
     for cell in cells:
         fits = fnmatchcase(cell.benchmark, claim.benchmark) and fnmatchcase(cell.metric, claim.metric)
         if fits and cell.headline and cell.per_cpu == (claim.per == "cpu") and cell.values[0] > 0:
             found[cell.benchmark, cell.metric][cell.configuration] = cell
-    months = months_by_basis(costs).get(claim.basis, {})
     if not found:
         reason = "no such headline metric was measured"
         yield _Asked(claim, claim.benchmark, None, claim.metric, higher=True, estimate=None, reason=reason)
@@ -107,6 +117,7 @@ def _asked(
         known = [row for row in configurations if row.configuration in by_name]
         values = {row.configuration: by_name[row.configuration].values for row in known}
         if claim.per == "dollar":
+            months = months_by_basis(costs, extents[benchmark]).get(claim.basis, {})
             values = {name: _per_dollar(many, months[name], higher) for name, many in values.items() if name in months}
             known, higher = [row for row in known if row.configuration in values], True
         left = [row for row in known if _fits(row, claim.left)]

@@ -394,6 +394,7 @@ def benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[Benc
             notes=benchmark.notes(parameters),
             metrics=list(benchmark.metrics(parameters)),
             database_load=benchmark.database_load_of(parameters),
+            extent=benchmark.extent_of(parameters),
         )
     return list(rows.values())
 

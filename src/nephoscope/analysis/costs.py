@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from nephoscope.model.price_rows import CostLineRow, CostRow
+from nephoscope.model.extents import CLUSTER, Extent
+from nephoscope.model.price_rows import STATED, CostLineRow, CostRow
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import METHODS, Bill, Line, Method, break_even_hours
-from nephoscope.prices.offers import STATED, BasisBill, Offer, bills_of, offer_of
+from nephoscope.prices.offers import BasisBill, Offer, bills_of, offer_of
 from nephoscope.prices.rows import Basis, Price, Unit
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.managed import is_managed
@@ -184,10 +185,16 @@ def _unpriced(name: str, method: Method, reason: str) -> CostRow:
     )
 
 
-def months_by_basis(rows: Sequence[CostRow]) -> dict[str, dict[str, float]]:
-    """Basis of prices -> configuration -> dollars of a month; only those that have a price, and are not free."""
+def months_by_basis(rows: Sequence[CostRow], extent: Extent = CLUSTER) -> dict[str, dict[str, float]]:
+    """Basis of prices -> configuration -> dollars of a month; only those that have a price, and are not free.
+
+    Args:
+        rows: of whole configurations.
+        extent: the part of them that is paid for.
+    """
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for row in rows:
-        if row.month_usd:
-            found[row.basis][row.configuration] = row.month_usd
+        month_usd = row.month_of(extent)
+        if month_usd:
+            found[row.basis][row.configuration] = month_usd
     return dict(found)

@@ -15,7 +15,6 @@ from nephoscope.analysis.matching import Counterparts, counterparts
 from nephoscope.analysis.units import counted_cells
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.editions import EditionCard, EditionRow, Editions, LeftOut
-from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict
 from nephoscope.stats.change import MIN_VALUES, Change, Measured, change
@@ -156,7 +155,8 @@ def _measured(cell: Cell) -> Measured:
 
 def _row(pair: _Pair, family: _Family, before: AnalysedStudy, after: AnalysedStudy, basis: str) -> EditionRow:
     fields = family.fields([pair])
-    was, is_now = _month(before, pair.names.before, basis), _month(after, pair.names.after, basis)
+    was = _month(before, pair.after.benchmark, pair.names.before, basis)
+    is_now = _month(after, pair.after.benchmark, pair.names.after, basis)
     price_ratio = is_now / was if was and is_now else None
     cost: RatioInterval | None = None
     sold = price_ratio is not None and fields["direction"] is Direction.HIGHER
@@ -251,9 +251,11 @@ def _headline_cells(study: AnalysedStudy, wanted: Callable[[str], bool] = lambda
     return {(c.benchmark, c.metric, c.configuration): c for c in cells if c.headline and not c.per_cpu}
 
 
-def _month(study: AnalysedStudy, configuration: str, basis: str) -> float | None:
-    rows: list[CostRow] = [row for row in study.costs if row.configuration == configuration and row.basis == basis]
-    return rows[0].month_usd if rows else None
+def _month(study: AnalysedStudy, benchmark: str, configuration: str, basis: str) -> float | None:
+    """Dollars for what the benchmark measures of the configuration."""
+    row = next((row for row in study.costs if (row.configuration, row.basis) == (configuration, basis)), None)
+    extent = next(row.extent for row in study.benchmarks if row.benchmark == benchmark)
+    return row.month_of(extent) if row else None
 
 
 def _incomparable(old: Cell, new: Cell) -> str:

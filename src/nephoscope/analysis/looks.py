@@ -190,7 +190,8 @@ def _boards(values: StudyInputs) -> list[Board]:
     started = [row.started_unix_ms for row in values.trials if row.started_unix_ms is not None]
     names = {row.configuration: row.configuration for row in values.trials}
     costs = costs_of(values.study, names, values.book, day_of(values.study, min(started, default=None)))
-    every = [*boards, *priced_boards(boards, costs.rows)]
+    extents = {row.benchmark: row.extent for row in values.benchmarks}
+    every = [*boards, *priced_boards(boards, costs.rows, extents)]
     return [board for board in every if board.headline and board.view in VIEWS]
 
 

@@ -7,6 +7,7 @@ from nephoscope.analysis.boards import Board, per_dollar
 from nephoscope.analysis.costs import months_by_basis
 from nephoscope.analysis.quiet_boards import QuietBoards
 from nephoscope.analysis.ranks import surely_better_in_both
+from nephoscope.model.extents import Extent
 from nephoscope.model.price_rows import CostRow, PricePerformance
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Statistic
@@ -17,7 +18,7 @@ _PER = {"/s": 1.0, "/min": SECONDS_PER_MINUTE}
 _NOT_OPERATIONS = frozenset({"B", "byte", "bytes", "bit"})
 
 
-def priced_boards(boards: Sequence[Board], costs: Sequence[CostRow]) -> list[Board]:
+def priced_boards(boards: Sequence[Board], costs: Sequence[CostRow], extents: Mapping[str, Extent]) -> list[Board]:
     """One leaderboard per dollar for each headline metric where more is better, and each basis with a price.
 
     Per dollar means each value divided by the dollars of a month: a constant of its configuration.
@@ -25,11 +26,12 @@ def priced_boards(boards: Sequence[Board], costs: Sequence[CostRow]) -> list[Boa
     Args:
         boards: all; those per CPU are ignored.
         costs: by configuration and basis.
+        extents: benchmark -> the part of a configuration that it measures, and that its dollars pay for.
     """
-    months = months_by_basis(costs)
+    months = {extent: months_by_basis(costs, extent) for extent in {*extents.values()}}
     found = [
-        per_dollar(board, months[basis], basis)
-        for basis in sorted(months)
+        per_dollar(board, months[extents[board.benchmark]].get(basis, {}), basis)
+        for basis in sorted({basis for by_basis in months.values() for basis in by_basis})
         for board in sorted(boards, key=lambda board: (board.benchmark, board.metric))
         if board.headline and board.view == "plain" and board.direction is Direction.HIGHER
     ]
@@ -41,6 +43,7 @@ def price_performance_of(
     priced: Sequence[Board],
     statistics: Sequence[Statistic],
     costs: Sequence[CostRow],
+    extents: Mapping[str, Extent],
     transfers_usd: Mapping[tuple[str, str], float],
     quiet: QuietBoards | None = None,
 ) -> list[PricePerformance]:
@@ -51,6 +54,7 @@ def price_performance_of(
         priced: see `priced_boards`.
         statistics: medians with intervals.
         costs: by configuration and basis.
+        extents: see `priced_boards`.
         transfers_usd: configuration and benchmark -> a month of transfer, where that is known.
         quiet: the boards without disturbed trials, which must agree on what is behind; default: no trial is disturbed.
     """
@@ -66,17 +70,19 @@ def price_performance_of(
         of_board = {name: known[board.benchmark, board.metric, name] for name in board.members}
         basis_costs = {name: by_key[name, board.basis or ""] for name in board.members}
         moved = {name: transfers_usd.get((name, board.benchmark)) for name in board.members}
-        rows += _board(of_board, basis_costs, winners[board.benchmark, board.metric], moved)
+        extent = extents[board.benchmark]
+        rows += _board(of_board, basis_costs, extent, winners[board.benchmark, board.metric], moved)
     return rows
 
 
 def _board(
     statistics: Mapping[str, Statistic],
     costs: Mapping[str, CostRow],
+    extent: Extent,
     winners: Mapping[str, set[str]],
     transfers_usd: Mapping[str, float | None],
 ) -> list[PricePerformance]:
-    months = {name: cost.month_usd or 0.0 for name, cost in costs.items()}
+    months = {name: cost.month_of(extent) or 0.0 for name, cost in costs.items()}
     least = min(months[name] / row.median for name, row in statistics.items())
     behind = _behind(statistics, months)
     found = []
@@ -93,6 +99,8 @@ def _board(
                 unit=row.unit,
                 n=row.n,
                 month_usd=month_usd,
+                machines=cost.machines_of(extent),
+                without_volumes=cost.share_left_out(extent) > 0,
                 median=row.median,
                 usd_per_unit=month_usd / row.median,
                 low=month_usd / row.high,
@@ -102,7 +110,7 @@ def _board(
                 usd_per_million=_usd_per_million(row.unit, row.median, month_usd, cost.hours),
                 front="behind" if certainly else "open" if name in behind else "on it",
                 discount_to_lead_percent=discount_to_reach(
-                    least * row.median, month_usd, storage_share=cost.storage_share or 0.0
+                    least * row.median, month_usd, storage_share=cost.storage_share_of(extent)
                 ),
                 price_row=cost.price_row,
                 source=cost.source,

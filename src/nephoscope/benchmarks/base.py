@@ -10,6 +10,7 @@ from nephoscope.benchmarks.calibrations import OwnCalibrations
 from nephoscope.databases.base import Database, Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.tools import Tool
+from nephoscope.model.extents import Extent
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Measurement, Metric, Observations, OperationEvidence
 from nephoscope.model.subjects import DatabaseLoad, Subject
@@ -105,6 +106,11 @@ class Benchmark(ABC):
 
     @property
     @abstractmethod
+    def extent(self) -> Extent:
+        """The part of a configuration that it measures: results are paid for with it, and plans create no more."""
+
+    @property
+    @abstractmethod
     def parameters(self) -> type[Frozen]:
         """Model of its parameters."""
 
@@ -124,6 +130,10 @@ class Benchmark(ABC):
     def subject_of(self, parameters: Any) -> Subject:  # noqa: ARG002 - for subclasses
         """Its subject with these parameters."""
         return self.subject
+
+    def extent_of(self, parameters: Any) -> Extent:  # noqa: ARG002 - for subclasses
+        """Its extent with these parameters."""
+        return self.extent
 
     def database_load_of(self, parameters: Any) -> DatabaseLoad | None:
         """What it asks of a database with these parameters; None for other subjects. Reports have a chapter for each.

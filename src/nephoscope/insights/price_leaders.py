@@ -6,7 +6,7 @@ from nephoscope.analysis.findings import Findings
 from nephoscope.insights.bests import told
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import Draft, interval_of_one, plural, say
-from nephoscope.model.price_rows import PricePerformance
+from nephoscope.model.price_rows import STATED, PricePerformance
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.words import enumeration
 from nephoscope.prices.rows import Basis
@@ -41,6 +41,13 @@ def _called(basis: str) -> str:
     return _TERMS.get(basis, basis)
 
 
+def _measured(row: PricePerformance) -> str:
+    """What the month is of; a price that the study states is of the cluster."""
+    if row.basis == STATED:
+        return ""
+    return ", {machines:count} " + plural(row.machines, "machine") + (" without volumes" if row.without_volumes else "")
+
+
 def _best(rows: Sequence[PricePerformance]) -> PricePerformance:
     return min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
 
@@ -60,6 +67,7 @@ def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequen
         "high": sold.size * best.high,
         "coverage": 100 * best.coverage,
         "n": best.n,
+        "machines": best.machines,
     }
     rate, certainty, words, delivered = "", "", {}, ""
     if row is not None and row.best == [best.configuration] and row.excluded and not row.reason:
@@ -84,6 +92,7 @@ def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequen
         + ("{quantity:count}{unit} (" if sold.needs_count else "{unit} (")
         + interval_of_one(best.n, "exact_money", sign="$")
         + "; price from {date}"
+        + _measured(best)
         + rate
         + ")."
         + certainty

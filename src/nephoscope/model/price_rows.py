@@ -4,10 +4,15 @@ from typing import Literal
 
 from pydantic import Field
 
+from nephoscope.model.extents import CLUSTER, Extent
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.rows import Comparison
 from nephoscope.model.subjects import Subject
 
+STATED = "stated"
+"""The basis of a price that the study states itself."""
+COUNTS_ONE = "one machine"
+"""What a method counts that includes one machine of a configuration, whatever ran on the others."""
 OLD_PRICE_DAYS = 180
 """From this age on a price is marked: clouds add families of machines and change prices about twice a year."""
 
@@ -47,6 +52,34 @@ class CostRow(Frozen):
     source: str | None
     date: str | None
     age_days: int | None = Field(description="age of the price on the day of the study")
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether a benchmark of fewer machines costs less.
+
+        It does not where the study states a price, which is that of a cluster whose parts nobody knows.
+        """
+        return self.basis != STATED
+
+    def machines_of(self, extent: Extent) -> int:
+        """How many machines pay for a benchmark of this extent; a method that counts one counts no more of any."""
+        if not self.is_divisible or extent.machines is None or self.counted == COUNTS_ONE:
+            return self.machines
+        return extent.machines
+
+    def share_left_out(self, extent: Extent) -> float:
+        """The volumes' share of a machine's price, where the benchmark does not use them; else 0."""
+        return 0.0 if extent.volumes or not self.is_divisible else self.storage_share or 0.0
+
+    def month_of(self, extent: Extent) -> float | None:
+        """A month of the part of the configuration that a benchmark measures; None: it has no price."""
+        if self.machine_month_usd is None or extent == CLUSTER:
+            return self.month_usd
+        return self.machines_of(extent) * self.machine_month_usd * (1 - self.share_left_out(extent))
+
+    def storage_share_of(self, extent: Extent) -> float:
+        """The volumes' share of that month, from 0 to 1."""
+        return 0.0 if self.share_left_out(extent) else self.storage_share or 0.0
 
 
 class CostLineRow(Frozen):
@@ -109,7 +142,11 @@ class PricePerformance(Frozen):
     basis: str
     unit: str = Field(description="unit of the metric; dollars per month are for one of these")
     n: int
-    month_usd: float
+    month_usd: float = Field(description="of the machines that the benchmark measures")
+    machines: int = Field(default=0, description="how many these are; 0: written before 0.2, all of the cost's")
+    without_volumes: bool = Field(
+        default=False, description="the month leaves out the machines' volumes, because the benchmark does not use them"
+    )
     median: float = Field(description="of the metric, in its unit")
     usd_per_unit: float = Field(description="month_usd / median: $/tpmC where the metric is tpmC")
     low: float

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from nephoscope.model.disturbance import Disturbance
+from nephoscope.model.extents import Extent, extent_by_subject
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
@@ -587,6 +588,10 @@ class BenchmarkRow(Frozen):
     subject: Subject
     database_load: DatabaseLoad | None = Field(
         default=None, description="what it asks of a database; None: another subject"
+    )
+    extent: Extent = Field(
+        default_factory=lambda row: extent_by_subject(row["subject"]),
+        description="the part of a configuration that it measures",
     )
 
 

@@ -13,9 +13,6 @@ from nephoscope.study.managed import is_managed
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.model import Volume as Ordered
 
-STATED = "stated"
-"""The basis of a price stated in the study."""
-
 MADE_HERE = frozenset({"local", "fake"})
 """Providers whose machines are not for sale."""
 

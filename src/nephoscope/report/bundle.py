@@ -52,7 +52,8 @@ def _configurations(study: AnalysedStudy) -> bytes:
 def _metrics(study: AnalysedStudy) -> bytes:
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["benchmark", "metric", "title", "unit", "direction", "headline", "per_cpu", "clock", "subject"])
+    columns = ("benchmark", "metric", "title", "unit", "direction", "headline", "per_cpu", "clock", "subject")
+    writer.writerow([*columns, "measured_machines", "measured_volumes"])
     for row in study.benchmarks:
         for metric in row.metrics:
             flags = [str(metric.headline).lower(), str(metric.per_cpu).lower()]
@@ -60,6 +61,7 @@ def _metrics(study: AnalysedStudy) -> bytes:
                 [
                     *map(inert, (row.benchmark, metric.name, metric.title, metric.unit, metric.direction)),
                     *(*flags, inert(metric.clock), row.subject),
+                    *(row.extent.machines or "", str(row.extent.volumes).lower()),
                 ]
             )
     return out.getvalue().encode()

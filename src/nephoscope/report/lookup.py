@@ -7,6 +7,7 @@ from functools import cached_property
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
+from nephoscope.model.extents import Extent
 from nephoscope.model.price_rows import CostRow, PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
 from nephoscope.model.records import Direction, Metric
@@ -138,6 +139,15 @@ class Lookup:
     def basis(self) -> str | None:
         """The price basis of everything that shows only one; None without prices."""
         return next(iter(self.bases), None)
+
+    @cached_property
+    def extents(self) -> Mapping[str, Extent]:
+        """Benchmark -> the part of a configuration that it measures."""
+        return {row.benchmark: row.extent for row in self.study.benchmarks}
+
+    def cost_of(self, configuration: str, basis: str | None) -> CostRow | None:
+        """A month of the whole configuration on a basis; None: there is no row."""
+        return next((row for row in self.costs.get(configuration, ()) if row.basis == basis), None)
 
     def prices_of(self, benchmark: str, metric: str) -> list[PricePerformance]:
         """What a unit of the metric costs on that basis; empty without prices, or where less is better."""

@@ -4,12 +4,14 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from nephoscope.model.extents import Extent
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Statistic
 from nephoscope.model.words import counted
-from nephoscope.report.format import SECONDS, Scale, coverage, ratio_interval
+from nephoscope.report.format import SECONDS, TIMES, Scale, coverage, ratio_interval
 
 ENOUGH = 0.95
 Line = Literal["interval", "range", "none"]
@@ -46,6 +48,15 @@ def view_text(view: View, basis: str | None) -> str:
     if view == "plain":
         return ""
     return f", {'$ per unit' if view == 'per dollar' else view}" + (f" ({basis})" if basis else "")
+
+
+def paid_for(cost: CostRow, extent: Extent) -> str:
+    """The machines whose month a result is divided by: 'one c5d.4xlarge', '3 × m6i.2xlarge', 'the cluster'."""
+    if cost.machine_type is None or not cost.is_divisible:
+        return "the cluster"
+    count = cost.machines_of(extent)
+    machines = f"one {cost.machine_type}" if count == 1 else f"{count} {TIMES} {cost.machine_type}"
+    return f"{machines} without volumes" if cost.share_left_out(extent) else machines
 
 
 def axis_title(metric: Metric, scale: Scale, *, per_cpu: bool = False) -> str:

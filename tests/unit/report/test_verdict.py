@@ -52,7 +52,7 @@ def test_the_winner_of_many_is_told_against_the_next_with_its_costs() -> None:
     assert (found.number, found.about) == (f"{row.ratio:.2f}×", "the rate of unsold, number 2 of 6")
     assert found.interval == f"{row.low:.2f}× to {row.high:.2f}×"
     assert found.costs == (
-        "Costs $2,863 a month, $73.25 a month per 1,000 operation/s (on-demand).",
+        "Costs $2,863 a month for 3 × c5a.8xlarge, $73.25 a month per 1,000 operation/s (on-demand).",
         "Least cost for the work: azure-d8s, $57.38 a month per 1,000 operation/s.",
     )
     assert [bar.name for bar in found.bars] == ["aws-c5a", "unsold", "gcp-n2", "gcp-n2-twin"]

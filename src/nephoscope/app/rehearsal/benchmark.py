@@ -16,6 +16,7 @@ from nephoscope.databases.base import Endpoint
 from nephoscope.machines.fake import Answer
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.extents import Extent
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.subjects import DatabaseLoad, Subject
@@ -67,6 +68,15 @@ class SimulatedBenchmark(Benchmark):
     @override
     def subject_of(self, parameters: Any) -> Subject:
         return self.real.subject_of(parameters)
+
+    @property
+    @override
+    def extent(self) -> Extent:
+        return self.real.extent
+
+    @override
+    def extent_of(self, parameters: Any) -> Extent:
+        return self.real.extent_of(parameters)
 
     @override
     def database_load_of(self, parameters: Any) -> DatabaseLoad | None:

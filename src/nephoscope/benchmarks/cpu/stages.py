@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, RawOutput, Site
 from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
+from nephoscope.model.extents import ONE_MACHINE
 from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.subjects import Subject
 
@@ -30,6 +31,7 @@ class StagedCpuBenchmark(Benchmark):
     """Measures stage after stage on the first database machine. A subclass says what a stage runs and prints."""
 
     subject = Subject.CPU
+    extent = ONE_MACHINE
 
     def stages(self, parameters: Any) -> Sequence[Stage]:  # noqa: ARG002 - for subclasses
         """The stages in the order in which they run."""

@@ -17,6 +17,7 @@ from nephoscope.benchmarks.presets import Defect, EditionParameters, Preset, Pre
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.extents import ONE_MACHINE
 from nephoscope.model.records import CpuPhase, Direction, Measurement, Metric, Observations
 from nephoscope.model.subjects import Subject
 from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_yaml
@@ -86,6 +87,7 @@ class StressNg(Benchmark):
     name = "stress-ng"
     version = 1
     subject = Subject.CPU
+    extent = ONE_MACHINE
     resumable = True
     title = "CPU throughput (stress-ng)"
     parameters = StressNgParameters

@@ -31,6 +31,7 @@ from nephoscope.benchmarks.search.rule import DEFAULT, Rule, RuleError, parse_ru
 from nephoscope.benchmarks.search.sizing import Sizing
 from nephoscope.databases.base import Endpoint
 from nephoscope.model.errors import DatabaseFailed, OutputUnreadable
+from nephoscope.model.extents import CLUSTER
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
 from nephoscope.model.seeds import derive_seed
@@ -199,6 +200,7 @@ class HighestLoad(Benchmark):
     name = "highest-load"
     version = 3
     subject = Subject.DATABASE
+    extent = CLUSTER
     title = "Highest sustainable load"
     parameters = HighestLoadParameters
 

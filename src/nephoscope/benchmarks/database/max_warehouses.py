@@ -28,6 +28,7 @@ from nephoscope.benchmarks.search.observe import of_client
 from nephoscope.checks.thresholds import ERRORS
 from nephoscope.databases.base import Endpoint
 from nephoscope.model.errors import DatabaseFailed
+from nephoscope.model.extents import CLUSTER
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
 from nephoscope.model.subjects import Subject
@@ -153,6 +154,7 @@ class MaxWarehouses(Benchmark):
     name = "max-warehouses"
     version = 3
     subject = Subject.DATABASE
+    extent = CLUSTER
     title = "Most warehouses of TPC-C"
     parameters = MaxWarehousesParameters
     _tpcc = Tpcc()

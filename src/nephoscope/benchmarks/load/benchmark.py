@@ -29,6 +29,7 @@ from nephoscope.model.errors import (
     ToolFailed,
     tool_failed,
 )
+from nephoscope.model.extents import CLUSTER
 from nephoscope.model.records import Measurement, OperationEvidence, Requirement
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import MIB
@@ -68,6 +69,7 @@ class LoadBenchmark(Benchmark):
     """A workload of the load generator on a database; stateless."""
 
     subject = Subject.DATABASE
+    extent = CLUSTER
     kinds: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Its operations by what they do (`read`, `write`), as a rule may call them."""
 

@@ -31,6 +31,7 @@ from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.extents import TWO_ENDS
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
@@ -130,6 +131,7 @@ class MultiStream(Benchmark):
     name = "multi-stream"
     version = 1
     subject = Subject.NETWORK
+    extent = TWO_ENDS
     title = "Network throughput (many TCP streams)"
     parameters = MultiStreamParameters
 

@@ -18,6 +18,7 @@ from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.extents import TWO_ENDS
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
@@ -61,6 +62,7 @@ class Ping(Benchmark):
     name = "ping"
     version = 1
     subject = Subject.NETWORK
+    extent = TWO_ENDS
     title = "Network latency (ping)"
     parameters = PingParameters
 

@@ -18,6 +18,7 @@ from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.extents import TWO_ENDS
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.parsers.netperf import parse_netperf
@@ -67,6 +68,7 @@ class RequestResponse(Benchmark):
     name = "request-response"
     version = 1
     subject = Subject.NETWORK
+    extent = TWO_ENDS
     title = "Network latency (TCP request and response)"
     parameters = RequestResponseParameters
 

@@ -17,6 +17,7 @@ from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.extents import TWO_ENDS, Extent
 from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
@@ -74,6 +75,7 @@ class Throughput(Benchmark):
     name = "throughput"
     version = 1
     subject = Subject.NETWORK
+    extent = TWO_ENDS
     title = "Network throughput (TCP)"
     parameters = ThroughputParameters
 
@@ -84,6 +86,11 @@ class Throughput(Benchmark):
         if parameters.means_of_seconds:
             return throughput_metrics(f"mean over the seconds in which all clients sent: bits that {whose}")
         return throughput_metrics(f"bits that {whose} / running time measured by the tool, all clients together")
+
+    @override
+    def extent_of(self, parameters: ThroughputParameters) -> Extent:
+        """The server and its clients."""
+        return Extent(machines=1 + parameters.clients, volumes=False)
 
     @override
     def needs(self, parameters: ThroughputParameters) -> Needs:

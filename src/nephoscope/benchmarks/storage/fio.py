@@ -20,6 +20,7 @@ from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.tools import LSBLK, Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
+from nephoscope.model.extents import ONE_MACHINE_WITH_VOLUMES
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
@@ -50,6 +51,7 @@ class Fio(Benchmark):
     name = "fio"
     version = 1
     subject = Subject.STORAGE
+    extent = ONE_MACHINE_WITH_VOLUMES
     resumable = True
     title = "Storage (fio)"
     parameters = FioParameters

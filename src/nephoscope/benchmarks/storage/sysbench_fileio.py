@@ -21,6 +21,7 @@ from nephoscope.machines.memory_limit import MemoryGroup, memory_limited
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
+from nephoscope.model.extents import ONE_MACHINE_WITH_VOLUMES
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
@@ -138,6 +139,7 @@ class SysbenchFileio(Benchmark):
     name = "sysbench-fileio"
     version = 1
     subject = Subject.STORAGE
+    extent = ONE_MACHINE_WITH_VOLUMES
     title = "Storage through the page cache (sysbench fileio)"
     parameters = SysbenchFileioParameters
 

@@ -13,7 +13,7 @@ from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.answers import answers
 from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
-from nephoscope.report.wording import sold_text
+from nephoscope.report.wording import paid_for, sold_text
 
 MAX_BEHIND = 0.05
 """A configuration whose median is so little behind the winner's does nearly the same."""
@@ -23,15 +23,14 @@ MAX_PRICE = 0.7
 
 def cost_lines(book: Book, benchmark: str, metric: Metric, winners: Sequence[str]) -> tuple[str, ...]:
     """Sentences without a subject that cards print; empty without prices."""
-    basis = book.lookup.basis
-    if basis is None:
+    if book.lookup.basis is None:
         return ()
     rows = {row.configuration: row for row in book.lookup.prices_of(benchmark, metric.name)}
     sold = book.lookup.sold(metric.unit) if rows else None
     lines = []
     if len(winners) == 1:
-        lines.append(_winner(book.lookup, metric, winners[0], basis, rows.get(winners[0]), sold))
-        lines.append(_nearly_as_good(book.lookup, benchmark, metric, winners[0], basis))
+        lines.append(_winner(book.lookup, benchmark, metric, winners[0], rows.get(winners[0]), sold))
+        lines.append(_nearly_as_good(book.lookup, benchmark, metric, winners[0]))
     least = cheapest(book.lookup, benchmark, metric)
     if least is not None and least.is_decided:
         which = enumerated(least.names, 3, last="or")
@@ -39,29 +38,36 @@ def cost_lines(book: Book, benchmark: str, metric: Metric, winners: Sequence[str
     return tuple(line for line in lines if line)
 
 
-def _month_usd(lookup: Lookup, name: str, basis: str) -> float | None:
-    return next((cost.month_usd for cost in lookup.costs.get(name, []) if cost.basis == basis), None)
+def _month_usd(lookup: Lookup, benchmark: str, name: str) -> float | None:
+    """A month of what the benchmark measures of a configuration, on the page's price basis."""
+    cost = lookup.cost_of(name, lookup.basis)
+    return None if cost is None else cost.month_of(lookup.extents[benchmark])
 
 
 def _winner(
-    lookup: Lookup, metric: Metric, name: str, basis: str, row: PricePerformance | None, sold: PricedQuantity | None
+    lookup: Lookup,
+    benchmark: str,
+    metric: Metric,
+    name: str,
+    row: PricePerformance | None,
+    sold: PricedQuantity | None,
 ) -> str:
-    month = _month_usd(lookup, name, basis)
-    if month is None:
+    cost, month = lookup.cost_of(name, lookup.basis), _month_usd(lookup, benchmark, name)
+    if cost is None or month is None:
         return "It has no price."
     per = f", {_per(row, sold, metric)}" if row is not None and sold is not None else ""
-    return f"Costs {people.rounded(month)} a month{per} ({basis})."
+    return f"Costs {people.rounded(month)} a month for {paid_for(cost, lookup.extents[benchmark])}{per} ({cost.basis})."
 
 
-def _nearly_as_good(lookup: Lookup, benchmark: str, metric: Metric, winner: str, basis: str) -> str:
+def _nearly_as_good(lookup: Lookup, benchmark: str, metric: Metric, winner: str) -> str:
     """'98 % of it for 23 % of its price: m9g, $326 a month.'; empty if no close follower costs much less."""
     medians = {row.configuration: row.median for row in lookup.statistics_of(benchmark, metric.name)}
-    month, best = _month_usd(lookup, winner, basis), medians.get(winner)
+    month, best = _month_usd(lookup, benchmark, winner), medians.get(winner)
     if not month or not best:
         return ""
     sign = 1 if metric.direction is Direction.HIGHER else -1
     behind = {name: sign * (1 - median / best) for name, median in medians.items() if name != winner}
-    priced = {name: _month_usd(lookup, name, basis) for name, share in behind.items() if share <= MAX_BEHIND}
+    priced = {name: _month_usd(lookup, benchmark, name) for name, share in behind.items() if share <= MAX_BEHIND}
     cheap = {name: usd for name, usd in priced.items() if usd is not None and usd <= MAX_PRICE * month}
     if not cheap:
         return ""

@@ -17,7 +17,7 @@ from nephoscope.report.lookup import headlines, unique
 from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
 from nephoscope.report.tables.transfers import transfer_formulas, transfer_table
-from nephoscope.report.wording import ENOUGH, metric_title
+from nephoscope.report.wording import ENOUGH, metric_title, paid_for
 
 _CAVEATS = {"spot": "changes daily; the machine may be taken back"}
 _MORE_COLUMNS = (
@@ -184,6 +184,11 @@ def per_unit(
     return Table(title, columns, (Row(group=Link(title, "")), *rows))
 
 
+def _paid_for(book: Book, row: PricePerformance) -> str:
+    cost = book.lookup.cost_of(row.configuration, row.basis)
+    return paid_for(cost, book.lookup.extents[row.benchmark]) if cost else "the cluster"
+
+
 def _priced(book: Book, row: PricePerformance, name: str, sold: PricedQuantity, *, moved: bool, brief: bool) -> Row:
     with_transfer = row.usd_per_unit_with_transfer
     size, ends = sold.size, money_interval(row, sold)
@@ -200,7 +205,7 @@ def _priced(book: Book, row: PricePerformance, name: str, sold: PricedQuantity, 
                 people.money(row.usd_per_unit * size),
                 row.trials,
                 f"{row.benchmark} on {row.configuration}",
-                f"{people.dollars(row.month_usd)} a month",
+                f"{people.dollars(row.month_usd)} a month for {_paid_for(book, row)}",
             ),
             Cell(people.MISSING, note="single run")
             if row.n == 1

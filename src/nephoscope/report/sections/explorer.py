@@ -64,6 +64,7 @@ def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | No
         "decimals": scale.decimals,
         "per_cpu": {"unit": of_cpu.unit, "divisor": of_cpu.divisor, "decimals": of_cpu.decimals},
         "higher": metric.direction is Direction.HIGHER,
+        "measures": row.extent.model_dump(),
         "plain": {name: _median(one) for name, one in plain.items()},
         "cpu": {name: [*_median(one), one.cpus] for name, one in per_cpu.items()} if metric.per_cpu else {},
         "ranks": _ranks(lookup, row.benchmark, metric.name),

@@ -111,5 +111,6 @@ def _price(row: CostRow) -> dict[str, Any]:
         "volumes": volumes,
         "hours": row.hours,
         "machines": max(1, row.machines),
+        "divisible": row.is_divisible,
         "missing": row.reason_missing,
     }

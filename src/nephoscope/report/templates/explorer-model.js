@@ -9,11 +9,14 @@ explorer.model = (data) => {
   // ---- prices ----
 
   const rateOf = (one, state) => state.prices[one.name] ?? one.prices[state.basis]?.rate ?? null;
-  const monthOf = (one, state) => {
+  // Of what a board's benchmark measures; without a board, of the whole configuration.
+  const monthOf = (one, state, board) => {
     const price = one.prices[state.basis] ?? Object.values(one.prices)[0];
     const rate = rateOf(one, state);
     if (!price || rate === null || price.volumes === null) return null;
-    return price.machines * (price.hours * rate * (1 - state.discount / 100) + price.volumes);
+    const part = price.divisible ? board?.measures : null;
+    const volumes = part && !part.volumes ? 0 : price.volumes;
+    return (part?.machines ?? price.machines) * (price.hours * rate * (1 - state.discount / 100) + volumes);
   };
   const asListed = (state) => !state.discount && !Object.keys(state.prices).length;
 
@@ -26,7 +29,7 @@ explorer.model = (data) => {
     if (!found) return null;
     const [median, low, high, n, coverage] = found;
     if (view !== "dollar") return { value: median, low, high, n, coverage };
-    const month = monthOf(one, state);
+    const month = monthOf(one, state, board);
     return month === null || median <= 0 ? null : { value: month / median, low: month / high, high: low > 0 ? month / low : Infinity, n, coverage };
   };
   const lessIsBetter = (board, view) => view === "dollar" || !board.higher;
@@ -45,7 +48,7 @@ explorer.model = (data) => {
   };
   const shiftOf = (board, view, one, state) => {
     if (view === "plain") return 0;
-    const by = view === "cpu" ? board.cpu[one.name]?.[5] : monthOf(one, state);
+    const by = view === "cpu" ? board.cpu[one.name]?.[5] : monthOf(one, state, board);
     return by ? (board.higher ? -1 : 1) * Math.log(by) : null;
   };
   const placed = (board, view, one, state) => ({ at: intervalsOf(board)?.at.get(one.name), shift: shiftOf(board, view, one, state) });
@@ -119,7 +122,7 @@ explorer.model = (data) => {
     const found = valueOf(board, state.view, one, state);
     const performance = board.plain[one.name][0];
     return {
-      one, performance, month: monthOf(one, state),
+      one, performance, month: monthOf(one, state, board),
       dollars: board.higher ? (valueOf(board, "dollar", one, state)?.value ?? null) : null,
       ...(found ?? { value: null, low: null, high: null, n: board.plain[one.name][3] }),
     };
