@@ -51,7 +51,7 @@ from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.analysis.within import within_of
 from nephoscope.model.analysed import AnalysedStudy, Levels, OnlyDifference
 from nephoscope.model.extents import Extent
-from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance
+from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance, bases_in_order
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.model.rows import (
@@ -100,7 +100,8 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
     original = {row.trial: row.configuration for row in inputs.trials}
     asked = {row.configuration: original[row.trial] for row in trials}
     day = day_of(inputs.study, min(started, default=None))
-    costs = costs_of(inputs.study, asked, inputs.book, day)
+    claimed = [one.basis for one in (inputs.claims.claims if inputs.claims else ()) if one.per == "dollar"]
+    costs = costs_of(inputs.study, asked, inputs.book, day, claimed)
     cells = counted_cells(trials, measurements, metrics)
     statistics = statistics_of_cells(cells)
     boards = boards_of(cells, blocked=inputs.source is None)
@@ -150,6 +151,7 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         best=questions.best,
         contrasts=questions.contrasts,
         costs=costs.rows,
+        basis=next(iter(bases_in_order(costs.rows, inputs.study.costs.bases or ())), None),
         cost_lines=costs.lines,
         transfers=transfers,
         price_performance=ordered(
@@ -203,6 +205,7 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         best=questions.best,
         contrasts=questions.contrasts,
         claims=claims_as_delivered(claims(cells), claims, cells, disturbed),
+        bases=list(inputs.study.costs.bases or ()),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
         named=[one.name for one in inputs.study.configurations],

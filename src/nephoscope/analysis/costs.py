@@ -9,7 +9,7 @@ from nephoscope.model.extents import CLUSTER, Extent
 from nephoscope.model.price_rows import STATED, CostLineRow, CostRow
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import METHODS, Bill, Line, Method, break_even_hours
-from nephoscope.prices.offers import BasisBill, Offer, bills_of, offer_of
+from nephoscope.prices.offers import UNASKED, BasisBill, Offer, bills_of, offer_of
 from nephoscope.prices.rows import Basis, Price, Unit
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.managed import is_managed
@@ -34,7 +34,7 @@ def day_of(study: Study, started_unix_ms: int | None) -> date:
     return datetime.fromtimestamp(started_unix_ms / 1000, UTC).date() if started_unix_ms else date.max
 
 
-def costs_of(study: Study, names: Mapping[str, str], book: PriceBook, day: date) -> Costs:
+def costs_of(study: Study, names: Mapping[str, str], book: PriceBook, day: date, claimed: Sequence[str] = ()) -> Costs:
     """A row for each configuration and basis, and for one without a price the reason.
 
     Args:
@@ -42,9 +42,11 @@ def costs_of(study: Study, names: Mapping[str, str], book: PriceBook, day: date)
         names: configuration as analysed (a split one has its own name) -> as the study names it.
         book: prices.
         day: at whose prices.
+        claimed: bases that claims are about, in addition to those of the study.
     """
     method = METHODS[study.costs.method]
     configurations = {one.name: one for one in study.configurations}
+    asked = _bases_of(study, claimed)
     rows: list[CostRow] = []
     lines: list[CostLineRow] = []
     for name, original in sorted(names.items()):
@@ -54,8 +56,9 @@ def costs_of(study: Study, names: Mapping[str, str], book: PriceBook, day: date)
         offer = offer_of(configuration)
         if configuration.price_usd_per_hour is not None:
             rows.append(_stated(name, configuration, configuration.price_usd_per_hour, method, offer))
-        bills = bills_of(offer, book, day, method) if offer else []
-        rows += [_row(name, offer, found, bills, method, day) for found in bills if offer]
+        bills = bills_of(offer, book, day, method, asked) if offer else []
+        on_demand = bills_of(offer, book, day, method, [Basis.ON_DEMAND])[0] if offer else None
+        rows += [_row(name, offer, found, on_demand, method, day) for found in bills if offer and on_demand]
         lines += [line for found in bills for line in _lines(name, found)]
         if not bills and configuration.price_usd_per_hour is None:
             what = "managed database" if is_managed(configuration) else f"{configuration.provider} machines"
@@ -63,12 +66,19 @@ def costs_of(study: Study, names: Mapping[str, str], book: PriceBook, day: date)
     return Costs(rows, lines, day)
 
 
-def _row(
-    name: str, offer: Offer, found: BasisBill, all_bills: Sequence[BasisBill], method: Method, day: date
-) -> CostRow:
+def _bases_of(study: Study, claimed: Sequence[str]) -> list[Basis] | None:
+    """Those that somebody asks for; None: the usual ones."""
+    if study.costs.bases is None and Basis.SPOT not in claimed:
+        return None
+    named: Sequence[str] = study.costs.bases or [basis for basis in Basis if basis not in UNASKED]
+    return [Basis(name) for name in dict.fromkeys((*named, *claimed)) if name in {*Basis}]
+
+
+def _row(name: str, offer: Offer, found: BasisBill, standard: BasisBill, method: Method, day: date) -> CostRow:
+    """`standard`: the same on demand."""
     bill, line = found.bill, _machine_line(found.bill)
     machine = line.price if line else None
-    on_demand = next((_machine_price(one.bill) for one in all_bills if one.basis is Basis.ON_DEMAND), None)
+    on_demand = _machine_price(standard.bill)
     committed = found.basis in COMMITMENTS and machine is not None and on_demand is not None
     said = machine_name(offer.provider, offer.type)
     return CostRow(

@@ -50,6 +50,8 @@ class Findings:
     best: Sequence[BestRow] = ()
     contrasts: Sequence[ContrastRow] = ()
     costs: Sequence[CostRow] = ()
+    basis: str | None = None
+    """The first kind of prices of the study; None: nothing has a price."""
     cost_lines: Sequence[CostLineRow] = ()
     transfers: Sequence[TransferRow] = ()
     price_performance: Sequence[PricePerformance] = ()

@@ -7,8 +7,6 @@ from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostRow
 
 NAME = "price_age"
-_RANKED = frozenset({"on-demand", "stated", "not-stated"})
-"""Bases of the prices by which machines are ranked."""
 
 
 def price_age(findings: Findings) -> list[Draft]:
@@ -17,15 +15,15 @@ def price_age(findings: Findings) -> list[Draft]:
     return [
         *_old(
             findings,
-            [row for row in priced if row.basis in _RANKED],
+            [row for row in priced if row.basis == findings.basis],
             "The prices of",
             "Rankings by cost hold only for these prices: enter newer ones to see what changes.",
         ),
         *_old(
             findings,
-            [row for row in priced if row.basis not in _RANKED],
-            "Spot and commitment prices of",
-            "Rankings by on-demand prices do not use them.",
+            [row for row in priced if row.basis != findings.basis],
+            "Prices under other terms, of",
+            f"Rankings by {findings.basis} prices do not use them.",
         ),
     ]
 

@@ -17,7 +17,7 @@ _TERMS: Mapping[str, str] = {Basis.RESERVED_1Y: "one-year", Basis.RESERVED_3Y: "
 
 
 def price_leaders(findings: Findings) -> list[Draft]:
-    """A sentence for each metric on demand, and for each other basis on which another configuration costs least.
+    """A sentence for each metric on the first basis, and for each other one on which another configuration costs least.
 
     Of at least two configurations with a price.
     """
@@ -27,7 +27,7 @@ def price_leaders(findings: Findings) -> list[Draft]:
     found: list[Draft] = []
     for _, by_basis in sorted(boards.items()):
         of_many = {basis: rows for basis, rows in sorted(by_basis.items()) if len(rows) > 1}
-        first = min(of_many, key=lambda basis: (basis != Basis.ON_DEMAND, basis), default=None)
+        first = min(of_many, key=lambda basis: (basis != findings.basis, basis), default=None)
         if first is None:
             continue
         leads = {basis: _best(rows).configuration for basis, rows in of_many.items()}

@@ -7,7 +7,6 @@ from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import Draft, percent_range, plural, say
 from nephoscope.model.price_rows import TransferRow
 from nephoscope.model.words import enumeration
-from nephoscope.prices.rows import Basis
 
 NAME = "transfer"
 LARGE_SHARE = 0.05
@@ -16,14 +15,14 @@ LARGE_SHARE = 0.05
 
 def transfer(findings: Findings) -> list[Draft]:
     """One note for each benchmark and path on which transfer costs much."""
-    months = {row.configuration: row.month_usd for row in findings.costs if row.basis == Basis.ON_DEMAND}
+    months = {row.configuration: row.month_usd for row in findings.costs if row.basis == findings.basis}
     large: dict[tuple[str, str, bool], list[tuple[float, TransferRow]]] = defaultdict(list)
     for (name, benchmark, way, stood), rows in _by_way(findings.transfers).items():
         month_usd = months.get(name)
         moved_usd = [row.month_usd for row in rows if row.month_usd is not None]
         if month_usd and len(moved_usd) == len(rows) and sum(moved_usd) >= LARGE_SHARE * month_usd:
             large[benchmark, way, stood].append((sum(moved_usd) / month_usd, rows[0]))
-    return [_sentence(*key, rows) for key, rows in sorted(large.items())]
+    return [_sentence(*key, rows, basis=findings.basis or "") for key, rows in sorted(large.items())]
 
 
 def _by_way(transfers: Sequence[TransferRow]) -> dict[tuple[str, str, str, bool], list[TransferRow]]:
@@ -33,7 +32,7 @@ def _by_way(transfers: Sequence[TransferRow]) -> dict[tuple[str, str, str, bool]
     return found
 
 
-def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, TransferRow]]) -> Draft:
+def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, TransferRow]], *, basis: str) -> Draft:
     shares = [100 * share for share, _ in rows]
     names = [row.configuration for _, row in rows]
     beginning = "transfer {way} would add " if stood else "with machines {way}, transfer would add "
@@ -42,7 +41,7 @@ def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, Tra
     return say(
         NAME,
         "note",
-        "{benchmark_name}, on-demand prices: if the load ran all month, "
+        "{benchmark_name}, {basis} prices: if the load ran all month, "
         + beginning
         + percent_range(least, most, numbers)
         + " to the monthly cost of {count:count} "
@@ -53,6 +52,7 @@ def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, Tra
         benchmark=benchmark,
         case="stood" if stood else "",
         benchmark_name=benchmark,
+        basis=basis,
         way=way,
         names=enumeration(sorted(names)),
     )

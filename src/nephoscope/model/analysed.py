@@ -115,6 +115,10 @@ class AnalysedStudy(Frozen):
     best: list[BestRow] = []
     contrasts: list[ContrastRow] = []
     claims: list[ClaimRow] = []
+    bases: list[str] = Field(
+        default=[],
+        description="kinds of prices that the study asks for; the first orders everything; empty: all but spot",
+    )
     price_date: str | None = Field(default=None, description="the day whose prices the costs use")
     configurations: list[ConfigurationRow] = []
     named: list[str] = Field(default=[], description="configurations in the order of the study file")

@@ -1,5 +1,7 @@
 """Rows of the tables about dollars."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -9,6 +11,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.rows import Comparison
 from nephoscope.model.subjects import Subject
 
+ON_DEMAND = "on-demand"
 STATED = "stated"
 """The basis of a price that the study states itself."""
 COUNTS_ONE = "one machine"
@@ -80,6 +83,22 @@ class CostRow(Frozen):
     def storage_share_of(self, extent: Extent) -> float:
         """The volumes' share of that month, from 0 to 1."""
         return 0.0 if self.share_left_out(extent) else self.storage_share or 0.0
+
+
+def bases_in_order(costs: Sequence[CostRow], named: Sequence[str]) -> list[str]:
+    """Price bases on which something has a price. The first orders everything, and is the one where only one is shown.
+
+    That is the first which the study names; if it names none, the one with prices of most configurations, and of
+    several such one that commits nobody.
+    """
+    priced = Counter(cost.basis for cost in costs if cost.month_usd is not None)
+
+    def place(basis: str) -> tuple[int, int, bool, bool]:
+        if basis in named:
+            return named.index(basis), 0, False, False
+        return len(named), -priced[basis], basis != ON_DEMAND, basis != STATED
+
+    return sorted(priced, key=place)
 
 
 class CostLineRow(Frozen):

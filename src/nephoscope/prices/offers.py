@@ -16,8 +16,10 @@ from nephoscope.study.model import Volume as Ordered
 MADE_HERE = frozenset({"local", "fake"})
 """Providers whose machines are not for sale."""
 
-ASKED_FOR = frozenset({Basis.ON_DEMAND, Basis.RESERVED_1Y, Basis.RESERVED_3Y, Basis.SPOT})
-"""Bases that a report shows, or explains why it cannot."""
+USUAL = (Basis.ON_DEMAND, Basis.RESERVED_1Y, Basis.RESERVED_3Y)
+"""Bases that a report shows, or explains why it cannot, if its study names none."""
+UNASKED = frozenset({Basis.NOT_STATED, Basis.SPOT})
+"""Bases of no price unless a study asks for it: nobody knows the first, and the second changes from day to day."""
 
 ALL_MONTH = "used all month, by Google's documented tiers"
 """Terms of sustained use where the book has no price of it: the on-demand price less the documented discount."""
@@ -100,32 +102,52 @@ class BasisBill(Frozen):
     bill: Bill
 
 
-def bills_of(offer: Offer, book: PriceBook, on: date, method: Method) -> list[BasisBill]:
-    """A bill for each requested basis, and for every other basis in the book for this machine.
+def bills_of(
+    offer: Offer, book: PriceBook, on: date, method: Method, bases: Sequence[Basis] | None = None
+) -> list[BasisBill]:
+    """A bill for each of the bases, in their order.
 
     Of several terms those of the newest price are taken. A bill without a price says what is missing. Sustained use is
     in the book, or is computed from the on-demand price where Google documents a discount; never guessed.
+
+    Args:
+        offer: what is looked up.
+        book: prices.
+        on: at the prices of which day.
+        method: how a month is counted.
+        bases: that a study asks for; None: the usual ones, and all others of which the book has a price but spot.
     """
     newest: dict[Basis, Price] = {}
     for row in book.of_item(offer.provider, offer.region, offer.type):
-        if row.disputed or row.unexplained_zero or row.basis is Basis.NOT_STATED:
+        if row.disputed or row.unexplained_zero:
             continue
         newest[row.basis] = max(
             newest.get(row.basis, row), row, key=lambda one: (one.since <= on, one.since, one.terms)
         )
-    terms = {
-        basis: newest[basis].terms if basis in newest else "" for basis in Basis if basis in ASKED_FOR | newest.keys()
-    }
-    bills = [
-        BasisBill(basis=basis, terms=said, bill=_bill(offer, book, on, method, basis, said))
-        for basis, said in terms.items()
+
+    def bill(basis: Basis) -> BasisBill:
+        terms = newest[basis].terms if basis in newest else ""
+        return BasisBill(basis=basis, terms=terms, bill=_bill(offer, book, on, method, basis, terms))
+
+    if bases is None:
+        bases = [basis for basis in Basis if basis in {*USUAL, *newest} - UNASKED]
+        percent = sustained_use_percent(offer.provider, offer.type)
+        bases += [] if percent is None or Basis.SUSTAINED_USE in newest else [Basis.SUSTAINED_USE]
+    found = [
+        _sustained(bill(Basis.ON_DEMAND), offer)
+        if basis is Basis.SUSTAINED_USE and basis not in newest
+        else bill(basis)
+        for basis in bases
     ]
+    return [one for one in found if one is not None]
+
+
+def _sustained(on_demand: BasisBill, offer: Offer) -> BasisBill | None:
+    """None: Google documents no discount, or there is no price to take it from."""
     percent = sustained_use_percent(offer.provider, offer.type)
-    on_demand = next(one.bill for one in bills if one.basis is Basis.ON_DEMAND)
-    if percent is not None and Basis.SUSTAINED_USE not in terms and on_demand.usd is not None:
-        sustained = on_demand.discounted(percent)
-        bills.append(BasisBill(basis=Basis.SUSTAINED_USE, terms=ALL_MONTH, bill=sustained))
-    return bills
+    if percent is None or on_demand.bill.usd is None:
+        return None
+    return BasisBill(basis=Basis.SUSTAINED_USE, terms=ALL_MONTH, bill=on_demand.bill.discounted(percent))
 
 
 def _bill(offer: Offer, book: PriceBook, on: date, method: Method, basis: Basis, terms: str) -> Bill:

@@ -8,7 +8,7 @@ from functools import cached_property
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.extents import Extent
-from nephoscope.model.price_rows import CostRow, PricePerformance
+from nephoscope.model.price_rows import CostRow, PricePerformance, bases_in_order
 from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import (
@@ -23,8 +23,6 @@ from nephoscope.model.rows import (
 from nephoscope.report.format import FEW_DIGITS, MAX_DIGITS, Scale, scale_for
 from nephoscope.report.limits import MAX_DRAWN_VALUES, MAX_TRIALS
 
-WITHOUT_COMMITMENT = ("on-demand", "stated")
-"""Price bases that commit nobody to a term."""
 MetricKey = tuple[str, str]
 """Benchmark, metric."""
 
@@ -127,13 +125,8 @@ class Lookup:
 
     @cached_property
     def bases(self) -> list[str]:
-        """Price bases on which something has a price. The first is the one that pages use where they show only one.
-
-        It has prices of most configurations; of several such, it is one that commits nobody.
-        """
-        priced = [row.basis for row in self.study.costs if row.month_usd is not None]
-        rank = {basis: place for place, basis in enumerate(WITHOUT_COMMITMENT)}
-        return sorted(unique(priced), key=lambda basis: (-priced.count(basis), rank.get(basis, len(rank))))
+        """Price bases on which something has a price; see `bases_in_order`."""
+        return bases_in_order(self.study.costs, self.study.bases)
 
     @property
     def basis(self) -> str | None:

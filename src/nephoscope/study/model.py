@@ -331,6 +331,11 @@ class Budget(Frozen):
     max_hours: float | None = Field(default=None, gt=0, description="duration of all trials, one after the other")
 
 
+BasisName = Literal[
+    "on-demand", "spot", "reserved-1y", "reserved-3y", "savings-plan-1y", "savings-plan-3y", "sustained-use"
+]
+
+
 class Costs(Frozen):
     """How the report counts a month."""
 
@@ -341,6 +346,12 @@ class Costs(Frozen):
         default=None,
         pattern=r"^\d{4}-\d{2}-\d{2}$",
         description="day of the prices, as '2022-06-30'; default: the day of the first trial",
+    )
+    bases: list[BasisName] | None = Field(
+        default=None,
+        min_length=1,
+        description="kinds of prices in the report; the first orders its tables and figures; default: all that are "
+        "known, except spot",
     )
 
 

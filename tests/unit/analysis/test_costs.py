@@ -10,11 +10,13 @@ from nephoscope.analysis.costs import day_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.price_rows import bases_in_order
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.cost import discount_to_reach
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
+from nephoscope.study.claims import Claim, Claims, Selector
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration, Study
 from tests.unit.analysis.study_builder import inputs, observed, rows
@@ -151,10 +153,46 @@ def test_a_basis_without_a_price_says_so() -> None:
     reasons = {row.basis: row.reason_missing for row in two().costs if row.configuration == "b"}
     assert reasons == {
         "on-demand": None,
-        "spot": "p r large: no spot price, only on-demand",
         "reserved-1y": "p r large: no reserved-1y price, only on-demand",
         "reserved-3y": "p r large: no reserved-3y price, only on-demand",
     }
+
+
+def test_spot_stands_only_where_a_study_asks_for_it() -> None:
+    book = PriceBook([*BOOK.rows, price("small", 0.02, Basis.SPOT)])
+    unasked = study([sold("a", "small")], {"a": SIX})
+    asked = study([sold("a", "small")], {"a": SIX}, bases=["spot"])
+    assert "spot" not in {row.basis for row in analyse(replace(unasked, book=book)).costs}
+    assert [(row.basis, row.month_usd) for row in analyse(replace(asked, book=book)).costs] == [("spot", 0.02 * 730)]
+
+
+def test_the_first_basis_that_a_study_names_orders_everything() -> None:
+    made = study([sold("a", "small"), sold("b", "small")], {"a": SIX, "b": SIX}, bases=["reserved-1y", "on-demand"])
+    found = analyse(made)
+    assert {row.basis for row in found.costs} == {"reserved-1y", "on-demand"}
+    assert bases_in_order(found.costs, found.bases) == ["reserved-1y", "on-demand"]
+    (break_even,) = {row.break_even_hours for row in found.costs if row.basis == "reserved-1y"}
+    assert break_even == pytest.approx(0.06 * 730 / 0.1)
+
+
+def test_without_named_bases_the_one_with_most_prices_comes_first_and_on_demand_before_its_equals() -> None:
+    assert bases_in_order(two().costs, []) == ["on-demand", "reserved-1y"]
+
+
+def test_a_claim_about_another_basis_has_its_prices() -> None:
+    made = study([sold("a", "small"), sold("b", "small")], {"a": SIX, "b": SIX}, bases=["on-demand"])
+    claim = Claim(
+        id="a-first",
+        text="a is best",
+        source="here",
+        kind="first",
+        left=Selector(configuration="a"),
+        benchmark="tpcc",
+        per="dollar",
+        basis="reserved-1y",
+    )
+    found = analyse(replace(made, claims=Claims(claims=[claim])))
+    assert [(row.basis, row.n_left, row.n_right) for row in found.claims] == [("reserved-1y", 6, 6)]
 
 
 def test_a_price_of_the_study_is_a_basis_of_its_own() -> None:

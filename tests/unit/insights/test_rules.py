@@ -422,7 +422,7 @@ def test_storage_is_judged_by_its_cost_on_the_same_machine() -> None:
     assert "io2" in str(shares.text)
     (leader,) = told("on disks", "price_leaders")
     assert str(leader.text).startswith("tpcc: at on-demand prices, gp3 costs least for its New-Orders committed: $")
-    assert str(leader.text).endswith("; error rate 5 %). It also costs least at one-year, three-year and spot prices.")
+    assert str(leader.text).endswith("; error rate 5 %). It also costs least at one-year and three-year prices.")
     assert str(leader.text).count("gp3") == 1
     rows_ = [row for row in STUDIES["on disks"].price_performance if row.basis == "on-demand"]
     assert leader.numbers["quantity"] == 1000
@@ -486,8 +486,8 @@ def test_old_prices_of_other_contracts_are_told_apart_from_those_that_rank_machi
     old = next(row for row in study.costs if row.month_usd is not None and (row.age_days or 0) > 180)
     new = old.model_copy(update={"basis": "on-demand", "age_days": 10})
     reserved = old.model_copy(update={"basis": "reserved-1y"})
-    (told_of,) = price_age(SimpleNamespace(costs=[new, reserved], trials=[]))  # type: ignore[arg-type]
-    assert told_of.text.startswith("Spot and commitment prices of 1 of 1 configuration were")
+    (told_of,) = price_age(SimpleNamespace(costs=[new, reserved], basis="on-demand", trials=[]))  # type: ignore[arg-type]
+    assert told_of.text.startswith("Prices under other terms, of 1 of 1 configuration were")
     assert told_of.text.endswith("Rankings by on-demand prices do not use them.")
 
 

@@ -36,7 +36,9 @@ def register(app: typer.Typer) -> None:
 def compare(
     before: Annotated[Path, typer.Argument(metavar="OLD", help="the earlier results folder")],
     after: Annotated[Path, typer.Argument(metavar="NEW", help="the later one")],
-    basis: Annotated[str, typer.Option("--basis", help="basis of the prices to compare")] = "on-demand",
+    basis: Annotated[
+        str | None, typer.Option("--basis", help="basis of the prices to compare [default: the first of NEW]")
+    ] = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="also write an HTML page")] = None,
     markdown: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="also write a Markdown summary; - prints only it")

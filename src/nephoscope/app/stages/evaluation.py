@@ -25,6 +25,7 @@ from nephoscope.model.editions import Editions
 from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.missing import MissingPart
+from nephoscope.model.price_rows import ON_DEMAND, bases_in_order
 from nephoscope.model.records import Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
 from nephoscope.model.usable import UsableCell
@@ -293,8 +294,13 @@ def _stored_analysis(folder: ResultsFolder, *, remember: bool = True) -> Analyse
     return found if made_from(folder, found.inputs_digest, found.plan, remember=remember) else None
 
 
-def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Editions:
+def compare(before: ResultsFolder, after: ResultsFolder, basis: str | None) -> Editions:
     """What changed from one study to another; see `editions_of`.
+
+    Args:
+        before: the earlier study.
+        after: the later one.
+        basis: of the prices of both; None: the first of the later one.
 
     Raises:
         InputError: one of the two is a rehearsal, and the other is not.
@@ -307,7 +313,9 @@ def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Editions
             f"{rehearsed[0].path} holds a rehearsal, whose simulated numbers cannot be compared with measurements",
             hint="compare two folders of measurements, or two rehearsals",
         )
-    return editions_of(analysed(before), analysed(after), basis=basis)
+    old, new = analysed(before), analysed(after)
+    first = next(iter(bases_in_order(new.costs, new.bases)), ON_DEMAND)
+    return editions_of(old, new, basis=basis or first)
 
 
 def write_comparison(file: Path, found: Editions, names: tuple[str, str]) -> None:
@@ -347,7 +355,7 @@ class Reported:
 
 
 def report(
-    folder: ResultsFolder, *, pdf: bool = False, against: ResultsFolder | None = None, basis: str = "on-demand"
+    folder: ResultsFolder, *, pdf: bool = False, against: ResultsFolder | None = None, basis: str | None = None
 ) -> Reported:
     """Statistics and sentences -> report; with `pdf` on paper, too, whose path it then returns.
 
@@ -355,7 +363,7 @@ def report(
         folder: of the study.
         pdf: whether to write it on paper, too.
         against: an earlier study, with which the page `CHANGES` beside the report compares this one.
-        basis: of the prices that are compared.
+        basis: of the prices that are compared; None: the first of this study.
 
     Raises:
         ToolMissing: what makes PDF is not installed.

@@ -9,7 +9,6 @@ from nephoscope.report import format as people
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.tops import TEN
-from nephoscope.report.lookup import unique
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
 from nephoscope.report.wording import metric_title
 
@@ -19,17 +18,17 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
     metric, rows = results.metric, results.prices(book.lookup)
     if not rows:
         return None
-    bases = unique(row.basis for row in sorted(rows, key=lambda row: row.usd_per_unit))
+    bases = [basis for basis in book.lookup.bases if any(row.basis == basis for row in rows)]
     by_name: dict[str, list[PricePerformance]] = {}
     for row in rows:
         by_name.setdefault(row.configuration, []).append(row)
-    cheapest = {name: min(row.usd_per_unit for row in many) for name, many in by_name.items()}
-    order = sorted(cheapest, key=lambda name: (cheapest[name], name))
+    first = {name: _first(many, bases) for name, many in by_name.items()}
+    order = sorted(first, key=lambda name: (bases.index(first[name].basis), first[name].usd_per_unit, name))
     panels = {"Overall": order} | groups.only(groups.clouds_and_sizes(book.lookup), order, least=2)
     each = "A sign for each number of warehouses" if len(rows) > len(by_name) * len(bases) else "Signs"
     shown = {title: names[:most] for title, names in panels.items()}
     sold = book.lookup.sold(metric.unit)
-    series = row_charts.kinds(bases)
+    series = {basis: sign for basis, sign in row_charts.kinds(book.lookup.bases).items() if basis in bases}
     kept = {name for names in shown.values() for name in names}
     ends = [row.high * sold.size for row in rows if row.configuration in kept]
     axis = f"$ a month per {sold.text}, lower is better"
@@ -37,20 +36,25 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
     for title, names in shown.items():
         data = [_point(row, sold) for name in names for row in by_name[name]]
         spec = row_charts.signs(names, data, (0.0, max(ends) * 1.05), axis, series, "price basis")
-        first = ", ".join(f"{name} {people.money(cheapest[name] * sold.size)}" for name in names[:6])
-        drawn.append((title, f"{title}: cheapest first: {first}", spec))
+        begins = ", ".join(f"{name} {people.money(first[name].usd_per_unit * sold.size)}" for name in names[:6])
+        drawn.append((title, f"{title}: cheapest first: {begins}", spec))
     cut = any(len(names) > most for names in panels.values())
     return book.figure(
         f"{results.about}: $ per {sold.text}" + (f", the cheapest {most}" if cut else ""),
         f"{metric_title(metric)}; $ a month per {sold.text}, lower is better",
-        f"{each}: cost of a month divided by the median; bars: its interval. Sorted by the cheapest basis. All panels "
-        "have the same axis, which starts at zero. A commitment costs less per hour, but is paid for all hours of "
-        "its term.",
+        f"{each}: cost of a month divided by the median; bars: its interval. Sorted by {bases[0]} prices. "
+        "All panels have the same axis, which starts at zero. A commitment costs less per hour, but is paid for all "
+        "hours of its term.",
         drawn,
         key=[sign.entry(basis) for basis, sign in series.items()],
         table=_table(book, results, [row for name in order if name in kept for row in by_name[name]], sold),
         columns=min(2, len(drawn)),
     )
+
+
+def _first(rows: Sequence[PricePerformance], bases: Sequence[str]) -> PricePerformance:
+    """What orders a machine: its cost on the first basis of which it has a price; of several steps the least."""
+    return min(rows, key=lambda row: (bases.index(row.basis), row.usd_per_unit))
 
 
 def _table(book: Book, results: Results, rows: Sequence[PricePerformance], sold: PricedQuantity) -> Table:

@@ -77,8 +77,7 @@ def storage_shares(book: Book) -> Figure | None:
     by_class: dict[str, list[CostRow]] = {name: [] for name in _CLASSES}
     for row in priced:
         by_class[storage_class(_kind(book, row.configuration))].append(row)
-    bases = unique(row.basis for row in priced)
-    series = row_charts.kinds(bases)
+    series = row_charts.kinds(book.lookup.bases)
     sizes = {name: title for title, names in groups.sizes(book.lookup).items() for name in names}
     drawn = []
     for title, many in by_class.items():

@@ -65,7 +65,7 @@ def cost_section(book: Book) -> CostSection:
             table
             for benchmark in study.benchmarks
             for metric in headlines(benchmark)
-            for basis in unique(row.basis for row in priced)
+            for basis in book.lookup.bases
             if (table := per_unit(book, benchmark, metric, basis, own))
         ],
         transfers=transfer_table(book),
