@@ -55,6 +55,7 @@ from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerforman
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.model.rows import (
+    BenchmarkRow,
     CheckRow,
     ClaimRow,
     CommandRow,
@@ -172,6 +173,7 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         study=inputs.study.name,
         title=_title(inputs.study),
         description=inputs.study.description,
+        headline=inputs.study.report.headline,
         seed=inputs.study.seed,
         replicates=inputs.study.replicates,
         equivalence_margin_percent=margin_percent,
@@ -181,7 +183,7 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         started_unix_ms=min(started, default=None),
         ended_unix_ms=max(ended, default=None),
         plan=inputs.plan,
-        benchmarks=sorted(inputs.benchmarks, key=lambda row: row.benchmark),
+        benchmarks=_as_in_study(inputs),
         trials=trials,
         measurements=measurements,
         statistics=findings.statistics,
@@ -425,6 +427,12 @@ def _renamed(row: Named, names: Mapping[str, str]) -> Named:
         if isinstance(row, MeasurementRow)
         else row.model_copy(update={"configuration": name})
     )
+
+
+def _as_in_study(inputs: StudyInputs) -> list[BenchmarkRow]:
+    """The benchmarks in the order of the study file; the plan's is random."""
+    places = {entry.label: place for place, entry in enumerate(inputs.study.benchmarks)}
+    return sorted(inputs.benchmarks, key=lambda row: (places.get(row.benchmark, len(places)), row.benchmark))
 
 
 def _title(study: Study) -> str:

@@ -14,7 +14,7 @@ from nephoscope.model.looks import Look
 from nephoscope.model.missing import MissingPart
 from nephoscope.model.names import Name
 from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
-from nephoscope.model.questions import BestRow, ContrastRow, RankIntervals
+from nephoscope.model.questions import BestRow, ContrastRow, Headline, RankIntervals
 from nephoscope.model.records import Plan, SourceRecord
 from nephoscope.model.rows import (
     BenchmarkRow,
@@ -81,6 +81,7 @@ class AnalysedStudy(Frozen):
     study: Name
     title: str
     description: str
+    headline: Headline | None = Field(default=None, description="the study's question, if it names one")
     seed: int
     replicates: int
     equivalence_margin_percent: float

@@ -18,6 +18,17 @@ Method = Literal["within blocks", "without blocks", "rank sums", "none"]
 """How an answer was found; none: every configuration has too few values for any claim."""
 
 
+class Headline(Frozen):
+    """The question that a report answers first."""
+
+    benchmark: str = Field(description="the study's name for it")
+    metric: str | None = Field(default=None, description="default: the first that the benchmark is ranked by")
+    view: Literal["plain", "per CPU"] = Field(default="plain", description="per CPU: divided by the CPUs under test")
+    scope: str = Field(
+        default="overall", description="'overall', 'cloud: aws' or 'size: 8 vCPUs': the configurations that compete"
+    )
+
+
 class BestRow(Frozen):
     """Which configurations of a leaderboard may be the best. best.parquet."""
 

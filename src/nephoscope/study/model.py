@@ -1,5 +1,6 @@
 """A study as frozen values: clouds x machine types x storage x benchmarks x replicates, as its author describes it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
@@ -10,6 +11,8 @@ from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.names import LabelName, Name
 from nephoscope.model.placement import Placement
+from nephoscope.model.questions import Headline
+from nephoscope.model.records import Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
 from nephoscope.study.address import holds_cloud_secret, holds_password, problem_of
@@ -355,6 +358,16 @@ class Costs(Frozen):
     )
 
 
+class Report(Frozen):
+    """What the report says first."""
+
+    headline: Headline | None = Field(
+        default=None,
+        description="the question of the study: its first card and first figure, and where tables and the explorer "
+        "start; default: see docs/how-to/read-a-report.md",
+    )
+
+
 class DeclaredContrast(Frozen):
     """One question about what several pairs of configurations differ in: either `left` and `right`, or `key`."""
 
@@ -443,6 +456,7 @@ class Study(Frozen):
     )
     budget: Budget = Field(default=Budget(), description="`run` rejects a plan that exceeds it")
     costs: Costs = Field(default=Costs(), description="how the report counts a month")
+    report: Report = Field(default=Report(), description="what the report says first")
     machine_types: list[MachineType] = Field(default=[], description="specifications of emulated machines")
     clouds: dict[Literal["aws", "azure", "gcp"], Cloud] = Field(
         default={}, description="by provider: how machines are created there, for configurations without a `cloud`"
@@ -484,6 +498,10 @@ class KnownBenchmark(Protocol):
         """What it measures with these parameters."""
         ...
 
+    def metrics(self, parameters: Any) -> Sequence[Metric]:
+        """Everything that it may return with these parameters."""
+        ...
+
 
 @dataclass(frozen=True)
 class Stated:
@@ -495,3 +513,7 @@ class Stated:
     def subject_of(self, parameters: Any) -> Subject:  # noqa: ARG002 - whatever they are
         """As stated."""
         return self.subject
+
+    def metrics(self, parameters: Any) -> Sequence[Metric]:  # noqa: ARG002 - whatever they are
+        """None are known."""
+        return ()

@@ -11,9 +11,11 @@ from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
 from nephoscope.model.omission import Omission
 from nephoscope.model.priced_quantity import priced_quantity
+from nephoscope.model.questions import Headline
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.model.sentence import Sentence
 from nephoscope.report.lookup import Lookup
+from nephoscope.report.main.boards import main_board
 from nephoscope.report.main.measured import measured
 from nephoscope.report.main.names import MAX_NAMED, compared, design, enumerated, names_of
 from nephoscope.report.main.repair import repair
@@ -22,6 +24,7 @@ from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.opening import key_facts
 from nephoscope.report.wording import sold_text
+from tests.unit.analysis.study_builder import inputs, rows
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
@@ -404,3 +407,71 @@ def test_a_part_of_a_study_says_so_below_the_title(
     page = render_pages(study.model_copy(update={"part": part})).html[Page.MAIN]
     assert f"A part of the study: {said}." in page
     assert "A part of the study" not in render_pages(study).html[Page.MAIN]
+
+
+def test_the_headline_of_the_study_has_the_first_card_and_the_first_figure() -> None:
+    study = priced_example.priced()
+    assert verdict_on(study).shown[0].benchmark == "reads", "the study's order, without a headline"
+    asked = study.model_copy(update={"headline": Headline(benchmark="waits")})
+    assert verdict_on(asked).shown[0].benchmark == "waits"
+    board = main_board(Lookup.of(asked))
+    assert board is not None
+    assert board.key == ("waits", "wait"), "though it has no price"
+
+
+def test_a_headline_per_cpu_is_answered_by_its_own_leaderboard() -> None:
+    study = priced_example.priced().model_copy(update={"headline": Headline(benchmark="reads", view="per CPU")})
+    first, *others = verdict_on(study).shown
+    assert (first.benchmark, first.question) == ("reads", "Operations, per vCPU")
+    (best,) = [
+        row for row in study.best if (row.benchmark, row.view, str(row.scope)) == ("reads", "per CPU", "overall")
+    ]
+    assert first.bars[0].name in best.best
+    assert first.bars[0].name != "aws-c5a", "which leads with 32 vCPUs, not with one"
+    assert ("reads", "Operations") in {(one.benchmark, one.question) for one in others}, "as measured, it is asked too"
+
+
+def test_a_headline_of_one_cloud_compares_its_machines_alone() -> None:
+    study = priced_example.priced()
+    asked = {"headline": Headline(benchmark="reads", scope="cloud: gcp")}
+    assert len(verdict_on(study.model_copy(update=asked)).shown[0].bars) > 2, "a part of the study has no such scope"
+    scopes = {**study.scopes, "cloud: gcp": ["gcp-n2", "gcp-n2-twin"]}
+    study = study.model_copy(update={**asked, "scopes": scopes})
+    assert {bar.name for bar in verdict_on(study).shown[0].bars} == {"gcp-n2", "gcp-n2-twin"}
+
+
+def test_several_loads_of_one_workload_are_one_card_with_a_curve() -> None:
+    loads = (8, 16, 32)
+    values = {
+        "a": [100.0, 101, 102, 103, 104, 105],
+        "b": [110.0, 111, 112, 113, 114, 115],
+        "c": [90.0, 91, 92, 93, 94, 95],
+    }
+    found = ([], [])  # type: ignore[var-annotated]
+    for load in loads:
+        trials, measurements = rows(
+            {name: [load * value for value in many] for name, many in values.items()},
+            benchmark=f"load-{load}",
+            metric=priced_example.RATE,
+            cpus=dict.fromkeys(values, 4),
+        )
+        found[0].extend(trials)
+        found[1].extend(measurements)
+    study = analyse(inputs(found, metrics={f"load-{load}": [priced_example.RATE] for load in loads}))
+    stepped = [
+        row.model_copy(update={"uses": "kv", "parameters": {"connections": int(row.benchmark.removeprefix("load-"))}})
+        for row in study.benchmarks
+    ]
+    found_cards = verdict_on(study.model_copy(update={"benchmarks": stepped}))
+    (shown,) = found_cards.shown
+    assert shown.benchmark == "load-32", "the highest load that all reached"
+    assert [one.benchmark for one in found_cards.folded] == ["load-16", "load-8"]
+    assert shown.curve is not None
+    assert shown.curve.about.startswith("8 to 32 connections, up to ")
+    assert [line.points.split()[-1].split(",")[0] for line in shown.curve.lines] == ["100.0"] * 3
+    assert all(len(line.points.split()) == len(loads) for line in shown.curve.lines)
+    apart = verdict_on(
+        study.model_copy(update={"benchmarks": [row.model_copy(update={"uses": row.benchmark}) for row in stepped]})
+    )
+    assert len(apart.shown) == len(loads), "different workloads are different questions"
+    assert [one.curve for one in apart.shown] == [None] * len(loads)

@@ -4,7 +4,6 @@ The Cloud Report of 2022 measured TPC-C at several numbers of warehouses per vCP
 of a search by hand. Each step is a benchmark of its own, but nobody asks for the leaderboard of one step.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,11 +12,10 @@ from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
+from nephoscope.report.figures.series import number_of, series_of
 from nephoscope.report.lookup import Lookup, headlines
 
 PER_CPU, ABSOLUTE = "active_warehouses_per_cpu", "active_warehouses"
-LEAST_STEPS = 2
-"""A single number of warehouses is no series of steps."""
 
 
 @dataclass(frozen=True)
@@ -79,18 +77,10 @@ class Steps:
 
 def steps_of(benchmarks: Sequence[BenchmarkRow]) -> list[Steps]:
     """Every series of at least two numbers of warehouses, in the order of the benchmarks."""
-    found: dict[tuple[str, str, str], list[tuple[float, BenchmarkRow]]] = {}
-    for row in benchmarks:
-        for key in (PER_CPU, ABSOLUTE):
-            count = _count(row, key)
-            if count is not None and headlines(row):
-                others = {name: value for name, value in row.parameters.items() if name != key}
-                same = json.dumps(others, sort_keys=True, default=str)
-                found.setdefault((row.uses, key, same), []).append((count, row))
     return [
-        Steps(key == PER_CPU, tuple(sorted(many, key=lambda one: one[0])))
-        for (_, key, _), many in found.items()
-        if len({at for at, _ in many}) >= LEAST_STEPS
+        Steps(one.parameter == PER_CPU, one.rows)
+        for one in series_of(benchmarks)
+        if one.parameter in {PER_CPU, ABSOLUTE}
     ]
 
 
@@ -138,13 +128,8 @@ def every_step(lookup: Lookup, steps: Steps) -> Results:
 
 
 def _about(row: BenchmarkRow) -> str:
-    count = _count(row, ABSOLUTE)
+    count = number_of(row, ABSOLUTE)
     return row.benchmark if count is None else f"{row.uses} at {counted(count, 'warehouse')}"
-
-
-def _count(row: BenchmarkRow, key: str) -> float | None:
-    count = row.parameters.get(key)
-    return float(count) if isinstance(count, int | float) and not isinstance(count, bool) else None
 
 
 def all_steps(lookup: Lookup) -> Iterator[Steps]:

@@ -8,7 +8,8 @@ from nephoscope.model.words import counted, provider_name
 from nephoscope.report import format as people
 from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.groups import Groups
-from nephoscope.report.figures.results import LEAST_STEPS, Steps
+from nephoscope.report.figures.results import Steps
+from nephoscope.report.figures.series import LEAST_STEPS
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure, Table
 from nephoscope.report.tables.statistics import table_over

@@ -4,11 +4,11 @@ Every claim is a stored answer: `best` for three or more configurations, `compar
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from nephoscope.analysis.rank_intervals import lead_of
-from nephoscope.model.questions import BestRow, RankIntervals
+from nephoscope.model.questions import BestRow, Headline, RankIntervals, View
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic, TrialRow
 from nephoscope.model.scopes import OVERALL
@@ -69,6 +69,7 @@ class Question:
     rows: list[Statistic]
     """Best median first."""
     best: BestRow | None
+    view: View = "plain"
 
     @property
     def where(self) -> str:
@@ -106,7 +107,7 @@ class Question:
 
     def pair(self, first: str, second: str) -> Comparison | None:
         """The stored comparison of two, with `first` on the left."""
-        for row in self.book.lookup.comparisons.get((*self.key, False), []):
+        for row in self.book.lookup.comparisons.get((*self.key, self.view == "per CPU"), []):
             if {row.left, row.right} == {first, second}:
                 return row if row.left == first else row.mirrored()
         return None
@@ -115,18 +116,34 @@ class Question:
 def questions_of(book: Book) -> list[Question]:
     """Every headline metric with values, in the order of cards."""
     names = names_of(book.lookup)
-    overall = {
-        (row.benchmark, row.metric): row
-        for row in book.lookup.study.best
-        if row.view == "plain" and row.scope == OVERALL
-    }
+    stored = {(row.benchmark, row.metric, row.view, str(row.scope)): row for row in book.lookup.study.best}
+    asked = book.lookup.study.headline
     found = []
     for benchmark in in_order(book.lookup):
         for metric in headlines(benchmark):
             rows = best_first(book.lookup.statistics_of(benchmark.benchmark, metric.name), metric)
-            best = overall.get((benchmark.benchmark, metric.name))
-            found.append(Question(book, names, benchmark, metric, rows, best))
+            best = stored.get((benchmark.benchmark, metric.name, "plain", str(OVERALL)))
+            plain = Question(book, names, benchmark, metric, rows, best)
+            if asked and (benchmark.benchmark, metric.name) == (asked.benchmark, asked.metric or metric.name):
+                found.append(_as_asked(plain, asked, stored))
+                if (asked.view, asked.scope) == ("plain", str(OVERALL)):
+                    continue
+            found.append(plain)
     return [question for question in found if question.rows]
+
+
+def _as_asked(plain: Question, asked: Headline, stored: Mapping[tuple[str, str, View, str], BestRow]) -> Question:
+    """The question in the view and the scope of the study's headline; overall where a part of it lacks the scope."""
+    lookup, per_cpu = plain.book.lookup, asked.view == "per CPU"
+    scope = asked.scope if asked.scope in lookup.study.scopes else str(OVERALL)
+    among = lookup.study.scopes.get(scope, lookup.configurations)
+    every = lookup.statistics_of(*plain.key, per_cpu=per_cpu)
+    return replace(
+        plain,
+        rows=best_first([row for row in every if row.configuration in among], plain.metric),
+        best=stored.get((*plain.key, asked.view, scope)),
+        view=asked.view,
+    )
 
 
 def answered(question: Question) -> Answer | None:

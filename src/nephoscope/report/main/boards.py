@@ -7,6 +7,7 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.figures.counted_metrics import curves_of
+from nephoscope.report.figures.series import series_of
 from nephoscope.report.lookup import Lookup, MetricKey, best_first, headlines
 
 TOP = 20
@@ -57,19 +58,36 @@ def _best(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> float:
 
 
 def in_order(lookup: Lookup) -> list[BenchmarkRow]:
-    """The benchmarks in the order of everything that shows one of them first: transactions, then keys, then machines.
+    """The benchmarks in the order of everything that shows one of them first.
 
-    Of two of a kind, that of the study comes first.
+    That of the study's headline; then transactions, keys, CPUs, storage, networks. Of one kind, a measured maximum
+    comes before single steps of a load; of steps, that which most configurations reached, the highest first; else the
+    study's order decides.
     """
-    return sorted(lookup.study.benchmarks, key=_rank)
+    steps: dict[str, int] = {}
+    for one in series_of(lookup.study.benchmarks):
+        rows = [row for _, row in reversed(one.rows)]
+        rows.sort(key=lambda row: -len(lookup.statistics_of(row.benchmark, headlines(row)[0].name)))
+        steps |= {row.benchmark: place for place, row in enumerate(rows, 1)}
+    headline = lookup.study.headline
+
+    def rank(row: BenchmarkRow) -> tuple[bool, int, bool, int]:
+        asked = headline is not None and headline.benchmark == row.benchmark
+        keys = row.database_load is DatabaseLoad.KEY_VALUE
+        return not asked, SUBJECTS.index(row.subject), keys, steps.get(row.benchmark, 0)
+
+    return sorted(lookup.study.benchmarks, key=rank)
 
 
 def main_board(lookup: Lookup) -> Board | None:
-    """The metric of the first card; None without values. Where it cannot have a price, the first that has one."""
+    """The metric of the first card; None without values.
+
+    Where the study names no headline, and it cannot have a price, it is the first that has one.
+    """
     boards = [board for row in in_order(lookup) for board in boards_of(lookup, row)]
+    if headline := lookup.study.headline:
+        asked = [board for board in boards if board.row.benchmark == headline.benchmark]
+        if found := next((board for board in asked if headline.metric in {None, board.metric.name}), None):
+            return found
     priced = (board for board in boards if len(board.prices(lookup)) > 1)
     return next(priced, next(iter(boards), None))
-
-
-def _rank(row: BenchmarkRow) -> tuple[int, bool]:
-    return SUBJECTS.index(row.subject), row.database_load is DatabaseLoad.KEY_VALUE

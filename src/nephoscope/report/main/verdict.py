@@ -7,17 +7,19 @@ from itertools import zip_longest
 
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
+from nephoscope.report.figures.series import Series, series_of
 from nephoscope.report.main.answers import MACHINES_ALONE, Answer, Question, State, answered, questions_of
 from nephoscope.report.main.bars import MAX_BARS, Bar, bars
-from nephoscope.report.main.boards import SUBJECTS
 from nephoscope.report.main.cost_lines import cost_lines
+from nephoscope.report.main.load_curves import Curve, curve
 from nephoscope.report.main.names import enumerated, hosts_of
 from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book
 from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import metric_title
 
-MAX_CARDS = 6
+Asked = tuple[Question, Answer]
+MAX_CARDS = 5
 """Further questions are in a table that a reader unfolds."""
 
 
@@ -45,6 +47,8 @@ class Card:
     label: str
     evidence: str | None
     coverage: float | None
+    curve: Curve | None = None
+    """Where the benchmark is one of several loads: the same configurations over all of them."""
 
 
 @dataclass(frozen=True)
@@ -64,23 +68,43 @@ class Verdict:
 
 
 def verdict(book: Book) -> Verdict:
-    """A card for each headline metric with values; of each kind of benchmark in turn, databases first.
+    """A card for each headline metric with values; the study's headline, then of each kind of benchmark in turn.
 
-    What only one of several configurations was measured for gets a card only if nothing can be compared.
+    What only one of several configurations was measured for gets a card only if nothing can be compared. Several loads
+    of one workload share a card.
     """
     questions = _in_turn(questions_of(book))
     asked = [(question, answer) for question in questions if (answer := answered(question)) is not None]
     asked = [(question, answer) for question, answer in asked if not _asked_of_one(question)] or asked
     palette = palette_of(book.lookup)
-    found = [_card(question, answer, palette) for question, answer in asked]
+    series = series_of(book.lookup.study.benchmarks)
+    first, others = _one_of_each(asked, series)
+    found = [_card(question, answer, palette, series) for question, answer in first]
+    folded = [_card(question, answer, palette, ()) for question, answer in others]
     answers = [answer for _, answer in asked]
     return Verdict(
         found[:MAX_CARDS],
-        found[MAX_CARDS:],
+        found[MAX_CARDS:] + folded,
         _about_intervals(answers),
         _about_chances(answers),
         _scope([one for one, _ in asked]),
     )
+
+
+def _one_of_each(asked: Sequence[Asked], series: Sequence[Series]) -> tuple[list[Asked], list[Asked]]:
+    """The questions that get cards, and those of other loads of a workload that has one."""
+    first: list[Asked] = []
+    others: list[Asked] = []
+    had: set[tuple[int, str]] = set()
+    for question, answer in asked:
+        of = {
+            (place, question.metric.name)
+            for place, one in enumerate(series)
+            if any(row.benchmark == question.benchmark.benchmark for _, row in one.rows)
+        }
+        (others if of & had else first).append((question, answer))
+        had |= of
+    return first, others
 
 
 def _asked_of_one(question: Question) -> bool:
@@ -93,11 +117,11 @@ def _in_turn(questions: Sequence[Question]) -> list[Question]:
     of: dict[Subject, list[Question]] = defaultdict(list)
     for question in questions:
         of[question.benchmark.subject].append(question)
-    turns = zip_longest(*(of[subject] for subject in SUBJECTS if subject in of))
+    turns = zip_longest(*of.values())
     return [question for turn in turns for question in turn if question is not None]
 
 
-def _card(question: Question, answer: Answer, palette: Palette) -> Card:
+def _card(question: Question, answer: Answer, palette: Palette, series: Sequence[Series]) -> Card:
     book, benchmark, metric = question.book, question.benchmark, question.metric
     first = [row for row in question.rows if row.configuration in answer.winners]
     ordered = first[:MAX_BARS] + [row for row in question.rows if row.configuration not in answer.winners]
@@ -105,7 +129,7 @@ def _card(question: Question, answer: Answer, palette: Palette) -> Card:
     trials = [trial for row in ordered for trial in row.trials]
     found = book.evidence.cite(trials, f"verdict on {metric.title} in {benchmark.benchmark}")
     return Card(
-        question=metric_title(metric),
+        question=metric_title(metric) + (", per vCPU" if question.view == "per CPU" else ""),
         benchmark=benchmark.benchmark,
         metric=metric.name,
         href=book.href(section_anchor(benchmark.benchmark)),
@@ -124,6 +148,7 @@ def _card(question: Question, answer: Answer, palette: Palette) -> Card:
         label=counted(len(set(trials)), "trial"),
         evidence=book.href(found.anchor) if found else None,
         coverage=answer.coverage,
+        curve=curve(question, [row.configuration for row in ordered[: len(drawn)]], palette, series),
     )
 
 
