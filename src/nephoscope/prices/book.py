@@ -53,7 +53,7 @@ def partition_of(provider: str, region: str) -> str:
 
 
 Further = Callable[[str, str, str | None], tuple[Price, ...]]
-"""(provider, item, region or None for all) -> rows; looked up only if the book has no price of what is asked."""
+"""(provider, item, region or None for all) -> rows, which take time to load."""
 
 
 class PriceBook:
@@ -139,9 +139,7 @@ class PriceBook:
         disagree on their day are reasons for no price.
         """
         what = f"{provider} {region} {item}"
-        own = self._by_item.get((provider, region, item), [])
-        # Further rows take time to load, and price nothing that is among the own ones.
-        there_are = own if any(row.basis is basis for row in own) else self.of_item(provider, region, item)
+        there_are = self.of_item(provider, region, item)
         rows = [row for row in there_are if not row.disputed and not row.unexplained_zero]
         if not rows:
             why = "only disputed rows or prices of 0" if there_are else "not"
@@ -202,7 +200,7 @@ def _newest(rows: list[Price], what: str) -> Pick:
             return Pick(reason_missing=f"{what} has several {name}, choose one: {'; '.join(choices)}")
     day = max(row.since for row in rows)
     newest = [row for row in rows if row.since == day]
-    source = min(row.source for row in newest)
+    source = newest[0].source  # of equal rows, one of the book stands before those of the catalogue
     tiers = sorted((row for row in newest if row.source == source), key=lambda row: row.above)
     by_tier = {row.above: row for row in tiers}
     for row in newest:
@@ -214,11 +212,10 @@ def _newest(rows: list[Price], what: str) -> Pick:
 
 @cache
 def shipped() -> PriceBook:
-    """The book that ships with nephoscope, read once; what it has no price of is looked up in the catalogue."""
+    """The book that ships with nephoscope, read once, with the prices of the catalogue: the newest of either holds."""
     folder = resources.files("nephoscope.prices").joinpath("data")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".csv")), key=lambda file: file.name)
     rows = [row for file in files for row in parse_csv(file.read_text(encoding="utf-8"), file.name)]
-    listed = {_what(row) for row in rows}
 
     @cache
     def further(provider: str, item: str, region: str | None) -> tuple[Price, ...]:
@@ -226,6 +223,6 @@ def shipped() -> PriceBook:
             return ()
         from nephoscope.prices.catalogue.machines import prices_of  # Polars takes time to load
 
-        return tuple(row for row in prices_of(provider, item, region) if _what(row) not in listed)
+        return prices_of(provider, item, region)
 
     return PriceBook(rows, further)

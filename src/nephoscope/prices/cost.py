@@ -16,6 +16,7 @@ from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.prices.book import ANY_REGION, Pick, PriceBook, agree
 from nephoscope.prices.rows import Basis, Price, Unit
+from nephoscope.prices.steps import billed_size
 
 _BY_SIZE = (Unit.GB_MONTH, Unit.GIB_MONTH, Unit.GIB_HOUR)
 _BY_IOPS = (Unit.IOPS_MONTH, Unit.IOPS_HOUR)
@@ -191,7 +192,7 @@ def month(
     add(machine.type, 1, far if far.prices else rate)
     for volume in machine.volumes:
         for name, amount, units in (
-            ("size", volume.size, _BY_SIZE),
+            ("size", billed_size(machine.provider, volume.item, volume.size), _BY_SIZE),
             ("IOPS", volume.iops, _BY_IOPS),
             ("throughput", volume.throughput, _BY_THROUGHPUT),
         ):

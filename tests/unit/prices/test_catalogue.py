@@ -293,11 +293,18 @@ def test_a_study_takes_a_price_of_the_catalogue_for_a_type_that_the_book_does_no
     assert quote(on("aws", "us-east-1", "m99.large"), 1).price_usd is None
 
 
-def test_types_that_the_book_lists_keep_its_prices_and_get_those_it_lacks() -> None:
+def test_the_newest_price_of_book_and_catalogue_holds_and_the_books_own_where_both_are_of_a_day() -> None:
+    asked = ("gcp", "us-central1", "n1-highcpu-16", Basis.ON_DEMAND)
+    now, then = shipped().price_at(date.max, *asked).price, shipped().price_at(date(2022, 6, 30), *asked).price
+    assert (then.date, then in shipped().rows) == ("2022-03-07", True)
+    assert (now.date, now in shipped().rows) == ("2026-08-03", False)
+    same_day = shipped().price_at(date.max, "aws", "us-east-1", "c5.2xlarge", Basis.ON_DEMAND).price
+    assert same_day in shipped().rows
+
+
+def test_types_that_the_book_lists_get_the_prices_that_it_lacks() -> None:
     rows = shipped().of_item("aws", "us-east-1", "c5.2xlarge")
-    own = {row.source for row in shipped().rows}
-    assert {row.source for row in rows if row.basis is Basis.ON_DEMAND} <= own
-    assert {row.source for row in rows if row.basis is Basis.SPOT}.isdisjoint(own)
+    assert {row.source for row in rows if row.basis is Basis.SPOT}.isdisjoint({row.source for row in shipped().rows})
     for basis in (Basis.SPOT, Basis.RESERVED_3Y):
         assert shipped().price_at(date.max, "aws", "us-east-1", "c5.2xlarge", basis, terms=terms_of(rows, basis)).prices
     elsewhere = quote(on("aws", "eu-west-1", "c5.2xlarge"), 1)
@@ -327,7 +334,6 @@ def test_nothing_reads_the_catalogue_for_what_it_need_not_add() -> None:
             "from nephoscope.prices.book import shipped",
             "from nephoscope.prices.rows import Basis",
             "book = shipped()",
-            asked.format("c5.2xlarge"),
             asked.format("no such item"),
             "print('polars' in sys.modules)",
         ]

@@ -23,6 +23,7 @@ from nephoscope.prices.cost import (
     month,
 )
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
+from nephoscope.prices.steps import billed_size
 from nephoscope.prices.transfer import transfer_lines
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "concepts" / "cost.md").read_text(encoding="utf-8")
@@ -89,6 +90,29 @@ def test_prices_by_the_hour_of_a_volume_have_hours_too() -> None:
     found = bill(Volume(item="u", size=100, iops=1000, throughput=100))
     assert found.machine_usd == pytest.approx(730 * (0.5 + 100 * 0.0002 + 1000 * 0.0001 + 100 * 0.0005))
     assert "  u size: 100 GiB × 730 h × $0.0002 = $14.60" in found.formula()
+
+
+@pytest.mark.parametrize(
+    ("ordered", "paid"), [(1, 4), (4, 4), (500, 512), (512, 512), (513, 1024), (1000, 1024), (1024, 1024), (2500, 3072)]
+)
+def test_an_ultra_disk_is_paid_by_steps(ordered: float, paid: float) -> None:
+    machine = MachineWithVolumes(
+        provider="azure",
+        region="eastus",
+        type="Standard_D8s_v5",
+        volumes=(Volume(item="Ultra Disk", size=ordered, iops=16001, throughput=501),),
+    )
+    _, size, iops, throughput = month(shipped(), DAY, machine, DEFAULT).lines
+    assert (size.amount, iops.amount, throughput.amount) == (paid, 16001, 501)
+
+
+def test_disks_of_others_have_no_steps() -> None:
+    assert billed_size("aws", "gp3", 1000) == billed_size("azure", "Premium SSD v2", 1000) == 1000
+
+
+def test_the_step_of_a_large_ultra_disk_is_205_dollars_a_month_on_three_machines() -> None:
+    rate = shipped().price_at(DAY, "azure", "eastus", "Ultra Disk", Basis.ON_DEMAND, unit=Unit.GIB_HOUR).price.usd
+    assert 3 * 730 * rate * (billed_size("azure", "Ultra Disk", 2500) - 2500) == pytest.approx(205.44, abs=0.005)
 
 
 def test_a_disk_of_fixed_size_is_paid_whole() -> None:
@@ -235,7 +259,7 @@ def test_the_ratios_on_the_page_are_those_of_the_model() -> None:
     assert f"{100 * (example().storage_share or 0):.1f} %" in PAGE
     pick = shipped().price_at(DAY, "aws", "us-east-1", "internet egress", Basis.ON_DEMAND)
     assert f"${transfer_usd(12_240e9, pick):,.2f}" in PAGE
-    reserved = shipped().price_at(DAY, "aws", "us-east-1", "m6i.2xlarge", Basis.RESERVED_1Y).price
+    reserved = shipped().price_at(DAY, "aws", "us-east-1", "m6i.2xlarge", Basis.RESERVED_1Y, terms="").price
     on_demand = shipped().price_at(DAY, "aws", "us-east-1", "m6i.2xlarge", Basis.ON_DEMAND).price
     hours = break_even_hours(on_demand, reserved, DEFAULT)
     assert f"{reserved.usd:g} × 730 / {on_demand.usd:g} = {hours:.0f} hours" in PAGE

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from nephoscope.model.price_rows import OLD_PRICE_DAYS
 from nephoscope.model.words import counted, provider_name
 from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup, unique
@@ -90,7 +91,7 @@ def design(lookup: Lookup) -> str:
 
 
 def _prices(lookup: Lookup) -> str:
-    """'prices as of 2026-06 to 2026-08': the oldest and the newest price of the page's basis; empty without prices."""
+    """'prices as of 2026-06 to 2026-08': oldest and newest of the page's basis, and the age of old ones."""
     study, basis = lookup.study, lookup.basis
     if basis is None:
         return ""
@@ -99,10 +100,12 @@ def _prices(lookup: Lookup) -> str:
     if not dates:
         return "prices as the study states them" if priced else ""
     oldest, newest = min(dates), max(dates)
+    ages = [row.age_days for row in study.costs if row.basis == basis and row.month_usd is not None and row.age_days]
+    age = f", up to {counted(max(ages), 'day')} old" if ages and max(ages) > OLD_PRICE_DAYS else ""
     if oldest == newest:
-        return f"prices as of {oldest}"
+        return f"prices as of {oldest}{age}"
     first, last = oldest[:_MONTH], newest[:_MONTH]
-    return f"prices as of {first}" if first == last else f"prices as of {first} to {last}"
+    return f"prices as of {first}{age}" if first == last else f"prices as of {first} to {last}{age}"
 
 
 def hosts_of(lookup: Lookup) -> list[str]:
