@@ -11,7 +11,7 @@ from nephoscope.model.records import Plan, PlannedTrial
 from nephoscope.plan.calendar import Calendar, calendars
 from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.expand import Plannable
-from nephoscope.plan.preparation import LOAD_BYTES_PER_S, Before, HasDataSet, Setup
+from nephoscope.plan.preparation import Before, HasDataSet, Setup, load_s
 from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, transfers_of
 from nephoscope.prices import object_storage, snapshots
 from nephoscope.prices.book import PriceBook, shipped
@@ -260,7 +260,11 @@ def _loads(rows: Sequence[_Priced]) -> Loads | None:
         trials=len(with_data),
         loads=sum(row.before.load_s > 0 for row in with_data),
         restoring=_sum((row.before.restore_s, row.usd_per_s) for row in with_data),
-        saved=_sum((row.fixture_bytes / LOAD_BYTES_PER_S, row.usd_per_s) for row in with_data if not row.before.load_s),
+        saved=_sum(
+            (load_s(row.sending.configuration, row.fixture_bytes), row.usd_per_s)
+            for row in with_data
+            if not row.before.load_s
+        ),
         avoidable=_sum((row.before.reload_s, row.usd_per_s) for row in avoidable),
         avoidable_at=sorted({provider_of_machines(row.planned.intent.configuration) for row in avoidable}),
     )

@@ -49,6 +49,14 @@ def test_a_bucket_is_advised_only_where_it_can_be_used(provider: str, version: s
     assert advice in before.notes()[-1]
 
 
+@pytest.mark.parametrize(("machines", "times"), [(1, 1), (3, 1), (6, 2), (81, 27)])
+def test_a_larger_cluster_loads_and_restores_with_all_of_its_machines(machines: int, times: int) -> None:
+    one = Configuration.model_validate({"name": "a", "provider": "aws", "database_machine": {"count": machines}})
+    setup = Before().of(one, SIZE)
+    assert setup.load_s == LOAD_S / times
+    assert setup.restore_s == pytest.approx(RESTORE_S / times)
+
+
 def test_a_kept_cluster_is_made_once_and_loaded_once() -> None:
     before = Before()
     assert before.of(configuration(), SIZE, "a").total_s == MAKE_S + LOAD_S + RESTORE_S
