@@ -10,7 +10,7 @@ from statistics import median
 
 from tests.oracle.boards import clear, possible_best, surely_above, ties
 from tests.oracle.exact import verdict
-from tests.oracle.questions import above_by_ranks, of_pairs, view_of
+from tests.oracle.questions import above_by_ranks, confirmed, of_pairs, view_of
 
 PAIR = 2
 """Of two configurations, both need quiet trials; among more, one that was never quiet counts as it delivered."""
@@ -41,7 +41,8 @@ def check_best(rows, found, months, study, views):
             continue
         if second is not None and sum(board["able"][place] for place in places) > 1:
             yield "best", f"{where} reason", str(row["reason"].startswith("as delivered")).lower(), str(differs).lower()
-        mean = {place: board["means"][place] + shift[place] for place in places}
+        kept = with_medians(board, places, kept, shift)
+        mean = {place: board["levels"][place] + shift[place] for place in places}
         able = [place for place in kept if board["able"][place]]
         first = sorted(able, key=lambda place: (-mean[place], board["names"][place]))
         names = [board["names"][place] for place in first]
@@ -52,6 +53,14 @@ def check_best(rows, found, months, study, views):
         if row["cv_percent"]:
             spread = median(board["variances"][place] for place in places if board["able"][place])
             yield "best", f"{where} cv_percent", row["cv_percent"], 100 * math.sqrt(spread)
+
+
+def with_medians(board, places, kept, shift):
+    """With the excluded ones whose median is ahead of that of every candidate."""
+    candidates = [place for place in kept if board["able"][place]]
+    most = max((board["medians"][place] + shift[place] for place in candidates), default=math.inf)
+    ahead = [place for place in places if place not in kept and board["medians"][place] + shift[place] > most]
+    return sorted([*kept, *ahead])
 
 
 def check_ties(row, where, board, places, shift, second, first):
@@ -65,7 +74,7 @@ def check_ties(row, where, board, places, shift, second, first):
         yield "best", f"{where} close", row["close"], ";".join(close) or None
 
 
-def check_ranks(rows, found, months, medians, views):
+def check_ranks(rows, found, months, levels, views):
     by_board = defaultdict(list)
     for row in rows:
         by_board[row["benchmark"], row["metric"], row["view"], row["basis"]].append(row)
@@ -79,7 +88,7 @@ def check_ranks(rows, found, months, medians, views):
         sign = -board["sign"]
         mine = {
             row["configuration"]: sign
-            * medians[benchmark, metric, view == "per CPU", row["configuration"]]
+            * levels[benchmark, metric, view == "per CPU", row["configuration"]][0]
             / (months[row["benchmark"], row["configuration"], basis] if basis else 1)
             for row in of_board
         }
@@ -103,10 +112,10 @@ def check_ranks(rows, found, months, medians, views):
 def certain(board, places, shift, alpha=0.05, margin=None):
     """Which pairs are surely above each other, and which are ties; None where it is too close to tell."""
     if board["discrete"]:
-        return above_by_ranks(board, places, shift, alpha), set()
+        return confirmed(board, above_by_ranks(board, places, shift, alpha), shift), set()
     margin = board["margin"] if margin is None else margin
     return (
-        clear(lambda factor: surely_above(board, places, shift, alpha, factor)),
+        confirmed(board, clear(lambda factor: surely_above(board, places, shift, alpha, factor)), shift),
         clear(lambda factor: ties(board, places, shift, alpha, margin, factor)),
     )
 
@@ -205,6 +214,7 @@ def quietly_above(second):
         above = above_by_ranks(quiet, among, shift, 0.05)
     else:
         above = clear(lambda factor: surely_above(quiet, among, shift, 0.05, factor))
+    above = confirmed(quiet, above, shift)
     return None if above is None else {(quiet["names"][i], quiet["names"][j]) for i, j in above}
 
 

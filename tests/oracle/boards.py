@@ -3,6 +3,7 @@
 import math
 from functools import cache
 
+import numpy as np
 from scipy.special import digamma, polygamma
 from scipy.stats import chi2, studentized_range, t
 
@@ -66,6 +67,7 @@ def fit(values, blocked):
         "names": names,
         "means": means,
         "unscaled": unscaled,
+        "each": precision(values, names, blocks) if blocked else [1 / count for count in counts],
         "counts": counts,
         "blocked": blocked,
         "variances": variances,
@@ -80,6 +82,30 @@ def fit(values, blocked):
         "discrete": discrete,
         "able": [counts[i] >= MIN_VALUES and variances[i] is not None for i in range(k)],
     }
+
+
+def precision(values, names, blocks):
+    """Of each mean: its variance in units of that of a value, from the design matrix with blocks that add up to 0."""
+    rows = [(i, blocks.index(block)) for i, name in enumerate(names) for block in values[name]]
+    design = np.zeros((len(rows), len(names) + len(blocks) - 1))
+    for at, (i, block) in enumerate(rows):
+        design[at, i] = 1.0
+        if block < len(blocks) - 1:
+            design[at, len(names) + block] = 1.0
+        else:
+            design[at, len(names) :] = -1.0
+    return np.diag(np.linalg.inv(design.T @ design))[: len(names)].tolist()
+
+
+def level_of(board, place):
+    """What ratios are quotients of, with its interval; None: too few values for one."""
+    middle, sign = board["levels"][place], board["sign"]
+    if board["discrete"] or not board["able"][place]:
+        return math.exp(sign * middle), None
+    variance, freedom = board["own"][place]
+    half = t.isf(0.025, board["total"] if board["blocked"] and len(board["names"]) == 2 else freedom)
+    half *= math.sqrt(variance * board["each"][place])
+    return math.exp(sign * middle), (math.exp(sign * middle - half), math.exp(sign * middle + half))
 
 
 def connected(values):

@@ -42,6 +42,13 @@ def compare(blocks):
     return {**none, **ends, "p": p_value(blocks), "coverage": 1 - 2 * below / total if rank else None}
 
 
+def of_medians(found, left, right):
+    """The same with the ratio of the medians, and an interval that contains it."""
+    ratio, low, high = median(left) / median(right), found["low"], found["high"]
+    ends = {} if low is None else {"low": min(low, ratio), "high": max(high, ratio)}
+    return found | {"ratio": ratio} | ends
+
+
 def p_value(blocks):
     """Twice the smaller tail of the rank sum over all relabellings within blocks; ties have their middle rank."""
     null, total, observed = {0: 1}, 1, 0

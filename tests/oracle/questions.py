@@ -3,9 +3,10 @@
 import math
 from collections import defaultdict
 from itertools import combinations
+from statistics import median
 
 from tests.oracle.boards import contrast, fit
-from tests.oracle.exact import benjamini_hochberg, compare, holm, judge
+from tests.oracle.exact import benjamini_hochberg, compare, holm, judge, of_medians
 
 
 def block_of_trials(trials, trials_of):
@@ -38,7 +39,14 @@ def board_of(values, metric, blocked):
     }
     board = fit(logs, in_blocks)
     plain = {name: many for name, (many, _) in values.items()}
-    return board | {"sign": sign, "values": plain, "place": {name: i for i, name in enumerate(board["names"])}}
+    medians = [sign * math.log(median(plain[name])) for name in board["names"]]
+    return board | {
+        "sign": sign,
+        "values": plain,
+        "place": {name: i for i, name in enumerate(board["names"])},
+        "medians": medians,
+        "levels": medians if board["discrete"] else board["means"],
+    }
 
 
 def view_of(row, found, months):
@@ -63,6 +71,12 @@ def above_by_ranks(board, places, shift, alpha):
     return {(i, j) if wins > 0 else (j, i) for (i, j, wins), p in corrected if p < alpha}
 
 
+def confirmed(board, above, shift):
+    """Of the pairs (i, j) of which i is surely above j, those whose medians do not say the opposite."""
+    at = [middle + by for middle, by in zip(board["medians"], shift, strict=True)]
+    return None if above is None else {(i, j) for i, j in above if at[i] >= at[j]}
+
+
 def shifted(board, place, shift):
     return [value * math.exp(shift[place]) for value in board["values"][board["names"][place]]]
 
@@ -70,7 +84,8 @@ def shifted(board, place, shift):
 def of_pairs(board, pairs, shift):
     """Ratio, interval and p-value over pairs of places."""
     if board["discrete"]:
-        return compare([tuple(shifted(board, place, shift) for place in pair) for pair in pairs])
+        found = compare([tuple(shifted(board, place, shift) for place in pair) for pair in pairs])
+        return of_medians(found, *(shifted(board, place, shift) for place in pairs[0])) if len(pairs) == 1 else found
     estimate, low, high, p = contrast(board, pairs, shift)
     ends = sorted(math.exp(board["sign"] * end) for end in (low, high))
     ratio = math.exp(board["sign"] * estimate)
@@ -89,4 +104,9 @@ def pairs_of(board, shift, places, study, direction):
             "higher": direction == "higher"
         }
     judge(list(found.values()), benjamini_hochberg, study)
+    for i, j in combinations(places, 2):
+        pair, gap = found[board["names"][i], board["names"][j]], board["medians"][i] + shift[i]
+        gap -= board["medians"][j] + shift[j]
+        if (pair["verdict"] == "better" and gap < 0) or (pair["verdict"] == "worse" and gap > 0):
+            pair["verdict"] = "unresolved"
     return found

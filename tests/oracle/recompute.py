@@ -17,7 +17,8 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 
 from tests.oracle.answers import better_in_both, check_best, check_contrasts, check_ranks, second_views
-from tests.oracle.exact import benjamini_hochberg, claim_verdict, compare, holm, judge, median_rank
+from tests.oracle.boards import level_of
+from tests.oracle.exact import benjamini_hochberg, claim_verdict, compare, holm, judge, median_rank, of_medians
 from tests.oracle.questions import block_of_trials, boards_of, pairs_of
 from tests.oracle.quiet import check_delivered, check_steal, judged_quietly, lost_trials, quiet_cells
 
@@ -90,13 +91,17 @@ def figures(folder):
             judged_quietly(dollars, per_dollar(still, months, basis, metrics, study), cells, calm)
         rows = [row for row in tables["price_comparisons"] if row["basis"] == basis]
         yield from check_pairs(rows, dollars, f"price_comparisons, {basis}")
-    medians = {key: median(values) for key, values in cells.items()}
+    levels = {key: (median(values), None) for key, values in cells.items()}
+    levels |= {
+        (*key, name): level_of(board, i) for key, board in found.items() for i, name in enumerate(board["names"])
+    }
+    yield from check_levels(tables["statistics"], levels)
     yield from check_best(tables["best"], found, months, study, views)
-    yield from check_ranks(tables["ranks"], found, months, medians, views)
+    yield from check_ranks(tables["ranks"], found, months, levels, views)
     yield from check_contrasts(tables["contrasts"], found, months, views)
     moved = yield from check_transfers(tables["transfers"], tables["network"])
-    priced_rows, about = tables["price_performance"], (tables["costs"], tables["metrics"])
-    yield from check_price_performance(priced_rows, cells, months, moved, *about, found, views)
+    sold, about = tables["price_performance"], (tables["costs"], tables["metrics"])
+    yield from check_price_performance(sold, (cells, levels), months, moved, about, found, views)
     yield from check_families(tables["family_comparisons"], cells, study)
     yield from check_claims(tables["claims"], cells, months, metrics, study)
     yield from check_gate(tables["gate"], tables["trials"], tables["measurements"])
@@ -166,6 +171,17 @@ def check_statistics(rows, cells, trials_of, planned):
             yield ("statistics", f"{' '.join(map(str, key))} {name}", row[name], value)
 
 
+def check_levels(rows, levels):
+    for row in rows:
+        key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["configuration"])
+        (level, ends), where = levels[key], " ".join(map(str, key))
+        if row["level"]:
+            yield "statistics", f"{where} level", row["level"], level
+        if ends is not None:
+            yield "statistics", f"{where} level_low", row["level_low"], ends[0]
+            yield "statistics", f"{where} level_high", row["level_high"], ends[1]
+
+
 # comparisons
 
 
@@ -183,7 +199,8 @@ def compare_all(cells, found, metrics, study):
         declared = metrics.get(key[:2])
         for left, right in combinations(sorted(board), 2):
             if declared and declared["headline"] != "true" and board[left][0] > 0 and board[right][0] > 0:
-                pair = compare([(board[left], board[right])]) | {"higher": declared["direction"] == "higher"}
+                pair = compare([(board[left], board[right])])
+                pair = of_medians(pair, board[left], board[right]) | {"higher": declared["direction"] == "higher"}
                 all_pairs[*key, left, right] = pair
                 others[key[2]].append(pair)
     for pairs in others.values():
@@ -299,29 +316,27 @@ def priced(declared):
     return bool(declared) and declared["headline"] == "true" and declared["direction"] == "higher"
 
 
-def check_price_performance(rows, cells, months, moved, costs, metrics, found, views):
+def check_price_performance(rows, values, months, moved, stored, found, views):
+    (cells, levels), (costs, metrics) = values, stored
     about = {(row["configuration"], row["basis"]): row for row in costs}
     boards = defaultdict(list)
     for row in rows:
         boards[row["benchmark"], row["metric"], row["basis"]].append(row)
     for (benchmark, metric, basis), board in boards.items():
         values_of = {row["configuration"]: cells[benchmark, metric, False, row["configuration"]] for row in board}
-        middles = {name: median(values) for name, values in values_of.items()}
+        middles = {name: levels[benchmark, metric, False, name][0] for name in values_of}
         costing = {name: months[benchmark, name, basis] for name in middles}
-        stored = next(row for row in metrics if row["benchmark"] == benchmark)
+        measured = next(row for row in metrics if row["benchmark"] == benchmark)
         better = better_in_both(benchmark, metric, found[benchmark, metric, False], views)
         leader = min(costing[name] / middle for name, middle in middles.items())
         for row in board:
             name = row["configuration"]
             month, middle, values, cost = costing[name], middles[name], values_of[name], about[name, basis]
-            used = stored["measured_volumes"] == "true" or basis == "stated"
+            used = measured["measured_volumes"] == "true" or basis == "stated"
             storage = float(cost["storage_share"] or 0) if used else 0.0
             (rank, _), transfer = median_rank(len(values)), moved.get((name, benchmark))
-            numbers = {
-                "usd_per_unit": month / middle,
-                "low": month / values[-rank],
-                "high": month / values[rank - 1],
-            } | {
+            low, high = levels[benchmark, metric, False, name][1] or (values[rank - 1], values[-rank])
+            numbers = {"usd_per_unit": month / middle, "low": month / high, "high": month / low} | {
                 "usd_per_unit_with_transfer": None if transfer is None else (month + transfer) / middle,
                 "usd_per_million": per_million(row["unit"], middle, month, float(cost["hours"])),
                 "discount_to_lead_percent": discount(leader * middle, month, storage * month),
@@ -346,7 +361,7 @@ def discount(wanted, month, storage):
 
 
 def front(name, middles, costing, better):
-    """Behind: one that is no dearer is certainly better. Open: one is no dearer and no worse by the medians."""
+    """Behind: one that is no dearer is certainly better. Open: one is no dearer and no worse by the levels."""
     cheap = [other for other in middles if other != name and costing[other] <= costing[name]]
     if any((other, name) in better for other in cheap):
         return "behind"

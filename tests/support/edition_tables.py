@@ -185,10 +185,11 @@ class Simulation:
         names = {one.name: one.name for one in study.configurations}
         machines = machines_of([_seen(machine) for machine in self.machines])
         cells = counted_cells(trials, self.measurements, metrics)
-        statistics, book = statistics_of_cells(cells), shipped()
+        book = shipped()
         costs = costs_of(study, names, book, DAY)
         sold = [cell for cell in cells if cell.headline and not cell.per_cpu and cell.subject is Subject.DATABASE]
         boards = boards_of(sold, blocked=True)
+        statistics = statistics_of_cells(cells, boards)
         ends = Counter(row.trial for row in self.network)
         extents = {row.benchmark: row.extent for row in self.benchmarks}
         return AnalysedStudy(

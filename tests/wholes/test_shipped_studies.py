@@ -9,6 +9,7 @@ from nephoscope.report.figures.spec import unchecked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure, Table
 from tests.docs.counterparts import Source, counts, sources
+from tests.support.quotients import not_quotients
 from tests.wholes.conftest import STUDIES, Whole
 
 pytestmark = pytest.mark.parametrize("whole", STUDIES, indirect=True)
@@ -57,14 +58,19 @@ def test_every_card_asks_answers_and_shows_a_number(whole: Whole) -> None:
         assert re.search(r"\d", card.text("card-number") + card.text("strong") + card.text("bar-value")), card
 
 
-def test_the_bars_of_a_card_are_medians_of_the_table(whole: Whole) -> None:
+def test_every_ratio_of_a_card_is_the_quotient_of_the_two_numbers_beside_it(whole: Whole) -> None:
+    assert not_quotients(whole.main.cards) == []
+
+
+def test_the_bars_of_a_card_are_levels_of_the_table(whole: Whole) -> None:
     rows = [row for row in whole.table("statistics") if row["per_cpu"] == "false"]
     for card in whole.main.cards:
-        medians = {(row["configuration"], float(row["median"])) for row in rows if row["benchmark"] == card.benchmark}
-        names = {name for name, _ in medians}
+        of_benchmark = [row for row in rows if row["benchmark"] == card.benchmark]
+        levels = {(row["configuration"], float(row["level"] or row["median"])) for row in of_benchmark}
+        names = {name for name, _ in levels}
         for name, value in zip(card.texts.get("bar-name", ()), card.texts.get("bar-value", ()), strict=False):
-            mine = [median for configuration, median in medians if configuration == name or name not in names]
-            assert any(reads_as(value, median) for median in mine), (card.benchmark, name, value)
+            mine = [level for configuration, level in levels if configuration == name or name not in names]
+            assert any(reads_as(value, level) for level in mine), (card.benchmark, name, value)
 
 
 def reads_as(text: str, value: float) -> bool:

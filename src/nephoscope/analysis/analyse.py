@@ -104,8 +104,8 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
     claimed = [one.basis for one in (inputs.claims.claims if inputs.claims else ()) if one.per == "dollar"]
     costs = costs_of(inputs.study, asked, inputs.book, day, claimed)
     cells = counted_cells(trials, measurements, metrics)
-    statistics = statistics_of_cells(cells)
     boards = boards_of(cells, blocked=inputs.source is None)
+    statistics = statistics_of_cells(cells, boards)
     disturbed = disturbed_trials(trials)
     delivered = delivered_rows(trials, measurements, metrics, cells)
     notes = rejection_notes(delivered)
@@ -331,15 +331,15 @@ def _ranks(
     margin_percent: float,
     quiet: QuietBoards,
 ) -> list[RankRow]:
-    medians: dict[tuple[str, str, bool], dict[str, float]] = defaultdict(dict)
+    levels: dict[tuple[str, str, bool], dict[str, float]] = defaultdict(dict)
     for row in statistics:
-        medians[row.benchmark, row.metric, row.per_cpu][row.configuration] = row.median
+        levels[row.benchmark, row.metric, row.per_cpu][row.configuration] = row.compared.value
     months = {extent: months_by_basis(costs, extent) for extent in {*extents.values()}}
     found: list[RankRow] = []
     for board in boards:
         if not board.headline:
             continue
-        of_board = medians[board.benchmark, board.metric, board.view == "per CPU"]
+        of_board = levels[board.benchmark, board.metric, board.view == "per CPU"]
         if board.basis is not None:
             usd = months[extents[board.benchmark]][board.basis]
             of_board = {name: of_board[name] / usd[name] for name in board.members}

@@ -82,6 +82,8 @@ def _row(board: Board, scope: Scope, members: Sequence[str], asked: _Question) -
     if second is not None:
         kept = np.union1d(kept, [board.places[name] for name in second.kept]).astype(np.intp)
     decidable = board.fit.decidable
+    by_median = _ahead_by_median(board, among, kept)
+    kept = np.union1d(kept, by_median)
     best = _best_first(board, kept[decidable[kept]])
     unknown = [row for row in kept if not decidable[row]]
     tied, close = _ties(board, among, best, asked)
@@ -120,15 +122,27 @@ def _row(board: Board, scope: Scope, members: Sequence[str], asked: _Question) -
         trials=sorted({trial for row in kept for trial in board.trials[row]}),
         reason=reason,
         note=notes_of(board.benchmark, board.metric, board.view, [board.names[row] for row in among], asked.notes),
+        by_median=[board.names[row] for row in by_median],
     )
 
 
+def _ahead_by_median(board: Board, among: Indices, kept: Indices) -> Indices:
+    """Excluded configurations whose median is better than that of every one that may be the best."""
+    candidates = kept[board.fit.decidable[kept]]
+    others = np.setdiff1d(among, kept)
+    if candidates.size == 0:
+        return others[:0]
+    return np.asarray(others[board.medians[others] > board.medians[candidates].max()])
+
+
 def _best_first(board: Board, rows: Indices) -> list[str]:
-    """Names, best mean first; those without a mean last."""
-    means = board.fit.fit.means
+    """Names, highest level first; those without a level last."""
+    levels = board.levels
     return [
         board.names[row]
-        for row in sorted(rows, key=lambda row: (-means[row] if np.isfinite(means[row]) else np.inf, board.names[row]))
+        for row in sorted(
+            rows, key=lambda row: (-levels[row] if np.isfinite(levels[row]) else np.inf, board.names[row])
+        )
     ]
 
 

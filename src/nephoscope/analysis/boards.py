@@ -15,7 +15,8 @@ from nephoscope.model.records import Direction
 from nephoscope.model.sentence import Sentence
 from nephoscope.model.subjects import Subject
 from nephoscope.stats.leaderboard import Leaderboard
-from nephoscope.stats.samples import Indices
+from nephoscope.stats.median import median_interval
+from nephoscope.stats.samples import Floats, Indices, Mask
 
 NO_LOGARITHM = Sentence("has values that are not above 0")
 NO_PRICE = Sentence("has no price")
@@ -43,11 +44,27 @@ class Board:
     """Those that were measured but do not compete."""
     fit: Leaderboard
     """On logarithms, negated if less is better: higher is better."""
+    levels: Floats
+    """Shape (K,), as the logarithms of the fit: the differences of any two are the logarithm of their ratio."""
+
+    medians: Floats
+    """Shape (K,): logarithms of the medians, in the same way. Where they put two the other way round than the levels
+    do, a few values decide, and none of the two is called better."""
 
     @property
     def sign(self) -> int:
         """1 if higher values are better, else -1."""
         return 1 if self.direction is Direction.HIGHER else -1
+
+    @cached_property
+    def below_by_median(self) -> Mask:
+        """Shape (K, K): the median of the row's configuration is worse than that of the column's."""
+        return np.asarray(self.medians[:, None] < self.medians[None, :])
+
+    @property
+    def by_values(self) -> bool:
+        """Whether the fit compares its configurations: a headline metric that does not come in steps."""
+        return self.headline and not self.fit.discrete
 
     @cached_property
     def places(self) -> Mapping[str, int]:
@@ -67,6 +84,10 @@ class Board:
         if self.fit.discrete:
             return "rank sums"
         return "within blocks" if self.fit.fit.blocked else "without blocks"
+
+    def ratio_of(self, left: int, right: int) -> float:
+        """The value of the left row as a multiple of that of the right one: the quotient of their levels."""
+        return math.exp(self.sign * float(self.levels[left] - self.levels[right]))
 
     def rows_of(self, names: Sequence[str]) -> Indices:
         """Rows of those of the names that compete, in the order of rows."""
@@ -116,7 +137,7 @@ def per_dollar(board: Board, months_usd: Mapping[str, float], basis: str) -> Boa
 
     Configurations without a price on this basis do not compete.
     """
-    offsets = [-math.log(months_usd[name]) if name in months_usd else math.nan for name in board.names]
+    offsets = np.array([-math.log(months_usd[name]) if name in months_usd else math.nan for name in board.names])
     return replace(
         board,
         view="per dollar",
@@ -124,7 +145,9 @@ def per_dollar(board: Board, months_usd: Mapping[str, float], basis: str) -> Boa
         unit=f"{board.unit} per USD/month",
         members=tuple(name for name in board.members if name in months_usd),
         left_out=(*board.left_out, *(Omission(name, NO_PRICE) for name in board.members if name not in months_usd)),
-        fit=board.fit.shifted(np.array(offsets)),
+        fit=board.fit.shifted(offsets),
+        levels=board.levels + offsets,
+        medians=board.medians + offsets,
     )
 
 
@@ -133,6 +156,10 @@ def _board(cells: Sequence[Cell], *, blocked: bool) -> Board:
     require_one_unit({cell.unit for cell in cells}, first.metric)
     usable = [cell for cell in cells if cell.values[0] > 0]
     names = tuple(cell.configuration for cell in usable)
+    sign = 1 if first.direction is Direction.HIGHER else -1
+    fit = _fit(usable, sign, blocked=blocked)
+    by_values = first.headline and not fit.discrete
+    medians = np.array([sign * math.log(median_interval(cell.values).median) for cell in usable])
     return Board(
         benchmark=first.benchmark,
         subject=first.subject,
@@ -146,7 +173,9 @@ def _board(cells: Sequence[Cell], *, blocked: bool) -> Board:
         members=names,
         cells=tuple(usable),
         left_out=tuple(Omission(cell.configuration, NO_LOGARITHM) for cell in cells if cell.values[0] <= 0),
-        fit=_fit(usable, 1 if first.direction is Direction.HIGHER else -1, blocked=blocked),
+        fit=fit,
+        levels=fit.fit.means if by_values else medians,
+        medians=medians,
     )
 
 

@@ -29,7 +29,7 @@ from nephoscope.stats.decide import (
 )
 from nephoscope.stats.limits import MOST_LOG
 from nephoscope.stats.median import CONFIDENCE
-from nephoscope.stats.ratio import RatioInterval, compare_with_each
+from nephoscope.stats.ratio import RatioInterval, compare_with_each, reaching
 from nephoscope.stats.samples import LogSample
 
 Row = TypeVar("Row", bound=Comparison)
@@ -98,9 +98,8 @@ def comparisons_of(
     """
     families: dict[tuple[str, ...], list[tuple[Board, _Pair]]] = defaultdict(list)
     for place, board in enumerate(boards):
-        by_values = board.headline and not board.fit.discrete
         family = (str(place),) if board.headline else ("others", board.view)
-        families[family] += [(board, pair) for pair in (_by_values(board) if by_values else _by_ranks(board))]
+        families[family] += [(board, pair) for pair in (_by_values(board) if board.by_values else _by_ranks(board))]
     rows: list[Row] = []
     for found in families.values():
         able = [(board, pair) for board, pair in found if pair.interval is not None]
@@ -152,7 +151,8 @@ def _by_ranks(board: Board) -> Iterator[_Pair]:
         for right, estimate in zip(others, estimates, strict=True):
             deviation = pooled_log_deviation(samples[left], samples[right])
             share = minimum_detectable_share(deviation, samples[left].logs.size, samples[right].logs.size)
-            yield _Pair(left, right, estimate.ratio, estimate.interval, estimate.p_value, deviation, share)
+            ratio = board.ratio_of(left, right)
+            yield _Pair(left, right, ratio, reaching(ratio, estimate.interval), estimate.p_value, deviation, share)
 
 
 def _row(
@@ -161,9 +161,12 @@ def _row(
     interval, left, right = pair.interval, board.cells[pair.left], board.cells[pair.right]
     n_left, n_right = (int(board.fit.fit.counts[row]) for row in (pair.left, pair.right))
     margin = margin_percent / 100
-    verdict = verdict_of(relation(interval, p_adjusted, equivalence_margin=margin, alpha=alpha), board.direction)
+    above = relation(interval, p_adjusted, equivalence_margin=margin, alpha=alpha)
+    medians = board.sign * (board.medians[pair.left] - board.medians[pair.right])
+    disputed = (above == "above" and medians < 0) or (above == "below" and medians > 0)
+    verdict = verdict_of("unresolved" if disputed else above, board.direction)
     more = None
-    enough = min(n_left, n_right) >= MIN_EXTRAPOLATED
+    enough = not disputed and min(n_left, n_right) >= MIN_EXTRAPOLATED
     if verdict is ComparisonVerdict.UNRESOLVED and enough and len(board.members) <= MAX_UNDECIDABLE:
         level = alpha if interval is None or p_adjusted == 0 else alpha * pair.p_value / p_adjusted
         each = replicates_to_decide(pair.ratio, pair.deviation, equivalence_margin=margin, alpha=level)
@@ -194,6 +197,7 @@ def _row(
         machines_left=None if left.machines is None else len(left.machines),
         machines_right=None if right.machines is None else len(right.machines),
         scope=scope_of_cells([left, right]),
+        ratio_of_medians=math.exp(medians),
     )
 
 

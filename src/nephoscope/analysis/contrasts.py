@@ -18,7 +18,7 @@ from nephoscope.stats.decide import ALPHA, POWER, relation
 from nephoscope.stats.leaderboard import contrast
 from nephoscope.stats.limits import factor, growth
 from nephoscope.stats.median import CONFIDENCE
-from nephoscope.stats.ratio import RatioInterval
+from nephoscope.stats.ratio import RatioInterval, reaching
 from nephoscope.study.contrasts import Question
 
 Pair = tuple[int, int]
@@ -133,7 +133,10 @@ def _answer(board: Board, pairs: list[Pair]) -> tuple[float, RatioInterval | Non
     if board.fit.discrete:
         values = [tuple(np.exp(board.sign * board.fit.samples[row]).tolist() for row in pair) for pair in pairs]
         exact = compare_in_blocks([(left, right) for left, right in values], CONFIDENCE)
-        return exact.ratio, exact.interval, exact.p_value, None
+        if len(pairs) > 1:
+            return exact.ratio, exact.interval, exact.p_value, None
+        ratio = board.ratio_of(*pairs[0])
+        return ratio, reaching(ratio, exact.interval), exact.p_value, None
     found = contrast(board.fit, pairs)
     if found is None:
         return None

@@ -39,10 +39,10 @@ def best_changes(
             view=row.view,
             basis=row.basis,
             scope=row.scope,
-            before=[*was.best, *was.open],
-            after=[*row.best, *row.open],
-            of_before=was.of,
-            of_after=row.of,
+            before=was.best,
+            after=row.best,
+            of_before=was.of - len(was.open),
+            of_after=row.of - len(row.open),
             outcome=_best_outcome([*was.best, *was.open], [*row.best, *row.open]),
         )
         for was, row in _in_both(before.best, after.best, _board, benchmarks, basis)

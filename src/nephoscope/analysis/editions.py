@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from nephoscope.analysis.agreement import agree
@@ -114,8 +113,7 @@ class _Family:
             other = self._change(quiet).interval if enough else None
             agreed = agree(verdict, self.verdict(other, first.direction))
             verdict, reason = agreed.verdict, agreed.reason
-        own = [median(pair.after.values) / median(pair.before.values) for pair in pairs]
-        alone = pairs[0] if len(pairs) == 1 else None
+        own = [self._change([pair.measured]).ratio for pair in pairs]
         return {
             "benchmark": first.benchmark,
             "subject": first.subject,
@@ -128,8 +126,8 @@ class _Family:
             "agreeing": sum((ratio > 1) == (found.ratio > 1) for ratio in own),
             "n_before": min(len(pair.before.values) for pair in pairs),
             "n_after": min(len(pair.after.values) for pair in pairs),
-            "before": median(alone.before.values) if alone else None,
-            "after": median(alone.after.values) if alone else None,
+            "before": found.levels[0] if found.levels else None,
+            "after": found.levels[1] if found.levels else None,
             "ratio": found.ratio,
             "low": found.interval.low if found.interval else None,
             "high": found.interval.high if found.interval else None,

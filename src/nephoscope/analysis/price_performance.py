@@ -52,7 +52,7 @@ def price_performance_of(
     Args:
         boards: as measured, for what is certainly behind the Pareto front.
         priced: see `priced_boards`.
-        statistics: medians with intervals.
+        statistics: levels with intervals.
         costs: by configuration and basis.
         extents: see `priced_boards`.
         transfers_usd: configuration and benchmark -> a month of transfer, where that is known.
@@ -83,11 +83,12 @@ def _board(
     transfers_usd: Mapping[str, float | None],
 ) -> list[PricePerformance]:
     months = {name: cost.month_of(extent) or 0.0 for name, cost in costs.items()}
-    least = min(months[name] / row.median for name, row in statistics.items())
+    least = min(months[name] / row.compared.value for name, row in statistics.items())
     behind = _behind(statistics, months)
     found = []
     for name, row in sorted(statistics.items()):
         month_usd, cost, moved = months[name], costs[name], transfers_usd[name]
+        level = row.compared
         certainly = any(months.get(winner, math.inf) <= month_usd for winner in winners.get(name, ()))
         found.append(
             PricePerformance(
@@ -102,15 +103,15 @@ def _board(
                 machines=cost.machines_of(extent),
                 without_volumes=cost.share_left_out(extent) > 0,
                 median=row.median,
-                usd_per_unit=month_usd / row.median,
-                low=month_usd / row.high,
-                high=month_usd / row.low,
-                coverage=row.coverage,
-                usd_per_unit_with_transfer=None if moved is None else (month_usd + moved) / row.median,
-                usd_per_million=_usd_per_million(row.unit, row.median, month_usd, cost.hours),
+                usd_per_unit=month_usd / level.value,
+                low=month_usd / level.high,
+                high=month_usd / level.low,
+                coverage=level.coverage,
+                usd_per_unit_with_transfer=None if moved is None else (month_usd + moved) / level.value,
+                usd_per_million=_usd_per_million(row.unit, level.value, month_usd, cost.hours),
                 front="behind" if certainly else "open" if name in behind else "on it",
                 discount_to_lead_percent=discount_to_reach(
-                    least * row.median, month_usd, storage_share=cost.storage_share_of(extent)
+                    least * level.value, month_usd, storage_share=cost.storage_share_of(extent)
                 ),
                 price_row=cost.price_row,
                 source=cost.source,
@@ -122,11 +123,11 @@ def _board(
 
 
 def _behind(statistics: Mapping[str, Statistic], months: Mapping[str, float]) -> set[str]:
-    """Configurations for which another one is no dearer and no worse in its median, and strictly better in one."""
+    """Configurations for which another one is no dearer and no worse in its level, and strictly better in one."""
     behind: set[str] = set()
     best: tuple[float, float] | None = None
-    for name in sorted(statistics, key=lambda name: (months[name], -statistics[name].median)):
-        mine = (statistics[name].median, months[name])
+    for name in sorted(statistics, key=lambda name: (months[name], -statistics[name].compared.value)):
+        mine = (statistics[name].compared.value, months[name])
         if best is not None and best[0] >= mine[0] and best != mine:
             behind.add(name)
         elif best is None or mine[0] > best[0]:
@@ -134,10 +135,10 @@ def _behind(statistics: Mapping[str, Statistic], months: Mapping[str, float]) ->
     return behind
 
 
-def _usd_per_million(unit: str, median: float, month_usd: float, hours: float) -> float | None:
+def _usd_per_million(unit: str, level: float, month_usd: float, hours: float) -> float | None:
     """For a metric that counts things per second or per minute; None for any other, including bytes."""
     for ending, seconds in _PER.items():
         counted = unit.removesuffix(ending)
         if counted != unit and counted not in _NOT_OPERATIONS:
-            return 1e6 * month_usd * seconds / (median * hours * SECONDS_PER_HOUR)
+            return 1e6 * month_usd * seconds / (level * hours * SECONDS_PER_HOUR)
     return None

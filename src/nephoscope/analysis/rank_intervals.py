@@ -55,7 +55,7 @@ def lead_of(
 
 def _of_board(board: Board, quiet: QuietBoards, alpha: float) -> RankIntervals:
     names = sorted(board.members)
-    levels = board.fit.fit.means[board.rows_of(names)]
+    levels = board.levels[board.rows_of(names)]
     second = quiet.of(board, len(names)) if quiet.touch(board) else board
     known = second is not None
     views = [board, second] if second is not None else [board]
@@ -79,7 +79,9 @@ def _widths(view: Board, names: Sequence[str], levels: Floats, alpha: float) -> 
     rows = view.rows_of(names)  # sorted by name, like `names`
     inside = [index for index, name in enumerate(names) if name in view.places]
     moved = view.fit.gaps[np.ix_(rows, rows)] - np.subtract.outer(levels[inside], levels[inside])
-    found[np.ix_(inside, inside)] = np.abs(moved) + half_widths(view.fit, alpha, rows)
+    halves = np.abs(moved) + half_widths(view.fit, alpha, rows)
+    disputed = (view.fit.gaps[np.ix_(rows, rows)] > halves) & view.below_by_median[np.ix_(rows, rows)]
+    found[np.ix_(inside, inside)] = np.where(disputed | disputed.T, np.nan, halves)
     return found
 
 
@@ -87,7 +89,7 @@ def _signs(view: Board, names: Sequence[str], levels: Floats, alpha: float) -> F
     """Shape (k, k): 0 where the one with the higher level is surely better, else NaN."""
     found = np.full((len(names), len(names)), np.nan)
     rows = view.rows_of(names)
-    above = differences(view.fit, alpha, rows)
+    above = differences(view.fit, alpha, rows) & ~view.below_by_median[np.ix_(rows, rows)]
     for first, second in np.argwhere(above):
         better, worse = (names.index(view.names[rows[place]]) for place in (first, second))
         if levels[better] > levels[worse]:

@@ -10,26 +10,28 @@ from nephoscope.model.records import Direction
 from nephoscope.model.rows import RankRow
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.leaderboard import differences, possible_ranks, ties
+from nephoscope.stats.samples import Indices, Mask
 
 
 def ranks_of(
-    board: Board, medians: Mapping[str, float], *, margin_percent: float, alpha: float = ALPHA
+    board: Board, levels: Mapping[str, float], *, margin_percent: float, alpha: float = ALPHA
 ) -> list[RankRow]:
-    """One row per configuration, best median first.
+    """One row per configuration, best level first.
 
     All ranks of a board are right at once in 1 - `alpha` of studies; and so are all ties.
 
     Args:
         board: the leaderboard.
-        medians: of every configuration that was measured, in the unit of the board. One that is in no row, as a value
-            has no logarithm, has a place by its median, and its rank is open.
+        levels: of every configuration that was measured, in the unit of the board. One that is in no row, as a value
+            has no logarithm, has a place by its level, and its rank is open.
         margin_percent: the study's equivalence margin.
         alpha: error rate of all ranks of this board together.
     """
     rows = board.rows_of(board.members)
-    first, last = possible_ranks(board.fit, alpha, rows)
+    above = _above(board, alpha, rows)
+    first, last = possible_ranks(above)
     equal = ties(board.fit, alpha, margin_percent / 100, rows)
-    others = len([name for name in medians if name not in board.places or name not in board.members])
+    others = len([name for name in levels if name not in board.places or name not in board.members])
     found = {
         board.names[row]: (
             int(first[place]),
@@ -39,10 +41,10 @@ def ranks_of(
         for place, row in enumerate(rows)
     }
     sign = -1 if board.direction is Direction.HIGHER else 1
-    order = sorted(medians, key=lambda name: (sign * medians[name], name))
+    order = sorted(levels, key=lambda name: (sign * levels[name], name))
     places: dict[float, int] = {}
     for place, name in enumerate(order, start=1):
-        places.setdefault(medians[name], place)
+        places.setdefault(levels[name], place)
     return [
         RankRow(
             benchmark=board.benchmark,
@@ -51,7 +53,7 @@ def ranks_of(
             view=board.view,
             basis=board.basis,
             configuration=name,
-            place=places[medians[name]],
+            place=places[levels[name]],
             first=found[name][0] if name in found else 1,
             last=found[name][1] if name in found else len(order),
             of=len(order),
@@ -62,7 +64,7 @@ def ranks_of(
 
 
 def ranks_as_delivered(
-    board: Board, medians: Mapping[str, float], quiet: QuietBoards, *, margin_percent: float
+    board: Board, levels: Mapping[str, float], quiet: QuietBoards, *, margin_percent: float
 ) -> list[RankRow]:
     """The ranks; where trials are disturbed, each reaches over what is possible as delivered and in quiet trials.
 
@@ -70,17 +72,17 @@ def ranks_as_delivered(
 
     Args:
         board: the leaderboard of all trials that count.
-        medians: see `ranks_of`.
+        levels: see `ranks_of`.
         quiet: the boards without disturbed trials.
         margin_percent: the study's equivalence margin.
     """
-    rows = ranks_of(board, medians, margin_percent=margin_percent)
+    rows = ranks_of(board, levels, margin_percent=margin_percent)
     if not quiet.touch(board):
         return rows
     second = quiet.of(board, len(board.members))
     if second is None:
         return [row.model_copy(update={"first": 1, "last": row.of, "ties": []}) for row in rows]
-    others = {row.configuration: row for row in ranks_of(second, medians, margin_percent=margin_percent)}
+    others = {row.configuration: row for row in ranks_of(second, levels, margin_percent=margin_percent)}
     found = []
     for row in rows:
         other = others[row.configuration]
@@ -103,8 +105,13 @@ def surely_better_in_both(board: Board, quiet: QuietBoards) -> dict[str, set[str
 def surely_better(board: Board, alpha: float = ALPHA) -> dict[str, set[str]]:
     """Configuration -> those that are certainly better; one error rate for the whole board."""
     rows = board.rows_of(board.members)
-    above = differences(board.fit, alpha, rows)
+    above = _above(board, alpha, rows)
     return {
         board.names[row]: {board.names[rows[other]] for other in np.flatnonzero(above[:, place])}
         for place, row in enumerate(rows)
     }
+
+
+def _above(board: Board, alpha: float, rows: Indices) -> Mask:
+    """Shape (k, k): the row's configuration is certainly better than the column's, and its median is not worse."""
+    return np.asarray(differences(board.fit, alpha, rows) & ~board.below_by_median[np.ix_(rows, rows)])

@@ -1,25 +1,55 @@
 """One row of statistics per configuration, benchmark and metric, from stored trials."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
+from nephoscope.analysis.boards import Board
 from nephoscope.analysis.cells import Cell
 from nephoscope.analysis.units import scope_of_cells
-from nephoscope.model.rows import Statistic
-from nephoscope.stats.median import margin_of_error, median_interval
-from nephoscope.stats.spread import outliers, spread
+from nephoscope.model.rows import Estimate, Statistic
+from nephoscope.stats.leaderboard import mean_half_widths
+from nephoscope.stats.median import CONFIDENCE, margin_of_error, median_interval
+from nephoscope.stats.spread import outliers, pull, spread
 
 
-def statistics_of_cells(cells: Sequence[Cell]) -> list[Statistic]:
-    """Median, interval, spread and flagged outliers of every metric over the valid replicates.
+def statistics_of_cells(cells: Sequence[Cell], boards: Sequence[Board]) -> list[Statistic]:
+    """Median, level, their intervals, spread and flagged outliers of every metric over the valid replicates.
 
     Sorted by configuration, benchmark, metric, plain before per CPU. A metric without one valid value has no row.
+
+    Args:
+        cells: the values.
+        boards: the leaderboards of the same cells.
     """
-    rows = [_statistic(cell) for cell in cells]
+    levels: dict[tuple[str, str, bool, str], Estimate] = {}
+    for board in boards:
+        found = _levels(board)
+        levels |= {(board.benchmark, board.metric, board.view == "per CPU", name): of for name, of in found.items()}
+    rows = [_statistic(c, levels.get((c.benchmark, c.metric, c.per_cpu, c.configuration))) for c in cells]
     return sorted(rows, key=lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu))
 
 
-def _statistic(cell: Cell) -> Statistic:
+def _levels(board: Board) -> Mapping[str, Estimate]:
+    """Of each configuration; with the median's interval where the level is a median, or nothing is known of spread."""
+    medians = [median_interval(cell.values) for cell in board.cells]
+    found = {
+        name: Estimate(one.median, one.low, one.high, one.coverage)
+        for name, one in zip(board.names, medians, strict=True)
+    }
+    if not board.by_values:
+        return found
+    halves = mean_half_widths(board.fit, CONFIDENCE)
+    for name, level, half in zip(board.names, board.levels.tolist(), halves.tolist(), strict=True):
+        found[name] = found[name]._replace(value=math.exp(board.sign * level))
+        if math.isfinite(half):
+            low, high = (math.exp(board.sign * level + end) for end in (-half, half))
+            found[name] = found[name]._replace(low=low, high=high, coverage=CONFIDENCE)
+    return found
+
+
+def _statistic(cell: Cell, level: Estimate | None) -> Statistic:
     interval, around = median_interval(cell.values), spread(cell.values)
+    pulling = pull(cell.values, level.value) if level else None
     return Statistic(
         configuration=cell.configuration,
         benchmark=cell.benchmark,
@@ -47,6 +77,12 @@ def _statistic(cell: Cell) -> Statistic:
         counted=cell.counted,
         machines=None if cell.machines is None else len(cell.machines),
         scope=scope_of_cells([cell]),
+        level=level.value if level else None,
+        level_low=level.low if level else None,
+        level_high=level.high if level else None,
+        level_coverage=level.coverage if level else None,
+        pulling=pulling[0] if pulling else 0,
+        pulling_percent=100 * pulling[1] if pulling else None,
     )
 
 

@@ -57,23 +57,23 @@ def _alone(row: Statistic, metric: Metric) -> Draft:
 
 
 def _best(best: BestRow, statistics: list[Statistic], metric: Metric) -> Draft:
-    """The answer; the best medians too, where it names no configuration."""
+    """The answer; the best levels too, where it names no configuration."""
     by_name = {row.configuration: row for row in statistics}
     style = quantity_style(statistics[0].unit)
     winner = by_name.get(best.best[0]) if len(best.best) == 1 else None
-    answer = told(best, value=f", {{median:{style}}}" if winner else "")
+    answer = told(best, value=f", {{level:{style}}}" if winner else "")
     numbers, words, template = answer.numbers, answer.words, answer.template
     if winner:
-        numbers["median"] = winner.median
+        numbers["level"] = winner.compared.value
     elif not best.excluded or len(best.best) > MAX_NAMED:
         sign = -1 if metric.direction is Direction.HIGHER else 1
-        first = sorted(statistics, key=lambda row: (sign * row.median, row.configuration))[:_NAMED]
+        first = sorted(statistics, key=lambda row: (sign * row.compared.value, row.configuration))[:_NAMED]
         parts = []
         for key, row in keyed(first):
-            numbers[f"median_{key}"] = row.median
+            numbers[f"level_{key}"] = row.compared.value
             words[f"name_{key}"] = row.configuration
-            parts.append(f"{{name_{key}}} ({{median_{key}:{style}}})")
-        what = ("values" if best.n_most == 1 else "medians") + (" as delivered" if best.reason else "")
+            parts.append(f"{{name_{key}}} ({{level_{key}:{style}}})")
+        what = ("values" if best.n_most == 1 else "levels") + (" as delivered" if best.reason else "")
         template += f" The first {what} are those of " + enumeration(parts) + "."
     return say(
         NAME,

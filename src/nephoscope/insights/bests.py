@@ -31,13 +31,14 @@ def told(row: BestRow, *, best: str = "best {title}", value: str = "") -> Told:
         value: part of a template that is added to the only winner, as ": {median:quantity:s}".
     """
     numbers: dict[str, float] = {
-        "of": row.of,
+        "of": row.of - (0 if row.method == "none" else len(row.open)),
         "alpha": 100 * row.alpha,
-        "left": len(row.best) + len(row.open),
+        "left": len(row.best),
         "excluded": row.excluded,
         "margin": row.margin_percent,
     }
     words = {"names": enumeration(row.best), "open_names": enumeration(row.open), "close": enumeration(row.close)}
+    words["by_median"] = enumeration(row.by_median)
     words["reason"] = capitalised(row.reason)
     return Told(_answer(row, best, value) + _besides(row, numbers), numbers, words)
 
@@ -74,9 +75,14 @@ def _besides(row: BestRow, numbers: dict[str, float]) -> str:
             " With n = {n_least:count}, a configuration that is {detectable:percent} % behind the best is found "
             "to be worse with a chance of {power:count} %."
         )
-    if row.open and row.method != "none" and len(row.open) <= MAX_NAMED:
-        parts += " Nothing is known about {open_names}, which " + plural(len(row.open), "has", "have")
+    if row.open and row.method != "none":
+        numbers["unknown"] = len(row.open)
+        which = "{open_names}" if len(row.open) <= MAX_NAMED else "{unknown:count} more"
+        parts += f" Nothing is known about {which}, which " + plural(len(row.open), "has", "have")
         parts += " too few values."
+    if row.by_median:
+        parts += " By its median, {by_median} is ahead of the others: a few values make the difference, so no best is "
+        parts += "named."
     if row.method == "rank sums":
         parts += " The values come in steps, so exact rank sums were used, which decide less."
     if row.left_out and row.view != "per dollar":
@@ -87,15 +93,17 @@ def _besides(row: BestRow, numbers: dict[str, float]) -> str:
 
 
 def short(row: BestRow, key: str) -> tuple[str, Mapping[str, float], Mapping[str, str]]:
-    """The answer in a few words: 'a', 'one of 2 (a and b)', 'not decided'; and the reason if steal left it open."""
-    numbers, words = {f"left_{key}": float(len(row.best) + len(row.open))}, {f"names_{key}": enumeration(row.best)}
+    """The answer in a few words, such as 'a, 1 unknown' or 'one of 2 (a and b)'; why, if steal left it open."""
+    numbers = {f"left_{key}": float(len(row.best)), f"unknown_{key}": float(len(row.open))}
+    words = {f"names_{key}": enumeration(row.best)}
+    unknown = f", {{unknown_{key}:count}} unknown" if row.open else ""
     if row.method == "none":
         return "not decided", {}, {}
     reason = f" ({{reason_{key}}})" if row.reason else ""
     reasons = {f"reason_{key}": str(row.reason)} if row.reason else {}
-    if len(row.best) == 1 and row.excluded and not row.open:
-        return f"{{names_{key}}}{reason}", {}, words | reasons
+    if len(row.best) == 1 and row.excluded:
+        return f"{{names_{key}}}{unknown}{reason}", numbers, words | reasons
     if not row.excluded:
-        return f"any of {{left_{key}:count}}{reason}", numbers, reasons
-    named = f" ({{names_{key}}})" if len(row.best) <= MAX_NAMED and not row.open else ""
-    return f"one of {{left_{key}:count}}{named}{reason}", numbers, (words if named else {}) | reasons
+        return f"any of {{left_{key}:count}}{unknown}{reason}", numbers, reasons
+    named = f" ({{names_{key}}})" if len(row.best) <= MAX_NAMED else ""
+    return f"one of {{left_{key}:count}}{named}{unknown}{reason}", numbers, (words if named else {}) | reasons

@@ -120,18 +120,18 @@ class _MostLike:
 
 
 def _signed(row: Statistic) -> float:
-    return row.median if row.direction is Direction.HIGHER else -row.median
+    return row.compared.value if row.direction is Direction.HIGHER else -row.compared.value
 
 
 def _correlation(rows: Sequence[Statistic], target: Mapping[str, Statistic], tried: int = 1) -> RankCorrelation | None:
     """With an interval that holds for the best of several metrics, too: Bonferroni's. None: too few values."""
-    values = [target[row.configuration].median for row in rows]
+    values = [target[row.configuration].compared.value for row in rows]
     return rank_correlation([_signed(row) for row in rows], values, 1 - (1 - CONFIDENCE) / tried)
 
 
 def _predicts(findings: Findings, one: _MostLike) -> Draft:
     in_order = sorted(one.micro, key=lambda row: (-_signed(row), row.configuration))
-    best = max(in_order, key=lambda row: one.target[row.configuration].median).configuration
+    best = max(in_order, key=lambda row: one.target[row.configuration].compared.value).configuration
     return say(
         NAME,
         "answer",

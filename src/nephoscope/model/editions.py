@@ -30,7 +30,7 @@ class EditionCard(Frozen):
     agreeing: int = Field(description="configurations whose own ratio is on the same side of equality")
     n_before: int = Field(description="values of the configuration with the fewest")
     n_after: int
-    before: float | None = Field(description="median; None: several configurations have none in common")
+    before: float | None = Field(description="its level; None: several configurations have none in common")
     after: float | None
     ratio: float = Field(description="geometric mean over the configurations")
     low: float | None = Field(description="end of its interval; None: too few values for one")

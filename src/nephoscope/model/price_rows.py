@@ -152,7 +152,7 @@ class TransferRow(Frozen):
 class PricePerformance(Frozen):
     """What one unit of a headline metric costs a month. price_performance.parquet.
 
-    The cost is a constant, so the interval's ends are those of the median, divided by it.
+    The cost is a constant, so the interval's ends are those of the level, divided by it.
     """
 
     configuration: str
@@ -167,18 +167,18 @@ class PricePerformance(Frozen):
         default=False, description="the month leaves out the machines' volumes, because the benchmark does not use them"
     )
     median: float = Field(description="of the metric, in its unit")
-    usd_per_unit: float = Field(description="month_usd / median: $/tpmC where the metric is tpmC")
+    usd_per_unit: float = Field(description="month_usd / level: $/tpmC where the metric is tpmC")
     low: float
     high: float
     coverage: float
     usd_per_unit_with_transfer: float | None = Field(
-        description="(month_usd + transfer between the machines as placed) / median; None: that transfer has no price"
+        description="(month_usd + transfer between the machines as placed) / level; None: that transfer has no price"
     )
     usd_per_million: float | None = Field(
         description="operations of machines that are busy all month; None: the metric counts no operations"
     )
     front: Literal["on it", "open", "behind"] = Field(
-        description="position in cost against the median: no configuration is cheaper and better; open: one may be, "
+        description="position in cost against the level: no configuration is cheaper and better; open: one may be, "
         "but not for certain"
     )
     discount_to_lead_percent: float | None = Field(

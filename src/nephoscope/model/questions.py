@@ -40,10 +40,11 @@ class BestRow(Frozen):
     scope: Scope = Field(description="'overall', 'cloud: aws', or 'size: 8 vCPUs'")
     of: int = Field(ge=2, description="configurations that compete")
     best: list[str] = Field(
-        description="those that may be the best, best mean first: every other one is certainly worse than one of these"
+        description="those that may be the best, best level first: every other one with enough values is certainly "
+        "worse than one of these"
     )
     excluded: int = Field(ge=0, description="number of configurations that are certainly not the best")
-    open: list[str] = Field(description="those with too few values for any claim")
+    open: list[str] = Field(description="those with too few values for any claim: unknown, and no candidates")
     left_out: list[Omission] = Field(description="'configuration: reason' for those that do not compete")
     tied: bool = Field(description="there are several best ones, and each two differ by less than the margin")
     close: list[str] = Field(
@@ -67,6 +68,11 @@ class BestRow(Frozen):
     )
     note: Sentence = Field(
         default=NO_SENTENCE, description="what steal rejected, if that is over 10 % of a configuration's trials"
+    )
+    by_median: list[str] = Field(
+        default=[],
+        description="those of `best` that the test of levels excludes, but whose median is better than that of every "
+        "other one: levels and medians disagree",
     )
 
 

@@ -244,7 +244,7 @@ class RankRow(Frozen):
     view: Literal["plain", "per CPU", "per dollar"]
     basis: str | None = Field(description="basis of the prices, for the view per dollar")
     configuration: str
-    place: int = Field(ge=1, description="rank by the median alone; equal medians share a rank")
+    place: int = Field(ge=1, description="rank by the level alone; equal levels share a rank")
     first: int = Field(ge=1, description="1 + the number of configurations that are certainly better")
     last: int = Field(description="all - the number of configurations that are certainly worse")
     of: int = Field(description="configurations on the leaderboard")
@@ -393,6 +393,20 @@ class MeasurementRow(NamedTuple):
     subject: Subject
 
 
+class Estimate(NamedTuple):
+    """A value of one configuration, with its interval and how often such intervals contain the true value."""
+
+    value: float
+    low: float
+    high: float
+    coverage: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
+
+
 class Statistic(Frozen):
     """One metric of one configuration over its valid replicates. statistics.parquet. No NaN; None: unknown."""
 
@@ -424,6 +438,29 @@ class Statistic(Frozen):
     counted: Counted = Field(default="trials", description="what n counts; a machine has the median of its trials")
     machines: int | None = Field(default=None, description="number of machines that were measured; None: not known")
     scope: Scope = Field(default="not known", description="what the median and its interval speak for")
+    level: float | None = Field(
+        default=None,
+        description="what ratios are quotients of: the geometric mean with blocks removed; the median of values in "
+        "steps, and of metrics that are not headlines; None: a value is not above 0, so that there are no ratios",
+    )
+    level_low: float | None = Field(
+        default=None, description="end of the interval of the level; with fewer than 3 values that of the median"
+    )
+    level_high: float | None = None
+    level_coverage: float | None = Field(default=None, description="coverage of [level_low, level_high]")
+    pulling: int = Field(
+        default=0, description="values that pull the level away from the median: the far ones on its side"
+    )
+    pulling_percent: float | None = Field(
+        default=None, description="how far the middle one of these is from the median; None: there are none"
+    )
+
+    @property
+    def compared(self) -> Estimate:
+        """What stands where configurations are compared: the level, or the median of a metric without ratios."""
+        if self.level is None or self.level_low is None or self.level_high is None or self.level_coverage is None:
+            return Estimate(self.median, self.low, self.high, self.coverage)
+        return Estimate(self.level, self.level_low, self.level_high, self.level_coverage)
 
 
 MIN_EXTRAPOLATED = 4
@@ -449,9 +486,7 @@ class Comparison(Frozen):
     right: str
     n_left: int
     n_right: int
-    ratio: float = Field(
-        description="left / right, on logarithms: difference of means within blocks, or Hodges-Lehmann"
-    )
+    ratio: float = Field(description="left / right: the quotient of their levels in statistics.parquet")
     low: float | None = Field(description="end of the ratio's interval; None below the minimum n")
     high: float | None
     coverage: float | None = Field(description="coverage of the interval; exact for rank sums")
@@ -481,6 +516,16 @@ class Comparison(Frozen):
     machines_left: int | None = Field(default=None, description="number of machines on the left; None: not known")
     machines_right: int | None = None
     scope: Scope = Field(default="not known", description="what the verdict speaks for")
+    ratio_of_medians: float | None = Field(
+        default=None, description="quotient of the medians; on the other side of 1 than the ratio, nothing is decided"
+    )
+
+    @property
+    def is_disputed(self) -> bool:
+        """Whether the interval excludes 1, and the medians put the two the other way round."""
+        if self.low is None or self.high is None or self.ratio_of_medians is None:
+            return False
+        return (self.low > 1 > self.ratio_of_medians) or (self.high < 1 < self.ratio_of_medians)
 
     def trials_in(self, rows: Iterable[Statistic]) -> list[str]:
         """Ids of the trials of both sides, from the statistics of its metric."""
@@ -502,6 +547,7 @@ class Comparison(Frozen):
                 "delivered": delivered,
                 "quiet": quiet,
                 "quiet_ratio": None if self.quiet_ratio is None else 1 / self.quiet_ratio,
+                "ratio_of_medians": None if self.ratio_of_medians is None else 1 / self.ratio_of_medians,
                 "reason": disagreement(delivered, quiet),
             }
         )

@@ -66,7 +66,7 @@ def _line(card: EditionCard) -> str:
         words.change(card.ratio),
         words.interval(card.low, card.high),
         notes,
-        words.medians(card),
+        words.levels(card),
         words.counts(card),
     )
     return "| " + " | ".join(plain(cell) for cell in cells) + " |"

@@ -36,7 +36,7 @@ class ChangeCard:
     change: str
     interval: str
     certainty: str
-    medians: str
+    levels: str
     counts: str
     direction: str
 
@@ -93,7 +93,7 @@ def _card(card: EditionCard) -> ChangeCard:
         change=words.change(card.ratio),
         interval=words.interval(card.low, card.high),
         certainty=words.certainty(card),
-        medians=words.medians(card),
+        levels=words.levels(card),
         counts=words.counts(card),
         direction=words.direction(card),
     )

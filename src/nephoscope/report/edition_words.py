@@ -41,7 +41,7 @@ def _percent(ratio: float) -> str:
     return f"{text} %".replace("-", "\N{MINUS SIGN}").replace("+0.00 ", "0 ").replace("\N{MINUS SIGN}0.00 ", "0 ")
 
 
-def medians(row: EditionCard) -> str:
+def levels(row: EditionCard) -> str:
     """'1,234/s → 1,190/s'; empty: several configurations have none in common."""
     if row.before is None or row.after is None:
         return ""

@@ -187,7 +187,7 @@ class Lookup:
         return {name: place for place, name in enumerate(self.configurations)}
 
     def ranked(self, benchmark: str, metric: Metric) -> list[str]:
-        """All configurations with a trial, best median first; those without a valid trial last."""
+        """All configurations with a trial, best level first; those without a valid trial last."""
         found = self.statistics.get((benchmark, metric.name, False), {})
         begun = {row.configuration for row in self.trials_of(benchmark)}
         missing = sorted(begun - found.keys(), key=self._place.__getitem__)
@@ -213,14 +213,14 @@ class Lookup:
 
 def scale_of(metric: Metric, rows: Sequence[Statistic], digits: int = FEW_DIGITS) -> Scale:
     """How to write these statistics: a round trip within a zone in microseconds, though others are between regions."""
-    half_widths = [(row.high - row.low) / 2 for row in rows]
-    return scale_for(metric.unit, [row.median for row in rows], half_widths, metric=metric.name, digits=digits)
+    half_widths = [row.compared.half_width for row in rows]
+    return scale_for(metric.unit, [row.compared.value for row in rows], half_widths, metric=metric.name, digits=digits)
 
 
 def best_first(statistics: Iterable[Statistic], metric: Metric) -> list[Statistic]:
-    """Best median first; equal medians in the order given."""
+    """Best level first; equal levels in the order given."""
     sign = -1 if metric.direction is Direction.HIGHER else 1
-    return sorted(statistics, key=lambda one: sign * one.median)
+    return sorted(statistics, key=lambda one: sign * one.compared.value)
 
 
 def headlines(benchmark: BenchmarkRow) -> list[Metric]:

@@ -269,9 +269,9 @@ def validity_key(counts: Iterable[bool], valid: str = "valid", others: str = "ex
 
 
 def line_key(rows: Sequence[Statistic]) -> list[KeyEntry]:
-    """What solid and dashed lines around medians are, as far as there are any."""
+    """What solid and dashed lines around levels are, as far as there are any."""
     lines = {line_of(row) for row in rows}
-    solid = [KeyEntry("─", "var(--ink)", "95 % interval of the median")] if "interval" in lines else []
+    solid = [KeyEntry("─", "var(--ink)", "95 % interval")] if "interval" in lines else []
     return [*solid, *([KeyEntry("┄", "var(--ink)", range_text(rows))] if "range" in lines else [])]
 
 

@@ -9,13 +9,13 @@ from nephoscope.model.price_rows import CostRow
 from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import Statistic
+from nephoscope.model.rows import Estimate, Statistic
 from nephoscope.model.words import counted
 from nephoscope.report.format import SECONDS, TIMES, Scale, coverage, ratio_interval
 
 ENOUGH = 0.95
 Line = Literal["interval", "range", "none"]
-"""What is drawn around a median: an interval of 95 % or more, the range of too few values for one, nothing."""
+"""What is drawn around a level: an interval of 95 % or more, the range of too few values for one, nothing."""
 _UNITS_IN_WORDS = {"": "no unit", "1/s": "per second", "1/min": "per minute"}
 _PERCENTILE = re.compile(r"(?:^|(?<=[^A-Za-z0-9]))p(\d{2,3}(?:[._]\d+)?)(?=$|[^A-Za-z0-9])", re.IGNORECASE)
 _LOWER_CASE = ("fio", "stress-ng", "sysbench")
@@ -112,19 +112,20 @@ def tie_text(margin_percent: float) -> str:
     return ratio_interval(1.0, 1 / most, most)
 
 
-def interval_text(row: Statistic, scale: Scale) -> str:
-    """Both ends of the interval of the median."""
+def interval_text(row: Statistic | Estimate, scale: Scale) -> str:
+    """Both ends of the interval of a median, or of a level."""
     return f"{scale.number(row.low)} \N{EN DASH} {scale.number(row.high)}"
 
 
 def interval_row(row: Statistic, scale: Scale) -> dict[str, object]:
-    """A median with its interval as a part of a row of chart data: numbers for the marks, texts for the tooltip."""
+    """A level with its interval as a part of a row of chart data: numbers for the marks, texts for the tooltip."""
+    level = row.compared
     return {
-        "median": scale.value(row.median),
-        "low": scale.value(row.low),
-        "high": scale.value(row.high),
-        "median_text": scale.text(row.median),
-        "interval_text": interval_text(row, scale),
+        "level": scale.value(level.value),
+        "low": scale.value(level.low),
+        "high": scale.value(level.high),
+        "level_text": scale.text(level.value),
+        "interval_text": interval_text(level, scale),
     }
 
 
@@ -136,8 +137,8 @@ def coverage_note(row: Statistic) -> str:
 
 
 def line_of(row: Statistic) -> Line:
-    """Which line stands for how well a median is known."""
-    return "none" if row.n == 1 else "interval" if row.coverage >= ENOUGH else "range"
+    """Which line stands for how well a level is known."""
+    return "none" if row.n == 1 else "interval" if row.compared.coverage >= ENOUGH else "range"
 
 
 def lines_text(rows: Sequence[Statistic]) -> str:
@@ -151,10 +152,10 @@ def lines_text(rows: Sequence[Statistic]) -> str:
 
 
 def range_text(rows: Sequence[Statistic]) -> str:
-    """'the range of 3 to 5 replicates (75 to 93.7 %)': how often ranges of so few values contain the true median."""
+    """'the range of 3 to 5 replicates (75 to 93.7 %)': how often ranges of so few values contain the true value."""
     ranges = [row for row in rows if line_of(row) == "range"]
     few, most = min(row.n for row in ranges), max(row.n for row in ranges)
-    shares = [coverage(end(row.coverage for row in ranges)).replace(".0 ", " ") for end in (min, max)]
+    shares = [coverage(end(row.compared.coverage for row in ranges)).replace(".0 ", " ") for end in (min, max)]
     if few == most:
         return f"the range of {counted(few, 'replicate')} ({shares[0]})"
     return f"the range of {few} to {counted(most, 'replicate')} ({shares[0].removesuffix(' %')} to {shares[1]})"
@@ -165,17 +166,17 @@ def statistic_row(row: Statistic, scale: Scale, told: Scale | None = None) -> di
 
     Texts are of the scale `told`, if there is one.
     """
-    told = told or scale
+    told, level = told or scale, row.compared
     return {
         "configuration": row.configuration,
-        "median": scale.value(row.median),
-        "low": scale.value(row.low),
-        "high": scale.value(row.high),
+        "level": scale.value(level.value),
+        "low": scale.value(level.low),
+        "high": scale.value(level.high),
         "minimum": scale.value(row.minimum),
         "maximum": scale.value(row.maximum),
-        "median_text": told.text(row.median),
-        "interval_text": interval_text(row, told) if row.n > 1 else "none: one value",
-        "coverage_text": coverage(row.coverage),
+        "level_text": told.text(level.value),
+        "interval_text": interval_text(level, told) if row.n > 1 else "none: one value",
+        "coverage_text": coverage(level.coverage),
         "line": line_of(row),
         "n": str(row.n),
     }

@@ -15,7 +15,8 @@ import numpy as np
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.distributions import student_t_quantile
 from nephoscope.stats.limits import NO_SPREAD, factor
-from nephoscope.stats.ratio import RatioInterval
+from nephoscope.stats.median import median_interval
+from nephoscope.stats.ratio import RatioInterval, reaching
 from nephoscope.stats.samples import Floats, positive_sample
 
 MIN_VALUES = 2
@@ -42,6 +43,8 @@ class Change:
     interval: RatioInterval | None
     """None: with this few values no interval reaches the requested confidence."""
     method: Method
+    levels: tuple[float, float] | None
+    """Before and after, whose quotient is the ratio; None: several configurations have none in common."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +78,26 @@ def change(pairs: Sequence[tuple[Measured, Measured]], confidence: float) -> Cha
     several = all(one.size >= MIN_VALUES for one in (*before, *after))
     flat = sum(float(np.square(one - one.mean()).sum()) <= NO_SPREAD for one in (*before, *after))
     if several and flat >= len(pairs):
-        exact = compare_in_blocks([(new.values, old.values) for old, new in pairs], confidence)
-        return Change(exact.ratio, exact.interval, "rank sums")
+        return _in_steps(pairs, confidence)
     old, new = (_mean([pair[side] for pair in pairs], logs) for side, logs in ((0, before), (1, after)))
     estimate, variance = new.mean - old.mean, old.variance + new.variance
+    levels = (math.exp(old.mean), math.exp(new.mean)) if len(pairs) == 1 else None
     if not several or not math.isfinite(variance) or variance <= 0:
-        return Change(factor(estimate), None, "none")
+        return Change(factor(estimate), None, "none", levels)
     freedom = variance**2 / (old.variance**2 / old.freedom + new.variance**2 / new.freedom)
     half = student_t_quantile((1 + confidence) / 2, freedom) * math.sqrt(variance)
     ends = RatioInterval(factor(estimate - half), factor(estimate + half), confidence)
-    return Change(factor(estimate), ends, "values")
+    return Change(factor(estimate), ends, "values", levels)
+
+
+def _in_steps(pairs: Sequence[tuple[Measured, Measured]], confidence: float) -> Change:
+    """By exact rank sums. The ratio of one configuration is that of its medians, and the interval contains it."""
+    exact = compare_in_blocks([(new.values, old.values) for old, new in pairs], confidence)
+    if len(pairs) > 1:
+        return Change(exact.ratio, exact.interval, "rank sums", None)
+    before, after = (median_interval(side.values).median for side in pairs[0])
+    ratio = after / before
+    return Change(ratio, reaching(ratio, exact.interval), "rank sums", (before, after))
 
 
 def _logs(one: Measured) -> Floats:

@@ -192,23 +192,19 @@ def possible_best(
         kept = np.setdiff1d(kept, excluded)
 
 
-def possible_ranks(board: Leaderboard, alpha: float, among: Indices | None = None) -> tuple[Indices, Indices]:
-    """The first and the last rank of each configuration: all at once are right in 1 - `alpha` of studies.
+def possible_ranks(above: Mask) -> tuple[Indices, Indices]:
+    """The first and the last rank of each configuration: all at once are right in as many studies as `above` is.
 
     Args:
-        board: the fit.
-        alpha: error rate for all ranks together.
-        among: as in `possible_best`.
+        above: shape (k, k), see `differences`.
 
     Returns:
-        Two arrays in the order of `among`, ranks from 1.
+        Two arrays, ranks from 1.
 
     Source: Mogstad, Romano, Shaikh & Wilhelm, Inference for ranks (2024), with simultaneous intervals of all
     differences from Tukey's range.
     """
-    names = _chosen(board, among)
-    above = differences(board, alpha, names)
-    return 1 + above.sum(axis=0), names.size - above.sum(axis=1)
+    return 1 + above.sum(axis=0), above.shape[0] - above.sum(axis=1)
 
 
 def _chosen(board: Leaderboard, among: Indices | None) -> Indices:
@@ -265,6 +261,19 @@ def half_widths(board: Leaderboard, alpha: float, among: Indices) -> Floats:
     with np.errstate(invalid="ignore"):
         half = critical_range(claims, board.freedom[square], alpha) / _SQRT_2 * board.errors[square]
     return np.asarray(np.where(np.isnan(board.distances[square]), np.nan, half))
+
+
+def mean_half_widths(board: Leaderboard, confidence: float) -> Floats:
+    """Shape (K,): each mean on its own lies within its estimate plus and minus this, in this share of studies.
+
+    By the configuration's own spread within blocks, as `contrast` has it. It says how well a mean is known, not which
+    of two is higher. NaN where no claim is possible.
+    """
+    variances, freedom = _own_spreads(board, np.arange(board.logs.shape[0]))
+    if _paired(board.fit):
+        freedom = np.full_like(freedom, board.spreads.total)  # what one gains in a block, the other loses: one estimate
+    half = special.stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variances * board.fit.each)
+    return np.asarray(np.where(board.decidable, half, np.nan))
 
 
 def contrast(board: Leaderboard, pairs: list[tuple[int, int]]) -> Contrast | None:

@@ -26,6 +26,17 @@ class RatioInterval:
     coverage: float
 
 
+def reaching(ratio: float, interval: RatioInterval | None) -> RatioInterval | None:
+    """The interval, or one that is so much wider that it contains the ratio.
+
+    The interval of rank sums is about the median of all ratios. The ratio of the medians lies in it for ten values or
+    fewer on each side, and beyond that in all but very skewed samples.
+    """
+    if interval is None:
+        return None
+    return RatioInterval(min(interval.low, ratio), max(interval.high, ratio), interval.coverage)
+
+
 @dataclass(frozen=True)
 class RatioEstimate:
     """`left` as a multiple of `right`; no unit."""

@@ -20,6 +20,8 @@ class TwoWayFit:
     unscaled: Floats
     """Shape (K, K): the variance of `weights @ means` is `weights @ unscaled @ weights` times the variance of a value,
     for weights that add up to 0."""
+    each: Floats
+    """Shape (K,): the variance of each mean as a multiple of that of a value, with blocks as they were: no samples."""
     squares: Floats
     """Shape (K,): the sum of the squared residuals of each configuration."""
     freedom: Floats
@@ -50,7 +52,7 @@ def two_way_fit(logs: Floats, *, blocked: bool) -> TwoWayFit:
     inside = present[np.ix_(measured, used)].astype(np.float64)
     values = np.nan_to_num(logs[np.ix_(measured, used)])
     with_blocks = blocked and inside.size > 0 and _connected(inside)
-    means, unscaled, residuals, leverage = _within_blocks(values, inside) if with_blocks else _plain(values, inside)
+    means, unscaled, each, residuals, leverage = (_within_blocks if with_blocks else _plain)(values, inside)
     k, b = logs.shape
     places = np.flatnonzero(measured)
     full_residuals = np.full((k, b), np.nan)
@@ -58,6 +60,7 @@ def two_way_fit(logs: Floats, *, blocked: bool) -> TwoWayFit:
     return TwoWayFit(
         means=_spread(means, places, (k,), np.nan),
         unscaled=_spread(unscaled, places, (k, k), np.nan),
+        each=_spread(each, places, (k,), np.nan),
         squares=_spread((residuals**2 * inside).sum(axis=1), places, (k,), 0.0),
         freedom=_spread(((1 - leverage) * inside).sum(axis=1), places, (k,), 0.0),
         residuals=full_residuals,
@@ -73,14 +76,14 @@ def _spread(values: Floats, places: Indices, shape: tuple[int, ...], empty: floa
     return full
 
 
-def _plain(values: Floats, inside: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _plain(values: Floats, inside: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     counts = inside.sum(axis=1)
     means = (values * inside).sum(axis=1) / counts
     residuals = (values - means[:, None]) * inside
-    return means, np.diag(1 / counts), residuals, inside / counts[:, None]
+    return means, np.diag(1 / counts), 1 / counts, residuals, inside / counts[:, None]
 
 
-def _within_blocks(values: Floats, inside: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _within_blocks(values: Floats, inside: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Solves the normal equations after eliminating the configurations, which are many where blocks are few.
 
     The matrix that is left is a Laplacian of the blocks, of rank B - 1, and so is its inverse of block effects that add
@@ -98,7 +101,8 @@ def _within_blocks(values: Floats, inside: Floats) -> tuple[Floats, Floats, Floa
     crossed = shared @ inverse
     own = (crossed * shared).sum(axis=1)
     leverage = (1 / of_rows[:, None] + np.diag(inverse) - 2 * crossed + own[:, None]) * inside
-    return means, _centred(np.diag(1 / of_rows) + crossed @ shared.T), residuals, leverage
+    unscaled = _centred(np.diag(1 / of_rows) + crossed @ shared.T)
+    return means, unscaled, 1 / of_rows + own, residuals, leverage
 
 
 def _centred(matrix: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from nephoscope.analysis.boards import boards_of
 from nephoscope.analysis.cells import Metrics, cells_of
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.model.errors import DamagedFile
@@ -13,7 +14,8 @@ SIX = [100.0, 101, 102, 103, 104, 150]
 
 
 def statistics_of(trials: list[TrialRow], measurements: list[MeasurementRow], metrics: Metrics) -> list[Statistic]:
-    return statistics_of_cells(cells_of(trials, measurements, metrics))
+    cells = cells_of(trials, measurements, metrics)
+    return statistics_of_cells(cells, boards_of(cells, blocked=True))
 
 
 def test_one_statistic_per_metric_and_one_per_cpu() -> None:

@@ -73,17 +73,17 @@ def test_machines_outside_of_clouds_are_not_lost() -> None:
     assert groups.clouds_and_sizes(lookup)["Other machines"] == [first]
 
 
-def test_the_best_of_a_cloud_is_its_largest_median() -> None:
+def test_the_best_of_a_cloud_is_its_largest_level() -> None:
     of = book(editions.cr2020())
     row = benchmark(of, "stress-ng")
     results = results_of(of.lookup, row, headlines(row)[0])
-    medians = {one.configuration: one.median for one in results.plain}
-    wanted = {max(set(names) & set(medians), key=medians.__getitem__) for names in groups.clouds(of.lookup).values()}
+    levels = {one.configuration: one.compared.value for one in results.plain}
+    wanted = {max(set(names) & set(levels), key=levels.__getitem__) for names in groups.clouds(of.lookup).values()}
     found = rows(best_of_clouds(of, results))
     assert {one["configuration"] for one in found} == wanted
     tens = tops(of, results)
     assert [len(rows(tens, panel)) for panel in ("Overall", "AWS", "Azure", "Google Cloud")] == [TEN, TEN, 7, 7]
-    best = [one["median"] for one in rows(tens, "AWS")]
+    best = [one["level"] for one in rows(tens, "AWS")]
     assert best == sorted(best, reverse=True)
 
 
@@ -91,7 +91,7 @@ def test_lower_is_better_puts_the_shortest_round_trip_first() -> None:
     of = book(editions.cr2020())
     row = benchmark(of, "ping")
     first = rows(tops(of, results_of(of.lookup, row, headlines(row)[0])), "Overall")
-    assert [one["median"] for one in first] == sorted(one["median"] for one in first)
+    assert [one["level"] for one in first] == sorted(one["level"] for one in first)
 
 
 def test_the_maximum_is_the_highest_step_with_a_valid_trial() -> None:
@@ -155,7 +155,7 @@ def test_lines_name_the_best_machine_and_show_every_other_one() -> None:
     drawn = rows(figure, "AWS, 8 vCPUs")
     assert {one["series"] for one in drawn} <= set(small)
     (named,) = specs(figure)["AWS, 8 vCPUs"]["datasets"]["names"]
-    assert named["series"] == max(drawn, key=lambda one: one["median"])["series"]
+    assert named["series"] == max(drawn, key=lambda one: one["level"])["series"]
     assert {one["at"] for one in drawn} == {50, 75, 100, 125, 150}
     wide = best_over_warehouses(of, steps)
     assert len({one["row"] for one in rows(wide, "Overall, 8 vCPUs")}) == TEN
@@ -195,7 +195,7 @@ def test_kinds_of_storage_have_a_row_for_each_machine_type() -> None:
     assert {one["series"] for one in found if one["row"] == "m6i.8xlarge"} == {"gp3", "io2"}
     shares = storage_shares(of)
     general, high = rows(shares, "General purpose"), rows(shares, "High performance")
-    assert min(one["median"] for one in high) > max(one["median"] for one in general if "gp3" in one["row"]) / 2
+    assert min(one["level"] for one in high) > max(one["level"] for one in general if "gp3" in one["row"]) / 2
     assert {one["series"] for one in general} >= {"on-demand", "reserved-1y"}
 
 
@@ -224,7 +224,7 @@ def test_pairs_of_regions_stand_beside_the_speed_of_light() -> None:
     assert all(not spec["datasets"]["light"] for spec in specs(near).values())
     for spec in specs(far).values():
         (light,) = spec["datasets"]["light"]
-        assert all(light["floor"] < one["shortest"] <= one["median"] for one in spec["datasets"]["rows"])
+        assert all(light["floor"] < one["shortest"] <= one["level"] for one in spec["datasets"]["rows"])
     streams = benchmark(of, "multi-stream")
     throughput = headlines(streams)[0]
     ranges = throughput_ranges(of, streams, throughput, ranges_of(of.lookup, streams, throughput))
@@ -238,7 +238,7 @@ def test_a_run_between_regions_costs_what_both_directions_cost() -> None:
     transfers = [one for one in of.lookup.study.transfers if one.benchmark == "multi-stream"]
     legs = [one for one in transfers if one.way == "between regions" and one.run_usd]
     name = legs[0].configuration
-    (drawn,) = [one["median"] for one in rows(figure, "Transfer of one run") if one["configuration"] == name]
+    (drawn,) = [one["level"] for one in rows(figure, "Transfer of one run") if one["configuration"] == name]
     assert drawn == pytest.approx(sum(one.run_usd or 0 for one in legs if one.configuration == name))
 
 
@@ -249,7 +249,7 @@ def test_curves_of_latency_name_the_lowest_at_the_most_threads() -> None:
     figure = curves_by_cloud(of, row, curve)
     drawn = [one for one in rows(figure, "Google Cloud") if one["at"] == 64]
     (named,) = specs(figure)["Google Cloud"]["datasets"]["names"]
-    assert named["series"] == min(drawn, key=lambda one: one["median"])["series"]
+    assert named["series"] == min(drawn, key=lambda one: one["level"])["series"]
 
 
 def test_a_study_of_one_machine_has_none_of_these() -> None:

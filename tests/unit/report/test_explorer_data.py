@@ -14,7 +14,7 @@ VALUES = {"a": [10.0, 12.0, 14.0, 16.0, 18.0, 30.0], "b": [20.0, 21.0, 22.0, 23.
 
 
 @pytest.mark.parametrize(("on", "n"), [(4, 4), (6, 6)])
-def test_it_has_the_medians_of_the_analysis(on: int, n: int) -> None:
+def test_it_has_the_levels_of_the_analysis(on: int, n: int) -> None:
     trials, measurements = rows(VALUES, cpus={"a": 2, "b": 4})
     shared = [row.model_copy(update={"machine": f"{row.configuration}-{row.replicate % on}"}) for row in trials]
     study = analyse(inputs((shared, measurements)))
@@ -23,7 +23,7 @@ def test_it_has_the_medians_of_the_analysis(on: int, n: int) -> None:
     for row in study.statistics:
         if row.metric == "new_orders_per_minute":
             found = data["boards"][0]["cpu" if row.per_cpu else "plain"][row.configuration]
-            assert found[:5] == [row.median, row.low, row.high, n, row.coverage]
+            assert found[:5] == [*row.compared[:3], n, row.compared.coverage]
             assert found[5:] == ([{"a": 2, "b": 4}[row.configuration]] if row.per_cpu else [])
 
 

@@ -84,15 +84,15 @@ def test_price_and_performance_is_the_first_figure_and_shows_the_stored_front(
     assert [row["configuration"] for row in spec["datasets"]["front"]] == [
         row["configuration"] for row in sorted(rows_of(spec), key=lambda row: row["month"]) if row["front"]
     ]
-    assert all(row["low"] <= row["median"] <= row["high"] for row in rows_of(spec))
+    assert all(row["low"] <= row["level"] <= row["high"] for row in rows_of(spec))
     assert [entry.text for entry in money.key] == ["AWS", "Google Cloud", "Azure"], "colours are providers"
 
 
 def test_without_prices_configurations_are_ranked(laptop: tuple[Figure | None, list[Chapter]]) -> None:
     money, written = laptop
     [spec] = specs_of(money)
-    medians = [row["median"] for row in rows_of(spec)]
-    assert medians == sorted(medians, reverse=True)
+    levels = [row["level"] for row in rows_of(spec)]
+    assert levels == sorted(levels, reverse=True)
     assert money is not None
     assert "No prices" in money.caption
     assert "chapter-cost" not in {chapter.anchor for chapter in written}
@@ -110,7 +110,7 @@ def test_the_front_is_numbered_in_the_chart_and_listed_below_it(
     assert money.listed is not None
     listed = [[cell.text for cell in row.cells] for row in money.listed.rows]
     assert [row[:2] for row in listed] == [[row["number"], row["configuration"]] for row in front]
-    assert [row[3] for row in listed] == [row["median_text"] for row in front]
+    assert [row[3] for row in listed] == [row["level_text"] for row in front]
     assert {row["number"] for row in rows_of(spec) if not row["front"]} == {""}
 
 
@@ -130,7 +130,7 @@ def test_below_the_front_are_those_that_may_be_on_it() -> None:
         assert money.listed is not None
         return money.listed.note
 
-    assert note(2).startswith("Behind the line by their medians, but not with certainty: ")
+    assert note(2).startswith("Behind the line by their levels, but not with certainty: ")
     assert note(2).count(" and ") == 1
     assert _first_of("abcdefgh") == "a, b, c, d, e, f and 2 more"
     assert _first_of("abcdef") == "a, b, c, d, e and f"
@@ -149,7 +149,7 @@ def test_data_transfer_is_drawn_where_the_machines_stood() -> None:
 
 
 def test_numbers_of_close_points_stand_on_different_sides() -> None:
-    points = [{"month": 100 + place, "median": 100 + place, "front": True} for place in range(2)]
+    points = [{"month": 100 + place, "level": 100 + place, "front": True} for place in range(2)]
     (left, first), (right, second) = _beside(points, (False, False), (200.0, 200.0))
     apart = math.dist((left, first), (right, second))
     assert apart > 9, "the points are in the same place"
@@ -178,7 +178,7 @@ def test_intervals_and_ranges_in_one_figure_are_told_apart() -> None:
     ]
     assert lines_text(rows) == "lines: 95 % intervals; dashed: the range of 3 to 5 replicates (75 to 93.7 %)"
     assert [entry.text for entry in line_key(rows)] == [
-        "95 % interval of the median",
+        "95 % interval",
         "the range of 3 to 5 replicates (75 to 93.7 %)",
     ]
 
@@ -372,7 +372,7 @@ def test_short_times_beside_long_ones_keep_their_digits() -> None:
     times_s = {"new_order_response_p50": 4.02e-5, "new_order_response_p99": 20.0}
     study = example.laptop()
     told = [
-        one.model_copy(update={"median": at, "low": 0.9 * at, "high": 1.1 * at})
+        one.model_copy(update={"level": None, "median": at, "low": 0.9 * at, "high": 1.1 * at})
         if one.benchmark == "tpcc" and (at := times_s.get(one.metric))
         else one
         for one in study.statistics
@@ -383,14 +383,14 @@ def test_short_times_beside_long_ones_keep_their_digits() -> None:
     (evidence,) = latency_figures(book, row)
     assert evidence.table is not None
     for [spec, *_] in (specs_of(figure), specs_of(evidence)):
-        texts = {one["percentile"]: (one["median_text"], one["interval_text"]) for one in rows_of(spec)}
+        texts = {one["percentile"]: (one["level_text"], one["interval_text"]) for one in rows_of(spec)}
         assert texts["p50"][0].startswith("40.2"), texts
         assert texts["p50"][0].endswith(" µs")
         assert texts["p50"][1].startswith("36.")
         assert texts["p99"][0].endswith(" s")
     cells = [cell.text for cell in evidence.table.rows[0].cells]
-    assert cells[3] == "0.0000402", "the column is in seconds"
-    assert cells[4] == "0.0000362 \N{EN DASH} 0.0000442"
+    assert cells[4] == "0.0000402", "the column is in seconds"
+    assert cells[5] == "0.0000362 \N{EN DASH} 0.0000442"
 
 
 def test_short_times_over_load_keep_their_digits() -> None:
@@ -414,7 +414,9 @@ def test_steps_of_a_curve_are_no_leaderboards() -> None:
     one = next(row for row in example.laptop().statistics if row.configuration == "local-all")
     medians = {"write-1.iops": 10.0, "write-4.iops": 90.0, "write-16.iops": 50.0, "all.iops": 5.0}
     rows = [
-        one.model_copy(update={"benchmark": "stress-ng-matrix", "metric": name, "median": value, "per_cpu": False})
+        one.model_copy(
+            update={"benchmark": "stress-ng-matrix", "metric": name, "level": None, "median": value, "per_cpu": False}
+        )
         for name, value in medians.items()
     ]
     lookup = Lookup.of(example.laptop().model_copy(update={"statistics": rows}))

@@ -168,7 +168,7 @@ def test_what_is_shown_has_a_unit_of_its_own_beside_values_that_are_not() -> Non
     trip = Metric(name="trip", unit="s", direction=Direction.LOWER, title="Round trip", clock="client")
     one = example.laptop().statistics[0]
     near, far = (
-        one.model_copy(update={"median": median, "low": 0.99 * median, "high": 1.01 * median})
+        one.model_copy(update={"level": None, "median": median, "low": 0.99 * median, "high": 1.01 * median})
         for median in (57.1e-6, 61.2e-3)
     )
     assert scale_of(trip, [near]).text(near.median) == "57.10 µs"

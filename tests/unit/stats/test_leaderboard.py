@@ -24,6 +24,11 @@ from nephoscope.stats.studentized_range import critical_range
 ALPHA = 0.05
 
 
+def ranks_on(board: Leaderboard, among: list[int] | None = None) -> tuple[Indices, Indices]:
+    rows = np.arange(board.logs.shape[0]) if among is None else np.array(among)
+    return possible_ranks(differences(board, ALPHA, rows))
+
+
 def board_values(k: int, n: int, seed: int, holes: float, wide: float) -> Floats:
     generator = np.random.default_rng(seed)
     logs = generator.standard_normal((k, n)) * np.linspace(1, wide, k)[:, None] + generator.normal(0, 2, (k, 1))
@@ -55,7 +60,7 @@ def test_thousands_of_configurations_are_compared_at_once() -> None:
 
 
 def answers(board: Leaderboard) -> list[list[int]]:
-    first, last = possible_ranks(board, ALPHA)
+    first, last = ranks_on(board)
     return [possible_best(board, ALPHA).tolist(), first.tolist(), last.tolist()]
 
 
@@ -155,10 +160,10 @@ def test_pairs_with_too_few_values_are_left_out_of_a_contrast() -> None:
 def test_ranks_of_clear_groups() -> None:
     noise = even_noise(5)
     board = Leaderboard.of(noise + np.array([[0.0], [0.0], [100.0], [100.0], [50.0]]), blocked=True)
-    first, last = possible_ranks(board, ALPHA)
+    first, last = ranks_on(board)
     assert first.tolist() == [4, 4, 1, 1, 3]
     assert last.tolist() == [5, 5, 2, 2, 3]
-    among_first, among_last = possible_ranks(board, ALPHA, np.array([4, 0, 1]))
+    among_first, among_last = ranks_on(board, [0, 1, 4])
     assert (among_first.tolist(), among_last.tolist()) == ([2, 2, 1], [3, 3, 1])
     assert possible_best(board, ALPHA, np.array([4, 0, 1])).tolist() == [4]
 
@@ -196,7 +201,7 @@ def test_the_order_of_configurations_does_not_matter(
     assert np.array_equal(
         np.isin(order, possible_best(before, ALPHA)), np.isin(range(len(logs)), possible_best(after, ALPHA))
     )
-    for old, new in zip(possible_ranks(before, ALPHA), possible_ranks(after, ALPHA), strict=True):
+    for old, new in zip(ranks_on(before), ranks_on(after), strict=True):
         assert old[order].tolist() == new.tolist()
 
 
@@ -232,7 +237,7 @@ def test_a_larger_alpha_excludes_no_less(logs: Floats, blocked: bool, one: float
 @given(BOARDS, st.booleans())
 def test_answers_do_not_contradict_each_other(logs: Floats, blocked: bool) -> None:
     board = Leaderboard.of(logs, blocked=blocked)
-    best, (first, last) = possible_best(board, ALPHA), possible_ranks(board, ALPHA)
+    best, (first, last) = possible_best(board, ALPHA), ranks_on(board)
     assert best.size >= 1
     assert set(best.tolist()) <= set(np.flatnonzero(first == 1).tolist())
     assert (first <= last).all()

@@ -1,4 +1,4 @@
-"""Charts of one metric: every replicate with the median and its interval, per CPU, and in order of execution."""
+"""Charts of one metric: every replicate with the level and its interval, per CPU, and in order of execution."""
 
 from collections.abc import Sequence
 
@@ -39,23 +39,23 @@ def _tooltip(*fields: tuple[str, str]) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{name}:N", title=title) for name, title in fields]
 
 
-STATISTIC_TIP = (("configuration", "configuration"), ("median_text", "median"), ("interval_text", "interval"))
+STATISTIC_TIP = (("configuration", "configuration"), ("level_text", "level"), ("interval_text", "interval"))
 
 
-def _median_and_interval(configurations: Sequence[str], x: alt.X) -> list[alt.Chart]:
+def _level_and_interval(configurations: Sequence[str], x: alt.X) -> list[alt.Chart]:
     base = alt.Chart(data("statistics")).encode(y=rows_axis(configurations))
     band = BAND_PART * _row_height(configurations)
     tip = _tooltip(*STATISTIC_TIP, ("coverage_text", "coverage"), ("n", "valid replicates"))
     return [
         base.mark_rule(**theme.INTERVAL, strokeWidth=band).encode(x=x, x2=alt.X2("high:Q"), tooltip=tip),
-        base.mark_tick(**theme.MEDIAN, size=band).encode(x=alt.X("median:Q"), tooltip=tip),
+        base.mark_tick(**theme.MEDIAN, size=band).encode(x=alt.X("level:Q"), tooltip=tip),
     ]
 
 
 def replicates(
     configurations: Sequence[str], points: Rows, statistics: Rows, missing: Rows, axis: str, palette: Sequence[str]
 ) -> Spec:
-    """A row per configuration: replicates as points (blocks downwards), the median a tick, its interval a band.
+    """A row per configuration: replicates as points (blocks downwards), the level a tick, its interval a band.
 
     `palette` holds the configurations in the order that gives each its colour.
     """
@@ -78,7 +78,7 @@ def replicates(
         ),
     )
     layers = [
-        *(_median_and_interval(configurations, x) if statistics else []),
+        *(_level_and_interval(configurations, x) if statistics else []),
         *by_counting(
             points,
             point.mark_point(filled=True, size=58, opacity=0.95),
@@ -91,8 +91,8 @@ def replicates(
     return finished(alt.layer(*layers), _height(configurations), points=points, statistics=statistics, missing=missing)
 
 
-def medians(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
-    """The median as a tick, its interval as a band, minimum to maximum as a line."""
+def levels(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
+    """The level as a tick, its interval as a band, minimum to maximum as a line."""
     values = [row[end] for row in statistics for end in ("minimum", "maximum", "low", "high")]
     x = alt.X("low:Q", title=axis, scale=linear(values))
     extremes = (
@@ -100,8 +100,8 @@ def medians(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
         .mark_rule(**theme.EXTREMES)
         .encode(y=rows_axis(configurations), x=alt.X("minimum:Q"), x2=alt.X2("maximum:Q"))
     )
-    interval, median = _median_and_interval(configurations, x)
-    layers = [interval, extremes, median]
+    interval, level = _level_and_interval(configurations, x)
+    layers = [interval, extremes, level]
     return finished(alt.layer(*layers), _height(configurations), statistics=statistics)
 
 

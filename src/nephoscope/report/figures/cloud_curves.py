@@ -24,7 +24,7 @@ def curves_by_cloud(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | Non
         return None
     scale = _scale(curve, found)
     panels = groups.only(groups.everywhere(book.lookup) or {"": list(found)}, _best_first(found, curve))
-    most = max(scale.value(one.high) for many in found.values() for _, one in many)
+    most = max(scale.value(one.compared.high) for many in found.values() for _, one in many)
     drawn = []
     for title, names in panels.items():
         rows = [_point(name, at, one, scale) for name in names for at, one in found[name]]
@@ -78,14 +78,14 @@ def _found(book: Book, row: BenchmarkRow, curve: Curve) -> Found:
 def _best_first(found: Found, curve: Curve) -> list[str]:
     """By the highest rate at any number of threads; by the lowest latency with the most threads."""
     if curve.metrics[0][1].direction is Direction.HIGHER:
-        return sorted(found, key=lambda name: (-max(one.median for _, one in found[name]), name))
-    return sorted(found, key=lambda name: (-found[name][-1][0], found[name][-1][1].median, name))
+        return sorted(found, key=lambda name: (-max(one.compared.value for _, one in found[name]), name))
+    return sorted(found, key=lambda name: (-found[name][-1][0], found[name][-1][1].compared.value, name))
 
 
 def _chosen(curve: Curve) -> str:
     if curve.metrics[0][1].direction is Direction.HIGHER:
-        return f"that with the highest median at any number of {curve.counted}"
-    return f"that with the lowest median at the most {curve.counted}"
+        return f"that with the highest level at any number of {curve.counted}"
+    return f"that with the lowest level at the most {curve.counted}"
 
 
 def _what(curve: Curve) -> str:
@@ -98,7 +98,9 @@ def _counts(found: Found) -> Sequence[int]:
 
 def _scale(curve: Curve, found: Found) -> people.Scale:
     metric = curve.metrics[0][1]
-    return people.scale_for(metric.unit, [one.median for many in found.values() for _, one in many], metric=metric.name)
+    return people.scale_for(
+        metric.unit, [one.compared.value for many in found.values() for _, one in many], metric=metric.name
+    )
 
 
 def _point(name: str, at: int, one: Statistic, scale: people.Scale) -> dict[str, Any]:

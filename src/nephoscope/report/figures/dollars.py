@@ -42,7 +42,7 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
     return book.figure(
         f"{results.about}: $ per {sold.text}" + (f", the cheapest {most}" if cut else ""),
         f"{metric_title(metric)}; $ a month per {sold.text}, lower is better",
-        f"{each}: cost of a month divided by the median; bars: its interval. Sorted by {bases[0]} prices. "
+        f"{each}: cost of a month divided by the level; bars: its interval. Sorted by {bases[0]} prices. "
         "All panels have the same axis, which starts at zero. A commitment costs less per hour, but is paid for all "
         "hours of its term.",
         drawn,
@@ -92,7 +92,7 @@ def _point(row: PricePerformance, sold: PricedQuantity) -> dict[str, Any]:
         "row": row.configuration,
         "configuration": row.configuration,
         "series": row.basis,
-        "median": row.usd_per_unit * sold.size,
+        "level": row.usd_per_unit * sold.size,
         "low": row.low * sold.size,
         "high": row.high * sold.size,
         "text": people.money(row.usd_per_unit * sold.size),

@@ -123,7 +123,11 @@ def _latency(book: Book, row: BenchmarkRow, groups: list[GrowthRow]) -> Figure |
             if percentile in _PERCENTILES:
                 for one in book.lookup.statistics_of(row.benchmark, metric.name):
                     if one.configuration in machines:
-                        at = {"machines": machines[one.configuration], "seconds": one.median, "series": percentile}
+                        at = {
+                            "machines": machines[one.configuration],
+                            "seconds": one.compared.value,
+                            "series": percentile,
+                        }
                         medians.setdefault((group.group, operation.replace("_", " ")), []).append(at)
     if not medians:
         return None

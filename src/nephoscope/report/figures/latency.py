@@ -24,8 +24,8 @@ def latency_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
 
 def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group]) -> Figure:
     statistics = [statistic for group in groups.values() for _, _, found in group for statistic in found]
-    ends = [end for statistic in statistics for end in (statistic.low, statistic.high)]
-    scale = people.scale_for("s", [statistic.median for statistic in statistics])
+    ends = [end for statistic in statistics for end in statistic.compared[1:3]]
+    scale = people.scale_for("s", [statistic.compared.value for statistic in statistics])
     domain = (scale.value(min(ends)), scale.value(max(ends)))
     percentiles = sorted({name for group in groups.values() for name, _, _ in group}, key=percentile_number)
     measured = {statistic.configuration for statistic in statistics}
@@ -36,7 +36,7 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
         title = operation_title(group[0][1], operation)
         rows = [
             {
-                **statistic_row(one, scale, told=people.own_scale("s", one.median, (one.high - one.low) / 2)),
+                **statistic_row(one, scale, told=people.own_scale("s", one.compared.value, one.compared.half_width)),
                 "percentile": name,
             }
             for name, _, found in group
@@ -51,7 +51,7 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
     return book.figure(
         f"Latency by operation in {row.benchmark}",
         f"{scale.unit}, lower is better",
-        "Signs: median of each percentile over replicates; bars: its interval. All panels share one "
+        "Signs: level of each percentile over replicates; bars: its interval. All panels share one "
         f"{log} axis, which does not start at zero. " + (f"Clock: {clock}" if clock else ""),
         drawn,
         key=[
@@ -78,7 +78,7 @@ def _table(book: Book, row: BenchmarkRow, groups: dict[str, Group], scale: peopl
     rows = []
     for operation, group in groups.items():
         for name, metric, found in group:
-            fine = people.scale_for("s", [s.median for s in found], [(s.high - s.low) / 2 for s in found])
+            fine = people.scale_for("s", [s.compared.value for s in found], [s.compared.half_width for s in found])
             digits = people.Scale(scale.divisor, scale.unit, max(scale.decimals, _decimals(fine, scale)))
             rows += [
                 Row(

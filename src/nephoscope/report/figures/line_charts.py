@@ -19,7 +19,7 @@ def lines(rows: Rows, named: Sequence[str], at: Sequence[float], most: float, x:
     """A line for each series; those that are named stand out, with a sign and an interval at each point.
 
     Args:
-        rows: `series`, `at`, `median`, `low`, `high`; `configuration`, `median_text`, `interval_text` for the tooltip.
+        rows: `series`, `at`, `level`, `low`, `high`; `configuration`, `level_text`, `interval_text` for the tooltip.
         named: series that stand out and carry their name.
         at: values of the horizontal axis that were measured, in order.
         most: the upper end of the vertical axis, the same in all panels.
@@ -85,13 +85,13 @@ def _axes(at: Sequence[float], most: float, x: str, y: str) -> tuple[alt.X, alt.
     """The measured values across, and up from zero to the upper end that all panels share."""
     across = alt.X("at:O", title=x, scale=alt.Scale(domain=list(at)), axis=alt.Axis(grid=False, labelAngle=0))
     scale = alt.Scale(domain=[0, most * 1.08 or 1], nice=True)
-    return across, alt.Y("median:Q", title=y, scale=scale, axis=alt.Axis(**theme.TITLE_ABOVE))
+    return across, alt.Y("level:Q", title=y, scale=scale, axis=alt.Axis(**theme.TITLE_ABOVE))
 
 
 def _tip(x: str) -> list[alt.Tooltip]:
     return [
         alt.Tooltip("configuration:N"),
         alt.Tooltip("at:N", title=x),
-        alt.Tooltip("median_text:N", title="median"),
+        alt.Tooltip("level_text:N", title="level"),
         alt.Tooltip("interval_text:N", title="interval"),
     ]

@@ -15,7 +15,7 @@ _AREAS = (130, 44)
 """Size of the smallest machine's sign and of the others, so that both stay visible when values are equal."""
 _TIP = [
     alt.Tooltip("configuration:N"),
-    alt.Tooltip("median_text:N", title="median"),
+    alt.Tooltip("level_text:N", title="level"),
     alt.Tooltip("interval_text:N", title="interval"),
     alt.Tooltip("n:N", title="valid replicates"),
 ]
@@ -96,7 +96,7 @@ def curves(rows: Rows, counts: Sequence[int], counted: str, axis: str, palette: 
     """One line per configuration over the number of threads or streams, with an interval at each point."""
     x = alt.X("at:O", title=counted, scale=alt.Scale(domain=list(counts)), axis=alt.Axis(grid=False, labelAngle=0))
     y = alt.Y(
-        "median:Q",
+        "level:Q",
         title=axis,
         scale=alt.Scale(domain=[0, max((row["high"] for row in rows), default=1.0)], nice=True),
         axis=alt.Axis(**theme.TITLE_ABOVE),
@@ -106,7 +106,7 @@ def curves(rows: Rows, counts: Sequence[int], counted: str, axis: str, palette: 
         base.mark_line(strokeWidth=1.8, opacity=0.85).encode(y=y),
         base.mark_rule(strokeWidth=4, opacity=0.35).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         base.mark_point(filled=True, size=46, opacity=1).encode(
-            y=alt.Y("median:Q"), shape=shaped(palette), tooltip=[alt.Tooltip("at:N", title=counted), *_TIP]
+            y=alt.Y("level:Q"), shape=shaped(palette), tooltip=[alt.Tooltip("at:N", title=counted), *_TIP]
         ),
     ]
     return finished(alt.layer(*layers), PLOT_HEIGHT, rows=rows)
@@ -158,6 +158,6 @@ def _rows_of_signs(
         base.mark_rule(strokeWidth=4, opacity=0.35).encode(
             x=alt.X("low:Q", title=axis, scale=scale, axis=ticks), x2=alt.X2("high:Q")
         ),
-        base.mark_point(filled=True, opacity=0.95).encode(x=alt.X("median:Q"), shape=shape, size=area),
+        base.mark_point(filled=True, opacity=0.95).encode(x=alt.X("level:Q"), shape=shape, size=area),
     ]
     return finished(alt.layer(*layers), 32 * max(1, len(names)) + AXIS_HEIGHT, rows=rows)

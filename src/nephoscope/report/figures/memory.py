@@ -35,7 +35,7 @@ def consistency(book: Book, results: Results) -> Figure | None:
     if len({round(point["memory"], 1) for point in rows}) < 2:
         return None
     title = metric_title(metric)
-    scale = people.scale_for(metric.unit, [one.median for one in found], metric=metric.name)
+    scale = people.scale_for(metric.unit, [one.compared.value for one in found], metric=metric.name)
     return book.figure(
         f"{results.about}: spread of {title} and memory per vCPU",
         "coefficient of variation in %, lower is more repeatable",

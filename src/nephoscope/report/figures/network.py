@@ -92,8 +92,8 @@ def throughput_ranges(book: Book, row: BenchmarkRow, metric: Metric, found: Rang
     rows: dict[str, dict[str, Any]] = {
         name: {
             "configuration": name,
-            **{key: scale.value(one.median) for key, one in ends.items()},
-            **{f"{key}_text": scale.text(one.median) for key, one in ends.items()},
+            **{key: scale.value(one.compared.value) for key, one in ends.items()},
+            **{f"{key}_text": scale.text(one.compared.value) for key, one in ends.items()},
         }
         for name, ends in found.items()
     }
@@ -120,7 +120,7 @@ def throughput_ranges(book: Book, row: BenchmarkRow, metric: Metric, found: Rang
 
 
 def _scale(metric: Metric, found: Ranges) -> people.Scale:
-    return people.scale_for(metric.unit, [one["high"].median for one in found.values()])
+    return people.scale_for(metric.unit, [one["high"].compared.value for one in found.values()])
 
 
 def _series_panels(

@@ -35,7 +35,7 @@ def latency(
         tooltip=[
             alt.Tooltip("configuration:N"),
             alt.Tooltip("percentile:N"),
-            alt.Tooltip("median_text:N", title="median"),
+            alt.Tooltip("level_text:N", title="level"),
             alt.Tooltip("interval_text:N", title="interval"),
             alt.Tooltip("coverage_text:N"),
             alt.Tooltip("n:N", title="valid replicates"),
@@ -44,7 +44,7 @@ def latency(
     layers = [
         *by_coverage(rows, base.encode(x=x, x2=alt.X2("high:Q")), strokeWidth=5, opacity=0.45),
         base.mark_point(filled=True, size=58, opacity=1).encode(
-            x=alt.X("median:Q"),
+            x=alt.X("level:Q"),
             shape=alt.Shape("percentile:N", legend=None, scale=alt.Scale(domain=list(percentiles), range=shapes)),
         ),
     ]

@@ -104,12 +104,12 @@ def of_databases(lookup: Lookup) -> list[Results]:
 
 
 def maximum(lookup: Lookup, steps: Steps) -> Results:
-    """Of each configuration the step with the best median: its maximum, as steps that failed have no valid trial.
+    """Of each configuration the step with the best level: its maximum, as steps that failed have no valid trial.
 
     With wait times, the check `pass-rule` rejects what is slower than the edition allows.
     """
     plain = steps.statistics(lookup, per_cpu=False)
-    best = [max((one for _, one in many), key=lambda one: one.median) for many in plain.values()]
+    best = [max((one for _, one in many), key=lambda one: one.compared.value) for many in plain.values()]
     chosen = {(one.configuration, one.benchmark) for one in best}
     per_cpu = [one for many in steps.statistics(lookup, per_cpu=True).values() for _, one in many]
     matching = tuple(one for one in per_cpu if (one.configuration, one.benchmark) in chosen)

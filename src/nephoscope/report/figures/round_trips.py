@@ -78,8 +78,8 @@ def _figure(
     names = [name for many in panels.values() for name in many]
     if not names:
         return None
-    scale = people.scale_for("s", [found[""][name].median for name in names])
-    ends = [scale.value(found[end][name].median) for end in _ENDS for name in names]
+    scale = people.scale_for("s", [found[""][name].compared.value for name in names])
+    ends = [scale.value(found[end][name].compared.value) for end in _ENDS for name in names]
     ends += [scale.value(floors[name].round_trip_s) for name in names if name in floors]
     axis = f"{scale.unit}   ·   ← lower is better"
     drawn = []
@@ -113,11 +113,11 @@ def _point(name: str, found: dict[str, dict[str, Statistic]], scale: people.Scal
     mean = found[""][name]
     return {
         "configuration": name,
-        "shortest": scale.value(found[_LOW][name].median),
-        "longest": scale.value(found[_HIGH][name].median),
+        "shortest": scale.value(found[_LOW][name].compared.value),
+        "longest": scale.value(found[_HIGH][name].compared.value),
         **interval_row(mean, scale),
-        "shortest_text": scale.text(found[_LOW][name].median),
-        "longest_text": scale.text(found[_HIGH][name].median),
+        "shortest_text": scale.text(found[_LOW][name].compared.value),
+        "longest_text": scale.text(found[_HIGH][name].compared.value),
     }
 
 
@@ -127,7 +127,7 @@ def _chart(names: Sequence[str], rows: Rows, light: Rows, most: float, axis: str
         y=rows_axis(names),
         tooltip=[
             alt.Tooltip("configuration:N"),
-            alt.Tooltip("median_text:N", title="mean"),
+            alt.Tooltip("level_text:N", title="mean"),
             alt.Tooltip("interval_text:N", title="interval"),
             alt.Tooltip("shortest_text:N", title="shortest"),
             alt.Tooltip("longest_text:N", title="p99"),
@@ -139,7 +139,7 @@ def _chart(names: Sequence[str], rows: Rows, light: Rows, most: float, axis: str
         base.mark_rule(strokeWidth=1.6).encode(
             x=alt.X("shortest:Q", title=axis), x2=alt.X2("longest:Q"), color=coloured(palette)
         ),
-        base.mark_tick(**theme.MEDIAN, size=16).encode(x=alt.X("median:Q", title=axis)),
+        base.mark_tick(**theme.MEDIAN, size=16).encode(x=alt.X("level:Q", title=axis)),
     ]
     if light:
         layers.append(alt.Chart(data("light")).mark_rule(**theme.REFERENCE).encode(x=alt.X("floor:Q", title=axis)))

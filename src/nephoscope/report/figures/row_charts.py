@@ -61,23 +61,23 @@ def bars(
     most: float | None = None,
     height: int | None = None,
 ) -> Spec:
-    """A bar from zero for each configuration with the interval of its median and its value.
+    """A bar from zero for each configuration with the interval of its level and its value.
 
     Args:
         names: of configurations, in row order.
-        rows: `configuration`, `median`, `low`, `high`, `line`, `number`, and texts for the tooltip.
+        rows: `configuration`, `level`, `low`, `high`, `line`, `number`, and texts for the tooltip.
         axis: its title.
         colour: what colour means on the page.
         most: the largest end of an interval in any panel, so that all panels have one axis; None: of these rows.
         height: in pixels; None: `ROW` for each configuration.
     """
-    end = max((max(row["high"], row["median"]) for row in rows), default=1.0) if most is None else most
+    end = max((max(row["high"], row["level"]) for row in rows), default=1.0) if most is None else most
     scale = alt.Scale(domain=[0, end * BAR_ROOM or 1], nice=False, zero=True)
     told = [
-        alt.Tooltip(f"{field}:N") for field in ("configuration", "median_text", "interval_text", "coverage_text", "n")
+        alt.Tooltip(f"{field}:N") for field in ("configuration", "level_text", "interval_text", "coverage_text", "n")
     ]
     base = alt.Chart(data("rows")).encode(y=rows_axis(names), tooltip=told)
-    x = alt.X("median:Q", title=axis, scale=scale, axis=alt.Axis(tickCount=FEW_TICKS))
+    x = alt.X("level:Q", title=axis, scale=scale, axis=alt.Axis(tickCount=FEW_TICKS))
     layers = [
         base.mark_bar(opacity=0.85).encode(x=x, color=colour),
         *by_coverage(rows, base.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")), **theme.WHISKER),
@@ -93,7 +93,7 @@ def signs(
 
     Args:
         names: of the rows, in order.
-        rows: `row`, `series`, `median`, `low`, `high`, and `text`, `interval_text` and `configuration` for the tooltip.
+        rows: `row`, `series`, `level`, `low`, `high`, and `text`, `interval_text` and `configuration` for the tooltip.
         domain: of the axis, the same in all panels; linear.
         axis: its title.
         series: those that are drawn, with their signs.
@@ -122,7 +122,7 @@ def signs(
             alt.Tooltip("interval_text:N", title="interval"),
         ],
     )
-    points = base.encode(x=alt.X("median:Q", title=axis), shape=shape)
+    points = base.encode(x=alt.X("level:Q", title=axis), shape=shape)
     hollow = [name for name, sign in shown.items() if not sign.filled]
     layers: list[alt.Chart] = [base.mark_rule(strokeWidth=4, opacity=0.35).encode(x=x, x2=alt.X2("high:Q"))]
     full: dict[str, Any] = {"filled": True, "size": _FILLED, "opacity": 0.95}

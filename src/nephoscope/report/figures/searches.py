@@ -130,7 +130,7 @@ def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], op
             if metric in point
         ]
         limits = [
-            {"limit": scale.value(one.median), "label": f"limit of {which}"}
+            {"limit": scale.value(one.compared.value), "label": f"limit of {which}"}
             for which in seen
             for one in book.lookup.of_configuration(row.benchmark, f"{LIMIT}{operation}.{which}", name)
         ]
@@ -201,7 +201,7 @@ def _chart(
 def _bracket(book: Book, row: BenchmarkRow, configuration: str, scale: people.Scale) -> list[dict[str, Any]]:
     ends = (headlines(row)[0].name, FAILING)
     return [
-        {"level": scale.value(one.median)}
+        {"level": scale.value(one.compared.value)}
         for end in ends
         for one in book.lookup.of_configuration(row.benchmark, end, configuration)
     ]
@@ -238,9 +238,9 @@ def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
                 (
                     Cell(one.configuration),
                     Cell(types.get(one.configuration) or people.MISSING),
-                    Cell(scale.number(one.median)),
+                    Cell(scale.number(one.compared.value)),
                     *interval_cells(one, scale),
-                    Cell(scale.number(failing[0].median) if failing else people.MISSING),
+                    Cell(scale.number(failing[0].compared.value) if failing else people.MISSING),
                     *(Cell(_time(book, row, each, one.configuration)) for each in shown),
                     Cell(_number(book, row, "object_bytes", one.configuration, " B")),
                     Cell(_number(book, row, "objects", one.configuration)),
@@ -259,12 +259,12 @@ def _short(metric: Metric) -> str:
 
 def _time(book: Book, row: BenchmarkRow, metric: Metric, configuration: str) -> str:
     found = book.lookup.of_configuration(row.benchmark, metric.name, configuration)
-    return people.own_scale("s", found[0].median).text(found[0].median) if found else people.MISSING
+    return people.own_scale("s", found[0].compared.value).text(found[0].compared.value) if found else people.MISSING
 
 
 def _number(book: Book, row: BenchmarkRow, metric: str, configuration: str, unit: str = "") -> str:
     found = book.lookup.of_configuration(row.benchmark, metric, configuration)
-    return f"{people.integer(found[0].median)}{unit}" if found else people.MISSING
+    return f"{people.integer(found[0].compared.value)}{unit}" if found else people.MISSING
 
 
 def _disk(book: Book, configuration: str) -> str:

@@ -26,7 +26,9 @@ def small_and_large(book: Book, results: Results) -> Figure | None:
     several = {name: many for name, many in by_family.items() if len({_size(book.lookup, one) for one in many}) > 1}
     if not several:
         return None
-    scale = people.scale_for(metric.unit, [one.median for many in several.values() for one in many], metric=metric.name)
+    scale = people.scale_for(
+        metric.unit, [one.compared.value for many in several.values() for one in many], metric=metric.name
+    )
     rows, shown = [], []
     for family, many in several.items():
         of = {one.configuration: _size(book.lookup, one) for one in many}

@@ -32,7 +32,7 @@ def over_warehouses(book: Book, steps: Steps) -> Figure | None:
         return None
     scale = _scale(steps, [one for many in found.values() for _, one in many])
     panels = groups.only(_groups(book.lookup), _best_first(found))
-    most = max(scale.value(one.high) for many in found.values() for _, one in many)
+    most = max(scale.value(one.compared.high) for many in found.values() for _, one in many)
     unit = unit_text(scale, per_cpu=steps.per_cpu)
     drawn = []
     for title, names in panels.items():
@@ -47,7 +47,7 @@ def over_warehouses(book: Book, steps: Steps) -> Figure | None:
     return book.figure(
         f"{steps.uses}: {metric_title(steps.metric, per_cpu=steps.per_cpu)} over {steps.axis}",
         f"{unit}, {direction_text(steps.metric.direction)}",
-        "Medians over replicates. The line in black has the best median of its panel; bars are its intervals. A line "
+        "Levels over replicates. The line in black has the best level of its panel; bars are its intervals. A line "
         "ends where no trial is valid. All panels have the same axis, which starts at zero.",
         drawn,
         table=_table(book, steps, found, scale),
@@ -70,7 +70,7 @@ def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figu
     series = row_charts.levels([people.integer(at) for at, _ in steps.rows])
     shown = {title: names[:most] for title, names in panels.items()}
     values = {name: [(at, one) for at, one in found[name]] for names in shown.values() for name in names}
-    ends = [scale.value(end) for many in values.values() for _, one in many for end in (one.low, one.high)]
+    ends = [scale.value(end) for many in values.values() for _, one in many for end in one.compared[1:3]]
     unit = unit_text(scale, per_cpu=steps.per_cpu)
     drawn = []
     for title, names in shown.items():
@@ -84,8 +84,8 @@ def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figu
     return book.figure(
         f"{steps.uses}: the best {most}, with increasing {steps.axis}",
         f"{unit}, {direction_text(steps.metric.direction)}",
-        "Signs: medians at each number of warehouses; bars: their intervals. Signs that lie close together mean that "
-        "the machine stays steady as the workload becomes heavier. Sorted by the best median. All panels have the same "
+        "Signs: levels at each number of warehouses; bars: their intervals. Signs that lie close together mean that "
+        "the machine stays steady as the workload becomes heavier. Sorted by the best level. All panels have the same "
         "axis, which starts at zero.",
         drawn,
         key=[sign.entry(f"{name} {steps.axis}") for name, sign in series.items()],
@@ -104,7 +104,9 @@ def over_memory(book: Book, steps: Steps) -> Figure | None:
     if not families or not steps.per_cpu:
         return None
     scale = _scale(steps, [one for names in families.values() for name in names for _, one in found[name]])
-    most = max(scale.value(one.high) for names in families.values() for name in names for _, one in found[name])
+    most = max(
+        scale.value(one.compared.high) for names in families.values() for name in names for _, one in found[name]
+    )
     unit = unit_text(scale, per_cpu=steps.per_cpu)
     drawn = []
     for title, names in families.items():
@@ -153,16 +155,16 @@ def _groups(lookup: Lookup) -> Groups:
 
 
 def _best_first(found: Found) -> list[str]:
-    return sorted(found, key=lambda name: (-max(one.median for _, one in found[name]), name))
+    return sorted(found, key=lambda name: (-max(one.compared.value for _, one in found[name]), name))
 
 
 def _scale(steps: Steps, many: Sequence[Statistic]) -> people.Scale:
-    widths = [(one.high - one.low) / 2 for one in many]
-    return people.scale_for(steps.metric.unit, [one.median for one in many], widths, metric=steps.metric.name)
+    widths = [one.compared.half_width for one in many]
+    return people.scale_for(steps.metric.unit, [one.compared.value for one in many], widths, metric=steps.metric.name)
 
 
 def _point(one: Statistic, scale: people.Scale) -> dict[str, Any]:
-    return {**interval_row(one, scale), "text": scale.text(one.median)}
+    return {**interval_row(one, scale), "text": scale.text(one.compared.value)}
 
 
 def _table(book: Book, steps: Steps, found: Found, scale: people.Scale) -> Table:

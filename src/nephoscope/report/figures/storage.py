@@ -68,7 +68,7 @@ def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Fig
         if not found:
             continue
         metric = curve.metrics[0][1]
-        scale = people.scale_for(metric.unit, [one.median for _, one in found], metric=metric.name)
+        scale = people.scale_for(metric.unit, [one.compared.value for _, one in found], metric=metric.name)
         rows = [{**statistic_row(one, scale), "at": count} for count, one in found]
         counts = sorted({count for count, _ in found})
         quantity = curve.quantity.replace("_", " ")
@@ -84,7 +84,7 @@ def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Fig
     return book.figure(
         f"{row.benchmark}: {what}effect of more {counted}",
         f"over the number of {counted}",
-        f"Points: medians over replicates; bars: their intervals. The horizontal axis shows the numbers of {counted} "
+        f"Points: levels over replicates; bars: their intervals. The horizontal axis shows the numbers of {counted} "
         "that were measured. Vertical axes start at zero.",
         drawn,
         key=book.configuration_key({one.configuration for _, one, _ in rows_of_table}),
@@ -97,7 +97,7 @@ def _jobs(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> Figure | No
     """I/O rates of reads and of writes, by job."""
     found = {metric.name: book.lookup.statistics_of(row.benchmark, metric.name) for metric in rates}
     every = [one for many in found.values() for one in many]
-    positive = [one.low for one in every if one.low > 0]
+    positive = [one.compared.low for one in every if one.compared.low > 0]
     if len(rates) < 2 or not positive:
         return None
     scale = people.Scale(1.0, "IO/s", 0)
@@ -114,7 +114,7 @@ def _jobs(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> Figure | No
     return book.figure(
         f"{row.benchmark}: I/O rate by job",
         "IO/s, higher is better",
-        "Signs: medians over replicates; bars: their intervals. All panels share one logarithmic axis, which does not "
+        "Signs: levels over replicates; bars: their intervals. All panels share one logarithmic axis, which does not "
         "start at zero.",
         drawn,
         key=book.configuration_key({one.configuration for one in every}),

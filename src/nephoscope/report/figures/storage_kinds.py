@@ -33,19 +33,19 @@ def by_storage(book: Book, results: Results, *, per_cpu: bool = False) -> Figure
     if not any(len({_kind(book, one.configuration) for one in many}) > 1 for many in by_type.values()):
         return None
     sign = -1 if metric.direction is Direction.HIGHER else 1
-    best = sorted(by_type, key=lambda name: (min(sign * one.median for one in by_type[name]), name))
+    best = sorted(by_type, key=lambda name: (min(sign * one.compared.value for one in by_type[name]), name))
     panels = groups.only(_types_by_cloud(book, stored), best)
     shown = {title: names[:MAX_TYPES] for title, names in panels.items()}
     drawn_rows = [one for names in shown.values() for name in names for one in by_type[name]]
     scale = people.scale_for(
         metric.unit,
-        [one.median for one in drawn_rows],
-        [(one.high - one.low) / 2 for one in drawn_rows],
+        [one.compared.value for one in drawn_rows],
+        [one.compared.half_width for one in drawn_rows],
         metric=metric.name,
     )
     series = _signs([_kind(book, one.configuration) for one in drawn_rows])
     unit = unit_text(scale, per_cpu=per_cpu)
-    end = max(scale.value(one.high) for one in drawn_rows) * 1.05
+    end = max(scale.value(one.compared.high) for one in drawn_rows) * 1.05
     drawn = []
     for title, names in shown.items():
         rows = [_point(book, name, one, scale) for name in names for one in by_type[name]]
@@ -55,7 +55,7 @@ def by_storage(book: Book, results: Results, *, per_cpu: bool = False) -> Figure
     return book.figure(
         f"{results.about}: {title}, by kind of storage",
         f"{unit}, {direction_text(metric.direction)}",
-        "A row for each machine type. Signs: medians over replicates; bars: their intervals. All panels have the same "
+        "A row for each machine type. Signs: levels over replicates; bars: their intervals. All panels have the same "
         "axis, which starts at zero.",
         drawn,
         key=[entry.entry(kind) for kind, entry in series.items()],
@@ -112,7 +112,7 @@ def _share(book: Book, row: CostRow, sizes: dict[str, str]) -> dict[str, Any]:
         "row": ", ".join(part for part in parts if part),
         "configuration": row.configuration,
         "series": row.basis,
-        "median": share,
+        "level": share,
         "low": share,
         "high": share,
         "text": f"{people.percent(share)} of {people.dollars(row.month_usd)} a month",
@@ -174,9 +174,9 @@ def _point(book: Book, name: str, one: Statistic, scale: people.Scale) -> dict[s
         "row": name,
         "configuration": one.configuration,
         "series": _kind(book, one.configuration),
-        "median": scale.value(one.median),
-        "low": scale.value(one.low),
-        "high": scale.value(one.high),
-        "text": scale.text(one.median),
-        "interval_text": interval_text(one, scale),
+        "level": scale.value(one.compared.value),
+        "low": scale.value(one.compared.low),
+        "high": scale.value(one.compared.high),
+        "text": scale.text(one.compared.value),
+        "interval_text": interval_text(one.compared, scale),
     }

@@ -31,7 +31,7 @@ TITLES = {
     "text": "value",
     "value": "value",
     "v": "value",
-    "median_text": "median",
+    "level_text": "level",
     "ratio_text": "ratio",
     "interval_text": "interval",
     "low_text": "slowest second",

@@ -34,7 +34,7 @@ def tops(book: Book, results: Results, *, per_cpu: bool = False, most: int = TEN
     shown = {title: names[:most] for title, names in panels.items()}
     cut = any(len(names) > most for names in panels.values())
     title = metric_title(metric, per_cpu=per_cpu)
-    each = "Each trial's value was divided by its CPUs before taking the median. " if per_cpu else ""
+    each = "Each trial's value was divided by its CPUs first. " if per_cpu else ""
     return _bars(
         book,
         f"{results.about}: {title}, " + (f"the best {most}" if cut else "ranked"),
@@ -58,7 +58,7 @@ def best_of_clouds(book: Book, results: Results, *, per_cpu: bool = False) -> Fi
     return _bars(
         book,
         f"{results.about}: {metric_title(metric, per_cpu=per_cpu)}, the best of each cloud",
-        "The configuration of each cloud with the best median. Bars start at zero. The comparisons say whether one is "
+        "The configuration of each cloud with the best level. Bars start at zero. The comparisons say whether one is "
         "certainly better than another.",
         metric,
         [one for one in best if one.configuration in firsts],
@@ -68,7 +68,7 @@ def best_of_clouds(book: Book, results: Results, *, per_cpu: bool = False) -> Fi
 
 
 def _best_first(results: Results, *, per_cpu: bool) -> list[Statistic]:
-    """Equal medians by name."""
+    """Equal levels by name."""
     named = sorted(results.view(per_cpu=per_cpu), key=lambda one: one.configuration)
     return best_first(named, results.metric)
 
@@ -95,22 +95,22 @@ def _bars(
     shown = {one.configuration: one for one in best if one.configuration in names}
     scale = people.scale_for(
         metric.unit,
-        [one.median for one in shown.values()],
-        [(one.high - one.low) / 2 for one in shown.values()],
+        [one.compared.value for one in shown.values()],
+        [one.compared.half_width for one in shown.values()],
         metric=metric.name,
     )
-    most = max(scale.value(one.high) for one in shown.values())
+    most = max(scale.value(one.compared.high) for one in shown.values())
     axis = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(metric.direction)}"
     drawn = []
     for panel, members in panels.items():
         rows = [
             {
                 **statistic_row(shown[name], scale),
-                "number": scale.number(shown[name].median) + _cloud(book, name, panel),
+                "number": scale.number(shown[name].compared.value) + _cloud(book, name, panel),
             }
             for name in members
         ]
-        spoken = "; ".join(f"{name} {scale.text(shown[name].median)}" for name in members[:6])
+        spoken = "; ".join(f"{name} {scale.text(shown[name].compared.value)}" for name in members[:6])
         spec = row_charts.bars(members, rows, axis, coloured(book.lookup.configurations), most=most)
         drawn.append((panel, f"Bars, best first{f', {panel}' if panel else ''}: {spoken}", spec))
     return book.figure(

@@ -38,7 +38,7 @@ def _figure(
     book: Book, row: BenchmarkRow, where: str, costs: dict[str, float], reached: dict[str, Statistic]
 ) -> Figure:
     names = sorted(costs, key=lambda name: (costs[name], name))[:MAX_ROWS]
-    scale = people.scale_for(_BITS, [reached[name].median for name in names])
+    scale = people.scale_for(_BITS, [reached[name].compared.value for name in names])
     dollars = [_cost(name, costs[name]) for name in names]
     rates = [_rate(reached[name], scale) for name in names]
     unit = unit_text(scale)
@@ -72,11 +72,11 @@ def _cost(name: str, usd: float) -> dict[str, Any]:
     text = people.money(usd)
     return {
         "configuration": name,
-        "median": usd,
+        "level": usd,
         "low": usd,
         "high": usd,
         "number": text,
-        "median_text": text,
+        "level_text": text,
         "interval_text": people.MISSING,
         "n": people.MISSING,
     }
@@ -85,12 +85,12 @@ def _cost(name: str, usd: float) -> dict[str, Any]:
 def _rate(one: Statistic, scale: people.Scale) -> dict[str, Any]:
     return {
         "configuration": one.configuration,
-        "median": scale.value(one.median),
-        "low": scale.value(one.low),
-        "high": scale.value(one.high),
-        "number": scale.number(one.median),
-        "median_text": scale.text(one.median),
-        "interval_text": interval_text(one, scale),
+        "level": scale.value(one.compared.value),
+        "low": scale.value(one.compared.low),
+        "high": scale.value(one.compared.high),
+        "number": scale.number(one.compared.value),
+        "level_text": scale.text(one.compared.value),
+        "interval_text": interval_text(one.compared, scale),
         "n": str(one.n),
     }
 
@@ -116,9 +116,9 @@ def _table(
                 Cell(name, tone="name"),
                 Cell(people.money(costs[name])),
                 evidence_cell(
-                    book, scale.number(reached[name].median), reached[name].trials, f"{row.benchmark}: {name}"
+                    book, scale.number(reached[name].compared.value), reached[name].trials, f"{row.benchmark}: {name}"
                 ),
-                Cell(interval_text(reached[name], scale)),
+                Cell(interval_text(reached[name].compared, scale)),
             )
         )
         for name in names

@@ -73,11 +73,11 @@ def _figure(
             if metric in point
         ]
         limits = [
-            {"limit": scale.value(one.median), "label": "limit"}
+            {"limit": scale.value(one.compared.value), "label": "limit"}
             for one in book.lookup.of_configuration(row.benchmark, limit, name)
         ]
         bracket = [
-            {"level": one.median}
+            {"level": one.compared.value}
             for end in (MOST, FAILING)
             for one in book.lookup.of_configuration(row.benchmark, end, name)
         ]
@@ -160,5 +160,5 @@ def _median(book: Book, row: BenchmarkRow, metric: str, configuration: str) -> s
     found = book.lookup.of_configuration(row.benchmark, metric, configuration)
     if not found:
         return people.MISSING
-    median = found[0].median
+    median = found[0].compared.value
     return people.integer(median) if metric in {MOST, FAILING} else people.significant(median, people.FEW_DIGITS)

@@ -3,6 +3,7 @@
 Every claim is a stored answer: `best` for three or more configurations, `comparisons` for two, `statistics` for one.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -10,7 +11,7 @@ from typing import Literal
 from nephoscope.analysis.rank_intervals import lead_of
 from nephoscope.model.questions import BestRow, Headline, RankIntervals, View
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Scope, Statistic, TrialRow
+from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Estimate, Scope, Statistic, TrialRow
 from nephoscope.model.scopes import OVERALL
 from nephoscope.model.sentence import Sentence
 from nephoscope.model.words import capitalised, counted
@@ -57,6 +58,11 @@ class Answer:
     of_ratio: bool = False
     winners: tuple[str, ...] = ()
 
+    @property
+    def is_compared(self) -> bool:
+        """Whether it compares configurations of which several values are known."""
+        return self.of_ratio or self.alpha is not None
+
 
 @dataclass(frozen=True)
 class Question:
@@ -67,7 +73,7 @@ class Question:
     benchmark: BenchmarkRow
     metric: Metric
     rows: list[Statistic]
-    """Best median first."""
+    """Best level first."""
     best: BestRow | None
     view: View = "plain"
 
@@ -174,7 +180,7 @@ def _single_runs(question: Question, of: int, caution: str) -> Answer:
     """The configuration that leads, where each was measured once."""
     first = question.rows[0]
     name, extreme = question.names[first.configuration], _extreme(question.metric)
-    value = question.scale.text(first.median)
+    value = question.scale.text(first.compared.value)
     why = "each was measured once, so nothing is decided"
     clause = f"the {extreme} single run of {of:,} is {value}, of {name}; {why}"
     return Answer(
@@ -209,7 +215,7 @@ def _alone(question: Question) -> Answer:
     )
 
 
-def _interval(question: Question, row: Statistic) -> str:
+def _interval(question: Question, row: Statistic | Estimate) -> str:
     scale = question.scale
     return f"{scale.number(row.low)} to {scale.text(row.high)}"
 
@@ -238,11 +244,13 @@ def _of_two(question: Question) -> Answer | None:
         why = _too_few(row.n_left, row.n_right)
         return Answer("open", "Not decided", f"not decided between {one} and {other}: {why}", "", why, caution=caution)
     ratio = _ratio(question, row)
-    if row.verdict is ComparisonVerdict.BETTER:
+    wins = row.verdict is ComparisonVerdict.BETTER
+    after = _by_medians(question, ratio, first, second, wins=wins)
+    if wins:
         told = ratio.lead(other)
         return _told(
             told, "decided", f"Best: {one}", f"the best is {one}, with {told.words}", sure=_wrong_winner(alpha),
-            caution=caution, winners=(first,), alpha=alpha,
+            caution=caution, winners=(first,), alpha=alpha, after=after,
         )  # fmt: skip
     told = ratio.quotient(one, other)
     if row.verdict is ComparisonVerdict.TIE:
@@ -250,12 +258,43 @@ def _of_two(question: Question) -> Answer | None:
         return _told(
             told, "tie", f"A tie: {one} and {other}", f"{one} and {other} are a tie, as they {close}",
             sure=f"They {close}. {_chance('of a wrong tie', alpha)}", caution=caution, winners=(first, second),
-            alpha=alpha,
+            alpha=alpha, after=after,
         )  # fmt: skip
     return _told(
-        told, "open", "Not decided", f"not decided, as {told.words}", caution=caution,
-        sure=f"{one} is {row.reason}." if row.reason else _undecided(row),
+        told, "open", "Not decided", f"not decided, as {told.words}", caution=caution, after=after,
+        sure=f"{one} is {row.reason}." if row.reason else "" if row.is_disputed else _undecided(row),
     )  # fmt: skip
+
+
+def _by_medians(question: Question, ratio: Ratio, first: str, second: str, *, wins: bool) -> str:
+    """What the ratio is by medians, if that is another answer, and which values make the difference."""
+    of = {row.configuration: row for row in question.rows}
+    pair = (of[first], of[second])
+    if not pair[1].median:
+        return ""
+    of_medians = pair[0].median / pair[1].median
+    margin = math.log1p(question.book.lookup.study.equivalence_margin_percent / 100)
+    disputed = (ratio.low > 1 > of_medians) or (ratio.high < 1 < of_medians)
+    if not disputed and abs(math.log(of_medians / ratio.value)) <= margin:
+        return ""
+    said = f"By medians {ratio.by_medians(of_medians, wins=wins)}"
+    order = ", the other way round, so neither is called better" if disputed else ""
+    return f"{said}{order}: {_pulling(question, max(pair, key=_pulled))}."
+
+
+def _pulled(row: Statistic) -> float:
+    """How far its level is from its median, on logarithms."""
+    return abs(math.log(row.compared.value / row.median))
+
+
+def _pulling(question: Question, row: Statistic) -> str:
+    """'2 of 6 values of 2 CPUs are about 33 % lower than its median'."""
+    off = row.pulling_percent
+    if off is None:
+        return f"the level of {question.names[row.configuration]} is what it would be in every block"
+    about = f"{people.percent(abs(off))} {'lower' if off < 0 else 'higher'} than its median"
+    are = "is" if row.pulling == 1 else "are"
+    return f"{row.pulling:,} of {counted(row.n, 'value')} of {question.names[row.configuration]} {are} about {about}"
 
 
 def _ratio(question: Question, row: Comparison) -> Ratio:
@@ -265,11 +304,11 @@ def _ratio(question: Question, row: Comparison) -> Ratio:
 
 def _told(
     told: Told, state: State, answer: str, clause: str, *, sure: str, caution: str, winners: tuple[str, ...] = (),
-    alpha: float | None = None,
+    alpha: float | None = None, after: str = "",
 ) -> Answer:  # fmt: skip
     """An answer whose number is a ratio."""
     return Answer(
-        state, answer, clause, told.number, told.about, told.before, told.interval, sure=sure, caution=caution,
+        state, answer, clause, told.number, told.about, told.before, told.interval, after, sure=sure, caution=caution,
         coverage=told.coverage, alpha=alpha, of_ratio=True, winners=winners,
     )  # fmt: skip
 
@@ -280,37 +319,73 @@ def _of_many(question: Question, best: BestRow) -> Answer:
         if best.n_most == 1:
             return _single_runs(question, best.of, caution)
         return _undecided_of(best.of, "too few of them were measured more than once", caution)
-    unknown = f" Too little is known about {question.called(best.open)}." if best.open else ""
-    candidates = (*best.best, *best.open)
-    if len(candidates) == 1 and best.excluded:
-        return _winner(question, best, caution)
+    unknown = _unknown(question, best)
+    if best.by_median:
+        return _disputed(question, best, unknown, caution)
+    if len(best.best) == 1:
+        return _winner(question, best, unknown, caution)
     if not best.excluded and not best.tied:
-        may_be = f"any of the {best.of:,} may be the {pace_words(question.metric)[0]}"
+        may_be = f"any of {_known_of(best)} may be the {pace_words(question.metric)[0]}"
         return Answer(
             "open", "Not decided", may_be, "", f"A{may_be[1:]}",
-            sure=f"{_detectable(question, best)}{unknown}".strip(), caution=caution,
+            sure=_detectable(question, best), after=unknown, caution=caution,
         )  # fmt: skip
-    return _group(question, best, candidates, unknown, caution)
+    return _group(question, best, unknown, caution)
 
 
-def _group(question: Question, best: BestRow, candidates: Sequence[str], unknown: str, caution: str) -> Answer:
+def _known(best: BestRow) -> int:
+    """How many configurations have enough values for a claim."""
+    return best.of - len(best.open)
+
+
+def _known_of(best: BestRow) -> str:
+    """'the 6'; 'the 2 that are known' where others are not."""
+    return f"the {_known(best):,} that were measured often enough" if best.open else f"the {best.of:,}"
+
+
+def _unknown(question: Question, best: BestRow) -> str:
+    """What is not known, and so no candidate: 'c was measured twice: unknown.'."""
+    if not best.open:
+        return ""
+    values = {row.configuration: row.n for row in question.rows}
+    if len(best.open) > MAX_WINNERS or len({values.get(name, 0) for name in best.open}) > 1:
+        which = f"{len(best.open):,} of {best.of:,}" if len(best.open) > MAX_WINNERS else question.called(best.open)
+        return f"{which} {'was' if len(best.open) == 1 else 'were'} measured too rarely: unknown."
+    times = {1: "once", 2: "twice"}.get(values[best.open[0]], f"{values[best.open[0]]:,} times")
+    return f"{question.called(best.open)} {'was' if len(best.open) == 1 else 'were'} measured {times}: unknown."
+
+
+def _disputed(question: Question, best: BestRow, unknown: str, caution: str) -> Answer:
+    """The test of levels names others than the medians do: a few values decide, and no best is named."""
+    first = next(name for name in best.best if name not in best.by_median)
+    of = {row.configuration: row for row in question.rows}
+    why = _pulling(question, max((of[first], of[best.by_median[0]]), key=_pulled))
+    clause = f"{question.names[first]} is first by levels, and {question.called(best.by_median)} by medians"
+    return Answer(
+        "open", "Not decided", f"not decided: {clause}", "", f"{clause}, so no best is named",
+        after=" ".join(filter(None, (f"{why}.", unknown))), caution=caution,
+    )  # fmt: skip
+
+
+def _group(question: Question, best: BestRow, unknown: str, caution: str) -> Answer:
     """Several configurations that lead, or one of which is the best."""
+    candidates, of = best.best, _known(best)
     count, (extreme, worse) = len(candidates), pace_words(question.metric)
-    named = answers(count, best.of)
+    named = answers(count, of)
     missed = _chance(f"that the {extreme} is not among them", best.alpha)
-    sure = " ".join(part for part in (_detectable(question, best), missed) if part) + unknown
-    excluded = f"{best.excluded:,} of {best.of:,} {'is' if best.excluded == 1 else 'are'} clearly {worse}"
+    sure = " ".join(part for part in (_detectable(question, best), missed) if part)
+    excluded = f"{best.excluded:,} of {of:,} {'is' if best.excluded == 1 else 'are'} clearly {worse}"
     if not named and not best.tied:
         said = f"{excluded}; any of the remaining {count:,} may be the {extreme}"
-        return Answer("open", "No winner", said, "", said, sure=sure, caution=caution, alpha=best.alpha)
+        return Answer("open", "No winner", said, "", said, sure=sure, after=unknown, caution=caution, alpha=best.alpha)
     which = question.called(candidates, "and" if best.tied else "or") if named else f"{count:,} configurations"
     rest = f"; {excluded}" if best.excluded else ""
-    if best.tied and count == best.of:
+    if best.tied and count == of:
         close = f"are within {best.margin_percent:g} % of each other"
         all_of_them = "Both" if count == 2 else f"All {count:,}"
         return Answer(
             "tie", f"A tie: {which}", f"{which} {close}", "", f"{all_of_them} {close}",
-            sure=sure, caution=caution, alpha=best.alpha, winners=tuple(candidates),
+            sure=sure, after=unknown, caution=caution, alpha=best.alpha, winners=tuple(candidates),
         )  # fmt: skip
     if best.tied:
         close = f"lead, within {best.margin_percent:g} % of each other"
@@ -319,8 +394,8 @@ def _group(question: Question, best: BestRow, candidates: Sequence[str], unknown
         lead = f"may be the {extreme}"
         answer, clause = f"Best: {which}", f"{which} {lead}{rest}"
     return Answer(
-        "tie" if best.tied else "decided", answer, clause, f"{count:,} of {best.of:,}", f"{lead}{rest}",
-        sure=sure, caution=caution, alpha=best.alpha, winners=tuple(candidates),
+        "tie" if best.tied else "decided", answer, clause, f"{count:,} of {of:,}", f"{lead}{rest}",
+        sure=sure, after=unknown, caution=caution, alpha=best.alpha, winners=tuple(candidates),
     )  # fmt: skip
 
 
@@ -329,43 +404,47 @@ def answers(count: int, of: int) -> bool:
     return count <= MAX_WINNERS or (count <= MAX_LEADERS and count <= MAX_SHARE * of)
 
 
-def _winner(question: Question, best: BestRow, caution: str) -> Answer:
-    """The only winner, against the configuration with the next median if their comparison is decided."""
+def _winner(question: Question, best: BestRow, unknown: str, caution: str) -> Answer:
+    """The only winner, against the configuration with the next level if their comparison is decided."""
     (name,) = best.best
-    called, sure = question.names[name], _wrong_winner(best.alpha)
+    called, sure, of = question.names[name], _wrong_winner(best.alpha), _known(best)
     if best.close:
         sure = f"Within {best.margin_percent:g} % of it: {question.called(best.close)}. {sure}"
     row = next(row for row in question.rows if row.configuration == name)
-    second = next(other for other in question.rows if other is not row)
+    known = [other for other in question.rows if other.configuration not in best.open]
+    second = next((other for other in known if other is not row), None)
+    if second is None:
+        return _undecided_of(best.of, f"only {called} was measured often enough", caution)
     ratio = _lead(question, name, second.configuration)
-    first = f"the best of {best.of:,} is {called}, with"
+    first = f"the best of {of:,} is {called}, with"
+    answer = f"Best of {of:,}: {called}" if best.open else f"Best: {called}"
     if ratio is not None:
-        told = ratio.lead(f"{question.names[second.configuration]}, number 2 of {best.of:,}")
+        medians = _by_medians(question, ratio, name, second.configuration, wins=True)
+        told = ratio.lead(f"{question.names[second.configuration]}, number 2 of {of:,}")
         return _told(
-            told, "decided", f"Best: {called}", f"{first} {told.words}", sure=sure, caution=caution, winners=(name,),
-            alpha=best.alpha,
+            told, "decided", answer, f"{first} {told.words}", sure=sure, caution=caution, winners=(name,),
+            alpha=best.alpha, after=" ".join(filter(None, (medians, unknown))),
         )  # fmt: skip
-    interval, value = _interval(question, row), question.scale.text(row.median)
-    after = _next(question, best, row, second)
+    interval, value = _interval(question, row.compared), question.scale.text(row.compared.value)
+    after = " ".join(filter(None, (_next(question, best, row, second), unknown)))
     return Answer(
-        "decided", f"Best: {called}", f"{first} a median of {value} ({interval}). {after.removesuffix('.')}", value,
-        "median", interval=interval, after=after, sure=sure,
-        caution=caution, coverage=row.coverage, alpha=best.alpha, winners=(name,),
+        "decided", answer, f"{first} a level of {value} ({interval}). {after.removesuffix('.')}", value,
+        "level", interval=interval, after=after, sure=sure,
+        caution=caution, coverage=row.compared.coverage, alpha=best.alpha, winners=(name,),
     )  # fmt: skip
 
 
 def _next(question: Question, best: BestRow, first: Statistic, second: Statistic) -> str:
-    """How far the second median is from that of the winner, whose lead over this one is not known as an interval."""
-    change = 100 * (second.median / first.median - 1) if first.median else 0.0
-    away = (
-        f"a median {people.percent(abs(change))} {'lower' if change < 0 else 'higher'}" if change else "the same median"
-    )
+    """How far the second level is from that of the winner, whose lead over this one is not known as an interval."""
+    one, other = first.compared.value, second.compared.value
+    change = 100 * (other / one - 1) if one else 0.0
+    away = f"is {people.percent(abs(change))} {'lower' if change < 0 else 'higher'}" if change else "has the same"
     stored = _ranked(question)
     certain = stored is not None and stored.signs_only and stored.gap(first.configuration, second.configuration)
     competes = second.configuration not in {one.configuration for one in best.left_out}
     alone = f" The test over all {best.of:,} rules it out; the two alone are not decided."
     end = "" if certain else alone if competes else " It did not compete."
-    return f"Number 2 of {len(question.rows):,}, {question.names[second.configuration]}, has {away}.{end}"
+    return f"Number 2 of {len(question.rows):,}, {question.names[second.configuration]}, {away}.{end}"
 
 
 def _lead(question: Question, first: str, second: str) -> Ratio | None:

@@ -1,4 +1,4 @@
-"""Small pictures of cards: a bar for each median, with its interval, from zero. Plain HTML and SVG, drawn at once."""
+"""Small pictures of cards: a bar for each level, with its interval, from zero. Plain HTML and SVG, drawn at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,25 +15,25 @@ MAX_BARS = 4
 
 @dataclass(frozen=True)
 class Bar:
-    """One configuration: its median and interval as percentages of the longest bar."""
+    """One configuration: its level and interval as percentages of the longest bar."""
 
     name: str
     value: str
-    median: float
+    level: float
     low: float
     high: float
     colour: str
     glyph: str
     line: Line
     about: str
-    """How many values the line rests on, and how often such lines contain the true median."""
+    """How many values the line rests on, and how often such lines contain the true level."""
 
 
 def bars(lookup: Lookup, palette: Palette, rows: Sequence[Statistic], scale: Scale) -> tuple[Bar, ...]:
     """A bar for each of the first rows, in their order. Empty where a bar from zero would say nothing."""
     shown = rows[:MAX_BARS]
-    longest = max((row.high for row in shown), default=0.0)
-    if longest <= 0 or any(row.low < 0 for row in shown):
+    longest = max((row.compared.high for row in shown), default=0.0)
+    if longest <= 0 or any(row.compared.low < 0 for row in shown):
         return ()
     return tuple(_bar(lookup, palette, row, scale, longest) for row in shown)
 
@@ -41,8 +41,9 @@ def bars(lookup: Lookup, palette: Palette, rows: Sequence[Statistic], scale: Sca
 def _bar(lookup: Lookup, palette: Palette, row: Statistic, scale: Scale, longest: float) -> Bar:
     count = len(lookup.configurations)
     place = lookup.configurations.index(row.configuration)
-    low, median, high = (round(100 * value / longest, 2) for value in (row.low, row.median, row.high))
+    level = row.compared
+    low, middle, high = (round(100 * value / longest, 2) for value in (level.low, level.value, level.high))
     glyph = theme.glyph(place, count) if palette.by == "configuration" else ""
     colour = palette.colour(row.configuration)
     name, about = palette.called[row.configuration], f"n = {row.n}; {lines_text([row])}"
-    return Bar(name, scale.text(row.median), median, low, high, colour, glyph, line_of(row), about)
+    return Bar(name, scale.text(level.value), middle, low, high, colour, glyph, line_of(row), about)

@@ -31,7 +31,7 @@ class Board:
         return self.row.benchmark, self.metric.name
 
     def ranked(self, lookup: Lookup, *, per_cpu: bool = False) -> list[Statistic]:
-        """Its statistics, best median first."""
+        """Its statistics, best level first."""
         return best_first(lookup.statistics_of(self.row.benchmark, self.metric.name, per_cpu=per_cpu), self.metric)
 
     def prices(self, lookup: Lookup) -> list[PricePerformance]:
@@ -42,7 +42,7 @@ class Board:
 def boards_of(lookup: Lookup, row: BenchmarkRow) -> list[Board]:
     """The headline metrics that have values, without single steps of a search or a curve.
 
-    Where all headlines are steps, the one with the best median stands for the curve.
+    Where all headlines are steps, the one with the best level stands for the curve.
     """
     found = [one for one in headlines(row) if lookup.statistics_of(row.benchmark, one.name)]
     steps = {metric.name for curve in curves_of(row.metrics) for _, metric in curve.metrics}
@@ -54,7 +54,7 @@ def boards_of(lookup: Lookup, row: BenchmarkRow) -> list[Board]:
 
 def _best(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> float:
     sign = 1 if metric.direction is Direction.HIGHER else -1
-    return max(sign * one.median for one in lookup.statistics_of(row.benchmark, metric.name))
+    return max(sign * one.compared.value for one in lookup.statistics_of(row.benchmark, metric.name))
 
 
 def in_order(lookup: Lookup) -> list[BenchmarkRow]:

@@ -19,11 +19,11 @@ MAX_NAMED = 3
 def chapter_table(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:
     """None when there is nothing beyond what the figures say."""
     if len(book.lookup.configurations) <= FEW:
-        return _medians(book, boards[:MAX_COLUMNS], called)
+        return _levels(book, boards[:MAX_COLUMNS], called)
     return _winners(book, boards, called)
 
 
-def _medians(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table:
+def _levels(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table:
     """A row for each configuration, a column for each headline metric; ordered by the one that most have."""
     lead = max(boards, key=lambda board: len(board.ranked(book.lookup)))
     by = f"{lead.row.benchmark}: {metric_title(lead.metric)}"
@@ -41,21 +41,23 @@ def _medians(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
         cells = [
             Cell(called[name], tone="name"),
             rank_cell(ranks.get(name)),
-            *(_median(book, board, name) for board in boards),
+            *(_level(book, board, name) for board in boards),
         ]
         body.append(Row((*cells, Cell(str(found[0].n) if found else "0"))))
-    return Table("Medians and their intervals", tuple(columns), tuple(body), compact=True)
+    return Table("Levels and their intervals", tuple(columns), tuple(body), compact=True)
 
 
-def _median(book: Book, board: Board, configuration: str) -> Cell:
+def _level(book: Book, board: Board, configuration: str) -> Cell:
     found = book.lookup.of_configuration(board.row.benchmark, board.metric.name, configuration)
     if not found and not book.lookup.trials_of(board.row.benchmark, configuration):
         return Cell("not measured", tone="quiet")
     if not found:
         return Cell("no valid trial", tone="warn")
     one, scale = found[0], book.lookup.brief_scale(board.row.benchmark, board.metric)
-    note = interval_text(one, scale) if one.n > 1 else "measured once"
-    return evidence_cell(book, scale.number(one.median), one.trials, f"{one.benchmark} on {configuration}", note)
+    note = interval_text(one.compared, scale) if one.n > 1 else "measured once"
+    return evidence_cell(
+        book, scale.number(one.compared.value), one.trials, f"{one.benchmark} on {configuration}", note
+    )
 
 
 def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:
@@ -103,5 +105,6 @@ def _title(board: Board, boards: Sequence[Board]) -> str:
 
 def _named(row: BestRow, called: Mapping[str, str]) -> str:
     if not row.excluded:
-        return f"any of {row.of}"
-    return candidates_text([called[name] for name in (*row.best, *row.open)], MAX_NAMED)
+        return f"any of {row.of - len(row.open)}" + (f"; {len(row.open)} unknown" if row.open else "")
+    unknown = f"; {len(row.open)} unknown" if row.open else ""
+    return candidates_text([called[name] for name in row.best], MAX_NAMED) + unknown

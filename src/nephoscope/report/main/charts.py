@@ -120,7 +120,7 @@ def scatter(
     """Price against performance, with the interval of each, the Pareto front, and the numbers of the points on it.
 
     Args:
-        rows: `month`, `median`, `low`, `high`, `line`, `front`, `shade`, `processor`, `number` and where it stands,
+        rows: `month`, `level`, `low`, `high`, `line`, `front`, `shade`, `processor`, `number` and where it stands,
             and texts.
         titles: of both axes.
         logs: whether each axis is logarithmic.
@@ -129,14 +129,14 @@ def scatter(
     """
     scales = [alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True) for log in logs]
     x = alt.X("month:Q", title=titles[0], scale=scales[0])
-    y = alt.Y("median:Q", title=titles[1], scale=scales[1], axis=alt.Axis(**_ABOVE))
+    y = alt.Y("level:Q", title=titles[1], scale=scales[1], axis=alt.Axis(**_ABOVE))
     told = tip(
         "configuration",
         "provider",
         "processor",
         "machine",
         "price_text",
-        "median_text",
+        "level_text",
         "interval_text",
         "coverage_text",
         "per_dollar_text",

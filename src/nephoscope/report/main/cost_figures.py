@@ -31,11 +31,11 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
         {
             "configuration": palette.called[row.configuration],
             "shade": palette.of[row.configuration],
-            "median": row.usd_per_unit * sold.size,
+            "level": row.usd_per_unit * sold.size,
             "low": row.low * sold.size,
             "high": row.high * sold.size,
             "number": people.money(row.usd_per_unit * sold.size),
-            "median_text": people.money(row.usd_per_unit * sold.size),
+            "level_text": people.money(row.usd_per_unit * sold.size),
             "interval_text": money_interval(row, sold),
             "coverage_text": people.coverage(statistics[row.configuration].coverage),
             "line": line_of(statistics[row.configuration]),
@@ -46,10 +46,10 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     names = [row.configuration for row in found]
     cut = f"The cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
     axis = f"$ a month per {sold.text}, lower is better"
-    spoken = "; ".join(f"{row['configuration']} {row['median_text']}" for row in rows[:6])
+    spoken = "; ".join(f"{row['configuration']} {row['level_text']}" for row in rows[:6])
     return book.figure(
         f"Cost of {metric_title(board.metric)}",
-        f"{cut}{found[0].basis} prices; from the medians; {lines_text([statistics[name] for name in names])}.",
+        f"{cut}{found[0].basis} prices; from the levels; {lines_text([statistics[name] for name in names])}.",
         "",
         [
             (

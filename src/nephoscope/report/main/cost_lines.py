@@ -16,7 +16,7 @@ from nephoscope.report.parts import Book
 from nephoscope.report.wording import paid_for, sold_text
 
 MAX_BEHIND = 0.05
-"""A configuration whose median is so little behind the winner's does nearly the same."""
+"""A configuration whose level is so little behind the winner's does nearly the same."""
 MAX_PRICE = 0.7
 """At this share of the winner's price it costs much less."""
 
@@ -61,18 +61,18 @@ def _winner(
 
 def _nearly_as_good(lookup: Lookup, benchmark: str, metric: Metric, winner: str) -> str:
     """'98 % of it for 23 % of its price: m9g, $326 a month.'; empty if no close follower costs much less."""
-    medians = {row.configuration: row.median for row in lookup.statistics_of(benchmark, metric.name)}
-    month, best = _month_usd(lookup, benchmark, winner), medians.get(winner)
+    levels = {row.configuration: row.compared.value for row in lookup.statistics_of(benchmark, metric.name)}
+    month, best = _month_usd(lookup, benchmark, winner), levels.get(winner)
     if not month or not best:
         return ""
     sign = 1 if metric.direction is Direction.HIGHER else -1
-    behind = {name: sign * (1 - median / best) for name, median in medians.items() if name != winner}
+    behind = {name: sign * (1 - level / best) for name, level in levels.items() if name != winner}
     priced = {name: _month_usd(lookup, benchmark, name) for name, share in behind.items() if share <= MAX_BEHIND}
     cheap = {name: usd for name, usd in priced.items() if usd is not None and usd <= MAX_PRICE * month}
     if not cheap:
         return ""
     name = min(cheap, key=lambda one: (cheap[one], one))
-    share = people.share(medians[name] / best)
+    share = people.share(levels[name] / best)
     what = f"{share} of it" if sign > 0 else f"{people.share(max(behind[name], 0.0))} more"
     price = f"{people.share(cheap[name] / month)} of its price"
     return f"{what} for {price}: {names_of(lookup)[name]}, {people.rounded(cheap[name])} a month."
@@ -86,7 +86,7 @@ class Cheapest:
     """Those that may cost least, for a reader."""
     of: int
     price: str
-    """Of the one that costs least by its median: '$0.58 a month per 1,000 SET/s'."""
+    """Of the one that costs least by its level: '$0.58 a month per 1,000 SET/s'."""
     basis: str
     is_decided: bool
     is_repeated: bool
@@ -103,7 +103,7 @@ class Cheapest:
             return f"{which} costs least for the work, {'' if len(self.names) == 1 else 'from '}{self.price} {prices}"
         return (
             f"which of {self.of:,} configurations costs least for the work is not decided; by the "
-            f"{'medians' if self.is_repeated else 'single runs'} it is "
+            f"{'levels' if self.is_repeated else 'single runs'} it is "
             f"{self.names[0]}, {self.price} {prices}"
         )
 
@@ -123,7 +123,7 @@ def cheapest(lookup: Lookup, benchmark: str, metric: Metric) -> Cheapest | None:
         None,
     )
     decided = best is not None and best.method != "none" and (best.tied or _is_answered(best))
-    candidates = [name for name in (*best.best, *best.open) if name in rows] if decided and best else [*rows]
+    candidates = [name for name in best.best if name in rows] if decided and best else [*rows]
     if not candidates:
         return None
     by_price = sorted(candidates, key=lambda name: rows[name].usd_per_unit)
@@ -141,7 +141,7 @@ def cheapest(lookup: Lookup, benchmark: str, metric: Metric) -> Cheapest | None:
 
 
 def _is_answered(best: BestRow) -> bool:
-    return best.excluded > 0 and answers(len(best.best) + len(best.open), best.of)
+    return best.excluded > 0 and answers(len(best.best), best.of - len(best.open))
 
 
 def _per(row: PricePerformance, sold: PricedQuantity, metric: Metric) -> str:

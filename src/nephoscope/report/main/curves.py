@@ -85,7 +85,7 @@ def _over_load(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[
         if metric in one
     ]
     limits = _limit(book, row, operation, shown)
-    lines = [{"limit": times.value(limits[0].median), "label": f"limit of {shown}"}] if limits else []
+    lines = [{"limit": times.value(limits[0].compared.value), "label": f"limit of {shown}"}] if limits else []
     said = "all operations" if operation == "all" else operation.replace("_", " ")
     return _figure(
         book,
@@ -137,7 +137,7 @@ def _over_warehouses(book: Book, row: BenchmarkRow, palette: Palette, names: Seq
             if metric in one
         ]
         limits = book.lookup.statistics_of(row.benchmark, limit)
-        lines = [{"limit": scale.value(limits[0].median), "label": "limit"}] if limits else []
+        lines = [{"limit": scale.value(limits[0].compared.value), "label": "limit"}] if limits else []
         drawn.append(
             (
                 title[:1].upper() + title[1:],
@@ -190,13 +190,13 @@ def _counted(
         return None
     metric = curve.metrics[0][1]
     scale = people.scale_for(
-        metric.unit, [one.median for _, one in found], metric=metric.name, digits=people.FEW_DIGITS
+        metric.unit, [one.compared.value for _, one in found], metric=metric.name, digits=people.FEW_DIGITS
     )
     rows = [
-        _row(palette, one.configuration, float(count), scale.value(one.median))
+        _row(palette, one.configuration, float(count), scale.value(one.compared.value))
         | {
             "at_text": f"{count} {curve.counted}",
-            "text": f"{scale.text(one.median)} ({interval_text(one, scale)})",
+            "text": f"{scale.text(one.compared.value)} ({interval_text(one.compared, scale)})",
             "counts": True,
             "passed_text": "",
         }
@@ -260,12 +260,15 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     shown = [(name, one) for name, _, many in group for one in many if one.configuration in names]
     if not shown:
         return None
-    scale = people.scale_for("s", [one.median for _, one in shown], digits=people.FEW_DIGITS)
+    scale = people.scale_for("s", [one.compared.value for _, one in shown], digits=people.FEW_DIGITS)
     percentiles = unique(name for name, _, _ in group)
-    domain = (scale.value(min(one.low for _, one in shown)), scale.value(max(one.high for _, one in shown)))
+    domain = (
+        scale.value(min(one.compared.low for _, one in shown)),
+        scale.value(max(one.compared.high for _, one in shown)),
+    )
     rows = [
         {
-            **statistic_row(one, scale, told=people.own_scale("s", one.median, digits=people.FEW_DIGITS)),
+            **statistic_row(one, scale, told=people.own_scale("s", one.compared.value, digits=people.FEW_DIGITS)),
             "configuration": palette.called[one.configuration],
             "percentile": name,
         }

@@ -80,7 +80,7 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
     return book.figure(
         f"{metric_title(metric)} in {board.row.benchmark} and its price",
         f"{worth}, against $ a month at {priced[0].basis} prices",
-        "By their medians, no configuration on the stepped line, the Pareto front, is beaten by one that costs the "
+        "By their levels, no configuration on the stepped line, the Pareto front, is beaten by one that costs the "
         "same or less; neighbours on the line may be equal: see their ranks. Numbers stand for the rows of the table "
         "below. "
         f"{lines_text(shown).capitalize()}. " + ("" if any(logs) else "Both axes start at zero."),
@@ -105,14 +105,14 @@ def _front(rows: Sequence[Mapping[str, Any]], worth: str) -> Table:
                 Cell(row["number"]),
                 Cell(row["configuration"], tone="name"),
                 Cell(people.dollars(row["month"])),
-                Cell(row["median_text"]),
+                Cell(row["level_text"]),
             )
         )
         for row in rows
         if row["front"]
     )
     also = [row["configuration"] for row in rows if row["front_text"] == FRONT["open"]]
-    note = f"Behind the line by their medians, but not with certainty: {_first_of(also)}." if also else ""
+    note = f"Behind the line by their levels, but not with certainty: {_first_of(also)}." if also else ""
     return Table("The Pareto front, cheapest first", columns, body, note=note, compact=True)
 
 
@@ -156,7 +156,7 @@ def _beside(
     No point lies to the left of the front at its height, so numbers stand there if nothing else decides.
     """
     across = _places([row["month"] for row in rows], size[0], log=logs[0])
-    up = _places([row["median"] for row in rows], size[1], log=logs[1])
+    up = _places([row["level"] for row in rows], size[1], log=logs[1])
     points = [(x, size[1] - y) for x, y in zip(across, up, strict=True)]
     taken = list(points)
     found = []
@@ -200,7 +200,7 @@ def _colours(palette: Palette, names: Sequence[str]) -> list[KeyEntry]:
 
 def _spoken(rows: Sequence[Mapping[str, Any]], front: Sequence[str]) -> str:
     named = "; ".join(
-        f"{row['configuration']} {row['median_text']} for {row['price_text']}" for row in rows if row["front"]
+        f"{row['configuration']} {row['level_text']} for {row['price_text']}" for row in rows if row["front"]
     )
     return f"Scatter of {counted(len(rows), 'configuration')}. {len(front)} on the Pareto front: {named}."
 
@@ -245,7 +245,7 @@ def bars(statistics: Sequence[Statistic], scale: people.Scale, axis: str, palett
         {
             **statistic_row(one, scale),
             "configuration": palette.called[one.configuration],
-            "number": scale.number(one.median),
+            "number": scale.number(one.compared.value),
             "shade": palette.of[one.configuration],
         }
         for one in statistics
@@ -256,5 +256,5 @@ def bars(statistics: Sequence[Statistic], scale: people.Scale, axis: str, palett
 
 def ranking_text(statistics: Sequence[Statistic], scale: people.Scale, palette: Palette) -> str:
     """A ranking as a sentence."""
-    named = ", ".join(f"{palette.called[one.configuration]} {scale.text(one.median)}" for one in statistics[:6])
+    named = ", ".join(f"{palette.called[one.configuration]} {scale.text(one.compared.value)}" for one in statistics[:6])
     return f"Bars, best first: {named}" + (f"; and {len(statistics) - 6} more." if len(statistics) > 6 else ".")

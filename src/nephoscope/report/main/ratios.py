@@ -1,6 +1,6 @@
 """Two configurations against each other in words: '1.30× the I/O rate of b', '1.7 % less latency than b', 'a ÷ b'."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nephoscope.model.records import Direction, Metric
 from nephoscope.report import format as people
@@ -52,6 +52,14 @@ class Ratio:
         value, least, most = people.percentages(*parts)
         less = "less" if noun == "value" else f"less {noun}"
         return Told("", f"{value} %", f"{less} than {second}", f"{least} % to {most} %", self.coverage)
+
+    def by_medians(self, of_medians: float, *, wins: bool) -> str:
+        """'1.95×', or '3.1 % less', as `lead` and `quotient` write the ratio itself."""
+        told = replace(self, value=of_medians, low=of_medians, high=of_medians)
+        if not wins:
+            return told.quotient("", "").number
+        lead = told.lead("")
+        return f"{lead.number} less" if lead.number.endswith("%") else lead.number
 
     def quotient(self, first: str, second: str) -> Told:
         """Of two of which neither wins."""

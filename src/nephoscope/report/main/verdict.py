@@ -23,6 +23,12 @@ MAX_CARDS = 5
 """Further questions are in a table that a reader unfolds."""
 
 
+LEVELS = (
+    "Configurations are compared by their levels, and a ratio is the quotient of two of them: geometric means, without "
+    "what a whole block was faster or slower. The evidence has the medians."
+)
+
+
 @dataclass(frozen=True)
 class Card:
     """One question and its answer."""
@@ -59,6 +65,7 @@ class Verdict:
     folded: list[Card]
     about_intervals: str
     about_chances: str
+    about_levels: str
     scope: str
 
     @property
@@ -87,6 +94,7 @@ def verdict(book: Book) -> Verdict:
         found[MAX_CARDS:] + folded,
         _about_intervals(answers),
         _about_chances(answers),
+        LEVELS if any(answer.is_compared for answer in answers) else "",
         _scope([one for one, _ in asked]),
     )
 
@@ -157,7 +165,7 @@ def _about_intervals(answers: Sequence[Answer]) -> str:
     least: dict[str, float] = {}
     for answer in answers:
         if answer.coverage is not None and answer.interval:
-            what = "ratio" if answer.of_ratio else "median"
+            what = "ratio" if answer.of_ratio else "level" if answer.is_compared else "median"
             least[what] = min(answer.coverage, least.get(what, 1.0))
     if not least:
         return ""

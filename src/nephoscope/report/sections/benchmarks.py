@@ -36,6 +36,7 @@ from nephoscope.report.wording import (
     axis_title,
     direction_arrow,
     direction_text,
+    interval_text,
     metric_title,
     statistic_row,
     title_with_unit,
@@ -45,13 +46,13 @@ from nephoscope.report.wording import (
 LONG_TABLE = 24
 """A table of metrics with more rows than this is folded."""
 MAX_VALUE_ROWS = 300
-"""With more, the table below a figure of replicates shows medians, and the table below a figure of execution order is
+"""With more, the table below a figure of replicates shows levels, and the table below a figure of execution order is
 left out; measurements.csv has every value."""
 EVERY_VALUE = "Medians; measurements.csv has the value of each trial."
 MAX_SERIES_POINTS = 12_000
 """Per figure; with more, only every k-th second is drawn, and the caption says so."""
 
-STATISTIC_KEY = (KeyEntry("┃", "var(--ink)", "median"), KeyEntry("▬", "var(--band-edge)", "its interval"))
+STATISTIC_KEY = (KeyEntry("┃", "var(--ink)", "level"), KeyEntry("▬", "var(--band-edge)", "its interval"))
 
 
 @dataclass(frozen=True)
@@ -147,9 +148,9 @@ def _headline(book: Book, row: BenchmarkRow, metric: Metric) -> list[Figure]:
     if not points:
         return []
     draws_values = book.lookup.draws_values
-    figures = book.figures(_replicates, row, metric, points) if draws_values else book.figures(_medians, row, metric)
+    figures = book.figures(_replicates, row, metric, points) if draws_values else book.figures(_levels, row, metric)
     if book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True):
-        figures += book.figures(_medians, row, metric, per_cpu=True)
+        figures += book.figures(_levels, row, metric, per_cpu=True)
     return figures
 
 
@@ -181,24 +182,24 @@ def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[Meas
 
 
 def _spoken(row: BenchmarkRow, metric: Metric, statistics: list[Any], scale: people.Scale) -> str:
-    medians = "; ".join(
-        f"{s.configuration} {scale.text(s.median)}, interval {scale.number(s.low)} to {scale.number(s.high)}"
+    levels = "; ".join(
+        f"{s.configuration} {scale.text(s.compared.value)}, interval {interval_text(s.compared, scale)}"
         for s in statistics[:6]
     )
     more = f"; and {counted(len(statistics) - 6, 'more configuration')}" if len(statistics) > 6 else ""
-    return f"Dot plot of {metric_title(metric)} in {row.benchmark}, {direction_text(metric.direction)}. Medians: " + (
-        medians + more or "none, because no trial is valid"
+    return f"Dot plot of {metric_title(metric)} in {row.benchmark}, {direction_text(metric.direction)}. Levels: " + (
+        levels + more or "none, because no trial is valid"
     )
 
 
-def _medians(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = False) -> Figure:
-    """Medians, intervals and extremes: per CPU, and for all values when there are too many trials to draw."""
+def _levels(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = False) -> Figure:
+    """Levels, intervals and extremes: per CPU, and for all values when there are too many trials to draw."""
     scale = book.lookup.scale(row.benchmark, metric, per_cpu=per_cpu)
     statistics = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=per_cpu)
     data: list[dict[str, Any]] = [statistic_row(statistic, scale) for statistic in statistics]
     drawn = [s[end] for s in data for end in ("minimum", "maximum", "low", "high")]
     title = metric_title(metric, per_cpu=per_cpu)
-    each = "Each trial's value was divided by the CPUs of the trial before taking the median. " if per_cpu else ""
+    each = "Each trial's value was divided by the CPUs of the trial first. " if per_cpu else ""
     names = book.lookup.ranked(row.benchmark, metric)
     return book.figure(
         title,
@@ -208,7 +209,7 @@ def _medians(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = F
             (
                 "",
                 _spoken(row, metric, statistics, scale),
-                charts.medians(names, data, axis_title(metric, scale, per_cpu=per_cpu)),
+                charts.levels(names, data, axis_title(metric, scale, per_cpu=per_cpu)),
             )
         ],
         key=(

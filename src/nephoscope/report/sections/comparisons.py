@@ -194,5 +194,5 @@ def _grid(book: Book, benchmark: BenchmarkRow, metric: Metric) -> Table:
     )
     columns = (Column("Configuration"), *(Column(str(index), hint=name) for index, name in enumerate(names, 1)))
     title = f"{benchmark.benchmark}: {metric_title(metric)}, every pair"
-    note = "The row compared with the column, best median first: ▲ better, ▼ worse, = tie, ? not decided."
+    note = "The row compared with the column, best first: ▲ better, ▼ worse, = tie, ? not decided."
     return Table(title, columns, rows, grid_anchor(benchmark.benchmark, metric.name), note, compact=True)

@@ -170,7 +170,7 @@ def per_unit(
         Column("Configuration"),
         Column("Rank", numeric=True, hint="By this cost, lowest first; a range if it is not certain; = marks a tie."),
         Column(f"$ a month per {sold.text}", numeric=True),
-        Column("Interval", numeric=True, hint="From the interval of the median; the cost itself is a constant."),
+        Column("Interval", numeric=True, hint="From the interval of the level; the cost itself is a constant."),
         *([Column("With transfer", numeric=True, hint="With a month of the measured data transfer.")] if moved else []),
         Column("Pareto front", hint="On it: nothing is both cheaper and better. Open: behind, but not with certainty."),
         *(() if brief else _MORE_COLUMNS),

@@ -47,6 +47,6 @@ def errors_table(book: Book, row: BenchmarkRow) -> Table | None:
 
 def round_trips(book: Book, row: BenchmarkRow) -> str:
     """'8.39 round trips per transaction': New-Orders of two studies are comparable only if it is the same."""
-    medians = sorted(one.median for one in book.lookup.statistics_of(row.benchmark, ROUND_TRIPS))
+    medians = sorted(one.compared.value for one in book.lookup.statistics_of(row.benchmark, ROUND_TRIPS))
     texts = list(dict.fromkeys(people.grouped(median, 2) for median in (medians[:1] + medians[-1:])))
     return f"{' to '.join(texts)} round trips per transaction" if texts else ""

@@ -1,4 +1,4 @@
-"""The data of the explorer: medians with intervals, stored ranks, and the intervals of all pairs behind these.
+"""The data of the explorer: levels with intervals, stored ranks, and the intervals of all pairs behind these.
 
 The page tests nothing: it ranks any part of the configurations, at any price, by the stored intervals of pairs. These
 are right for all pairs at once, so they are right for the pairs that remain after a filter, and dividing by a price
@@ -65,16 +65,18 @@ def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | No
         "per_cpu": {"unit": of_cpu.unit, "divisor": of_cpu.divisor, "decimals": of_cpu.decimals},
         "higher": metric.direction is Direction.HIGHER,
         "measures": row.extent.model_dump(),
-        "plain": {name: _median(one) for name, one in plain.items()},
-        "cpu": {name: [*_median(one), one.cpus] for name, one in per_cpu.items()} if metric.per_cpu else {},
+        "plain": {name: _level(one) for name, one in plain.items()},
+        "cpu": {name: [*_level(one), one.cpus] for name, one in per_cpu.items()} if metric.per_cpu else {},
         "ranks": _ranks(lookup, row.benchmark, metric.name),
         "best": _best(lookup, row.benchmark, metric.name),
+        "unknown": _unknown(lookup, row.benchmark, metric.name),
         "intervals": _intervals(lookup.study.rank_intervals, row.benchmark, metric.name),
     }
 
 
-def _median(row: Statistic) -> list[float]:
-    return [row.median, row.low, row.high, row.n, row.coverage]
+def _level(row: Statistic) -> list[float]:
+    level = row.compared
+    return [level.value, level.low, level.high, row.n, level.coverage]
 
 
 def _ranks(lookup: Lookup, benchmark: str, metric: str) -> dict[str, Mapping[str, list[int]]]:
@@ -91,9 +93,14 @@ def _best(lookup: Lookup, benchmark: str, metric: str) -> dict[str, dict[str, An
     found: dict[str, dict[str, Any]] = {}
     for row in lookup.study.best:
         if (row.benchmark, row.metric) == (benchmark, metric):
-            names = unique([*row.best, *row.open])
-            found.setdefault(_view(row.view, row.basis), {})[str(row.scope)] = [row.of, names]
+            found.setdefault(_view(row.view, row.basis), {})[str(row.scope)] = [row.of, row.best]
     return found
+
+
+def _unknown(lookup: Lookup, benchmark: str, metric: str) -> list[str]:
+    """Configurations with too few values for any claim: no candidates."""
+    rows = (row for row in lookup.study.best if (row.benchmark, row.metric) == (benchmark, metric))
+    return unique(name for row in rows for name in row.open)
 
 
 def _view(view: str, basis: str | None) -> str:

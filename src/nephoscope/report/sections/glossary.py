@@ -71,6 +71,13 @@ TERMS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        "Level",
+        (
+            "What configurations are compared by: the geometric mean of the values, without what a whole block was "
+            "faster or slower. Of values in steps, and of metrics that are not headlines, it is the median."
+        ),
+    ),
+    (
         "Margin",
         "Margin of error: half the width of the interval, as a percentage of the median.",
     ),
@@ -102,10 +109,7 @@ TERMS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Ratio",
-        (
-            "Left divided by right: the Hodges\N{EN DASH}Lehmann estimate on logarithms, which is the median of the "
-            "ratios of all pairs of replicates."
-        ),
+        ("Left divided by right: the quotient of their levels."),
     ),
     (
         "Replicate",

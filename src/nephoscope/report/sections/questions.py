@@ -42,17 +42,17 @@ def best_table(book: Book) -> Table | None:
 
 
 def _best(book: Book, row: BestRow) -> Row:
-    names = [*row.best, *(f"{name} (too few values)" for name in row.open)]
+    unknown = f"{', '.join(row.open)}: too few values" if row.open else ""
     if row.method == "none":
         text, note = "not decided", "each was measured once" if row.n_most == 1 else "too few values"
     elif not row.excluded:
-        text, note = f"any of {row.of}", ""
+        text, note = f"any of {row.of - len(row.open)}", ""
     else:
-        text = candidates_text(names, MAX_NAMED)
+        text = candidates_text(row.best, MAX_NAMED)
         note = f"within {row.margin_percent:g} %: {', '.join(row.close)}" if row.close else ""
     if row.tied:
         note = f"a tie: each two differ by less than {row.margin_percent:g} %"
-    note = "; ".join(filter(None, (note, str(row.reason), str(row.note))))
+    note = "; ".join(filter(None, (note, unknown, str(row.reason), str(row.note))))
     spread = people.MISSING if row.cv_percent is None else people.percent(row.cv_percent)
     freedom = "" if row.degrees_of_freedom is None else f"{row.degrees_of_freedom:.3g}"
     degrees = f"{freedom} degree{'' if freedom == '1' else 's'} of freedom" if freedom else ""

@@ -28,6 +28,7 @@ FEW = 4
 MAX_IN_GRID = 40
 """With more configurations, a grid of pairs is no longer legible; ranks say as much."""
 STATISTIC_COLUMNS = (
+    Column("Level", numeric=True, hint="What ratios are quotients of; of metrics that are not headlines the median."),
     Column("Median", numeric=True),
     Column("Interval of the median", numeric=True),
     Column("Coverage", numeric=True, hint="Exact for any distribution. Below 95 %, the interval is only the range."),
@@ -57,17 +58,19 @@ def has_grid(book: Book) -> bool:
 
 
 def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: bool = False) -> tuple[Cell, ...]:
-    """Median, interval, coverage and margin; the median links to its trials."""
+    """Level; median, interval, coverage and margin. The median links to its trials."""
     about = f"{row.benchmark} on {row.configuration}"
     low = coverage_note(row)
+    level = Cell(people.MISSING if row.level is None else scale.number(row.level))
     if row.n == 1:
         note = low if roomy else ""
         empty = Cell(people.MISSING)
         median = evidence_cell(book, scale.number(row.median), row.trials, about)
-        return (median, Cell("one value", note=note, tone="warn", title=f"No interval; {low}."), empty, empty)
+        return (level, median, Cell("one value", note=note, tone="warn", title=f"No interval; {low}."), empty, empty)
     margin = "" if row.margin_percent is None else "±"
     coverage = people.coverage(row.coverage)
     return (
+        level,
         evidence_cell(book, scale.number(row.median), row.trials, about),
         Cell(interval_text(row, scale), note=_other_medians(book, row, scale)),
         Cell(
@@ -137,7 +140,7 @@ def label_cells(book: Book, configuration: str) -> tuple[Cell, ...]:
 
 
 def leaderboard(book: Book) -> Table:
-    """Per headline metric: every configuration with its statistics, best median first."""
+    """Per headline metric: every configuration with its statistics, best level first."""
     rows: list[Row] = []
     for benchmark in book.lookup.study.benchmarks:
         for metric in headlines(benchmark):
@@ -159,7 +162,7 @@ def leaderboard(book: Book) -> Table:
         *STATISTIC_COLUMNS,
         Column("n", numeric=True, hint="Valid replicates, or machines if it says so."),
         Column("Excluded", numeric=True, hint="Replicates that are not valid, for any reason."),
-        Column("Per CPU", numeric=True, hint="Median of the values, each divided by the CPUs of its trial."),
+        Column("Per CPU", numeric=True, hint="Level of the values, each divided by the CPUs of its trial."),
         Column(
             "Client CPU",
             numeric=True,
@@ -168,7 +171,7 @@ def leaderboard(book: Book) -> Table:
         Column("Compared with others"),
         *label_columns(book),
     )
-    return Table("Headline metrics, best median first", columns, tuple(rows), anchor="leaderboard-table")
+    return Table("Headline metrics, best level first", columns, tuple(rows), anchor="leaderboard-table")
 
 
 def _leader(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str, scale: people.Scale) -> Row:
@@ -178,7 +181,7 @@ def _leader(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str, scal
         excluded = len(lookup.trials_of(benchmark.benchmark, name))
         why = Cell("no valid trial", href=book.href("exclusions"), tone="warn")
         empty = Cell(people.MISSING)
-        missing = (empty, why, empty, empty, empty, Cell("0"), Cell(str(excluded)), empty, empty, empty)
+        missing = (empty, why, empty, empty, empty, empty, Cell("0"), Cell(str(excluded)), empty, empty, empty)
         return Row((Cell(name), *missing, *label_cells(book, name)))
     return Row(
         (
@@ -218,7 +221,7 @@ def _per_cpu(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str) -> 
         return Cell(people.MISSING)
     scale = book.lookup.scale(benchmark.benchmark, metric, per_cpu=True)
     note = f"{counted(row.cpus, 'CPU')}" if row.cpus else ""
-    return evidence_cell(book, scale.number(row.median), row.trials, f"{row.benchmark} on {name}", note)
+    return evidence_cell(book, scale.number(row.compared.value), row.trials, f"{row.benchmark} on {name}", note)
 
 
 def client_share(book: Book, benchmark: str, name: str) -> str:

@@ -20,17 +20,17 @@ explorer.model = (data) => {
   };
   const asListed = (state) => !state.discount && !Object.keys(state.prices).length;
 
-  // ---- values: [median, low, high, n, coverage] in the unit of the view; dollars are for one unit ----
+  // ---- values: [level, low, high, n, coverage] in the unit of the view; dollars are for one unit ----
 
   const fits = (board, view) =>
     view === "plain" || (view === "cpu" ? Object.keys(board.cpu).length > 0 : board.higher && data.bases.length > 0);
   const valueOf = (board, view, one, state) => {
     const found = view === "cpu" ? board.cpu[one.name] : board.plain[one.name];
     if (!found) return null;
-    const [median, low, high, n, coverage] = found;
-    if (view !== "dollar") return { value: median, low, high, n, coverage };
+    const [level, low, high, n, coverage] = found;
+    if (view !== "dollar") return { value: level, low, high, n, coverage };
     const month = monthOf(one, state, board);
-    return month === null || median <= 0 ? null : { value: month / median, low: month / high, high: low > 0 ? month / low : Infinity, n, coverage };
+    return month === null || level <= 0 ? null : { value: month / level, low: month / high, high: low > 0 ? month / low : Infinity, n, coverage };
   };
   const lessIsBetter = (board, view) => view === "dollar" || !board.higher;
 
@@ -83,7 +83,7 @@ explorer.model = (data) => {
     const ranked = rows.filter((row) => row.value !== null);
     for (const [scope, [count, names]] of Object.entries(storedOf(board.best, state) ?? {}))
       if (ranked.length === count && ranked.every((row) => data.scopes[scope]?.includes(row.one.name))) return ranked.filter((row) => names.includes(row.one.name));
-    return ranked.filter((row) => row.first === 1);
+    return ranked.filter((row) => row.first === 1 && !board.unknown.includes(row.one.name));
   };
   const rank = (board, rows, state) => {
     const ranked = rows.filter((row) => row.value !== null);
