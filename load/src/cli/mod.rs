@@ -12,6 +12,7 @@ use crate::exit::{ExitCode, Failure};
 use crate::output::Output;
 use crate::session;
 use crate::session::merge;
+use crate::session::query::Query;
 use crate::spec::{Spec, json_schema};
 use crate::stop::Stop;
 use crate::tell;
@@ -21,7 +22,7 @@ use clap::{Parser, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sql::SqlArgs;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -120,6 +121,9 @@ enum Command {
     },
     /// Print every SQL statement that the program can send, one per line, without connecting to a server.
     Sql(SqlArgs),
+    /// Run SQL statements that stdin names (JSON: dsn, statements, settings) on a PostgreSQL server, and print the rows
+    /// of the last as JSON: reached as a load reaches it.
+    Query,
     /// Print this machine's counters (CPU, disks, network) as JSON lines until SIGTERM or the end of stdin.
     Telemetry {
         /// Milliseconds between lines.
@@ -193,12 +197,20 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             let _ = io::stdout().write_all(json_schema().as_bytes());
             return Ok(ExitCode::Finished);
         }
+        Command::Query => return answer(),
         Command::Sql(args) => return args.print(),
         Command::Exec { spec } => read_spec(spec.as_deref())?,
         Command::Workload(workload) => validated(workload.into_spec())?,
     };
     let stop = stop_on_signals()?;
     Ok(session::execute(spec, &Arc::new(Output::new(io::stdout())), &stop))
+}
+
+fn answer() -> Result<ExitCode, Failure> {
+    let (answer, code) = Query::parse(&read_stdin("a JSON query")?)?.run(&*stop_on_signals()?);
+    // Whoever closed the pipe does not wait for it.
+    let _ = writeln!(io::stdout().lock(), "{}", serde_json::json!(answer));
+    Ok(code)
 }
 
 fn print_merged(files: &[PathBuf]) -> Result<ExitCode, Failure> {
@@ -231,16 +243,17 @@ fn read_spec(file: Option<&Path>) -> Result<Spec, Failure> {
         Some(path) => {
             std::fs::read_to_string(path).map_err(|error| bad(format!("cannot read {}: {error}", path.display())))?
         }
-        None => {
-            if io::stdin().is_terminal() {
-                tell::say("reading a JSON spec from the terminal; end it with Ctrl-D (see --help)");
-            }
-            let mut json = String::new();
-            io::stdin().read_to_string(&mut json).map_err(|error| bad(format!("cannot read stdin: {error}")))?;
-            json
-        }
+        None => read_stdin("a JSON spec")?,
     };
     Spec::parse(&json).map_err(|error| bad(error.to_string()))
+}
+
+fn read_stdin(what: &str) -> Result<String, Failure> {
+    if io::stdin().is_terminal() {
+        tell::say(format_args!("reading {what} from the terminal; end it with Ctrl-D (see --help)"));
+    }
+    let failed = |error| Failure::new(ExitCode::BadSpec, format!("cannot read stdin: {error}"));
+    io::read_to_string(io::stdin()).map_err(failed)
 }
 
 fn validated(spec: Spec) -> Result<Spec, Failure> {

@@ -3,6 +3,7 @@
 
 use crate::exit::{ExitCode, Failure, cannot_connect};
 use crate::stop::Stop;
+use crate::target::TargetError;
 use crate::target::postgres::{Canceller, Connection, Dsn};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -37,7 +38,15 @@ impl Admin {
     /// # Errors
     /// [`crate::exit::ExitCode::CannotConnect`] when the server cannot be reached or refuses the login.
     pub fn connect(&self) -> Result<Connection, Failure> {
-        let connection = Connection::open(&self.dsn, None).map_err(|error| cannot_connect(&self.dsn, &error))?;
+        self.open().map_err(|error| cannot_connect(&self.dsn, &error))
+    }
+
+    /// The same, for who words failures for itself.
+    ///
+    /// # Errors
+    /// As [`Connection::open`].
+    pub fn open(&self) -> Result<Connection, TargetError> {
+        let connection = Connection::open(&self.dsn, None)?;
         self.cancellers.lock().unwrap_or_else(PoisonError::into_inner).extend(connection.canceller());
         Ok(connection)
     }

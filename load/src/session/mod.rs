@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 mod aerospike;
 pub mod merge;
 mod pooler;
+pub mod query;
 pub mod registry;
 mod resp;
 mod rows;

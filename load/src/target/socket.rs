@@ -118,6 +118,14 @@ impl Socket {
         matches!(self.stream, Stream::Tls(_))
     }
 
+    /// Protocol and cipher; `None` without TLS.
+    pub(super) fn encryption(&self) -> Option<String> {
+        match &self.stream {
+            Stream::Tls(stream) => Some(stream.encryption()),
+            Stream::Tcp(_) | Stream::Unix(_) => None,
+        }
+    }
+
     /// What a login can be bound to; `None` without TLS.
     pub(super) fn server_end_point(&self) -> Option<Vec<u8>> {
         match &self.stream {

@@ -17,6 +17,7 @@ mod oltp_database;
 mod pooler;
 mod postgres_target;
 mod program;
+mod query;
 mod resp_target;
 mod rooms;
 mod sql;

@@ -6,7 +6,7 @@ use super::PASSWORD;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What a finished program left.
@@ -149,6 +149,10 @@ impl Running {
     pub fn kill(mut self) {
         self.signal(rustix::process::Signal::KILL);
         self.child.wait().expect("its end");
+    }
+
+    pub fn stdin(&mut self) -> &mut ChildStdin {
+        self.child.stdin.as_mut().expect("its stdin")
     }
 
     pub fn close_stdin(&mut self) {

@@ -114,6 +114,12 @@ impl Connection {
         self.link.socket.is_encrypted()
     }
 
+    /// How the session is encrypted, as `pg_stat_ssl` has it: `TLSv1.3 TLS_AES_256_GCM_SHA384`; `none` without TLS.
+    #[must_use]
+    pub fn encryption(&self) -> String {
+        self.link.socket.encryption().unwrap_or_else(|| "none".to_owned())
+    }
+
     /// The server's `server_version`, if it told one.
     #[must_use]
     pub fn server_version(&self) -> Option<&str> {
@@ -125,6 +131,12 @@ impl Connection {
     pub fn major_version(&self) -> Option<u32> {
         let version = self.server_version()?;
         version.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+    }
+
+    /// The process that the login named; `None` when it named none.
+    #[must_use]
+    pub fn process_id(&self) -> Option<i32> {
+        self.greeting.cancel_key.map(|(process_id, _)| process_id)
     }
 
     /// What cancels a statement of this session; `None` when the server gave no key.

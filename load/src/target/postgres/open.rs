@@ -124,7 +124,7 @@ fn attempt(dsn: &Dsn, address: &Address, encryption: Encryption) -> Result<Opene
         socket = encrypt(socket, dsn, host, encryption)?;
     }
     let mut inbox = Inbox::default();
-    let greeting = startup::start(&mut socket, &mut inbox, dsn)?;
+    let greeting = startup::start(&mut socket, &mut inbox, dsn, address)?;
     Ok(Opened { socket, inbox, greeting })
 }
 

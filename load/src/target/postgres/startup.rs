@@ -1,6 +1,6 @@
 //! Start-up: sends who logs in, and drives the login over a socket.
 
-use super::dsn::Dsn;
+use super::dsn::{Address, Dsn};
 use super::login::{Greeting, Login, Step, Terms};
 use super::scram::Channel;
 use crate::target::TargetError;
@@ -14,7 +14,12 @@ use postgres_protocol::message::frontend;
 const MAX_MESSAGE_BYTES: usize = 30_000;
 
 /// Logs in and waits until the session is ready.
-pub(super) fn start(socket: &mut Socket, inbox: &mut Inbox, dsn: &Dsn) -> Result<Greeting, TargetError> {
+pub(super) fn start(
+    socket: &mut Socket,
+    inbox: &mut Inbox,
+    dsn: &Dsn,
+    address: &Address,
+) -> Result<Greeting, TargetError> {
     let parameters = [
         ("user", dsn.user()),
         ("database", dsn.database()),
@@ -25,7 +30,8 @@ pub(super) fn start(socket: &mut Socket, inbox: &mut Inbox, dsn: &Dsn) -> Result
     let mut out = BytesMut::new();
     frontend::startup_message(parameters, &mut out).map_err(|error| TargetError::Protocol(error.to_string()))?;
     socket.send(&out)?;
-    let mut login = Login::new(terms(dsn, socket));
+    let password = dsn.password(address);
+    let mut login = Login::new(terms(dsn, password.as_deref(), socket));
     loop {
         match login.receive(&receive(socket, inbox)?)? {
             Step::Listen => {}
@@ -35,10 +41,10 @@ pub(super) fn start(socket: &mut Socket, inbox: &mut Inbox, dsn: &Dsn) -> Result
     }
 }
 
-fn terms<'a>(dsn: &'a Dsn, socket: &Socket) -> Terms<'a> {
+fn terms<'a>(dsn: &'a Dsn, password: Option<&'a str>, socket: &Socket) -> Terms<'a> {
     Terms {
         user: dsn.user(),
-        password: dsn.password(),
+        password,
         channel: match socket.is_encrypted() {
             true => Channel::Encrypted { end_point: socket.server_end_point() },
             false => Channel::Plain,

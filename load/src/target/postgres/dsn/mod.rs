@@ -5,11 +5,13 @@ mod escape;
 mod hosts;
 mod methods;
 mod parameters;
+mod passfile;
 mod settings;
 
 use super::tls::TlsClient;
 pub(in crate::target) use escape::{unescape, without_secrets};
 use parameters::Parameters;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,6 +55,8 @@ pub struct Dsn {
     addresses: Vec<Address>,
     user: String,
     password: Option<String>,
+    /// Passwords by host, where none was given.
+    password_file: String,
     database: String,
     application_name: String,
     options: Option<String>,
@@ -93,12 +97,18 @@ impl Dsn {
             .or_else(|| environment("PGUSER"))
             .ok_or_else(|| DsnError("the DSN has no user (postgresql://USER@host/database)".to_owned()))?;
         let database = some(said.database.clone()).or(some(Some(unescape(database, "database")?)));
+        let database = database.unwrap_or_else(|| user.clone());
+        let home = environment("HOME").map(PathBuf::from);
+        let password = some(said.password.clone()).or(some(password)).or_else(|| some(environment("PGPASSWORD")));
+        let addresses = hosts::addresses(hosts, said.host.as_deref(), said.port.as_deref())?;
+        let password_file = if password.is_some() { String::new() } else { said.password_file(home.as_deref())? };
         Ok(Self {
-            addresses: hosts::addresses(hosts, said.host.as_deref(), said.port.as_deref())?,
-            database: database.unwrap_or_else(|| user.clone()),
+            tls: TlsClient::new(said.tls(home)?),
+            addresses,
+            database,
             user,
-            tls: TlsClient::new(said.tls(environment("HOME").map(PathBuf::from))?),
-            password: said.password.or(password).or_else(|| environment("PGPASSWORD")),
+            password,
+            password_file,
             application_name: said.application_name.unwrap_or_else(|| DEFAULT_APPLICATION_NAME.to_owned()),
             options: said.options,
             connect_timeout: said.connect_timeout.unwrap_or(DEFAULT_CONNECT_TIMEOUT),
@@ -151,14 +161,25 @@ impl Dsn {
         Self { connect_timeout: self.connect_timeout.min(most), ..self.clone() }
     }
 
+    /// The same, with settings of the session besides those that `options` has.
+    #[must_use]
+    pub fn with_settings(&self, settings: &BTreeMap<String, String>) -> Self {
+        let escaped = |value: &str| value.replace('\\', r"\\").replace(' ', r"\ ");
+        let added = settings.iter().map(|(name, value)| format!("-c {name}={}", escaped(value)));
+        let options: Vec<_> = self.options.clone().into_iter().chain(added).collect();
+        Self { options: (!options.is_empty()).then(|| options.join(" ")), ..self.clone() }
+    }
+
     /// Which of the hosts will do.
     #[must_use]
     pub fn session_attributes(&self) -> SessionAttributes {
         self.session
     }
 
-    pub(super) fn password(&self) -> Option<&str> {
-        self.password.as_deref()
+    /// The password for one of the hosts.
+    pub(super) fn password(&self, address: &Address) -> Option<String> {
+        let login = passfile::Login { address, database: &self.database, user: &self.user };
+        self.password.clone().or_else(|| passfile::password(&self.password_file, login))
     }
 
     /// Command-line options for the server's session (`-c name=value`).
@@ -205,7 +226,7 @@ mod tests {
         let dsn =
             parse("postgresql://bob:s%40cret@db.example:6543/shop?application_name=a%20b&connect_timeout=3").unwrap();
         assert_eq!(dsn.addresses(), [Address::Tcp { host: "db.example".to_owned(), port: 6543 }]);
-        assert_eq!((dsn.user(), dsn.database(), dsn.password()), ("bob", "shop", Some("s@cret")));
+        assert_eq!((dsn.user(), dsn.database(), dsn.password.as_deref()), ("bob", "shop", Some("s@cret")));
         assert_eq!(dsn.application_name(), "a b");
         assert_eq!(dsn.connect_timeout(), Duration::from_secs(3));
     }
@@ -220,19 +241,29 @@ mod tests {
         let environment = |name: &str| matches!(name, "PGUSER" | "PGPASSWORD").then(|| format!("from-{name}"));
         let dsn = Dsn::parse("postgres://db", environment).unwrap();
         assert_eq!((dsn.user(), dsn.database()), ("from-PGUSER", "from-PGUSER"));
-        assert_eq!(dsn.password(), Some("from-PGPASSWORD"));
+        assert_eq!(dsn.password.as_deref(), Some("from-PGPASSWORD"));
         assert_eq!(dsn.addresses()[0].to_string(), "db:5432");
     }
 
     #[test]
     fn parameters_override_what_stands_before_them() {
         let dsn = parse("postgresql://u:p@h/d?user=v&password=q&dbname=e&options=-c%20jit%3Doff").unwrap();
-        assert_eq!((dsn.user(), dsn.database(), dsn.password()), ("v", "e", Some("q")));
+        assert_eq!((dsn.user(), dsn.database(), dsn.password.as_deref()), ("v", "e", Some("q")));
         assert_eq!(dsn.options(), Some("-c jit=off"));
         assert_eq!(
             parse("postgresql:///d?user=v&host=/run/pg").unwrap().addresses()[0].to_string(),
             "/run/pg/.s.PGSQL.5432"
         );
+    }
+
+    #[test]
+    fn settings_are_added_to_the_options_with_their_blanks_escaped() {
+        let settings = |pairs: &[(&str, &str)]| pairs.iter().map(|&(a, b)| (a.to_owned(), b.to_owned())).collect();
+        let dsn = parse("postgresql://u@h/d?options=-c%20jit%3Doff").unwrap();
+        assert_eq!(dsn.with_settings(&settings(&[])).options(), Some("-c jit=off"));
+        let both = dsn.with_settings(&settings(&[("work_mem", "7MB"), ("search_path", r"a, b\c")]));
+        assert_eq!(both.options(), Some(r"-c jit=off -c search_path=a,\ b\\c -c work_mem=7MB"));
+        assert_eq!(parse("postgresql://u@h/d").unwrap().with_settings(&settings(&[])).options(), None);
     }
 
     #[test]
@@ -304,7 +335,8 @@ mod tests {
             ("postgresql://u@h/d?sslnegotiation=direct&sslmode=prefer", "sslmode=require"),
             ("postgresql://u@h/d?target_session_attrs=prefer-standby", "read-write"),
             ("postgresql://u@h/d?load_balance_hosts=random", "in the given order"),
-            ("postgresql://u@h/d?passfile=/x", "PGPASSWORD"),
+            ("postgresql://u@h/d?passfile=/x", "password file /x"),
+            ("postgresql://u@h/d?service=x", "in the DSN"),
             ("postgresql://u@h/d?conect_timeout=3", "conect_timeout"),
             ("postgresql://u@h/d?connect_timeout=0", "connect_timeout"),
             ("postgresql://u@[::1/d", "]"),

@@ -4,17 +4,17 @@
 use super::error::DsnError;
 use super::escape::unescape;
 use super::methods::AllowedMethods;
+use super::passfile;
 use super::settings::{ChannelBinding, Negotiation, RootCertificates, SessionAttributes, SslMode, TlsSettings, choose};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const KNOWN: &str = "host, port, user, password, dbname, application_name, options, connect_timeout, sslmode, \
+const KNOWN: &str = "host, port, user, password, passfile, dbname, application_name, options, connect_timeout, sslmode, \
                      sslnegotiation, sslrootcert, sslcert, sslkey, channel_binding, require_auth, target_session_attrs";
 
 /// What libpq knows and this program does not do, and what to do about it.
-const NOT_DONE: [(&str, &str); 12] = [
+const NOT_DONE: [(&str, &str); 11] = [
     ("hostaddr", "give the address as the host"),
-    ("passfile", "set PGPASSWORD"),
     ("service", "give the service's host, port and database in the DSN"),
     ("sslpassword", "use a key without a passphrase"),
     ("sslcrl", "revocation lists are not supported"),
@@ -39,7 +39,8 @@ const ALWAYS_SO: [(&str, &str); 6] = [
 
 /// libpq's environment variables that give a parameter that the URL does not. Some are listed to be refused: a user who
 /// relies on one for security must not have it ignored.
-const ENVIRONMENT: [(&str, &str); 14] = [
+const ENVIRONMENT: [(&str, &str); 15] = [
+    ("PGPASSFILE", "passfile"),
     ("PGSSLMODE", "sslmode"),
     ("PGSSLNEGOTIATION", "sslnegotiation"),
     ("PGSSLROOTCERT", "sslrootcert"),
@@ -69,6 +70,7 @@ pub(super) struct Parameters {
     pub(super) connect_timeout: Option<Duration>,
     pub(super) session: SessionAttributes,
     pub(super) methods: AllowedMethods,
+    passfile: Option<PathBuf>,
     sslmode: Option<SslMode>,
     sslnegotiation: Negotiation,
     sslrootcert: Option<String>,
@@ -98,6 +100,7 @@ impl Parameters {
             "port" => self.port = Some(value),
             "user" => self.user = Some(value),
             "password" => self.password = Some(value),
+            "passfile" => self.passfile = Some(PathBuf::from(value)),
             "dbname" => self.database = Some(value),
             "application_name" => self.application_name = Some(value),
             "options" => self.options = Some(value),
@@ -114,6 +117,15 @@ impl Parameters {
             _ => return Err(refusal(name)),
         }
         Ok(())
+    }
+
+    /// The text of the file with passwords: the one that was named, else libpq's in the user's home.
+    pub(super) fn password_file(&self, home: Option<&Path>) -> Result<String, DsnError> {
+        match (&self.passfile, home) {
+            (Some(file), _) => passfile::read(file, true),
+            (None, Some(home)) => passfile::read(&home.join(".pgpass"), false),
+            (None, None) => Ok(String::new()),
+        }
     }
 
     /// What was said about encryption. `home` has libpq's default files in its folder `.postgresql`.

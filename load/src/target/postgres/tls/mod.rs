@@ -12,7 +12,7 @@ use crate::target::TargetError;
 use certificate::Certificate;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection};
+use rustls::{ClientConfig, ClientConnection, ProtocolVersion};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -205,6 +205,17 @@ impl TlsStream {
     /// Whether encrypted bytes wait for [`Write::flush`].
     pub(in crate::target) fn wants_write(&self) -> bool {
         self.session.wants_write()
+    }
+
+    /// Protocol and cipher in OpenSSL's words, which are PostgreSQL's: `TLSv1.3 TLS_AES_256_GCM_SHA384`.
+    pub(in crate::target) fn encryption(&self) -> String {
+        let protocol = match self.session.protocol_version() {
+            Some(ProtocolVersion::TLSv1_2) => "TLSv1.2",
+            Some(ProtocolVersion::TLSv1_3) => "TLSv1.3",
+            _ => "TLS",
+        };
+        let suite = self.session.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str());
+        format!("{protocol} {}", suite.unwrap_or_default().replace("TLS13_", "TLS_"))
     }
 
     /// What binds a login to this channel (`tls-server-end-point`): a hash of the server's certificate; `None` when
