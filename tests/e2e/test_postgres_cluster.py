@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.databases.base import Endpoint
-from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries, server_of_this_machine
-from nephoscope.databases.postgres.database import PostgresDatabase
+from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.emulated.provider import EmulatedProvider
@@ -16,6 +15,7 @@ from nephoscope.run.clock import SystemClock
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.real_parts import needs
+from tests.support.server import postgres
 
 pytestmark = [pytest.mark.root, needs("postgres")]
 
@@ -30,7 +30,7 @@ def three_and_load() -> Configuration:
 def test_a_commit_waits_for_one_of_two_standbys_and_outlives_the_other(tmp_path: Path) -> None:
     request = ClusterRequest(f"s-{tmp_path.name}", three_and_load(), tmp_path)
     provider = EmulatedProvider("nephoscope-load", SystemClock())
-    database = PostgresDatabase(server_of_this_machine, {})
+    database = postgres({})
 
     async def scenario(cluster: Cluster) -> None:
         endpoint = await database.start(cluster, DatabaseSettings(connections=4), tmp_path / "postgres.log")

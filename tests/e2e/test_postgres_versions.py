@@ -36,7 +36,8 @@ def test_tpcc_holds_on_this_version_in_each_profile(binaries: Binaries, tmp_path
     if int(major) < OLDEST_VERSION:
         pytest.skip(f"PostgreSQL {major} is too old")
     machine = this_machine(tmp_path)
-    cluster, database = Cluster("versions", (machine,), machine), PostgresDatabase(lambda _: binaries, {})
+    cluster = Cluster("versions", (machine,), machine)
+    database = PostgresDatabase(lambda _: binaries, {}, load_program())
     settings = DatabaseSettings(connections=8, settings={"shared_buffers": "128MB", "fsync": "off"})
 
     async def scenario() -> None:

@@ -13,7 +13,7 @@ def _missing(what: str) -> bool:
     if what == "nephoscope-load":
         return shutil.which(load_program()) is None
     if what == "postgres":
-        return embedded_folder() is None
+        return embedded_folder() is None or _missing("nephoscope-load")  # which asks it
     return shutil.which(what) is None
 
 

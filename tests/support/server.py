@@ -1,17 +1,23 @@
 """A real PostgreSQL for tests that need one for a while."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nephoscope.app.wiring import load_program
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.databases.postgres.database import PostgresDatabase, _with_database
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.local_remote import this_machine
+
+
+def postgres(environment: Mapping[str, str]) -> PostgresDatabase:
+    """The port to PostgreSQL as a command line has it, with these variables for a user's own server."""
+    return PostgresDatabase(server_of_this_machine, environment, load_program())
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class Server:
 def server(folder: Path) -> Iterator[Server]:
     machine = this_machine(folder, cpus=(0, 1))
     cluster = Cluster("tests", (machine,), machine)
-    database = PostgresDatabase(server_of_this_machine, {})
+    database = postgres({})
     loop = asyncio.new_event_loop()
     settings = DatabaseSettings(connections=16, settings={"shared_buffers": "128MB"})
     try:

@@ -134,7 +134,7 @@ def _postgres() -> "Database":
     from nephoscope.databases.postgres.binaries import server_of_this_machine
     from nephoscope.databases.postgres.database import PostgresDatabase
 
-    return PostgresDatabase(server_of_this_machine, os.environ)
+    return PostgresDatabase(server_of_this_machine, os.environ, load_program())
 
 
 def _valkey() -> "Database":

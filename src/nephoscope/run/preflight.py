@@ -6,18 +6,19 @@ from dataclasses import replace
 
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.checks.thresholds import CLOCK_OFFSET
+from nephoscope.databases.base import Database
 from nephoscope.machines.doctor import require_hosts_fit
 from nephoscope.machines.shielded import to_its_end
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TrialFailure
 from nephoscope.model.records import PlannedTrial
 from nephoscope.model.subjects import Subject
-from nephoscope.providers.base import ClusterRequest, ExaminesHosts, Wanted
+from nephoscope.providers.base import ClusterRequest, ExaminesHosts, Provider, Wanted
 from nephoscope.providers.cloud.order import order_of
 from nephoscope.run.repeats import due
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.managed import read_as_provided, study_as_provided
-from nephoscope.study.model import Configuration, Study
+from nephoscope.study.model import Study
 from nephoscope.study.provisioning import CLOUDS
 
 
@@ -49,7 +50,9 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
     needing = {row.intent.configuration_name for row in left if _drives_a_database(row, world)}
     for configuration in provided:
         if configuration.database.dsn is not None and configuration.name in needing:
-            await _reach(folder, configuration, world)
+            request = ClusterRequest(key, configuration, folder.scratch)
+            database = world.databases[configuration.database.system]
+            await reach(request, world.providers[configuration.provider], database)
 
 
 async def _examine_hosts(left: Sequence[PlannedTrial], world: World) -> None:
@@ -102,13 +105,18 @@ def _drives_a_database(row: PlannedTrial, world: World) -> bool:
     return benchmark.subject_of(parameters) is Subject.DATABASE
 
 
-async def _reach(folder: ResultsFolder, configuration: Configuration, world: World) -> None:
-    provider = world.providers[configuration.provider]
-    cluster = await provider.create(ClusterRequest(folder.study_key(), configuration, folder.scratch))
-    database = world.databases[configuration.database.system]
+async def reach(request: ClusterRequest, provider: Provider, database: Database) -> None:
+    """Asks a user's own database, from the machine that will drive the load, whether it can be measured.
+
+    Raises:
+        EnvironmentProblem: it does not answer, is too old, or denies a permission that a trial needs.
+        NephoscopeError: the provider has no such machine now.
+    """
+    configuration = request.configuration
+    cluster = await provider.create(request)
     try:
         async with _followed_by(lambda: provider.delete(cluster.key)), _followed_by(lambda: database.stop(cluster)):
-            await database.start(cluster, configuration.database, folder.scratch / "preflight.log")
+            await database.start(cluster, configuration.database, request.scratch / "preflight.log")
     except TrialFailure as error:  # no trial has started, so the problem is in the environment
         text = f"configuration {configuration.name!r} cannot be measured: {error.message}"
         raise EnvironmentProblem(text, hint=error.hint) from error

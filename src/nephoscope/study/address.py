@@ -1,7 +1,7 @@
 """Addresses that a study may hold, of PostgreSQL servers and of buckets of data sets, none with a password or a key.
 
-`psql` and the load generator must interpret a connection string identically. A study is stored and shared, so an
-address holds known parts only: nobody can tell whether other text is a secret.
+The load generator alone reads a server's address and reaches the server. A study is stored and shared, so an address
+holds known parts only: nobody can tell whether other text is a secret.
 """
 
 import re
@@ -89,23 +89,31 @@ THIS_MACHINE = "localhost"
 _LOOPBACK = frozenset({THIS_MACHINE, "127.0.0.1", "::1"})
 _SCHEMES = ("postgresql://", "postgres://")
 _EXPECTED = "is not the address of one server reached over TCP; expected: postgresql://user@host:port/database"
+_OTHER_SCHEME = (
+    "has a scheme other than postgresql://: a server of your own must speak PostgreSQL's protocol; Valkey, CockroachDB "
+    "and Aerospike are measured where nephoscope starts them (`system` without `dsn`), and MySQL is not measured"
+)
 _NAME = re.compile(r"[^\s/?#\x00-\x1f\x7f]{0,63}")
 """A role or a database, decoded; PostgreSQL cuts names after 63 bytes."""
 _FILE = re.compile(r"[^\x00-\x1f\x7f]{1,4096}")
+_METHOD = "(?:password|md5|gss|sspi|scram-sha-256|oauth|none)"
 _PARAMETERS: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "user": _NAME,
         "connect_timeout": re.compile(r"[1-9][0-9]{0,5}"),
         "target_session_attrs": re.compile("any|read-write|read-only|primary|standby"),
         "sslmode": re.compile("disable|allow|prefer|require|verify-ca|verify-full"),
+        "sslnegotiation": re.compile("postgres|direct"),
         "channel_binding": re.compile("disable|prefer|require"),
+        "require_auth": re.compile(rf"{_METHOD}(,{_METHOD})*|!{_METHOD}(,!{_METHOD})*"),
         "sslrootcert": _FILE,
         "sslcert": _FILE,
         "sslkey": _FILE,
     }
 )
-"""What may follow the question mark: what both `psql` and the load generator take, which a test of the contract
-compares. `host` and the like would redirect the address, and settings belong in `settings`."""
+"""What may follow the question mark: what the load generator takes, which a test of the contract compares. `host` and
+the like would redirect the address, and settings belong in `settings`."""
+_ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -114,6 +122,9 @@ def problem_of(dsn: str) -> str | None:
 
     Allowed is `postgresql://[user@]host[:port][/database][?parameters]` with one host that is not a socket's folder.
     """
+    scheme, mark, _ = dsn.partition("://")
+    if mark and scheme.isalpha() and f"{scheme}://" not in _SCHEMES:
+        return _OTHER_SCHEME
     try:
         parts = urlsplit(dsn)
         port_fits = parts.port is None or parts.port > 0
@@ -132,15 +143,20 @@ def problem_of(dsn: str) -> str | None:
             f"has a parameter after `?` that a study may not hold, or a wrong value; allowed: "
             f"{', '.join(_PARAMETERS)}; settings of a server belong in `settings`"
         )
-    return _problem_of_certificates(dict(given))
+    return _problem_of_parameters(dict(given))
 
 
-def _problem_of_certificates(parameters: Mapping[str, str]) -> str | None:
+def _problem_of_parameters(parameters: Mapping[str, str]) -> str | None:
     """What does not fit together of an address's parameters."""
     if ("sslcert" in parameters) != ("sslkey" in parameters):
         return "has only one of `sslcert` and `sslkey`, which go together: give both or none"
     if parameters.get("sslrootcert") == "system" and parameters.get("sslmode", "verify-full") != "verify-full":
         return "has `sslrootcert=system`, which needs `sslmode=verify-full`"
+    methods = parameters.get("require_auth", "").split(",")
+    if len(set(methods)) < len(methods):
+        return "names a method twice in `require_auth`"
+    if parameters.get("sslnegotiation") == "direct" and parameters.get("sslmode") not in _ENCRYPTED:
+        return "has `sslnegotiation=direct`, which needs `sslmode=require`, `verify-ca` or `verify-full`"
     return None
 
 

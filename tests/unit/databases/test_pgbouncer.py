@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from nephoscope.databases.base import Endpoint
-from nephoscope.databases.postgres.binaries import as_server_user, server_of_this_machine
-from nephoscope.databases.postgres.database import PostgresDatabase
+from nephoscope.databases.postgres.binaries import as_server_user
 from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.real_parts import needs
-from tests.support.server import Server, server
+from tests.support.server import Server, postgres, server
 
 PGBOUNCER = os.environ.get("NEPHOSCOPE_PGBOUNCER") or shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
 
@@ -70,7 +69,7 @@ def _answers(port: int) -> bool:
 def test_a_trial_gets_its_copy_although_the_pooler_keeps_the_sessions_of_the_load(
     ours: Server, pooled: str, tmp_path: Path
 ) -> None:
-    database = PostgresDatabase(server_of_this_machine, ours.endpoint.environment)
+    database = postgres(ours.endpoint.environment)
 
     async def scenario() -> tuple[Endpoint, str]:
         reached = await database.start(ours.cluster, DatabaseSettings(dsn=pooled), tmp_path / "log")
@@ -88,7 +87,7 @@ def test_a_trial_gets_its_copy_although_the_pooler_keeps_the_sessions_of_the_loa
 
 
 def test_settings_of_sessions_are_refused_with_a_way_out(ours: Server, pooled: str, tmp_path: Path) -> None:
-    database = PostgresDatabase(server_of_this_machine, ours.endpoint.environment)
+    database = postgres(ours.endpoint.environment)
     settings = DatabaseSettings(dsn=pooled, settings={"work_mem": "77MB"})
     with pytest.raises(EnvironmentProblem, match="the connection pooler of configuration") as caught:
         ours.loop.run_until_complete(database.start(ours.cluster, settings, tmp_path / "log"))

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from nephoscope.databases.base import Endpoint, HasFixtures, HasSettings
-from nephoscope.databases.postgres.binaries import find_binaries, major_version, server_of_this_machine
+from nephoscope.databases.postgres.binaries import find_binaries, major_version
+from nephoscope.databases.postgres.client import Failure, StatementFailed
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.databases.postgres.folder import ServerFolder
 from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable, ToolFailed, ToolTimedOut
@@ -20,6 +21,7 @@ from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.command_line import processes_naming
 from tests.support.local_remote import this_machine
 from tests.support.real_parts import needs
+from tests.support.server import postgres
 
 SETTINGS = DatabaseSettings(connections=4)
 Scenario = Callable[[PostgresDatabase, Cluster, Endpoint], Awaitable[None]]
@@ -34,7 +36,7 @@ def cluster_in(folder: Path) -> Cluster:
 
 def with_server(folder: Path, scenario: Scenario, settings: DatabaseSettings = SETTINGS) -> None:
     async def run() -> None:
-        database, cluster = PostgresDatabase(server_of_this_machine, {}), cluster_in(folder)
+        database, cluster = postgres({}), cluster_in(folder)
         try:
             await scenario(database, cluster, await database.start(cluster, settings, folder / "log"))
         finally:
@@ -155,7 +157,7 @@ def test_a_busy_child_that_outlives_a_killed_server_is_ended_before_the_next_one
         await asyncio.sleep(1)
         assert folder.processes(), "no child outlived the server: this test shows nothing"
         database._running.clear()  # as the controller that is gone
-        after = PostgresDatabase(server_of_this_machine, {})
+        after = postgres({})
         orphans = folder.processes()
         try:
             again = await after.start(cluster, SETTINGS, tmp_path / "log-2")
@@ -189,7 +191,8 @@ def test_a_server_that_recovers_is_waited_for(tmp_path: Path, monkeypatch: pytes
     real, answers = PostgresDatabase._sql, itertools.count()
 
     async def recovers(self: PostgresDatabase, *arguments: Any, **more: Any) -> str:
-        recovering = ToolFailed("psql: FATAL:  the database system is starting up")
+        said = "the database system is starting up"
+        recovering = StatementFailed(Failure(stage="login", cause="server", sqlstate="57P03", message=said))
         try:
             answer = await real(self, *arguments, **more)
         except ToolFailed as error:  # a busy machine takes its time
@@ -206,9 +209,11 @@ def test_a_server_that_recovers_is_waited_for(tmp_path: Path, monkeypatch: pytes
     with_server(tmp_path, scenario)
 
 
-def test_a_psql_that_hangs_is_a_database_that_did_not_come_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_that_hangs_is_a_database_that_did_not_come_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def hangs(*_: object, **__: object) -> str:
-        raise ToolTimedOut("psql did not end")
+        raise ToolTimedOut("nephoscope-load did not end")
 
     async def nothing(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         raise AssertionError("it came up")
@@ -219,7 +224,7 @@ def test_a_psql_that_hangs_is_a_database_that_did_not_come_up(tmp_path: Path, mo
         with_server(tmp_path, nothing)
 
 
-def test_the_shells_libpq_variables_do_not_reach_psql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shells_libpq_variables_do_not_reach_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGHOSTADDR", "192.0.2.1")
     monkeypatch.setenv("PGSSLMODE", "verify-full")
     monkeypatch.setenv("PGOPTIONS", "-c work_mem=3MB")
@@ -234,7 +239,7 @@ def test_the_shells_libpq_variables_do_not_reach_psql(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(("name", "value"), [("PGREQUIREAUTH", "md5"), ("PGCHANNELBINDING", "require")])
 def test_what_the_shell_demands_of_a_users_servers_logins_is_demanded(tmp_path: Path, name: str, value: str) -> None:
     async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
-        users = PostgresDatabase(server_of_this_machine, {**endpoint.environment, name: value})
+        users = postgres({**endpoint.environment, name: value})
         with pytest.raises(TargetUnreachable, match=value):
             await users.start(cluster, DatabaseSettings(dsn=endpoint.dsn), tmp_path / "other-log")
 
@@ -245,13 +250,13 @@ def test_a_role_without_the_rights_is_refused_before_anything_is_loaded(tmp_path
     async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         password = endpoint.environment["PGPASSWORD"]
         settings = DatabaseSettings(dsn=endpoint.dsn.replace("nephoscope@", "bench@"))
-        users = PostgresDatabase(server_of_this_machine, {"PGPASSWORD": password})
+        users = postgres({"PGPASSWORD": password})
         await sql(database, cluster, endpoint, f"CREATE ROLE bench LOGIN PASSWORD '{password}'")
-        with pytest.raises(EnvironmentProblem, match="may not create databases") as caught:
+        with pytest.raises(EnvironmentProblem, match="let bench create databases") as caught:
             await users.start(cluster, settings, tmp_path / "other-log")
         assert "CREATEDB" in caught.value.hint
         await sql(database, cluster, endpoint, "ALTER ROLE bench CREATEDB")
-        with pytest.raises(EnvironmentProblem, match="may not write checkpoints"):
+        with pytest.raises(EnvironmentProblem, match="let bench write checkpoints"):
             await users.start(cluster, settings, tmp_path / "other-log")
         await sql(database, cluster, endpoint, "GRANT pg_checkpoint TO bench")
         reached = await users.start(cluster, settings, tmp_path / "other-log")
@@ -275,7 +280,7 @@ def test_settings_that_may_be_secrets_are_not_stored(tmp_path: Path) -> None:
     async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         ours = await database.settings(cluster, endpoint)
         assert "primary_conninfo" not in ours
-        assert ours["application_name"] == "psql"
+        assert ours["application_name"] == "nephoscope-load"
         users = await database.settings(cluster, replace(endpoint, origin="user"))
         assert users["shared_buffers"] == ours["shared_buffers"]
         assert "application_name" not in users
@@ -304,13 +309,13 @@ def test_another_major_version_than_asked_for_is_refused(tmp_path: Path) -> None
 
 def test_a_server_of_the_users_is_reached_and_left_alone(tmp_path: Path) -> None:
     async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
-        users = PostgresDatabase(server_of_this_machine, endpoint.environment)
+        users = postgres(endpoint.environment)
         settings = DatabaseSettings(dsn=endpoint.dsn)
         reached = await users.start(cluster, settings, tmp_path / "other-log")
         assert (reached.origin, reached.dsn) == ("user", endpoint.dsn)
         await users.stop(cluster)
         assert await sql(database, cluster, endpoint, "SELECT 1") == "1"
-        stranger = PostgresDatabase(server_of_this_machine, {"PGPASSWORD": "wrong"})
+        stranger = postgres({"PGPASSWORD": "wrong"})
         with pytest.raises(TargetUnreachable, match="password authentication failed"):
             await stranger.start(cluster, settings, tmp_path / "other-log")
 

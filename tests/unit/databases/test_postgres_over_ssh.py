@@ -10,7 +10,6 @@ import pytest
 
 from nephoscope.databases.postgres import binaries
 from nephoscope.databases.postgres import remote as postgres_remote
-from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.address import SshAddress
@@ -21,6 +20,7 @@ from nephoscope.run.clock import SystemClock
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.local_remote import this_machine
 from tests.support.real_parts import needs
+from tests.support.server import postgres
 from tests.support.sshd import sshd
 
 pytestmark = needs("postgres")
@@ -33,7 +33,7 @@ def a_controllers_view(
     """A database that knows nothing yet, and the host as the attempt t-1 sees it."""
     remote = SshRemote("db", address, SystemClock(), folder=str(folder / "ours"), session="t-1")
     machine = MachineHandle("db", remote, own_address, (), str(folder / "data"))
-    return PostgresDatabase(server_of_this_machine, {}), Cluster("s/c/t-1", (machine,), machine)
+    return postgres({}), Cluster("s/c/t-1", (machine,), machine)
 
 
 def test_the_next_controller_finds_the_server_with_its_data_and_stops_it(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_host_with_an_ipv6_address_serves_itself_and_no_network(tmp_path: Path
         database, cluster = a_controllers_view(address, tmp_path, "::1")
         endpoint = await database.start(cluster, SETTINGS, tmp_path / "here" / "postgres.log")
         assert await database._sql(cluster, endpoint, "SELECT 7") == "7"
-        allowed = "SELECT DISTINCT address, netmask FROM pg_hba_file_rules"
+        allowed = "SELECT DISTINCT address || '|' || netmask FROM pg_hba_file_rules"
         assert await database._sql(cluster, endpoint, allowed) == "::1|ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
         await database.stop(cluster)
 
@@ -82,9 +82,8 @@ def test_a_host_serves_the_version_that_the_study_names_or_says_which_it_has(tmp
     """The embedded folder, which comes first, is of another version."""
     embedded = tmp_path / "embedded"
     embedded.mkdir()
-    for program in ("postgres", "psql"):
-        (embedded / program).write_text(f"#!/bin/sh\necho '{program} (PostgreSQL) 99.1'\n")
-        (embedded / program).chmod(0o755)
+    (embedded / "postgres").write_text("#!/bin/sh\necho 'postgres (PostgreSQL) 99.1'\n")
+    (embedded / "postgres").chmod(0o755)
     (installed, *_) = (one for one in binaries.installed(None) if one.major())
 
     async def scenario(address: SshAddress) -> None:
@@ -128,7 +127,7 @@ class Machines:
             machines.append(MachineHandle(name, remote, address, (), str(self._folder / name)))
         load = MachineHandle("load", machines[0].remote, "127.0.0.1", (), "")  # whence all of them call
         cluster = Cluster(f"s/{names}/t-{self._trials}", tuple(machines), load)
-        database = PostgresDatabase(server_of_this_machine, {})
+        database = postgres({})
         try:
             wanted = SMALL_LOG.model_copy(update={"settings": {**SMALL_LOG.settings, **settings}})
             endpoint = await database.start(cluster, wanted, self._folder / "here" / f"{self._trials}.log")
@@ -195,7 +194,7 @@ def test_with_one_standby_a_commit_waits_for_it_until_its_readers_see_it(tmp_pat
             await sql("CREATE TABLE t (x int)")
             for number in range(10):
                 await sql(f"INSERT INTO t VALUES ({number})")  # noqa: S608 - a number
-                assert await sql("SELECT max(x), pg_is_in_recovery() FROM t", "b") == f"{number}|t"
+                assert await sql("SELECT max(x) || '|' || pg_is_in_recovery() FROM t", "b") == f"{number}|true"
             await sql("SELECT pg_wal_replay_pause()", "b")
             commit = asyncio.ensure_future(sql("INSERT INTO t VALUES (99)"))
             async with asyncio.timeout(30):
@@ -227,7 +226,7 @@ def test_a_standby_that_fell_behind_is_made_anew(tmp_path: Path, monkeypatch: py
 
 
 def test_a_server_of_this_machine_is_not_found_again(tmp_path: Path) -> None:
-    database = PostgresDatabase(server_of_this_machine, {})
+    database = postgres({})
     machine = this_machine(tmp_path)
     with pytest.raises(TargetLost, match="stopped together with the nephoscope that started it"):
         asyncio.run(database.attach(Cluster("k", (machine,), machine), SETTINGS, tmp_path / "log"))

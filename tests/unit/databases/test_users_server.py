@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.app.wiring import load_program
 from nephoscope.databases.base import Endpoint
-from nephoscope.databases.postgres.binaries import server_of_this_machine
+from nephoscope.databases.postgres.client import UsersServer
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.databases.postgres.made import MadeDatabase, databases_made, drop
-from nephoscope.databases.postgres.psql import UsersServer
 from nephoscope.model.errors import EnvironmentProblem, TargetUnreachable
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.real_parts import needs
-from tests.support.server import Server, server
+from tests.support.server import Server, postgres, server
 
 pytestmark = needs("postgres")
 
@@ -26,16 +26,20 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def users_database(ours: Server) -> PostgresDatabase:
-    return PostgresDatabase(server_of_this_machine, ours.endpoint.environment)
+    return postgres(ours.endpoint.environment)
+
+
+def asked(ours: Server, database: str = "postgres") -> UsersServer:
+    return UsersServer(ours.dsn(database), ours.endpoint.environment, load_program())
 
 
 def made_on(ours: Server) -> dict[str, MadeDatabase]:
-    users = UsersServer(ours.endpoint.dsn, ours.endpoint.environment)
+    users = asked(ours)
     return {one.name: one for one in ours.loop.run_until_complete(databases_made(users))}
 
 
 def test_what_was_made_is_recorded_and_dropped_and_nothing_else_is(ours: Server, tmp_path: Path) -> None:
-    database, users = users_database(ours), UsersServer(ours.endpoint.dsn, ours.endpoint.environment)
+    database, users = users_database(ours), asked(ours)
 
     async def make() -> Endpoint:
         reached = await database.start(ours.cluster, DatabaseSettings(dsn=ours.endpoint.dsn), tmp_path / "log")
@@ -66,7 +70,7 @@ def test_what_was_made_is_recorded_and_dropped_and_nothing_else_is(ours: Server,
 def test_a_template_that_cannot_be_dropped_stays_a_template(ours: Server) -> None:
     ours.sql("CREATE DATABASE nephoscope_busy IS_TEMPLATE true")
     ours.sql("COMMENT ON DATABASE nephoscope_busy IS 'made by nephoscope: a data set, kept for later trials'")
-    inside = UsersServer(ours.dsn("nephoscope_busy"), ours.endpoint.environment)  # a session in the database itself
+    inside = asked(ours, "nephoscope_busy")  # a session in the database itself
     why = ours.loop.run_until_complete(drop(inside, made_on(ours)["nephoscope_busy"]))
     assert "cannot drop the currently open database" in why
     assert made_on(ours)["nephoscope_busy"].template
@@ -109,7 +113,7 @@ def test_a_setting_of_the_whole_server_is_refused_before_anything_is_made(
 
 
 def test_a_server_that_does_not_answer_is_told_without_a_password() -> None:
-    nobody = UsersServer("postgresql://me:secret@127.0.0.1:9/db", {})
+    nobody = UsersServer("postgresql://me:secret@127.0.0.1:9/db", {}, load_program())
     with pytest.raises(TargetUnreachable, match=r"the server at postgresql://me:\*\*\*@127\.0\.0\.1:9/db") as caught:
         asyncio.run(nobody.reached())
     assert "secret" not in str(caught.value)

@@ -58,11 +58,11 @@ def test_a_raw_device_takes_nothing_of_the_data_folders_disk() -> None:
 def test_postgresql_keeps_its_log_beside_the_data(machines: int, database: Database, log_bytes: int) -> None:
     needs = Needs(disk_bytes=1000)
     configuration = Configuration(name="a", database_machine=Machine(count=machines), database=database)
-    postgres = PostgresDatabase(lambda _: pytest.fail("no server is needed"), {})
+    postgres = PostgresDatabase(lambda _: pytest.fail("no server is needed"), {}, "")
     assert _as_kept(needs, postgres, configuration).disk_bytes == 1000 + log_bytes
 
 
 def test_a_size_of_the_log_that_is_none_is_refused() -> None:
-    postgres = PostgresDatabase(lambda _: pytest.fail("no server is needed"), {})
+    postgres = PostgresDatabase(lambda _: pytest.fail("no server is needed"), {}, "")
     with pytest.raises(InputError, match="max_wal_size = 'much' is not a size"):
         postgres.disk_bytes(Database(settings={"max_wal_size": "much"}), 0, 1)

@@ -246,7 +246,6 @@ def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
         "postgresql://db:0/x",
         "host=db user=me passfile=/home/me/.pgpass",
         "db.example.com",
-        "mysql://db/x",
         "",
         "postgresql://db/x\\nhunter2",
     ],
@@ -255,6 +254,14 @@ def test_a_dsn_that_is_no_address_of_one_server_is_refused(dsn: str) -> None:
     (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
     assert line.startswith("s.toml:5: configurations[0].database.dsn: is not the address of one server")
     assert "expected: postgresql://user@host:port/database" in line
+
+
+@pytest.mark.parametrize("dsn", ["mysql://me@db/hunter2", "redis://db:6379/0", "POSTGRESQL://db/x", "jdbc://db/x"])
+def test_a_dsn_of_another_scheme_says_what_is_supported(dsn: str) -> None:
+    (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
+    assert "must speak PostgreSQL's protocol" in line
+    assert "MySQL is not measured" in line
+    assert "hunter2" not in line
 
 
 @pytest.mark.parametrize(
@@ -271,6 +278,9 @@ def test_a_dsn_that_is_no_address_of_one_server_is_refused(dsn: str) -> None:
         "postgresql://me@db/x?sslmode=hunter2",
         "postgresql://me@db/x?connect_timeout=hunter2",
         "postgresql://me@db/x?passfile=/hunter2",
+        "postgresql://me@db/x?require_auth=hunter2",
+        "postgresql://me@db/x?require_auth=none,hunter2",
+        "postgresql://me@db/x?sslnegotiation=hunter2",
         "postgresql://me@db/x?sslcert=/hunter2",
         "postgresql://me@db/x?sslrootcert=system&sslmode=require&sslkey=/hunter2&sslcert=/hunter2",
         "postgresql://me@db/hunter2%zz",

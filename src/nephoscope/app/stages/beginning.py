@@ -4,9 +4,10 @@ import os
 import subprocess
 from collections.abc import Sequence
 
+from nephoscope.app.wiring import load_program
 from nephoscope.databases.postgres.binaries import Binaries, embedded_folder, installed, major_version
+from nephoscope.databases.postgres.client import UsersServer, text
 from nephoscope.databases.postgres.database import OLDEST_VERSION
-from nephoscope.databases.postgres.psql import UsersServer, reason, text
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TargetUnreachable, ToolFailed
 from nephoscope.study.address import holds_password, problem_of, without_password
 from nephoscope.study.starter import VERSION, Change
@@ -61,7 +62,7 @@ async def require_comparable(change: Change | None, dsns: Sequence[str]) -> list
             f"--compare names {len(change.values)} values, but --dsn names {len(dsns)} servers",
             hint="give --dsn once for each value, in the same order",
         )
-    servers = [UsersServer(dsn, os.environ) for dsn in dsns]
+    servers = [UsersServer(dsn, os.environ, load_program()) for dsn in dsns]
     unreachable = [line for server in servers if (line := await _unreachable(server))]
     if len(dsns) == 1:
         await _require_on_one(change, servers[0], reachable=not unreachable)
@@ -138,7 +139,7 @@ async def _require_on_one(change: Change, server: UsersServer, *, reachable: boo
             await server.ask(f"SELECT set_config({text(change.key)}, {text(value)}, false)")
         except ToolFailed as error:
             raise InputError(
-                f"the server at {without_password(server.dsn)} rejects {change.key} = {value!r}: {reason(error)}",
+                f"the server at {without_password(server.dsn)} rejects {change.key} = {value!r}: {error.message}",
                 hint="name values that a session of this role may set",
             ) from error
 
@@ -157,8 +158,8 @@ async def _context(setting: str, server: UsersServer) -> str:
     """
     said = await server.ask(f"SELECT context FROM pg_settings WHERE name = {text(setting.lower())}")  # noqa: S608 - quoted
     if not said and "." not in setting:
-        names = (await server.ask("SELECT name FROM pg_settings")).splitlines()
-        _require_known(setting, dict.fromkeys(names, ""))
+        rows = await server.rows("SELECT name FROM pg_settings")
+        _require_known(setting, {name: "" for (name,) in rows if name})
     return said
 
 

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from nephoscope.app.wiring import load_program, real_databases, real_providers
 from nephoscope.benchmarks.base import Needs
@@ -24,15 +25,19 @@ from nephoscope.machines.tools import LOAD, Tool
 from nephoscope.model.errors import InputError, NephoscopeError
 from nephoscope.model.records import Plan
 from nephoscope.model.subjects import Subject
-from nephoscope.providers.base import ExaminesHosts, OnThisMachine
+from nephoscope.providers.base import ClusterRequest, ExaminesHosts, OnThisMachine
 from nephoscope.providers.local import LocalProvider
-from nephoscope.run.preflight import wanted_of
+from nephoscope.run.preflight import reach, wanted_of
 from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration, Database
 from nephoscope.study.provisioning import CLOUDS, EXAMPLE_IMAGES, is_example
 
 _MORE_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
 """Where providers look for tools, too."""
+
+
+_MACHINES_ARE_THERE = ("local", "ssh")
+"""Providers whose machines cost nothing to use for a question."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ async def diagnose(folder: Path, planned: Plan | None) -> list[Finding]:
     else:
         facts, _ = await gather_facts(here, observe_s=0.0)
         found = examine_controller(facts, tools, min_free_bytes=least)
-    return [*found, *await _access(planned), *await _hosts(planned), *wanted.findings]
+    return [*found, *await _access(planned), *await _hosts(planned), *await _databases(planned), *wanted.findings]
 
 
 def measures_here(planned: Plan | None) -> bool:
@@ -113,6 +118,27 @@ async def _hosts(planned: Plan | None) -> list[Finding]:
                 renamed = (found.model_copy(update={"what": f"{host.host}: {found.what}"}) for found in host.findings)
                 findings += renamed
     return findings
+
+
+async def _databases(planned: Plan | None) -> list[Finding]:
+    """What the user's own databases answer, each asked as `run` asks it first, from where its load will come."""
+    cells = [cell for cell in _cells(planned) if cell[2] is Subject.DATABASE] if planned else []
+    configurations = {found.name: found for found, _, _ in cells if found.database.dsn is not None}
+    return [await _database(found, planned.study) for found in configurations.values()] if planned else []
+
+
+async def _database(configuration: Configuration, study: str) -> Finding:
+    what, provider = f"database of {configuration.name}", real_providers().get(configuration.provider)
+    if provider is None or configuration.provider not in _MACHINES_ARE_THERE:
+        asks = "not asked: `run` asks it before the first trial, from a load machine that it creates"
+        return Finding(what=what, health=Health.WARNING, found=asks)
+    with TemporaryDirectory(prefix="nephoscope-") as scratch:
+        request = ClusterRequest(f"{study}-doctor", configuration, Path(scratch))
+        try:
+            await reach(request, provider, real_databases()[configuration.database.system])
+        except NephoscopeError as error:
+            return Finding(what=what, health=Health.BAD, found=error.message, hint=error.hint)
+    return Finding(what=what, health=Health.GOOD, found="it answers, and its role has the rights that trials need")
 
 
 def _rented(planned: Plan | None) -> bool | None:

@@ -5,8 +5,9 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from nephoscope.app.stages.beginning import require_addresses
+from nephoscope.app.wiring import load_program
+from nephoscope.databases.postgres.client import UsersServer, quoted
 from nephoscope.databases.postgres.made import MadeDatabase, databases_made, drop
-from nephoscope.databases.postgres.psql import UsersServer, quoted
 from nephoscope.model.units import GIB, MIB
 from nephoscope.model.words import counted
 
@@ -21,7 +22,7 @@ async def clean_server(dsn: str, *, drop_them: bool) -> tuple[list[MadeDatabase]
         TargetUnreachable: the server does not answer.
     """
     require_addresses([dsn])
-    server = UsersServer(dsn, os.environ)
+    server = UsersServer(dsn, os.environ, load_program())
     await server.reached()
     found = await databases_made(server)
     left: dict[str, str] = {}

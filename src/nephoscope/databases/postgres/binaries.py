@@ -19,7 +19,7 @@ _VERSION_NAME = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 @dataclass(frozen=True)
 class Binaries:
-    """A folder with postgres, initdb and psql."""
+    """A folder with postgres, initdb and pg_basebackup."""
 
     folder: Path
     origin: str

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import urlsplit, urlunsplit
 
 from typing_extensions import override
@@ -29,25 +30,27 @@ from nephoscope.databases.base import (
     HasUpkeep,
     Upkeep,
 )
-from nephoscope.databases.postgres import made
+from nephoscope.databases.postgres import fitness, made
 from nephoscope.databases.postgres import remote as postgres_remote
 from nephoscope.databases.postgres.binaries import Binaries, as_server_user, major_version
-from nephoscope.databases.postgres.folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
-from nephoscope.databases.postgres.psql import (
+from nephoscope.databases.postgres.client import (
+    COMING_UP,
     COPY_TIMEOUT_S,
     STATEMENT_TIMEOUT_S,
-    argv_of,
+    Answer,
+    Client,
+    Rows,
+    StatementFailed,
     environment_of,
-    psql_here,
-    reason,
-    session_options,
+    hint_for,
     text,
-    with_limits,
+    value_of,
 )
+from nephoscope.databases.postgres.folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
 from nephoscope.databases.postgres.settings import FOR_STANDBYS, STATEMENT, log_bytes, stored_settings
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import in_url, listening
-from nephoscope.machines.remote import Background, Command
+from nephoscope.machines.remote import Background
 from nephoscope.model.errors import (
     DatabaseFailed,
     EnvironmentProblem,
@@ -70,8 +73,10 @@ START_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 3600.0
 """Limit for a server that recovers from a crash: it replays up to max_wal_size, and the disk may be slow."""
 
-_COMING_UP = ("is starting up", "not yet accepting connections", "in recovery mode", "is not accepting connections")
 _SPARE_CONNECTIONS = 20
+_PROTOCOL_VIOLATION = "08P01"
+"""SQLSTATE with which PgBouncer refuses settings at the start of a session."""
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 DEFAULT_SETTINGS: Mapping[str, str] = {
     # Sized for the smallest machine that can hold a study; a study sets its own. Durability is never turned off.
@@ -90,8 +95,11 @@ class PostgresDatabase(
 
     name = "postgres"
 
-    def __init__(self, find: Callable[[str | None], Binaries], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, find: Callable[[str | None], Binaries], environment: Mapping[str, str], load_program: str
+    ) -> None:
         self._find = find
+        self._load_program = load_program
         self._environment = environment
         self._running: dict[str, _Server] = {}
         self._copies: dict[str, Endpoint] = {}
@@ -100,15 +108,15 @@ class PostgresDatabase(
         """By cluster: a primary with standbys."""
         self._of_sessions: dict[str, Mapping[str, str]] = {}
         """By cluster: settings for the databases of trials on a user's own server."""
-        self._clients: dict[str, str] = {}
-        """By cluster: psql of a load machine that is not this one."""
 
     # Database
 
     @override
     async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
         if settings.dsn is not None:
-            return await self._reach_users_server(cluster, settings)
+            reached = await self._reach_users_server(cluster, settings)
+            await self._require_fit(cluster, reached, settings.connections)
+            return reached
         machine = cluster.database[0]
         if not isinstance(machine.remote, LocalRemote):
             return await self._start_elsewhere(cluster, settings, log)
@@ -144,7 +152,7 @@ class PostgresDatabase(
             return self._copies[cluster.key]
         if isinstance(cluster.database[0].remote, LocalRemote):
             raise TargetLost("the server on this machine stopped together with the nephoscope that started it")
-        here = await self._programs(cluster)
+        here = self._programs_here()
         try:
             started = await postgres_remote.find_again(cluster, here, settings.version, _options(settings), log)
             self._running[cluster.key] = _Server(started.processes, None)
@@ -203,8 +211,8 @@ class PostgresDatabase(
 
     @override
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
-        templates = await self._sql(cluster, endpoint, "SELECT datname FROM pg_database WHERE datistemplate")
-        return fixture in templates.splitlines()
+        templates = f"SELECT 1 FROM pg_database WHERE datistemplate AND datname = {text(fixture)}"  # noqa: S608 - quoted
+        return bool(await self._rows(cluster, endpoint, templates))
 
     @override
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
@@ -248,8 +256,8 @@ class PostgresDatabase(
     @override
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """Everything that is neither at its default nor secret; see `stored_settings`."""
-        session = _with_settings(endpoint, self._of_sessions.get(cluster.key, {}))
-        stored = stored_settings(await self._sql(cluster, session, STATEMENT), endpoint.origin)
+        in_force = await self._sql(cluster, endpoint, STATEMENT, settings=self._of_sessions.get(cluster.key, {}))
+        stored = stored_settings(in_force, endpoint.origin)
         return {**stored, **await self.replication(cluster)}
 
     # HasUpkeep
@@ -263,7 +271,7 @@ class PostgresDatabase(
     # how
 
     async def _start_elsewhere(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        here = await self._programs(cluster)
+        here = self._programs_here()
         options = _options(settings)
         started = await postgres_remote.start_primary(cluster, here, settings.version, options, log)
         self._running[cluster.key] = server = _Server(started.processes, None)
@@ -289,15 +297,12 @@ class PostgresDatabase(
             )
         return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
 
-    async def _programs(self, cluster: Cluster) -> str:
-        """The folder of programs that machines may have as this one does; notes the psql of the load machine."""
+    def _programs_here(self) -> str:
+        """The folder of a server's programs that machines may have as this one does; empty if it has none."""
         try:
-            here = str(self._find(None).folder)
+            return str(self._find(None).folder)
         except DatabaseFailed:
-            here = ""
-        client = await postgres_remote.programs_on(cluster.load, here, program="psql")
-        self._clients[cluster.key] = f"{client.folder}/psql"
-        return here
+            return ""
 
     def _known(self, cluster: Cluster, started: postgres_remote.Started, endpoint: Endpoint) -> Endpoint:
         if started.standbys:
@@ -306,8 +311,6 @@ class PostgresDatabase(
 
     async def _reach_users_server(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
         dsn = str(settings.dsn)
-        if not isinstance(cluster.load.remote, LocalRemote):
-            await self._programs(cluster)
         endpoint = Endpoint(dsn, environment_of(self._environment), "", "user")
         try:
             version = await self._sql(cluster, endpoint, "SHOW server_version")
@@ -315,10 +318,9 @@ class PostgresDatabase(
             raise TargetUnreachable(
                 f"the database of configuration {cluster.key} at {without_password(dsn)} does not answer: "
                 f"{error.message}",
-                hint="start it, correct `dsn` in the study, or set PGPASSWORD",
+                hint=hint_for(error),
             ) from error
         found = _checked(replace(endpoint, version=version), settings)
-        await self._require_rights(cluster, found)
         await self._require_settings(cluster, found, settings.settings)
         self._of_sessions[cluster.key] = settings.settings
         return found
@@ -326,12 +328,12 @@ class PostgresDatabase(
     async def _require_settings(self, cluster: Cluster, endpoint: Endpoint, settings: Mapping[str, str]) -> None:
         """Lets the server say whether a session may have them: not those of the whole server."""
         try:
-            await self._sql(cluster, _with_settings(endpoint, settings), "SELECT 1")
-        except ToolFailed as error:
-            if "unsupported startup parameter" in error.message:
+            await self._sql(cluster, endpoint, "SELECT 1", settings=settings)
+        except StatementFailed as error:
+            if error.failure.sqlstate == _PROTOCOL_VIOLATION:
                 raise EnvironmentProblem(
                     f"the connection pooler of configuration {cluster.key} at {without_password(endpoint.dsn)} does "
-                    f"not pass session settings to its server: {reason(error)}",
+                    f"not pass session settings to its server: {error.message}",
                     hint="set them on the server and remove `settings`, or let `dsn` name the server itself",
                 ) from error
             raise EnvironmentProblem(
@@ -341,15 +343,20 @@ class PostgresDatabase(
                 "the server yourself, with a server and a configuration for each value",
             ) from error
 
-    async def _require_rights(self, cluster: Cluster, endpoint: Endpoint) -> None:
-        """Both are needed only after a data set was loaded, so check before loading."""
-        rights = await self._sql(cluster, endpoint, _RIGHTS)
-        for held, (what, statement) in zip(rights.split("|"), _RIGHTS_IN_WORDS, strict=True):
-            if held != "t":
-                raise EnvironmentProblem(
-                    f"the role of configuration {cluster.key} at {without_password(endpoint.dsn)} may not {what}",
-                    hint=f"as a superuser: {statement}",
-                )
+    async def _require_fit(self, cluster: Cluster, endpoint: Endpoint, connections: int) -> None:
+        """Asks before anything is loaded what would fail only afterwards, trial by trial."""
+        answer = await self._answer(cluster, endpoint, fitness.question(_copy_name(cluster)))
+        server = fitness.read(answer.rows)
+        pooled = answer.session is not None and answer.session.process_id not in {None, server.backend}
+        problems = list(fitness.unfit(server, connections, pooled=pooled))
+        if problems:
+            raise EnvironmentProblem(
+                [
+                    f"the server of configuration {cluster.key} at {without_password(endpoint.dsn)} {found.what}"
+                    for found in problems
+                ],
+                hint="; ".join(found.hint for found in problems),
+            )
 
     async def _wait_until_up(self, cluster: Cluster, endpoint: Endpoint, server: "_Server", log: Path) -> str:
         clock = asyncio.get_running_loop().time
@@ -358,7 +365,7 @@ class PostgresDatabase(
             try:
                 return await self._sql(cluster, endpoint, "SHOW server_version")
             except (ToolFailed, ToolTimedOut) as error:
-                recovering = any(words in error.message for words in _COMING_UP)
+                recovering = isinstance(error, StatementFailed) and error.failure.sqlstate == COMING_UP
                 allowed_s = RECOVERY_TIMEOUT_S if recovering else START_TIMEOUT_S
                 if clock() - started > allowed_s or not server.processes[0].running():
                     await self.stop(cluster)
@@ -368,18 +375,40 @@ class PostgresDatabase(
             await asyncio.sleep(0.05)
 
     async def _sql(
-        self, cluster: Cluster, endpoint: Endpoint, *statements: str, timeout_s: float = STATEMENT_TIMEOUT_S
+        self,
+        cluster: Cluster,
+        endpoint: Endpoint,
+        *statements: str,
+        settings: Mapping[str, str] = _NONE,
+        timeout_s: float = STATEMENT_TIMEOUT_S,
     ) -> str:
-        """Runs statements one after the other and returns the rows as text, one per line."""
-        argv = argv_of(self._psql(cluster), endpoint.dsn, *statements)
-        environment = with_limits(endpoint.environment)
-        completed = await cluster.load.remote.execute(
-            Command(argv, timeout_s=timeout_s, environment=environment, pinned=False)
-        )
-        return completed.require().stdout.decode(errors="replace").strip()
+        """Runs statements one after the other; the one value of the last, see `value_of`."""
+        rows = await self._rows(cluster, endpoint, *statements, settings=settings, timeout_s=timeout_s)
+        return value_of(rows)
 
-    def _psql(self, cluster: Cluster) -> str:
-        return self._clients.get(cluster.key) or psql_here()
+    async def _rows(
+        self,
+        cluster: Cluster,
+        endpoint: Endpoint,
+        *statements: str,
+        settings: Mapping[str, str] = _NONE,
+        timeout_s: float = STATEMENT_TIMEOUT_S,
+    ) -> Rows:
+        """Runs statements one after the other; the rows of the last."""
+        return (await self._answer(cluster, endpoint, *statements, settings=settings, timeout_s=timeout_s)).rows
+
+    async def _answer(
+        self,
+        cluster: Cluster,
+        endpoint: Endpoint,
+        *statements: str,
+        settings: Mapping[str, str] = _NONE,
+        timeout_s: float = STATEMENT_TIMEOUT_S,
+    ) -> Answer:
+        client = Client(cluster.load.remote, self._load_program)
+        return await client.ask(
+            endpoint.dsn, *statements, environment=endpoint.environment, settings=settings, timeout_s=timeout_s
+        )
 
 
 @dataclass(frozen=True)
@@ -394,14 +423,6 @@ class _Server:
 _END_SESSIONS = (
     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
     "WHERE datname = {database} AND usename = current_user AND pid <> pg_backend_pid()"
-)
-_RIGHTS = (
-    "SELECT rolsuper OR rolcreatedb, rolsuper OR coalesce(pg_has_role(to_regrole('pg_checkpoint'), 'USAGE'), false) "
-    "FROM pg_roles WHERE rolname = current_user"
-)
-_RIGHTS_IN_WORDS = (
-    ("create databases", "ALTER ROLE … CREATEDB"),
-    ("write checkpoints", "GRANT pg_checkpoint TO … (PostgreSQL 14: ALTER ROLE … SUPERUSER)"),
 )
 
 
@@ -440,11 +461,6 @@ def _end_of(log: Path) -> str:
 def _free_port(address: str) -> int:
     with listening(address) as listener:
         return int(listener.getsockname()[1])
-
-
-def _with_settings(endpoint: Endpoint, settings: Mapping[str, str]) -> Endpoint:
-    """For sessions that have these settings."""
-    return replace(endpoint, environment={**endpoint.environment, **session_options(settings)})
 
 
 def _with_database(endpoint: Endpoint, database: str) -> Endpoint:

@@ -6,7 +6,7 @@ results folder that may be gone. A database without it was not made by nephoscop
 
 import json
 
-from nephoscope.databases.postgres.psql import COPY_TIMEOUT_S, UsersServer, quoted, reason, text
+from nephoscope.databases.postgres.client import COPY_TIMEOUT_S, UsersServer, quoted, text
 from nephoscope.model.errors import ToolFailed
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.words import counted
@@ -86,11 +86,11 @@ async def drop(server: UsersServer, database: MadeDatabase) -> str:
         if database.template:
             await server.ask(f"ALTER DATABASE {name} IS_TEMPLATE false")
     except ToolFailed as error:
-        return reason(error)
+        return error.message
     try:
         await server.ask(f"DROP DATABASE {name}", timeout_s=COPY_TIMEOUT_S)
     except ToolFailed as error:
         if database.template:
             await server.ask(f"ALTER DATABASE {name} IS_TEMPLATE true")
-        return reason(error)
+        return error.message
     return ""

@@ -38,7 +38,8 @@ REPLICATION = (
 _FIND = """
 id -u
 for folder in "$1" $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV) $(dirname "$(command -v postgres)"); do
-    if [ -n "$folder" ] && [ -x "$folder/$2" ]; then echo "$("$folder/$2" --version | head -n 1)|$folder"; fi
+    postgres=$folder/postgres
+    if [ -n "$folder" ] && [ -x "$postgres" ]; then echo "$("$postgres" --version | head -n 1)|$folder"; fi
 done
 exit 0
 """
@@ -100,29 +101,26 @@ class Started:
     """Of the primary's standbys; empty for servers that were found."""
 
 
-async def programs_on(
-    machine: MachineHandle, embedded: str, version: str | None = None, *, program: str = "postgres"
-) -> Programs:
+async def programs_on(machine: MachineHandle, embedded: str, version: str | None = None) -> Programs:
     """Where a machine has PostgreSQL: `embedded` if that path is there, too, else its system's newest.
 
     Args:
         machine: it.
         embedded: a folder of programs that may be there, too.
         version: take only programs of this major version, '15' or '15.4'.
-        program: which must be there.
 
     Raises:
         DatabaseFailed: it has none, or none of that version.
     """
     looked = await machine.remote.execute(
-        Command(["sh", "-c", _FIND, "find", embedded, program], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+        Command(["sh", "-c", _FIND, "find", embedded], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
     )
     user, *lines = looked.require().stdout.decode(errors="replace").splitlines()
     rows = [line.partition("|") for line in lines]
     found = [Programs(folder, said, by_root=user == "0") for said, _, folder in rows]
     if not found:
         raise DatabaseFailed(
-            f"no PostgreSQL ({program}) was found on {machine.name}", hint="apt-get install postgresql on that machine"
+            f"no PostgreSQL was found on {machine.name}", hint="apt-get install postgresql on that machine"
         )
     if version is None:
         return found[0]

@@ -15,7 +15,6 @@ from nephoscope.benchmarks.search.sustained import UPKEEP, measured, sustained
 from nephoscope.checks.sustained import Sustained
 from nephoscope.databases.base import Endpoint, HasUpkeep, Upkeep
 from nephoscope.databases.fake import FakeDatabase
-from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.databases.upkeep import free_bytes, of_postgres, of_valkey, together
 from nephoscope.databases.valkey.binaries import find_valkey
@@ -28,7 +27,7 @@ from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.evidence import evidence
 from tests.support.local_remote import this_machine
 from tests.support.real_parts import needs
-from tests.support.server import server
+from tests.support.server import postgres, server
 from tests.unit.benchmarks.search.test_highest_load import PARAMETERS, searched
 
 
@@ -203,7 +202,7 @@ class OfTheUser(FakeDatabase):
 @needs("postgres")
 def test_a_search_on_a_server_of_the_users_counts_and_says_that_its_disk_was_not_seen(tmp_path: Path) -> None:
     with server(tmp_path / "server") as ours:
-        users = PostgresDatabase(server_of_this_machine, ours.endpoint.environment)
+        users = postgres(ours.endpoint.environment)
         settings = DatabaseSettings(dsn=ours.endpoint.dsn)
         reached = ours.loop.run_until_complete(users.start(ours.cluster, settings, tmp_path / "log"))
         _, raw, _ = searched(tmp_path, database=OfTheUser(users, reached))

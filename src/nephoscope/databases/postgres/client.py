@@ -1,0 +1,214 @@
+"""How nephoscope asks a PostgreSQL server: by `nephoscope-load query`, which reaches it as the measurement will.
+
+Address, variables, files and TLS are read by the one program that also drives the load, on the machine from which it
+does. So what answers here answers there.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from pydantic import ValidationError
+
+from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.remote import Command, Completed, Remote
+from nephoscope.model.errors import (
+    MORE_SPACE,
+    NephoscopeError,
+    NoSpaceOnMachine,
+    OutputUnreadable,
+    TargetUnreachable,
+    ToolFailed,
+    ToolTimedOut,
+)
+from nephoscope.model.frozen import Frozen
+from nephoscope.study.address import without_password
+
+_VARIABLES = (
+    *("PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY"),
+    *("PGCHANNELBINDING", "PGREQUIREAUTH", "PGTARGETSESSIONATTRS"),
+    # The load generator follows none of these, and refuses one that asks for something.
+    *("PGREQUIREPEER", "PGSSLCERTMODE", "PGSSLCRL", "PGSSLCRLDIR", "PGSSLMINPROTOCOLVERSION", "PGGSSENCMODE"),
+)
+"""Those of libpq that the load generator reads. No other `PG…` variable of a shell has any effect."""
+STATEMENT_TIMEOUT_S = 120.0
+COPY_TIMEOUT_S = 7200.0
+"""Limit for statements that read, write or delete a whole data set."""
+
+_ANSWERED = (2, 3, 6)
+"""Exit codes with an answer on stdout that says what failed: the address, the login, a statement."""
+COMING_UP = "57P03"
+"""SQLSTATE of a server that starts, recovers or stops."""
+_DISK_FULL = "53100"
+
+Rows = Sequence[Sequence[str | None]]
+"""As text; None is NULL."""
+
+
+class Session(Frozen):
+    """The session that ran the statements."""
+
+    server_version: str | None
+    address: str
+    process_id: int | None
+    """Of the server's process that the login named; a pooler's number, where one answers."""
+    encryption: str
+    """'none', or protocol and cipher: 'TLSv1.3 TLS_AES_256_GCM_SHA384'."""
+
+
+class Failure(Frozen):
+    """What ended the statements."""
+
+    stage: Literal["dsn", "login", "statement"]
+    cause: Literal["server", "lost", "client"]
+    """client: it did not accept what the server is or offers."""
+    sqlstate: str | None
+    message: str
+
+
+class Answer(Frozen):
+    """What `nephoscope-load query` prints."""
+
+    session: Session | None
+    rows: tuple[tuple[str | None, ...], ...]
+    """Of the last statement."""
+    failure: Failure | None
+
+
+class StatementFailed(ToolFailed):
+    """The server could not be reached, or rejected a statement."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message, hint=hint_of(failure))
+        self.failure = failure
+
+
+@dataclass(frozen=True)
+class Client:
+    """Asks servers from one machine."""
+
+    remote: Remote
+    program: str
+    """nephoscope-load, as this machine has it."""
+
+    async def ask(
+        self,
+        dsn: str,
+        *statements: str,
+        environment: Mapping[str, str],
+        settings: Mapping[str, str] = MappingProxyType({}),
+        timeout_s: float = STATEMENT_TIMEOUT_S,
+    ) -> Answer:
+        """Runs statements one after the other, each a transaction of its own, in a session with these settings.
+
+        Raises:
+            StatementFailed: the server does not answer, or rejects a statement.
+            NoSpaceOnMachine: the server's disk is full.
+            ToolTimedOut: they do not finish in time.
+        """
+        query = {"dsn": dsn, "statements": statements, "settings": dict(settings)}
+        command = Command(
+            [self.program, "query"],
+            timeout_s=timeout_s,
+            stdin=json.dumps(query).encode(),
+            environment=environment,
+            pinned=False,
+        )
+        answer = _read((await self.remote.execute(command)).require(*_ANSWERED))
+        if answer.failure is None:
+            return answer
+        if answer.failure.sqlstate == _DISK_FULL:
+            raise NoSpaceOnMachine(answer.failure.message, hint=MORE_SPACE)
+        raise StatementFailed(answer.failure)
+
+
+def _read(completed: Completed) -> Answer:
+    try:
+        document = json.loads(completed.stdout)
+        return Answer.model_validate({name: document[name] for name in Answer.model_fields})
+    except (ValueError, KeyError, TypeError, ValidationError) as error:
+        said = completed.stderr.decode(errors="replace").strip()[-300:]
+        raise OutputUnreadable(f"{completed.argv[0]} did not answer a query: {said or error}") from error
+
+
+def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of an environment by which a user's own server is reached."""
+    return {name: environment[name] for name in _VARIABLES if name in environment}
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A text as SQL writes it, with `standard_conforming_strings`."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def value_of(rows: Rows) -> str:
+    """The first value of the first row; empty if there is none, or it is NULL."""
+    return (rows[0][0] or "") if rows and rows[0] else ""
+
+
+@dataclass(frozen=True)
+class UsersServer:
+    """A server of the user's, asked from this machine."""
+
+    dsn: str
+    environment: Mapping[str, str] = field(repr=False)
+    program: str
+
+    async def rows(self, *statements: str, timeout_s: float = STATEMENT_TIMEOUT_S) -> Rows:
+        """The rows of the last statement; see `Client.ask`."""
+        client = Client(LocalRemote(()), self.program)
+        environment = environment_of(self.environment)
+        return (await client.ask(self.dsn, *statements, environment=environment, timeout_s=timeout_s)).rows
+
+    async def ask(self, *statements: str, timeout_s: float = STATEMENT_TIMEOUT_S) -> str:
+        """The one value of the last statement; see `value_of` and `Client.ask`."""
+        return value_of(await self.rows(*statements, timeout_s=timeout_s))
+
+    async def reached(self) -> str:
+        """The server's version.
+
+        Raises:
+            TargetUnreachable: it does not answer.
+        """
+        try:
+            return await self.ask("SHOW server_version")
+        except (ToolFailed, ToolTimedOut) as error:
+            raise TargetUnreachable(
+                f"the server at {without_password(self.dsn)} does not answer: {error.message}", hint=hint_for(error)
+            ) from error
+
+
+_HINTS = MappingProxyType(
+    {
+        "28P01": "set PGPASSWORD, or PGPASSFILE, to the password of that role",
+        "28000": "the server's rules (pg_hba.conf) decide by user, database, client address and encryption: correct "
+        "the address's user, database or sslmode, or the rules",
+        "3D000": "correct the database in the address: it must exist, and nephoscope does not change it",
+        "53300": "end other sessions, or raise max_connections or the role's connection limit",
+        COMING_UP: "wait until it is up, and run the same command again",
+    }
+)
+"""By SQLSTATE of a rejected login."""
+
+
+def hint_of(failure: Failure) -> str:
+    """What to try after a failure; empty after one of a statement."""
+    if failure.stage == "statement":
+        return ""
+    if failure.cause == "lost":
+        return "start it, or correct host and port of the address; a firewall looks the same"
+    if failure.cause == "client":
+        return "correct the address, or PGSSLMODE and the like: files are those of the machine that drives the load"
+    return _HINTS.get(failure.sqlstate or "", "correct the address, or what the server's message names")
+
+
+def hint_for(error: NephoscopeError) -> str:
+    """What to try after a server did not answer."""
+    return error.hint or "start it, or correct the address"
