@@ -3,6 +3,7 @@
 NumPy is imported where a histogram is read, because `plan` only names benchmarks and must not wait for it.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -35,6 +36,11 @@ class Quantile:
     def name(self) -> str:
         """'p99', 'p999'."""
         return f"p{self.value * 100:g}".replace(".", "")
+
+    @property
+    def least_count(self) -> int:
+        """So many values are enough, and fewer are not."""
+        return math.ceil(round(MIN_BEYOND / (1 - self.value), _DECIMALS))
 
     def is_supported_by(self, count: int) -> bool:
         """True if enough of so many values lie beyond it."""

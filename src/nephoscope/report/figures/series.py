@@ -51,6 +51,12 @@ def series_of(benchmarks: Sequence[BenchmarkRow]) -> list[Series]:
     ]
 
 
+def workload(row: BenchmarkRow) -> str:
+    """What a benchmark does, however much of it: equal for all loads of one workload."""
+    others = {name: value for name, value in row.parameters.items() if name not in LOADS}
+    return json.dumps([row.uses, others], sort_keys=True, default=str)
+
+
 def number_of(row: BenchmarkRow, key: str) -> float | None:
     """A parameter that is a number; None: it is not given."""
     count = row.parameters.get(key)

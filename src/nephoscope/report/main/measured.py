@@ -90,8 +90,10 @@ def _spaced(size: str) -> str:
 
 
 def _connections(databases: Collection[Mapping[str, Any]], loads: Sequence[BenchmarkRow]) -> str:
-    """'8 connections', '8 connections per vCPU'; empty where a search or a rate decides how many there are."""
+    """'8 connections', '8 connections per vCPU'; empty where a search, a rate or an edition's rule decides how many."""
     if not all("connections" in row.parameters for row in loads):
+        return ""
+    if any(row.parameters.get("edition") and row.parameters["connections"] is None for row in loads):
         return ""
     own = {row.parameters["connections"] for row in loads}
     per_cpu = _common(one.get("connections_per_cpu") for one in databases)

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
-from nephoscope.report.figures.series import Series, series_of
+from nephoscope.report.figures.series import Series, series_of, workload
 from nephoscope.report.main.answers import MACHINES_ALONE, Answer, Question, State, answered, questions_of
 from nephoscope.report.main.bars import MAX_BARS, Bar, bars
 from nephoscope.report.main.cost_lines import cost_lines
@@ -85,7 +85,7 @@ def verdict(book: Book) -> Verdict:
     asked = [(question, answer) for question, answer in asked if not _asked_of_one(question)] or asked
     palette = palette_of(book.lookup)
     series = series_of(book.lookup.study.benchmarks)
-    first, others = _one_of_each(asked, series)
+    first, others = _one_of_each(asked)
     found = [_card(question, answer, palette, series) for question, answer in first]
     folded = [_card(question, answer, palette, ()) for question, answer in others]
     answers = [answer for _, answer in asked]
@@ -99,19 +99,15 @@ def verdict(book: Book) -> Verdict:
     )
 
 
-def _one_of_each(asked: Sequence[Asked], series: Sequence[Series]) -> tuple[list[Asked], list[Asked]]:
+def _one_of_each(asked: Sequence[Asked]) -> tuple[list[Asked], list[Asked]]:
     """The questions that get cards, and those of other loads of a workload that has one."""
     first: list[Asked] = []
     others: list[Asked] = []
-    had: set[tuple[int, str]] = set()
+    had: dict[tuple[str, str], str] = {}
     for question, answer in asked:
-        of = {
-            (place, question.metric.name)
-            for place, one in enumerate(series)
-            if any(row.benchmark == question.benchmark.benchmark for _, row in one.rows)
-        }
-        (others if of & had else first).append((question, answer))
-        had |= of
+        name = question.benchmark.benchmark
+        one = had.setdefault((workload(question.benchmark), question.metric.name), name) == name
+        (first if one else others).append((question, answer))
     return first, others
 
 

@@ -2,16 +2,25 @@
 
 import asyncio
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import RawOutput
-from nephoscope.benchmarks.database.max_warehouses import RULES, MaxWarehouses, MaxWarehousesParameters, read_search
+from nephoscope.benchmarks.database.max_warehouses import (
+    RULES,
+    MaxWarehouses,
+    MaxWarehousesParameters,
+    RuleName,
+    read_search,
+)
 from nephoscope.benchmarks.database.tpcc import Tpcc, TpccParameters
 from nephoscope.benchmarks.load.benchmark import CALIBRATION
 from nephoscope.benchmarks.search.levels import Outcome, Purpose
@@ -156,10 +165,32 @@ def test_a_server_slowed_in_a_confirmation_loses_its_level(found: Found, tmp_pat
     assert ended.level is None or ended.level < 0.7 * points[first].ask.level
 
 
-def test_a_level_of_which_new_order_cannot_be_judged_has_not_held(tmp_path: Path) -> None:
-    few = MaxWarehousesParameters(warehouses=2, point_s=10, confirmation_s=10, ramp_s=0, settle_s=0)
-    raw, _ = searched(tmp_path, lambda _: CAPACITY, few)
-    assert read_search(raw, few).ended.outcome is Outcome.BELOW_MIN
+@given(
+    level=st.integers(1, LOADED),
+    rule=st.sampled_from(sorted(RULES)),
+    point_s=st.floats(10, 600),
+    long=st.booleans(),
+)
+def test_a_level_that_keeps_the_rate_of_its_rule_has_the_percentile(
+    level: int, rule: RuleName, point_s: float, *, long: bool
+) -> None:
+    parameters = MaxWarehousesParameters(warehouses=LOADED, rule=rule, point_s=point_s, confirmation_s=point_s + 1)
+    lasting_s, asked = parameters.lasting_s(level, long=long), RULES[rule]
+    least = asked.least_tpmc_per_warehouse or asked.most_tpmc * (asked.least_efficiency_percent or 0) / 100
+    assert asked.quantile.is_supported_by(math.floor(level * least * lasting_s / 60 + 1e-6))
+    assert lasting_s >= (point_s + 1 if long else point_s)
+    wanted_s = asked.quantile.least_count * 60 / (level * least)
+    assert lasting_s <= max(point_s + 1, wanted_s + 1), "no longer than it takes"
+
+
+@pytest.mark.parametrize("first", [1, 6, 8, 20])
+def test_few_warehouses_pass_wherever_the_search_starts(tmp_path: Path, first: int) -> None:
+    """Ten seconds of 6 warehouses are 13 New-Orders: too few to judge, which is no failure."""
+    few = MaxWarehousesParameters(warehouses=20, first=first, point_s=10, confirmation_s=10, ramp_s=0, settle_s=0)
+    raw, _ = searched(tmp_path, lambda _: 7.0, few)
+    search = read_search(raw, few)
+    assert search.ended.level == pytest.approx(limit_of("tpc-c") * 7 / CAPACITY, abs=1)
+    assert not any(one.ask.level < 6 and not one.held for one in search.points)
 
 
 def test_points_of_another_search_are_refused(found: Found) -> None:
