@@ -23,7 +23,7 @@ def price_age(findings: Findings) -> list[Draft]:
             findings,
             [row for row in priced if row.basis != findings.basis],
             "Prices under other terms, of",
-            f"Rankings by {findings.basis} prices do not use them.",
+            "Rankings by {basis} prices do not use them.",
         ),
     ]
 
@@ -52,5 +52,6 @@ def _old(findings: Findings, priced: Sequence[CostRow], what: str, so: str) -> l
             trials=[row.trial for row in findings.trials if row.configuration in names and row.counts],
             name=oldest.configuration,
             date=oldest.date or "an unknown day",
+            basis=findings.basis or "other",
         )
     ]

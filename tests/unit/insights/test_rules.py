@@ -489,6 +489,10 @@ def test_old_prices_of_other_contracts_are_told_apart_from_those_that_rank_machi
     (told_of,) = price_age(SimpleNamespace(costs=[new, reserved], basis="on-demand", trials=[]))  # type: ignore[arg-type]
     assert told_of.text.startswith("Prices under other terms, of 1 of 1 configuration were")
     assert told_of.text.endswith("Rankings by on-demand prices do not use them.")
+    other = old.model_copy(update={"basis": "reserved-3y"})
+    asked = SimpleNamespace(costs=[reserved, other], basis="reserved-1y", trials=[])
+    texts = [one.text for one in price_age(asked)]  # type: ignore[arg-type]
+    assert texts[-1].endswith("Rankings by reserved-1y prices do not use them.")
 
 
 @pytest.mark.parametrize("unit", ["MB{s}/s", "{", "}", "{0.__class__}", "a!r:{b}"])
