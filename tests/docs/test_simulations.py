@@ -8,9 +8,10 @@ import pytest
 from nephoscope.analysis.units import MIN_MACHINES
 from nephoscope.stats.decide import relation
 from nephoscope.stats.rank_sum import cumulative_u
-from nephoscope.stats.ratio import compare, interval_rank
+from nephoscope.stats.ratio import interval_rank
 from tests.docs.placements import MACHINE_SPREADS, PLACEMENTS, called_different
 from tests.docs.simulations import DIFFERENCES, MARGIN, PAIR_SIZES, PAIRS, SIZES, SPREAD, coverage_of, decided_of
+from tests.support.ratios import compare
 from tests.unit.stats.test_median import DISTRIBUTIONS
 
 

@@ -121,7 +121,7 @@ def verdict(pair, margin, alpha):
 
 
 def claim_verdict(kind, pair, study):
-    if pair["low"] is None:
+    if pair["low"] is None or pair.get("disputed"):
         return "not decided"
     least, most = 1 / (1 + study["equivalence_margin_percent"] / 100), 1 + study["equivalence_margin_percent"] / 100
     low, high = pair["low"], pair["high"]

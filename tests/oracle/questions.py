@@ -108,5 +108,5 @@ def pairs_of(board, shift, places, study, direction):
         pair, gap = found[board["names"][i], board["names"][j]], board["medians"][i] + shift[i]
         gap -= board["medians"][j] + shift[j]
         if (pair["verdict"] == "better" and gap < 0) or (pair["verdict"] == "worse" and gap > 0):
-            pair["verdict"] = "unresolved"
+            pair |= {"verdict": "unresolved", "disputed": True}
     return found

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median, stdev
+from types import MappingProxyType
 
 from tests.oracle.answers import better_in_both, check_best, check_contrasts, check_ranks, second_views
 from tests.oracle.boards import level_of
@@ -84,18 +85,18 @@ def figures(folder):
     plain = compare_all(cells, found, metrics, study)
     if lost:
         judged_quietly(plain, compare_all(calm, still, metrics, study), cells, calm)
-    yield from check_pairs(tables["comparisons"], plain, "comparisons")
+    yield from check_pairs(tables["comparisons"], plain, "comparisons", cells)
     for basis in sorted({row["basis"] for row in tables["price_comparisons"]}):
         dollars = per_dollar(found, months, basis, metrics, study)
         if lost:
             judged_quietly(dollars, per_dollar(still, months, basis, metrics, study), cells, calm)
         rows = [row for row in tables["price_comparisons"] if row["basis"] == basis]
-        yield from check_pairs(rows, dollars, f"price_comparisons, {basis}")
+        yield from check_pairs(rows, dollars, f"price_comparisons, {basis}", cells, months)
     levels = {key: (median(values), None) for key, values in cells.items()}
     levels |= {
         (*key, name): level_of(board, i) for key, board in found.items() for i, name in enumerate(board["names"])
     }
-    yield from check_levels(tables["statistics"], levels)
+    yield from check_levels(tables["statistics"], cells, levels)
     yield from check_best(tables["best"], found, months, study, views)
     yield from check_ranks(tables["ranks"], found, months, levels, views)
     yield from check_contrasts(tables["contrasts"], found, months, views)
@@ -103,7 +104,7 @@ def figures(folder):
     sold, about = tables["price_performance"], (tables["costs"], tables["metrics"])
     yield from check_price_performance(sold, (cells, levels), months, moved, about, found, views)
     yield from check_families(tables["family_comparisons"], cells, study)
-    yield from check_claims(tables["claims"], cells, months, metrics, study)
+    yield from check_claims(tables["claims"], cells, months, metrics, study, found)
     yield from check_gate(tables["gate"], tables["trials"], tables["measurements"])
 
 
@@ -171,15 +172,28 @@ def check_statistics(rows, cells, trials_of, planned):
             yield ("statistics", f"{' '.join(map(str, key))} {name}", row[name], value)
 
 
-def check_levels(rows, levels):
+def check_levels(rows, cells, levels):
     for row in rows:
         key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["configuration"])
-        (level, ends), where = levels[key], " ".join(map(str, key))
-        if row["level"]:
-            yield "statistics", f"{where} level", row["level"], level
-        if ends is not None:
-            yield "statistics", f"{where} level_low", row["level_low"], ends[0]
-            yield "statistics", f"{where} level_high", row["level_high"], ends[1]
+        found = dict.fromkeys(("level", "level_low", "level_high", "level_coverage", "pulling_percent"))
+        values, found["pulling"] = cells[key], 0
+        if values[0] > 0:
+            (rank, coverage), (level, ends) = median_rank(len(values)), levels[key]
+            low, high = ends or (values[rank - 1], values[-rank])
+            found |= {"level": level, "level_low": low, "level_high": high}
+            found |= {"level_coverage": 0.95 if ends else coverage} | pulling(values, level)
+        for name, value in found.items():
+            yield ("statistics", f"{' '.join(map(str, key))} {name}", row[name], value)
+
+
+def pulling(values, level):
+    """How many values are on the side of the level, at least half as far from the median as the farthest."""
+    middle = median(values)
+    if math.isclose(level, middle, rel_tol=1e-12):
+        return {}
+    distances = [math.log(value / middle) * (1 if level > middle else -1) for value in values]
+    far = [value for value, away in zip(values, distances, strict=True) if away > 0 and 2 * away >= max(distances)]
+    return {"pulling": len(far), "pulling_percent": 100 * (median(far) / middle - 1)} if far else {}
 
 
 # comparisons
@@ -221,10 +235,13 @@ def per_dollar(found, months, basis, metrics, study):
     return all_pairs
 
 
-def check_pairs(rows, found, what):
+def check_pairs(rows, found, what, cells, months=MappingProxyType({})):
+    """`months` are what the values of a configuration are divided by, in a view per dollar."""
     for row in rows:
         key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["left"], row["right"])
         yield from check_estimate(row, found[key], what, " ".join(map(str, key)))
+        middles = [median(cells[*key[:3], name]) / months.get((key[0], name, row.get("basis")), 1) for name in key[3:]]
+        yield (what, f"{' '.join(map(str, key))} ratio_of_medians", row["ratio_of_medians"], middles[0] / middles[1])
         yield (what, f"{' '.join(map(str, key))} verdict", row["verdict"], found[key]["verdict"])
         if row["quiet"]:
             for name in ("delivered", "quiet", "quiet_ratio"):
@@ -394,7 +411,30 @@ def check_families(rows, cells, study):
         yield ("families", f"{where} verdict", row["verdict"], pair["verdict"])
 
 
-def check_claims(rows, cells, months, metrics, study):
+def of_two(row, found, months, metrics, study):
+    """The comparison of the two configurations that a claim is about, as the claim has them."""
+    left, right = (member.split(" ", 2)[2] for member in row["matched"].split(";"))
+    board, direction = found[row["benchmark"], row["metric"], row["view"] == "per CPU"], metrics["direction"]
+    dollars, shift = row["view"] == "per dollar", [0.0] * len(board["names"])
+    if dollars:
+        usd = [months.get((row["benchmark"], name, row["basis"])) for name in board["names"]]
+        shift = [-math.log(month) if month else 0.0 for month in usd]
+    places = [place for place in range(len(shift)) if not dollars or usd[place]]
+    pairs = pairs_of(board, shift, places, study, direction)
+    pair = pairs[left, right] if (left, right) in pairs else turned(pairs[right, left])
+    if dollars and direction == "lower":
+        pair = turned(pair) | {"verdict": pair["verdict"], "higher": True}
+    return pair
+
+
+def turned(pair):
+    """Right against left."""
+    ends = {"low": None, "high": None} if pair["low"] is None else {"low": 1 / pair["high"], "high": 1 / pair["low"]}
+    other = {"better": "worse", "worse": "better"}.get(pair["verdict"], pair["verdict"])
+    return pair | ends | {"ratio": 1 / pair["ratio"], "verdict": other}
+
+
+def check_claims(rows, cells, months, metrics, study, found):
     asked = []
     for row in rows:
         declared = metrics.get((row["benchmark"], row["metric"]), {})
@@ -404,11 +444,13 @@ def check_claims(rows, cells, months, metrics, study):
             many = cells[row["benchmark"], row["metric"], row["view"] == "per CPU", name]
             month = months[row["benchmark"], name, row["basis"]] if dollars else 1
             many = [value / month if more or not dollars else 1 / (value * month) for value in many]
-            return many if row["unit_of_n"] == "replicates" else [median(many)]
+            return [median(many)]
 
-        if row["matched"]:
+        if row["matched"] and row["unit_of_n"] != "configurations":
+            asked.append((row, of_two(row, found, months, declared, study)))
+        elif row["matched"]:
             asked.append((row, {**compare(blocks_of(row, values)), "higher": more or dollars}))
-    judge([pair for _, pair in asked], holm, study)
+    judge([pair for row, pair in asked if row["unit_of_n"] == "configurations"], holm, study)
     for row, pair in asked:
         where = f"claim {row['claim']} {row['benchmark']} {row['metric']}"
         if pair["low"] is None:

@@ -129,7 +129,8 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
     configurations = configurations_of(inputs.study, asked, machines)
 
     def claims(of: Sequence[Cell]) -> list[ClaimRow]:
-        return claims_of(inputs.claims, configurations, of, costs.rows, extents, margin_percent=margin_percent)
+        on = boards if of is cells else boards_of(of, blocked=inputs.source is None)
+        return claims_of(inputs.claims, configurations, of, on, costs.rows, extents, margin_percent=margin_percent)
 
     findings = Findings(
         trials=trials,

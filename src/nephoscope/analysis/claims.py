@@ -1,28 +1,30 @@
 """Checks claims against results: supported, refuted or not decided, each with n, effect and interval.
 
-Two configurations are compared by their replicates. Groups are compared by the medians of their configurations within
-blocks of matching properties, so that n counts configurations and differences of cloud or size are not mistaken for
-differences of machines.
+A claim about two configurations reads their comparison, so that both have one verdict. Groups are compared by the
+medians of their configurations within blocks of matching properties, so that n counts configurations and differences
+of cloud or size are not mistaken for differences of machines.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from statistics import median
 
+from nephoscope.analysis.boards import Board, per_dollar
 from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.comparisons import comparisons_of
 from nephoscope.analysis.costs import months_by_basis
 from nephoscope.analysis.families import matched_words
 from nephoscope.model.extents import Extent
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import ClaimRow, ConfigurationRow
+from nephoscope.model.rows import ClaimRow, Comparison, ConfigurationRow
 from nephoscope.model.subjects import Subject
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.decide import ALPHA, holm, relation, tie_range
-from nephoscope.stats.ratio import RatioInterval, compare
+from nephoscope.stats.ratio import RatioInterval
 from nephoscope.study.claims import Claim, Claims, Kind, Selector, Verdict
 
 _VIEWS: Mapping[str, View] = {"": "plain", "cpu": "per CPU", "dollar": "per dollar"}
@@ -45,6 +47,10 @@ class _Estimate:
     unit_of_n: str
     matched: Sequence[str]
     trials: tuple[str, ...]
+    p_adjusted: float | None = None
+    """As the comparison of the two has it; None: to be corrected with the other claims."""
+    disputed: bool = False
+    """The medians are the other way round."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ def claims_of(
     claims: Claims | None,
     configurations: Sequence[ConfigurationRow],
     cells: Sequence[Cell],
+    boards: Sequence[Board],
     costs: Sequence[CostRow],
     extents: Mapping[str, Extent],
     *,
@@ -71,35 +78,82 @@ def claims_of(
 ) -> list[ClaimRow]:
     """A row for each claim and each headline metric that it is about, in the order of the file.
 
-    All claims of a file are corrected together (Holm: the chance of even one false verdict is at most 5 %). A claim
+    A claim about two configurations has the estimate and the corrected p-value of their comparison, and so its verdict.
+    All claims about groups are corrected together (Holm: the chance of even one false verdict is at most 5 %). A claim
     with too few values to be decided takes no part in the correction.
 
     Args:
         claims: the file; None: there is none.
         configurations: what selectors look at.
         cells: values of every metric.
+        boards: the leaderboards of these cells, plain and per CPU.
         costs: for claims per dollar.
         extents: benchmark -> the part of a configuration that these dollars pay for.
         margin_percent: the study's equivalence margin.
         alpha: level of the verdicts.
     """
+    pairs = _Pairs({(one.benchmark, one.metric, one.view): one for one in boards}, margin_percent)
     asked = [
         one
         for claim in (claims.claims if claims else ())
-        for one in _asked(claim, configurations, cells, costs, extents)
+        for one in _asked(claim, configurations, cells, pairs, costs, extents)
     ]
-    decidable = [one.estimate.p_value for one in asked if one.estimate and one.estimate.interval]
-    adjusted = iter(holm(decidable))
-    return [
-        _row(one, next(adjusted) if one.estimate and one.estimate.interval else 1.0, margin_percent / 100, alpha)
-        for one in asked
-    ]
+    adjusted = iter(holm([one.estimate.p_value for one in asked if one.estimate and _is_corrected(one.estimate)]))
+    rows = []
+    for one in asked:
+        p_adjusted = 1.0
+        if one.estimate and one.estimate.p_adjusted is not None:
+            p_adjusted = one.estimate.p_adjusted
+        elif one.estimate and _is_corrected(one.estimate):
+            p_adjusted = next(adjusted)
+        rows.append(_row(one, p_adjusted, margin_percent / 100, alpha))
+    return rows
+
+
+def _is_corrected(estimate: _Estimate) -> bool:
+    """Whether it is one of the claims that are corrected together."""
+    return estimate.interval is not None and estimate.p_adjusted is None
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The comparisons of all pairs of a leaderboard, made when a claim first asks for one of them."""
+
+    boards: Mapping[tuple[str, str, View], Board]
+    margin_percent: float
+    made: dict[tuple[str, str, View, str], list[Comparison]] = field(default_factory=dict)
+
+    def of(
+        self, cell: Cell, left: str, right: str, months: Mapping[str, float] | None, basis: str
+    ) -> Comparison | None:
+        """Left against right; None: they have no comparison, as one has too few values on a large leaderboard.
+
+        Args:
+            cell: what is compared.
+            left: a configuration.
+            right: another one.
+            months: dollars of a month by configuration, for a claim per dollar.
+            basis: of these prices.
+        """
+        view: View = "per CPU" if cell.per_cpu else "plain"
+        key = (cell.benchmark, cell.metric, view, basis if months is not None else "")
+        if key not in self.made:
+            board = self.boards[key[:3]]
+            board = board if months is None else per_dollar(board, months, basis)
+            self.made[key] = comparisons_of([board], Comparison, margin_percent=self.margin_percent)
+        found = next((row for row in self.made[key] if {row.left, row.right} == {left, right}), None)
+        if found is None:
+            return None
+        found = found if found.left == left else found.mirrored()
+        less_is_better = cell.direction is Direction.LOWER and months is not None
+        return found.mirrored().model_copy(update={"left": left, "right": right}) if less_is_better else found
 
 
 def _asked(
     claim: Claim,
     configurations: Sequence[ConfigurationRow],
     cells: Sequence[Cell],
+    pairs: _Pairs,
     costs: Sequence[CostRow],
     extents: Mapping[str, Extent],
 ) -> Iterator[_Asked]:
@@ -116,6 +170,7 @@ def _asked(
         higher = one.direction is Direction.HIGHER
         known = [row for row in configurations if row.configuration in by_name]
         values = {row.configuration: by_name[row.configuration].values for row in known}
+        months: Mapping[str, float] | None = None
         if claim.per == "dollar":
             months = months_by_basis(costs, extents[benchmark]).get(claim.basis, {})
             values = {name: _per_dollar(many, months[name], higher) for name, many in values.items() if name in months}
@@ -126,7 +181,12 @@ def _asked(
             if claim.right
             else [row for row in known if row not in left]
         )
-        estimate, reason = _estimate(claim, left, right, values, by_name)
+        if len(left) == len(right) == 1:
+            names = left[0].configuration, right[0].configuration
+            pair = pairs.of(one, *names, months, claim.basis)
+            estimate, reason = (_of_pair(pair, (left, right), by_name), "") if pair else (None, "too few values")
+        else:
+            estimate, reason = _of_groups(claim, left, right, values, by_name)
         yield _Asked(claim, benchmark, one.subject, metric, higher, estimate, reason)
 
 
@@ -148,7 +208,29 @@ def _fits(row: ConfigurationRow, selector: Selector | None) -> bool:
     return True
 
 
-def _estimate(
+def _of_pair(
+    pair: Comparison, sides: tuple[Sequence[ConfigurationRow], Sequence[ConfigurationRow]], cells: Mapping[str, Cell]
+) -> _Estimate:
+    """What the comparison of two configurations says."""
+    interval = None
+    if pair.low is not None and pair.high is not None and pair.coverage is not None:
+        interval = RatioInterval(pair.low, pair.high, pair.coverage)
+    return _Estimate(
+        ratio=pair.ratio,
+        interval=interval,
+        p_value=pair.p_value,
+        n_left=pair.n_left,
+        n_right=pair.n_right,
+        blocks=1,
+        unit_of_n="machines" if {pair.counted_left, pair.counted_right} == {"machines"} else "replicates",
+        matched=_words([sides]),
+        trials=_trials([*sides[0], *sides[1]], cells),
+        p_adjusted=pair.p_adjusted,
+        disputed=pair.is_disputed,
+    )
+
+
+def _of_groups(
     claim: Claim,
     left: Sequence[ConfigurationRow],
     right: Sequence[ConfigurationRow],
@@ -158,14 +240,6 @@ def _estimate(
     for side, rows in (("left", left), ("right", right)):
         if not rows:
             return None, f"no configuration on the {side} side has a value" + (" and a price" * (claim.per == "dollar"))
-    if len(left) == len(right) == 1:
-        x, y = values[left[0].configuration], values[right[0].configuration]
-        single = compare(x, y)
-        sides = {by_name.counted for by_name in (cells[left[0].configuration], cells[right[0].configuration])}
-        counted = "machines" if sides == {"machines"} else "replicates"
-        matched_one, trials = _words([(left, right)]), _trials((*left, *right), cells)
-        found_one = (single.ratio, single.interval, single.p_value, len(x), len(y), 1, counted)
-        return _Estimate(*found_one, matched_one, trials), ""
     blocks: dict[tuple[object, ...], tuple[list[ConfigurationRow], list[ConfigurationRow]]] = {}
     for index, rows in enumerate((left, right)):
         for row in rows:
@@ -206,7 +280,9 @@ def _row(asked: _Asked, p_adjusted: float, margin: float, alpha: float) -> Claim
     interval = estimate.interval if estimate else None
     verdict = _verdict(claim.kind, interval, p_adjusted, higher=asked.higher, margin=margin, alpha=alpha)
     reason = asked.reason
-    if estimate and verdict == "not decided":
+    if estimate and estimate.disputed:
+        verdict, reason = "not decided", "the medians are the other way round: a few values make the difference"
+    elif estimate and verdict == "not decided":
         reason = (
             f"too few {estimate.unit_of_n} for an interval"
             if interval is None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from nephoscope.model.editions import EditionCard, EditionRow, Editions, LeftOut
 from nephoscope.model.records import Direction
+from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.model.words import listed, named_or_counted
 
 _MAX_IN_ONE = 3
@@ -15,7 +16,8 @@ _MAX_IN_ONE = 3
 class Judged:
     """Headline metrics by what is certain about them."""
 
-    by_percent: float
+    by_percent: float | None
+    """None: by the verdicts themselves."""
     worse: list[EditionCard]
     """Surely worse by at least the margin."""
     undecided: list[EditionCard]
@@ -25,8 +27,12 @@ class Judged:
     accepted: int
     """How many are surely not worse by the margin."""
 
+    def by(self, words: str = "by") -> str:
+        """' by 3 %', for a sentence; empty where the verdicts decide."""
+        return "" if self.by_percent is None else f" {words} {self.by_percent:g} %"
 
-def judge(found: Editions, by_percent: float) -> Judged:
+
+def judge(found: Editions, by_percent: float | None) -> Judged:
     """Every card, and every configuration of a card that has several, by its interval.
 
     The intervals of the cards hold together with a chance of 95 %, and so do those of the rows. Each end is wrong in
@@ -35,6 +41,7 @@ def judge(found: Editions, by_percent: float) -> Judged:
     Args:
         found: the comparison.
         by_percent: the margin, from 0 up: 3 is a ratio of 0.97 where higher is better, and of 1.03 where lower is.
+            None: the verdict of each result decides, for which the equivalence margin of the later study is known.
     """
     alone = {(row.benchmark, row.metric, *row.configurations) for row in found.cards if len(row.configurations) == 1}
     rows = [row for row in found.rows if (row.benchmark, row.metric, row.configuration) not in alone]
@@ -50,7 +57,9 @@ def judge(found: Editions, by_percent: float) -> Judged:
     )
 
 
-def _surely_worse(row: EditionCard, by_percent: float) -> bool:
+def _surely_worse(row: EditionCard, by_percent: float | None) -> bool:
+    if by_percent is None:
+        return row.verdict is ComparisonVerdict.WORSE
     if row.low is None or row.high is None:
         return False
     if row.direction is Direction.HIGHER:
@@ -58,7 +67,9 @@ def _surely_worse(row: EditionCard, by_percent: float) -> bool:
     return row.low > 1 + by_percent / 100
 
 
-def _surely_not_worse(row: EditionCard, by_percent: float) -> bool:
+def _surely_not_worse(row: EditionCard, by_percent: float | None) -> bool:
+    if by_percent is None:
+        return row.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.TIE}
     if row.low is None or row.high is None or row.reason:
         return False
     if row.direction is Direction.HIGHER:

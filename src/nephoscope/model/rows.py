@@ -292,7 +292,9 @@ class ClaimRow(Frozen):
     high: float | None
     coverage: float | None
     p_value: float | None
-    p_adjusted: float | None = Field(description="p-value after Holm over all claims of the file that could be decided")
+    p_adjusted: float | None = Field(
+        description="p-value after Holm over all claims about groups; of two configurations that of their comparison"
+    )
     matched: list[str] = Field(description="'block side configuration' of each: '1 left aws-m6a.2xlarge'")
     trials: list[str]
     subject: Subject | None = Field(description="None: no such benchmark was measured")

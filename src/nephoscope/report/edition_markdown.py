@@ -42,19 +42,18 @@ def render_markdown(found: Editions, judged: Judged | None, names: tuple[str, st
 
 
 def _verdict(judged: Judged) -> list[str]:
-    margin = f"{judged.by_percent:g} %"
     if judged.worse:
         listed = "; ".join(f"{plain(named(row))} {words.change(row.ratio)}" for row in judged.worse)
-        said = [f"**Worse by at least {margin}:** {listed}."]
+        said = [f"**Worse{judged.by('by at least')}:** {listed}."]
     else:
-        said = [f"**Nothing is certainly worse by {margin} or more.**"]
+        said = [f"**Nothing is certainly worse{judged.by('by at least')}.**"]
     open_results = len(judged.undecided) + len(judged.missing)
     total = judged.accepted + len(judged.worse) + open_results
     if open_results:
         are = "is" if judged.accepted == 1 else "are"
         results = f"{judged.accepted:,} of {counted(total, 'result')}"
         open_are = "is" if open_results == 1 else "are"
-        said.append(f"{results} {are} certainly not worse by {margin}; {open_results:,} {open_are} not decided.")
+        said.append(f"{results} {are} certainly not worse{judged.by()}; {open_results:,} {open_are} not known.")
     return said
 
 

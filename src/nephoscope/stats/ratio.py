@@ -9,7 +9,7 @@ import numpy as np
 
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS, cumulative_u, rank_sum_p_value
-from nephoscope.stats.samples import Floats, LogSample
+from nephoscope.stats.samples import LogSample
 
 AT_ONCE = 65_536
 """Differences that are worked on together: as many as fit a processor's cache."""
@@ -48,36 +48,25 @@ class RatioEstimate:
     """Two-sided, exact, before any correction for many comparisons."""
 
 
-def compare(
-    left: Sequence[float] | Floats | LogSample,
-    right: Sequence[float] | Floats | LogSample,
-    confidence: float = CONFIDENCE,
-) -> RatioEstimate:
-    """The ratio left / right of two independent samples, without assuming a distribution.
+def compare_with_each(
+    left: LogSample, rights: Sequence[LogSample], confidence: float = CONFIDENCE
+) -> list[RatioEstimate]:
+    """The ratio left / right of independent samples, without assuming a distribution: one with each of several.
 
     The ratio is the median of all m n pairwise ratios (Hodges-Lehmann on logarithms). The interval inverts the exact
     Mann-Whitney test: its ends are two of those pairwise ratios. It assumes that the two differ only by a factor; with
     very unequal spreads its coverage is approximate. With ties its coverage is at least the stated one.
 
     Args:
-        left: shape (m,), m >= 1, above 0; prepared as a `LogSample` if it is compared with many.
-        right: shape (n,), n >= 1, above 0, in the same unit.
+        left: shape (m,), m >= 1, above 0.
+        rights: shape (n,) each, n >= 1, above 0, in the same unit; those of one size are taken together.
         confidence: minimum coverage of the interval, in (0, 1).
 
-    Raises:
-        ValueError: an empty sample, NaN or infinity, or a value that is zero or negative: such a metric is not
-            compared by ratio, and no number is invented for it.
+    Returns:
+        In the order of `rights`.
 
     Source: Hodges & Lehmann (1963); Lehmann, Nonparametrics (2006), section 2.5; Hollander et al. (2014), section 4.3.
     """
-    (found,) = compare_with_each(LogSample.of(left), [LogSample.of(right)], confidence)
-    return found
-
-
-def compare_with_each(
-    left: LogSample, rights: Sequence[LogSample], confidence: float = CONFIDENCE
-) -> list[RatioEstimate]:
-    """`compare` of one sample with each of several, in their order: those of one size are taken together."""
     found: dict[int, RatioEstimate] = {}
     by_size: dict[int, list[int]] = {}
     for place, right in enumerate(rights):

@@ -105,7 +105,7 @@ def pull(values: Sequence[float] | Floats, level: float) -> tuple[int, float] | 
     median = middle(ordered)
     side = math.copysign(1, level - median)
     distances = [side * math.log(value / median) for value in ordered]
-    if level == median or max(distances) <= 0:
+    if math.isclose(level, median, rel_tol=1e-12) or max(distances) <= 0:
         return None
     far = [value for value, distance in zip(ordered, distances, strict=True) if 2 * distance >= max(distances)]
     return len(far), middle(far) / median - 1

@@ -4,6 +4,7 @@ import tomllib
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nephoscope.analysis.claims import _verdict
@@ -17,6 +18,7 @@ from nephoscope.study.claims import Claims, Kind, load_claims
 from tests.docs.pages import ROOT, blocks
 from tests.support.shared_data import shared
 from tests.unit.analysis.study_builder import inputs, rows
+from tests.unit.analysis.test_levels import BIMODAL, STEADY
 from tests.unit.report.priced_example import MACHINES, priced_inputs
 
 SIX = [1000.0, 1001, 1002, 1003, 1004, 1005]
@@ -58,6 +60,35 @@ def test_two_configurations_by_their_replicates(factor: float, kind: str, verdic
     )
     assert row.ratio == pytest.approx(factor, rel=0.01)
     assert len(row.trials) == 12
+
+
+@pytest.mark.parametrize("per", ["", "cpu"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_claim_about_two_configurations_has_the_verdict_of_their_comparison(seed: int, per: str) -> None:
+    """However many other claims the file has; so a page does not call one pair better and not decided."""
+    generator = np.random.default_rng(seed)
+    values = {
+        name: [float(1000 * (1 + 0.03 * place) * x) for x in generator.lognormal(0, 0.015, 6)]
+        for place, name in enumerate("abc")
+    }
+    pairs = [(left, right) for left in "abc" for right in "abc" if left != right]
+    claims = [
+        BASE | {"id": f"{left}-{right}", "left": {"configuration": left}, "right": {"configuration": right}, "per": per}
+        for left, right in pairs
+    ]
+    study = analyse(replace(inputs(rows(values)), claims=Claims.model_validate({"claims": claims})))
+    found = {(row.left, row.right): row for row in study.comparisons if row.per_cpu == (per == "cpu")}
+    found |= {(row.right, row.left): row.mirrored() for row in [*found.values()]}
+    words = {"better": "supported", "worse": "refuted", "tie": "refuted", "unresolved": "not decided"}
+    for (left, right), claim in zip(pairs, study.claims, strict=True):
+        pair = found[left, right]
+        assert (claim.verdict, claim.ratio, claim.low) == (words[pair.verdict], pair.ratio, pair.low)
+
+
+def test_a_claim_is_not_decided_where_medians_are_the_other_way_round() -> None:
+    row = judged({"a": STEADY, "b": BIMODAL}, **AB)
+    assert (row.verdict, row.low is not None and row.low > 1) == ("not decided", True)
+    assert "the medians are the other way round" in str(row.reason)
 
 
 @pytest.mark.parametrize(
@@ -137,12 +168,15 @@ def test_per_cpu_and_per_dollar() -> None:
     assert str(row.reason) == "no configuration on the right side has a value and a price"
 
 
-def test_claims_are_corrected_together() -> None:
-    values = {"a": [1.1 * x for x in SIX], "b": SIX}
-    many = Claims.model_validate({"claims": [BASE | AB | {"id": f"c{index}"} for index in range(24)]})
-    found = analyse(replace(inputs(rows(values)), claims=many)).claims
-    assert {row.verdict for row in found} == {"not decided"}, "24 x 2/924 is above 5 %"
-    assert found[0].p_adjusted == pytest.approx(24 * 2 / 924)
+def test_claims_about_groups_are_corrected_together() -> None:
+    values = {
+        f"{side}{n}": [factor * x + n for x in SIX] for side, factor in (("a", 1.1), ("b", 1.0)) for n in range(6)
+    }
+    groups = {"left": {"configuration": "a*"}, "right": {"configuration": "b*"}}
+    for count, verdict in ((1, "supported"), (24, "not decided")):  # 24 x 2/924 is above 5 %
+        many = Claims.model_validate({"claims": [BASE | groups | {"id": f"c{index}"} for index in range(count)]})
+        found = analyse(replace(inputs(rows(values)), claims=many)).claims
+        assert {(row.verdict, row.unit_of_n) for row in found} == {(verdict, "configurations")}
 
 
 def test_what_is_not_measured_is_not_decided() -> None:

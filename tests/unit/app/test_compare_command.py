@@ -1,6 +1,7 @@
 """`nephoscope compare` and `report --against` as a person and a CI run call them: exit codes, files, streams."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -48,15 +49,25 @@ def test_a_change_that_is_surely_worse_fails_with_its_own_code(
 
 def test_less_than_the_margin_or_no_gate_is_no_failure(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(studies, "same", "--fail-if", "worse", "--fail-if", "undecided", "--by", "3") == 0
-    assert "no headline metric is worse by 3 % or more" in capsys.readouterr().out
+    assert "no headline metric is worse by at least 3 %" in capsys.readouterr().out
     assert run(studies, "slow") == 0
 
 
 def test_what_is_undecided_is_said_and_fails_only_if_asked(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(studies, "slow", "--fail-if", "worse", "--by", "50%") == 0
-    assert "not decided whether worse by 50 %: lost, fake: rate" in capsys.readouterr().err
+    assert "not known whether worse by 50 %: lost, fake: rate: no counterpart" in capsys.readouterr().err
     assert run(studies, "slow", "--fail-if", "worse", "--fail-if", "undecided", "--by", "50%") == 8
     assert "measure more replicates" in capsys.readouterr().err
+
+
+def test_without_a_margin_the_verdicts_of_the_table_decide(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tie is decided, though its interval does not exclude a change that is smaller than the study's margin."""
+    assert run(studies, "same", "--fail-if", "worse", "--fail-if", "undecided") == 0
+    said = capsys.readouterr().out
+    assert "tie" in said
+    assert "no headline metric is worse\n" in said
+    assert run(studies, "same", "--fail-if", "undecided", "--by", "0.001%") == 8
+    assert re.search(r"not known whether worse by 0\.001 %: .*: tie \(", capsys.readouterr().err)
 
 
 def test_the_terminal_has_the_words_of_the_report(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +114,7 @@ def test_a_summary_goes_to_a_file_or_alone_to_standard_output(
 ) -> None:
     page, file = tmp_path / "changes.html", tmp_path / "summary.md"
     assert run(studies, "slow", "--fail-if", "worse", "--html", str(page), "--markdown", str(file)) == 8
-    assert file.read_text().startswith("## slow against main\n\n**Worse by at least 0 %:** pg, fake: ")
+    assert file.read_text().startswith("## slow against main\n\n**Worse:** pg, fake: ")
     assert "What changed from main to slow" in page.read_text()
     capsys.readouterr()
     assert run(studies, "same", "--markdown", "-") == 0

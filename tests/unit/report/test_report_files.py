@@ -160,7 +160,7 @@ def test_a_second_implementation_recomputes_every_figure_from_the_bundle(tmp_pat
     assert counted["ranks"] == 4 * len(study.ranks)
     assert counted["best"] >= 5 * len(study.best) > 0
     assert counted["contrasts"] == 6 * len(study.contrasts) > 0
-    assert counted["statistics"] == 15 * len(study.statistics)
+    assert counted["statistics"] == 21 * len(study.statistics)
     assert counted["checks"] == 5 * len(study.gate)
 
 

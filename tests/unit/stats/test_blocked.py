@@ -9,7 +9,7 @@ import pytest
 from nephoscope.stats.blocked import Block, compare_in_blocks
 from nephoscope.stats.median import median_interval
 from nephoscope.stats.rank_sum import rank_sum_p_value
-from nephoscope.stats.ratio import compare
+from tests.support.ratios import compare
 
 BLOCKS: list[Block] = [([3.0, 5.0], [1.0, 2.0, 4.0]), ([10.0], [7.0, 12.0]), ([2.0, 2.5], [2.25])]
 

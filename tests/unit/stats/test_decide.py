@@ -16,7 +16,8 @@ from nephoscope.stats.decide import (
     relation,
     replicates_to_decide,
 )
-from nephoscope.stats.ratio import RatioInterval, compare, interval_rank
+from nephoscope.stats.ratio import RatioInterval, interval_rank
+from tests.support.ratios import compare
 
 P_VALUES = st.lists(st.floats(0, 1), max_size=30)
 

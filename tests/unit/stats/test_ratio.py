@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats  # type: ignore[import-untyped]
 
 from nephoscope.stats.rank_sum import cumulative_u, least_n_each, rank_sum_p_value, smallest_p_value
-from nephoscope.stats.ratio import compare, compare_with_each, interval_rank
+from nephoscope.stats.ratio import compare_with_each, interval_rank
 from nephoscope.stats.samples import LogSample
+from tests.support.ratios import compare
 
 POSITIVE = st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=12)
 TIED = st.lists(st.integers(0, 4).map(float), min_size=1, max_size=6)

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from nephoscope.stats.ratio import compare
 from nephoscope.stats.scaling import FLAT, LINEAR, _in_order_chances, power_law
+from tests.support.ratios import compare
 
 REPLICATES = 6
 

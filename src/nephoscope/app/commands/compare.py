@@ -12,7 +12,7 @@ from nephoscope.model.errors import ComparisonFailed, InputError
 
 if TYPE_CHECKING:
     from nephoscope.analysis.edition_gate import Judged
-    from nephoscope.model.editions import EditionRow, Editions
+    from nephoscope.model.editions import EditionCard, EditionRow, Editions
 
 
 class FailIf(StrEnum):
@@ -50,7 +50,8 @@ def compare(
         ),
     ] = None,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="PERCENT", help="worse by at least this much [default: 0%]")
+        str | None,
+        typer.Option("--by", metavar="PERCENT", help="worse by at least this much; default: as the verdicts say"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -62,7 +63,7 @@ def compare(
 
     if by is not None and not fail_if:
         raise InputError("--by needs --fail-if", hint="add --fail-if worse")
-    by_percent = _percent(by or "0%")
+    by_percent = None if by is None else _percent(by)
     old, new = ResultsFolder.existing(before), ResultsFolder.existing(after)
     found, names = evaluation.compare(old, new, basis), evaluation.names_of(old, new)
     judged = judge(found, by_percent) if fail_if else None
@@ -145,7 +146,6 @@ def _fail(judged: "Judged", wanted: set[str], found: "Editions") -> None:
     from nephoscope.analysis.edition_gate import named
     from nephoscope.report import edition_words as words
 
-    margin = f"{judged.by_percent:g} %"
     if not found.cards:
         raise InputError(
             "nothing in the two studies can be compared, so --fail-if has nothing to check",
@@ -156,16 +156,23 @@ def _fail(judged: "Judged", wanted: set[str], found: "Editions") -> None:
             f"{named(row)} {words.change(row.ratio)} ({words.interval(row.low, row.high)})" for row in judged.worse
         )
         raise ComparisonFailed(
-            f"certainly worse by at least {margin}: {listed}",
+            f"certainly worse{judged.by('by at least')}: {listed}",
             hint="nephoscope report NEW --against OLD shows each configuration",
         )
-    names = [named(row) for row in judged.undecided]
-    names += [f"{row.configuration}, {row.benchmark}: {row.metric}" for row in judged.missing]
+    names = [f"{named(row)}: {words.word(row)}{_within(row)}" for row in judged.undecided]
+    names += [f"{row.configuration}, {row.benchmark}: {row.metric}: no counterpart" for row in judged.missing]
     if not names:
-        say(f"no headline metric is worse by {margin} or more")
+        say(f"no headline metric is worse{judged.by('by at least')}")
         return
     listed = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
-    said = f"not decided whether worse by {margin}: {listed}"
+    said = f"not known whether worse{judged.by()}: {listed}"
     if "undecided" in wanted:
         raise ComparisonFailed(said, hint="measure more replicates in both studies, or allow a larger --by")
     tell(said, style="yellow")
+
+
+def _within(row: "EditionCard") -> str:
+    from nephoscope.report import edition_words as words
+
+    interval = words.interval(row.low, row.high)
+    return f" ({interval})" if interval else ""
