@@ -131,7 +131,7 @@ class TransferRow(Frozen):
         description="of all machines, or of the load machine alone"
     )
     n: int = Field(description="valid trials with counters of every machine")
-    bytes_per_s: float = Field(description="billed bytes: median of the trials")
+    bytes_per_s: float = Field(title="Bytes per second", description="billed bytes: median of the trials")
     month_usd: float | None = Field(description="if it continues all month; None: no price")
     hours: float = Field(description="per month")
     unit: str | None = Field(description="'GB' of 10^9 bytes, or 'GiB' of 2^30")

@@ -179,9 +179,13 @@ class BoundRow(Frozen):
     benchmark: str
     n: int = Field(ge=1, description="valid trials whose database machines were all sampled")
     cpu_bound: int = Field(
-        ge=0, description="trials in which a machine's measured CPUs were busy, or its quota used up"
+        ge=0,
+        description="trials in which a machine's measured CPUs were at least 90 % busy in the median second, or its "
+        "quota used up in at least 90 % of periods",
     )
-    disk_bound: int = Field(ge=0, description="of the other trials, those in which a disk was busy")
+    disk_bound: int = Field(
+        ge=0, description="of the other trials, those in which a disk was at least 90 % busy in the median second"
+    )
     neither: int = Field(ge=0)
     unknown: int = Field(ge=0, description="trials whose CPUs were not busy and for which no disk was observed")
     cpu_busy_share: float = Field(description="median over the trials, as for all values below")
@@ -616,7 +620,10 @@ class ErrorRow(Frozen):
     configuration: str
     benchmark: str
     operation: str
-    sqlstate: str
+    sqlstate: str = Field(
+        description="40001: serialization failure; 40P01: deadlock; 40003: completion unknown; 57P01: server shut "
+        "down; or lost: the connection; data: impossible rows; protocol: its violation"
+    )
     kind: Literal["retried", "failed"]
     count: int = Field(ge=1)
     trials: list[str]

@@ -111,6 +111,20 @@ class Lookup:
         return [row for row in self.study.statistics if not row.per_cpu and (row.benchmark, row.metric) in keys]
 
     @cached_property
+    def metrics(self) -> Mapping[MetricKey, Metric]:
+        """Every metric by benchmark and name, in the order of benchmarks, the headline metrics of each first."""
+        return {
+            (row.benchmark, metric.name): metric
+            for row in self.study.benchmarks
+            for metric in [*headlines(row), *row.metrics]
+        }
+
+    @cached_property
+    def places_of_metrics(self) -> Mapping[MetricKey, int]:
+        """The place of each metric in `metrics`."""
+        return {key: place for place, key in enumerate(self.metrics)}
+
+    @cached_property
     def delivered(self) -> Mapping[tuple[str, str, bool, str], DeliveredRow]:
         """By benchmark, metric, per CPU and configuration: medians where trials lost CPU time to the hypervisor."""
         return {(row.benchmark, row.metric, row.per_cpu, row.configuration): row for row in self.study.delivered}

@@ -21,7 +21,7 @@ from nephoscope.report.figures.library import chart_library
 from nephoscope.report.figures.spec import as_script, packed, unchecked, unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.chapters import chapters
-from nephoscope.report.main.doubts import doubts, plan_notes
+from nephoscope.report.main.doubts import doubts
 from nephoscope.report.main.measured import measured
 from nephoscope.report.main.money import price_and_performance
 from nephoscope.report.main.names import compared, design
@@ -31,24 +31,19 @@ from nephoscope.report.main.repair import repair
 from nephoscope.report.main.standing import why_not
 from nephoscope.report.main.verdict import verdict
 from nephoscope.report.parts import Book, Link, Page, Panel
+from nephoscope.report.sections import tables
 from nephoscope.report.sections.benchmarks import BenchmarkSection, benchmark_section, order_figures
-from nephoscope.report.sections.claims import claims_table
-from nephoscope.report.sections.comparisons import comparison_section
-from nephoscope.report.sections.costs import cost_section
+from nephoscope.report.sections.comparisons import compared_headlines
+from nephoscope.report.sections.costs import cost_figures, tables_per_unit
 from nephoscope.report.sections.database_numbers import database_numbers
 from nephoscope.report.sections.explorer import explorer_data
-from nephoscope.report.sections.families import families_table, gate_table
-from nephoscope.report.sections.glossary import TERMS
-from nephoscope.report.sections.looks import looks_table
 from nephoscope.report.sections.machine_numbers import machine_numbers
 from nephoscope.report.sections.machines import machines_table
-from nephoscope.report.sections.methods import methods_section
-from nephoscope.report.sections.opening import grouped, key_facts, sentences
-from nephoscope.report.sections.questions import best_table, contrasts_table
+from nephoscope.report.sections.methods import methods, reproduce
+from nephoscope.report.sections.opening import key_facts
 from nephoscope.report.sections.trial_records import trial_records
-from nephoscope.report.sections.trials import checks_table, evidence_table, exclusions_table, outcomes, trials_table
+from nephoscope.report.sections.trials import evidence_table, exclusions_table, outcomes
 from nephoscope.report.tables.html import folded_html, rows_html
-from nephoscope.report.tables.statistics import leaderboard
 
 TEMPLATES = Path(__file__).parent / "templates"
 EXPLORER = ("model", "address", "numbers", "table", "pinned", "download", "controls")
@@ -99,7 +94,6 @@ def _evidence(book: Book) -> dict[str, Any]:
     facts = {
         "drifted": any(insight.rule == "order" for insight in book.lookup.study.insights),
         "draws_values": book.lookup.draws_values,
-        "terms": TERMS,
     }
     return _made(book, EVIDENCE) | facts
 
@@ -168,33 +162,32 @@ OPENING: Sections = {
 CLOSING: Sections = {"doubts": doubts, "not_placed": lambda book: why_not(book.lookup.study)}
 """The main page, after its chapters."""
 EVIDENCE: Sections = {
-    "answers": lambda book: grouped(sentences(book, "answer")),
-    "warnings": lambda book: sentences(book, "warning"),
-    "notes": lambda book: sentences(book, "note"),
-    "leaderboard": leaderboard,
-    "claims": claims_table,
-    "costs": cost_section,
-    "families": families_table,
-    "gate": gate_table,
+    "answers": lambda book: tables.insights(book, "answer"),
+    "warnings": tables.warnings,
+    "notes": lambda book: tables.insights(book, "note"),
+    "leaderboard": tables.leaderboards,
+    "families": tables.families,
+    "claims": tables.claims,
+    "costs": lambda book: [*tables.costs(book), *tables_per_unit(book)],
+    "cost_figures": cost_figures,
     "numbers": machine_numbers,
     "databases": database_numbers,
     "benchmarks": _benchmarks,
-    "best": best_table,
-    "contrasts": contrasts_table,
-    "comparisons": comparison_section,
+    "questions": tables.questions,
+    "comparison_figures": compared_headlines,
+    "comparisons": tables.comparisons,
     "order": order_figures,
     "machines": machines_table,
-    "exchanged": lambda book: [one for one in sentences(book, "note") if one.rule == "exchanged"],
-    "looks": looks_table,
+    "exchanged": lambda book: tables.insights(book, "note", "exchanged"),
     "exclusions": exclusions_table,
-    "checks": checks_table,
-    "methods": methods_section,
+    "judged": tables.judged,
+    "methods": methods,
     # The table of evidence comes last, as every section before it may cite trials.
-    "trials": trials_table,
+    "trials": tables.trials,
     "evidence": evidence_table,
     "records": lambda book: trial_records(book.lookup),
     "key_facts": key_facts,
-    "plan_notes": lambda book: plan_notes(book.lookup.study.plan.warnings),
+    "reproduce": reproduce,
 }
 """The page of evidence."""
 

@@ -54,6 +54,8 @@ class Cell:
     badges: tuple[Badge, ...] = ()
     links: tuple[Link, ...] = ()
     lines: tuple[str, ...] = ()
+    folded: str = ""
+    """Text of several lines, of which only the first is visible at once."""
     code: bool = False
     span: int = 1
 

@@ -127,8 +127,8 @@ def test_it_is_analysed_reported_and_said(fault: tuple[Fault, ResultsFolder]) ->
     assert "nan" not in " ".join(said)
     assert "made" in page
     for scope in ("this machine", "these machines"):
-        compared = any(row.scope == scope for row in found.comparisons if not row.per_cpu)
-        assert (f"higher is better, on {scope}" in page) == compared
+        shown = f">{scope}<" in page or f"Scope: {scope}" in page
+        assert shown == (scope in {*(row.scope for row in found.comparisons), *(row.scope for row in found.statistics)})
 
 
 def test_no_answer_claims_more_than_its_trials(fault: tuple[Fault, ResultsFolder]) -> None:

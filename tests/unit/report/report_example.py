@@ -54,6 +54,11 @@ def facts(cpus: int) -> Facts:
 
 
 def insights_of(sketch: Sketch, comparisons: list[Comparison]) -> list[Insight]:
+    answered = [
+        c
+        for c in comparisons
+        if not c.per_cpu and any(m.headline and m.name == c.metric for m in CATALOGUE[c.benchmark])
+    ]
     answers = [
         Insight(
             rule="headline",
@@ -68,8 +73,7 @@ def insights_of(sketch: Sketch, comparisons: list[Comparison]) -> list[Insight]:
             f"(interval {c.low or 0:.2f} to {c.high or 0:.2f}): {c.verdict.value}.",
             numbers={"ratio": c.ratio},
         )
-        for c in comparisons
-        if not c.per_cpu and any(m.headline and m.name == c.metric for m in CATALOGUE[c.benchmark])
+        for c in answered[:6]
     ]
     excluded = [t for t in sketch.trials if not t.counts]
     warning = Insight(
@@ -89,7 +93,7 @@ def insights_of(sketch: Sketch, comparisons: list[Comparison]) -> list[Insight]:
     order = Insight(
         rule="order", kind="note", trials=[], text="No effect of the position in a block was found (p = 0.41)."
     )
-    return [*answers[:6], warning, shared, order]
+    return [*answers, warning, shared, order]
 
 
 def benchmark_rows() -> list[BenchmarkRow]:

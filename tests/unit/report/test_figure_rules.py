@@ -23,7 +23,7 @@ from nephoscope.report.figures.ticks import linear_ticks, log_ticks
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
-from nephoscope.report.sections.comparisons import comparison_section
+from nephoscope.report.sections.comparisons import compared_headlines
 from nephoscope.report.sections.machine_numbers import machine_numbers
 from tests.unit.report import numbers_example, priced_example
 from tests.unit.report import report_example as example
@@ -48,7 +48,7 @@ def every_figure(study: AnalysedStudy) -> Iterator[Figure]:
         yield from (figure for many in section.headline for figure in many)
         yield from section.latency
         yield from section.series
-    yield from comparison_section(book).figures
+    yield from compared_headlines(book)
     yield from order_figures(book)
     yield from (figure for _, _, many in machine_numbers(book).parts for figure in many)
     assert book.missing == []

@@ -115,7 +115,7 @@ def test_a_chapter_and_a_benchmark_that_raise_cost_themselves(
     monkeypatch: pytest.MonkeyPatch, study: AnalysedStudy
 ) -> None:
     monkeypatch.setattr("nephoscope.report.main.chapters.chapter_table", broken)
-    monkeypatch.setattr("nephoscope.report.sections.benchmarks.metrics_table", broken)
+    monkeypatch.setattr("nephoscope.report.sections.benchmarks.of_benchmark", broken)
     rendered = render_pages(study)
     assert {kind for kind, _ in named(rendered)} == {"section"}
     names = {name for _, name in named(rendered)}

@@ -48,7 +48,7 @@ def test_trials_beyond_the_bound_are_in_the_files_beside_the_page(monkeypatch: p
     monkeypatch.setattr(lookup, "MAX_TRIALS", 5)
     html = evidence_page(example.laptop())
     assert len(re.findall(r'<tr id="trial-', html)) == 5
-    assert "more valid trials, see measurements.csv and raw_files.csv" in html
+    assert "more rows: measurements.csv and raw_files.csv" in html
     anchors = set(re.findall(r'\bid="([^"]+)"', html))
     assert {link for link in re.findall(r'href="#([^"]+)"', html) if link} <= anchors
     assert 'href="../' not in html

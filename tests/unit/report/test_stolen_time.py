@@ -11,9 +11,9 @@ from tests.unit.analysis.test_delivered import FASTER, STOLEN, studied
     [
         (
             False,
-            ["as delivered; quiet median 1,054.5 (n = 4)", "better as delivered, but worse in quiet trials"],
+            ["Quiet median: 1,054.5", "better as delivered, but worse in quiet trials"],
         ),
-        (True, ["with those that steal rejected 896.5 (n = 24)", "steal rejected 20 of 24 trials of b"]),
+        (True, ["Median with rejected: 896.5", "steal rejected 20 of 24 trials of b"]),
     ],
 )
 def test_the_page_gives_both_medians_and_the_reason(rejected: bool, said: list[str]) -> None:

@@ -29,9 +29,8 @@ from nephoscope.report.parts import (
     trial_cell,
     validity_key,
 )
-from nephoscope.report.sections.bounds import bounds_table
-from nephoscope.report.sections.errors import errors_table, round_trips
-from nephoscope.report.tables.statistics import figure_table, metrics_table, section_anchor
+from nephoscope.report.sections.tables import of_benchmark
+from nephoscope.report.tables.statistics import figure_table, section_anchor
 from nephoscope.report.wording import (
     axis_title,
     direction_arrow,
@@ -43,8 +42,7 @@ from nephoscope.report.wording import (
     unit_text,
 )
 
-LONG_TABLE = 24
-"""A table of metrics with more rows than this is folded."""
+ROUND_TRIPS = "round_trips_per_transaction"
 MAX_VALUE_ROWS = 300
 """With more, the table below a figure of replicates shows levels, and the table below a figure of execution order is
 left out; measurements.csv has every value."""
@@ -67,10 +65,7 @@ class BenchmarkSection:
     headline: list[list[Figure]]
     latency: list[Figure]
     series: list[Figure]
-    table: Table | None
-    table_is_long: bool
-    errors: Table | None
-    bounds: Table | None
+    tables: list[Table]
     nothing: str
 
 
@@ -79,7 +74,6 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
     trials = book.lookup.trials_of(row.benchmark)
     count = sum(trial.counts for trial in trials)
     version = f"{row.uses}, version {row.version}" if row.uses != row.benchmark else f"version {row.version}"
-    table = metrics_table(book, row)
     headline = [
         *(book.figures(_headline, row, metric) for metric in headlines(row)),
         book.figures(growth_figures, row),
@@ -102,10 +96,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
             if not has_ranges(book.lookup, row, metric) and not is_of_curve(metric)
             for figure in book.figures(_series, row, metric)
         ],
-        table=table,
-        table_is_long=table is not None and len(table.rows) > LONG_TABLE,
-        errors=errors_table(book, row),
-        bounds=bounds_table(book, row),
+        tables=of_benchmark(book, row),
         nothing="" if count else _nothing(book, row),
     )
 
@@ -120,6 +111,13 @@ def _nothing(book: Book, row: BenchmarkRow) -> str:
     states = {trial.state for trial in book.lookup.trials_of(row.benchmark)}
     what = "It was not run" if states <= {"not run", "planned"} else "None of its trials is valid"
     return f"{what}; for the reasons, see “Excluded trials”."
+
+
+def round_trips(book: Book, row: BenchmarkRow) -> str:
+    """'8.39 round trips per transaction': New-Orders of two studies are comparable only if it is the same."""
+    medians = sorted(statistic.compared.value for statistic in book.lookup.statistics_of(row.benchmark, ROUND_TRIPS))
+    texts = list(dict.fromkeys(people.grouped(median, 2) for median in (medians[:1] + medians[-1:])))
+    return f"{' to '.join(texts)} round trips per transaction" if texts else ""
 
 
 def point_rows(lookup: Lookup, rows: list[MeasurementRow], scale: people.Scale) -> list[dict[str, Any]]:

@@ -1,75 +1,17 @@
-"""What opens evidence.html: key facts, and every answer, warning and note with its trials."""
+"""The key facts that open evidence.html."""
 
 from collections import Counter
-from dataclasses import dataclass
 
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.rows import Insight
 from nephoscope.model.words import counted
 from nephoscope.report import format as people
-from nephoscope.report.evidence import EvidenceSet
 from nephoscope.report.lookup import unique
 from nephoscope.report.main.names import names_of
 from nephoscope.report.main.part import part_words
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.trials import outcomes
 
-
-@dataclass(frozen=True)
-class Sentence:
-    """An insight with a link to its evidence."""
-
-    text: str
-    rule: str
-    evidence: EvidenceSet | None
-    href: str | None
-
-
-@dataclass(frozen=True)
-class AnswerGroup:
-    """Answers to one question; if there are many, only the first are visible at once."""
-
-    title: str
-    first: list[Sentence]
-    folded: list[Sentence]
-
-
-FIRST_ANSWERS = 5
 MAX_MODELS = 3
-QUESTIONS = {
-    "answer": "Which is best",
-    "leaders": "Which is best",
-    "per_cpu": "Per CPU",
-    "growth": "Scaling with machines",
-    "price_leaders": "Which costs least for the work",
-    "storage": "Storage",
-    "families": "Families of machine types",
-    "predictors": "What predicts database performance",
-}
-"""Rule -> the question it answers."""
-
-
-def sentences(book: Book, kind: str) -> list[Sentence]:
-    """The insights of a kind."""
-    return [_sentence(book, insight) for insight in book.lookup.study.insights if insight.kind == kind]
-
-
-def grouped(answers: list[Sentence]) -> list[AnswerGroup]:
-    """The answers by the question that they answer."""
-    groups: dict[str, list[Sentence]] = {}
-    for sentence in answers:
-        groups.setdefault(QUESTIONS.get(sentence.rule, "Other answers"), []).append(sentence)
-    return [
-        AnswerGroup(title, found[:FIRST_ANSWERS], found[FIRST_ANSWERS:])
-        if len(found) > FIRST_ANSWERS + 1
-        else AnswerGroup(title, found, [])
-        for title, found in groups.items()
-    ]
-
-
-def _sentence(book: Book, insight: Insight) -> Sentence:
-    evidence = book.evidence.cite(insight.trials, f"insight “{insight.rule}”")
-    return Sentence(str(insight.text), insight.rule, evidence, book.href(evidence.anchor) if evidence else None)
 
 
 def key_facts(book: Book) -> list[tuple[str, str]]:

@@ -1,15 +1,10 @@
 """Excluded trials and why, what the checks rejected, every trial, and the sets of trials behind the numbers."""
 
-import shlex
-
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import TrialRow
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
-from nephoscope.report.evidence import trial_anchor
 from nephoscope.report.limits import MAX_SETS
-from nephoscope.report.parts import Book, Cell, Column, Row, Table, state_badge, trial_cell, trial_links
-from nephoscope.report.tables.statistics import label_cells, label_columns
+from nephoscope.report.parts import Book, Cell, Column, Row, Table, state_badge, trial_links
 
 
 def outcomes(trials: list[TrialRow]) -> str:
@@ -75,80 +70,6 @@ def exclusions_table(book: Book) -> Table | None:
     return Table("Excluded trials", columns, rows)
 
 
-def checks_table(book: Book) -> Table | None:
-    """Each check, what it rejects and how often it did."""
-    checks = book.lookup.study.checks
-    if not checks:
-        return None
-    columns = (
-        Column("Check"),
-        Column("What it rejects"),
-        Column("Valid", numeric=True),
-        Column("Invalid", numeric=True),
-        Column("Unknown", numeric=True),
-    )
-    rows = tuple(
-        Row(
-            (
-                Cell(row.check, code=True),
-                Cell(str(row.text)),
-                Cell(people.integer(row.valid)),
-                Cell(people.integer(row.invalid), tone="warn" if row.invalid else ""),
-                Cell(people.integer(row.unknown), tone="warn" if row.unknown else ""),
-            )
-        )
-        for row in checks
-    )
-    return Table("Checks and their verdicts", columns, rows)
-
-
-def trials_table(book: Book) -> Table | None:
-    """Every trial in plan order; its id opens its record."""
-    trials = sorted(book.lookup.study.trials, key=lambda row: row.position)
-    if not trials:
-        return None
-    columns = (
-        Column("Trial", hint="Opens its numbers, verdicts, machines and the digests of its raw output."),
-        Column("Position", numeric=True),
-        Column("Block", numeric=True),
-        Column("Benchmark"),
-        Column("Configuration"),
-        *label_columns(book),
-        Column("CPUs", numeric=True),
-        Column("State"),
-        Column("Attempts", numeric=True),
-        Column("Started (UTC)"),
-        Column("Duration", numeric=True),
-        Column("Client CPU", numeric=True),
-        Column("Conditions"),
-    )
-    rows = tuple(_trial(book, row) for row in trials if row.trial in book.lookup.listed)
-    more = len(trials) - len(rows)
-    note = f"For {counted(more, 'more valid trial')}, see measurements.csv and raw_files.csv." if more else ""
-    return Table("Trials in plan order", columns, rows, note=note, compact=True)
-
-
-def _trial(book: Book, row: TrialRow) -> Row:
-    return Row(
-        (
-            Cell(row.trial, href=book.href(trial_anchor(row.trial)), code=True, tone="name"),
-            Cell(str(row.position)),
-            Cell(str(row.block)),
-            Cell(row.benchmark, tone="name"),
-            Cell(row.configuration, tone="name"),
-            *label_cells(book, row.configuration),
-            Cell(people.integer(row.cpus)),
-            Cell(badges=(state_badge(row),)),
-            Cell(str(row.attempts)),
-            Cell(people.moment(row.started_unix_ms).removesuffix(" UTC"), tone="name"),
-            Cell(people.duration(row.duration_s)),
-            Cell(people.share(row.client_cpu_share)),
-            Cell(", ".join(row.conditions), tone="name"),
-        ),
-        anchor=trial_anchor(row.trial),
-    )
-
-
 def evidence_table(book: Book) -> Table | None:
     """Every set of trials behind a number of this report; call it after all sections have cited theirs."""
     if not book.evidence.sets:
@@ -169,30 +90,3 @@ def evidence_table(book: Book) -> Table | None:
     full = "Further numbers have no set here: see the column `trials` of their CSV file."
     note = full if len(rows) == MAX_SETS else ""
     return Table("Sets of trials behind the numbers", columns, rows, note=note, compact=True)
-
-
-def commands_table(book: Book) -> Table | None:
-    """The commands that ran, once per benchmark and configuration."""
-    commands = book.lookup.study.commands
-    if not commands:
-        return None
-    columns = (
-        Column("Benchmark"),
-        Column("Configuration"),
-        Column("Machine"),
-        Column("Command"),
-        Column("From trial"),
-    )
-    rows = tuple(
-        Row(
-            (
-                Cell(row.benchmark),
-                Cell(row.configuration),
-                Cell(row.machine),
-                Cell(shlex.join(row.argv), code=True),
-                trial_cell(row.trial, book),
-            )
-        )
-        for row in commands
-    )
-    return Table("Commands", columns, rows, compact=True)

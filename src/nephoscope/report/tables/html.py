@@ -60,6 +60,9 @@ def _inner(cell: Cell) -> str:
     parts = [f'<span class="line">{escape(line)}</span>' for line in cell.lines]
     parts += [_badge(badge) for badge in cell.badges]
     parts.append(" ".join(_link(link, "id") for link in cell.links))
+    if cell.folded:
+        first, _, rest = cell.folded.partition("\n")
+        parts.append(f"<details><summary>{escape(first)}</summary>{escape(rest)}</details>")
     if cell.text:
         text = _link(Link(cell.text, cell.href))
         parts.append(f"<code>{text}</code>" if cell.code else text)
