@@ -254,7 +254,7 @@ def test_the_download_has_the_rows_shown_and_no_formula(page: Any, study: Analys
     )
     found = rows["d8s-v5"]
     assert [float(found[key]) for key in ("value", "low", "high", "n")] == [*stored.compared[:3], 5]
-    assert float(found["coverage"]) == stored.coverage == 0.9375
+    assert float(found["coverage"]) == stored.compared.coverage == 0.95
     seen = page.inner_text('#explore-rows tr[data-name="d8s-v5"] td >> nth=2')
     assert seen.endswith("n = 5, 93.7\N{NO-BREAK SPACE}%")
     assert page.locator('#explore-rows tr[data-name="d8s-v5"] .bar-interval.partial').count() == 1

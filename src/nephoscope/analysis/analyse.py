@@ -36,6 +36,7 @@ from nephoscope.analysis.growth import growth_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.looks import not_repeatable, settled
 from nephoscope.analysis.machines import machines_of, split_names
+from nephoscope.analysis.one_question import one_question_each
 from nephoscope.analysis.passes import passes_of
 from nephoscope.analysis.price_performance import price_performance_of, priced_boards
 from nephoscope.analysis.quiet_boards import QuietBoards, quiet_boards
@@ -103,7 +104,8 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
     day = day_of(inputs.study, min(started, default=None))
     claimed = [one.basis for one in (inputs.claims.claims if inputs.claims else ()) if one.per == "dollar"]
     costs = costs_of(inputs.study, asked, inputs.book, day, claimed)
-    cells = counted_cells(trials, measurements, metrics)
+    cells = one_question_each(counted_cells(trials, measurements, metrics), metrics)
+    same = {(cell.benchmark, cell.metric): cell.same_as for cell in cells if cell.same_as is not None}
     boards = boards_of(cells, blocked=inputs.source is None)
     statistics = statistics_of_cells(cells, boards)
     disturbed = disturbed_trials(trials)
@@ -140,7 +142,7 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         comparisons=comparisons,
         machines=machines,
         configurations=configurations,
-        family_comparisons=families_of(configurations, statistics, metrics, margin_percent=margin_percent),
+        family_comparisons=families_of(configurations, statistics, metrics, margin_percent=margin_percent, same=same),
         gate=gate_of(trials, measurements, metrics),
         growth=growth_of(inputs.study, asked, cells),
         ranks=ordered(

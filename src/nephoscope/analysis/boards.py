@@ -63,8 +63,13 @@ class Board:
 
     @property
     def by_values(self) -> bool:
-        """Whether the fit compares its configurations: a headline metric that does not come in steps."""
-        return self.headline and not self.fit.discrete
+        """Whether the fit compares its configurations: a headline metric, or a multiple of one, and not in steps."""
+        return (self.headline or self.cells[0].like_headline) and not self.fit.discrete
+
+    @property
+    def same_as(self) -> str | None:
+        """The metric of which this one is a constant multiple."""
+        return self.cells[0].same_as
 
     @cached_property
     def places(self) -> Mapping[str, int]:
@@ -158,7 +163,7 @@ def _board(cells: Sequence[Cell], *, blocked: bool) -> Board:
     names = tuple(cell.configuration for cell in usable)
     sign = 1 if first.direction is Direction.HIGHER else -1
     fit = _fit(usable, sign, blocked=blocked)
-    by_values = first.headline and not fit.discrete
+    by_values = (first.headline or first.like_headline) and not fit.discrete
     medians = np.array([sign * math.log(median_interval(cell.values).median) for cell in usable])
     return Board(
         benchmark=first.benchmark,

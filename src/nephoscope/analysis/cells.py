@@ -39,6 +39,10 @@ class Cell:
     """What the values are of; see `units`."""
     machines: frozenset[str] | None = None
     """The machines of its trials; None: not known."""
+    same_as: str | None = None
+    """The metric of which its values are a constant multiple: see `one_question`."""
+    like_headline: bool = False
+    """That one is a headline metric."""
 
     @cached_property
     def trials(self) -> tuple[str, ...]:

@@ -136,7 +136,7 @@ class _Pairs:
             basis: of these prices.
         """
         view: View = "per CPU" if cell.per_cpu else "plain"
-        key = (cell.benchmark, cell.metric, view, basis if months is not None else "")
+        key = (cell.benchmark, cell.same_as or cell.metric, view, basis if months is not None else "")
         if key not in self.made:
             board = self.boards[key[:3]]
             board = board if months is None else per_dollar(board, months, basis)
@@ -160,7 +160,9 @@ def _asked(
     found: dict[tuple[str, str], dict[str, Cell]] = defaultdict(dict)
     for cell in cells:
         fits = fnmatchcase(cell.benchmark, claim.benchmark) and fnmatchcase(cell.metric, claim.metric)
-        if fits and cell.headline and cell.per_cpu == (claim.per == "cpu") and cell.values[0] > 0:
+        named = cell.metric == claim.metric
+        asked = (cell.headline and cell.same_as is None) or (named and (cell.headline or cell.like_headline))
+        if fits and asked and cell.per_cpu == (claim.per == "cpu") and cell.values[0] > 0:
             found[cell.benchmark, cell.metric][cell.configuration] = cell
     if not found:
         reason = "no such headline metric was measured"

@@ -82,7 +82,8 @@ def comparisons_of(
     For headline metrics, a pair is compared by Welch's test within the blocks of its leaderboard; corrected by
     Benjamini-Hochberg within each leaderboard. Metrics in steps are compared by exact rank sums instead, and so are all
     other metrics, which have long tails and are corrected together. A pair with too few values for any claim makes none
-    and takes no power from the others (Tarone 1990); on a leaderboard of more than 24 configurations it has no row.
+    and takes no power from the others (Tarone 1990); on a leaderboard of more than 24 configurations it has no row. A
+    metric that is a constant times another one has the rows of that one, and is in no family.
 
     Args:
         boards: see `with_rows`.
@@ -97,7 +98,8 @@ def comparisons_of(
         ValueError: a margin that is not above 0.
     """
     families: dict[tuple[str, ...], list[tuple[Board, _Pair]]] = defaultdict(list)
-    for place, board in enumerate(boards):
+    own = [board for board in boards if board.same_as is None]
+    for place, board in enumerate(own):
         family = (str(place),) if board.headline else ("others", board.view)
         families[family] += [(board, pair) for pair in (_by_values(board) if board.by_values else _by_ranks(board))]
     rows: list[Row] = []
@@ -112,7 +114,15 @@ def comparisons_of(
             for board, pair in found
             if pair.interval is None and len(board.members) <= MAX_UNDECIDABLE
         ]
+    rows += [copied for board in boards if board.same_as is not None for copied in _of_same(board, rows)]
     return sorted(rows, key=lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right))
+
+
+def _of_same(board: Board, rows: Sequence[Row]) -> list[Row]:
+    """The comparisons of the metric of which this one is a multiple, as its own."""
+    about = (board.benchmark, board.same_as, board.view == "per CPU")
+    update = {"metric": board.metric, "unit": board.unit}
+    return [row.model_copy(update=update) for row in rows if (row.benchmark, row.metric, row.per_cpu) == about]
 
 
 def _by_values(board: Board) -> Iterator[_Pair]:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from types import MappingProxyType
 
 from nephoscope.analysis.cells import Metrics, declared
 from nephoscope.analysis.comparisons import verdict_of
@@ -47,12 +48,22 @@ def families_of(
     metrics: Metrics,
     *,
     margin_percent: float,
+    same: Mapping[tuple[str, str], str] = MappingProxyType({}),
     alpha: float = ALPHA,
 ) -> list[FamilyComparison]:
     """Every question for every headline metric: per vCPU where dividing means something, else as it is.
 
     All p-values of a study are one family, corrected by Benjamini-Hochberg. A question whose types cannot give a small
-    enough p-value stays unresolved and takes no power from the others (Tarone 1990).
+    enough p-value stays unresolved and takes no power from the others (Tarone 1990). A metric that is a constant times
+    another one has no questions of its own.
+
+    Args:
+        configurations: what is known of each machine type.
+        statistics: medians of each type.
+        metrics: what each benchmark declares.
+        margin_percent: the study's equivalence margin.
+        same: benchmark and metric -> the metric of which it is a constant multiple.
+        alpha: level of the verdicts.
 
     Returns:
         Sorted by question, benchmark, metric, left and right.
@@ -61,7 +72,8 @@ def families_of(
     headlines = {key: metric for key, metric in declared(metrics).items() if metric.headline}
     for row in statistics:
         metric = headlines.get((row.benchmark, row.metric))
-        if metric is not None and row.per_cpu == metric.per_cpu and row.median > 0:
+        key = (row.benchmark, row.metric)
+        if metric is not None and key not in same and row.per_cpu == metric.per_cpu and row.median > 0:
             values[row.benchmark, row.metric][row.configuration] = row
     asked = [
         (question, by_name, blocks, compare_in_blocks([_values(block, by_name) for block in blocks], 1 - alpha))
