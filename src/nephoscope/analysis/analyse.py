@@ -76,7 +76,7 @@ from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
 from nephoscope.study.contrasts import contrasts_of, only_difference, scopes_of
-from nephoscope.study.differences import what_differs
+from nephoscope.study.differences import on_equal_hosts, what_differs
 from nephoscope.study.model import Configuration, Study
 
 Named = TypeVar("Named", TrialRow, MeasurementRow, NetworkRow)
@@ -232,6 +232,7 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         part=inputs.part,
         inputs_digest=inputs.inputs_digest,
         standing=standing_of(inputs.benchmarks, trials, findings.statistics, inputs.versions_of_trials, public_results),
+        equal_hosts=on_equal_hosts(inputs.study.configurations),
         differences=what_differs(inputs.study.configurations, inputs.study.contrasts),
     )
     return analysed, findings

@@ -12,6 +12,7 @@ from nephoscope.analysis.agreement import why_open
 from nephoscope.analysis.boards import Board
 from nephoscope.analysis.delivered import CellKey
 from nephoscope.analysis.quiet_boards import QuietBoards, notes_of
+from nephoscope.model.behind import Behind
 from nephoscope.model.questions import BestRow
 from nephoscope.model.scopes import Scope
 from nephoscope.stats.decide import ALPHA
@@ -23,6 +24,8 @@ ScopesOf = Callable[[tuple[str, ...]], Mapping[Scope, tuple[str, ...]]]
 """Names of configurations -> the scopes in which they compete, each with its members."""
 
 
+MAX_BEHIND = 3
+"""More excluded configurations than these are counted, not named."""
 Leaderboard = tuple[str, str, str, str, Scope]
 """Benchmark, metric, view, basis of the prices or an empty text, scope."""
 
@@ -122,8 +125,21 @@ def _row(board: Board, scope: Scope, members: Sequence[str], asked: _Question) -
         trials=sorted({trial for row in kept for trial in board.trials[row]}),
         reason=reason,
         note=notes_of(board.benchmark, board.metric, board.view, [board.names[row] for row in among], asked.notes),
+        behind=_behind(board, among, kept),
         by_median=[board.names[row] for row in by_median],
     )
+
+
+def _behind(board: Board, among: Indices, kept: Indices) -> list[Behind]:
+    """The excluded ones where they are few; none where those that may be the best are the few."""
+    others = np.setdiff1d(among, kept)
+    levels = board.levels[kept][np.isfinite(board.levels[kept])]
+    if not 0 < others.size <= MAX_BEHIND or levels.size <= others.size:
+        return []
+    usual = float(np.median(levels))
+    changes = {board.names[row]: board.sign * (float(board.levels[row]) - usual) for row in others}
+    furthest = sorted(changes, key=lambda name: (-abs(changes[name]), name))
+    return [Behind(name, 100 * math.expm1(changes[name])) for name in furthest]
 
 
 def _ahead_by_median(board: Board, among: Indices, kept: Indices) -> Indices:

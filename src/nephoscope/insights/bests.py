@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nephoscope.insights.words import plural
+from nephoscope.insights.words import keyed, plural
 from nephoscope.model.questions import BestRow
+from nephoscope.model.records import Direction
 from nephoscope.model.words import capitalised, enumeration
 from nephoscope.stats.decide import POWER
 
@@ -40,6 +41,8 @@ def told(row: BestRow, *, best: str = "best {title}", value: str = "") -> Told:
     words = {"names": enumeration(row.best), "open_names": enumeration(row.open), "close": enumeration(row.close)}
     words["by_median"] = enumeration(row.by_median)
     words["reason"] = capitalised(row.reason)
+    for key, one in keyed(row.behind):
+        numbers[f"behind_{key}"], words[f"slow_{key}"] = abs(one.change_percent), one.configuration
     return Told(_answer(row, best, value) + _besides(row, numbers), numbers, words)
 
 
@@ -56,8 +59,11 @@ def _answer(row: BestRow, best: str, value: str) -> str:
         return f"any of {{of:count}} configurations may have the {best} {RATE}: {why}."
     which = ": {names}" if len(row.best) <= MAX_NAMED else ""
     are = plural(row.excluded, "is", "are")
+    side = "above" if row.direction is Direction.LOWER else "below"
+    slow = [f"{{slow_{key}}}, {{behind_{key}:percent}} % {side}" for key, _ in keyed(row.behind)]
+    named = f": {enumeration(slow)} the median of the others" if slow else ""
     return (
-        f"{{excluded:count}} of {{of:count}} configurations {are} clearly worse; any of the remaining "
+        f"{{excluded:count}} of {{of:count}} configurations {are} clearly worse{named}; any of the remaining "
         f"{{left:count}} may have the {best}{which} {RATE}."
     )
 

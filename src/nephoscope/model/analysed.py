@@ -144,6 +144,9 @@ class AnalysedStudy(Frozen):
         default=None, description="stored steal was judged again like this; None: as when the trials ran"
     )
     standing: Standing = Field(description="among public CPU results")
+    equal_hosts: bool = Field(
+        default=False, description="configurations differ in their hosts alone, so the question is which one is slow"
+    )
     differences: str = Field(
         default="", description="a clause: 'they differ only in shared_buffers: 128MB and 1GB'; empty: not known"
     )

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from nephoscope.model.behind import Behind
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.omission import Omission
@@ -68,6 +69,11 @@ class BestRow(Frozen):
     )
     note: Sentence = Field(
         default=NO_SENTENCE, description="what steal rejected, if that is over 10 % of a configuration's trials"
+    )
+    behind: list[Behind] = Field(
+        default=[],
+        description="where only few are excluded and most may be the best: these, the furthest first, as "
+        "'configuration: -12.5 %' of the median level of those that may be it",
     )
     by_median: list[str] = Field(
         default=[],

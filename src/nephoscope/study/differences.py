@@ -78,6 +78,12 @@ def what_differs(configurations: Sequence[Configuration], declared: Sequence[Dec
     return f"they differ in {', '.join(named[:-1])} and {named[-1]}"
 
 
+def on_equal_hosts(configurations: Sequence[Configuration]) -> bool:
+    """Whether the configurations are equal in all but the hosts that they run on: machines of a rack."""
+    keys = differing_keys(facts_together(configurations)) if len(configurations) > 1 else set[str]()
+    return _HOSTS in keys and keys <= _ONLY_HOSTS
+
+
 def _on_hosts(configurations: Sequence[Configuration]) -> str:
     hosts = {host for one in configurations for host in one.database_machine.hosts or ()}
     return f"they run on {counted(len(hosts), 'host')} and are equal otherwise"

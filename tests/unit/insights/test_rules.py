@@ -138,8 +138,8 @@ def test_several_that_may_be_the_best_are_named_with_what_would_have_shown() -> 
     assert str(best.text).startswith("tpcc: c has the best New-Orders committed among 3 configurations")
     several, ranks = told("close", "answer")
     assert (
-        "1 of 3 configurations is clearly worse; any of the remaining 2 may have the best New-Orders committed: c and b"
-        in str(several.text)
+        "1 of 3 configurations is clearly worse: a, 33 % below the median of the others; any of the remaining 2 may "
+        "have the best New-Orders committed: c and b" in str(several.text)
     )
     assert re.search(r"behind the best is found to be worse with a chance of 80 %\.$", str(several.text))
     assert "c 1 to 2" in str(ranks.text)

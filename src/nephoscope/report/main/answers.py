@@ -57,6 +57,8 @@ class Answer:
     """The chance that it is wrong; None: it says nothing that could be."""
     of_ratio: bool = False
     winners: tuple[str, ...] = ()
+    slow: tuple[str, ...] = ()
+    """Those that the answer names because they are behind."""
 
     @property
     def is_compared(self) -> bool:
@@ -374,6 +376,8 @@ def _group(question: Question, best: BestRow, unknown: str, caution: str) -> Ans
     named = answers(count, of)
     missed = _chance(f"that the {extreme} is not among them", best.alpha)
     sure = " ".join(part for part in (_detectable(question, best), missed) if part)
+    if best.behind and (not named or question.book.lookup.study.equal_hosts):
+        return _slow(question, best, unknown, caution, sure)
     excluded = f"{best.excluded:,} of {of:,} {'is' if best.excluded == 1 else 'are'} clearly {worse}"
     if not named and not best.tied:
         said = f"{excluded}; any of the remaining {count:,} may be the {extreme}"
@@ -396,6 +400,29 @@ def _group(question: Question, best: BestRow, unknown: str, caution: str) -> Ans
     return Answer(
         "tie" if best.tied else "decided", answer, clause, f"{count:,} of {of:,}", f"{lead}{rest}",
         sure=sure, after=unknown, caution=caution, alpha=best.alpha, winners=tuple(candidates),
+    )  # fmt: skip
+
+
+def _slow(question: Question, best: BestRow, unknown: str, caution: str, sure: str) -> Answer:
+    """Few that are behind, by name: what somebody asks of a rack whose hosts should be equal."""
+    extreme, worse = pace_words(question.metric)
+    side = "above" if question.metric.direction is Direction.LOWER else "below"
+    named = [
+        f"{question.names[one.configuration]}, {people.significant(abs(one.change_percent), 3)} % {side}"
+        for one in best.behind
+    ]
+    others = (
+        f"the other {len(best.best):,} are within {best.margin_percent:g} % of each other"
+        if best.tied
+        else f"any of the other {len(best.best):,} may be the {extreme}"
+    )
+    are = "is" if best.excluded == 1 else "are"
+    about = f"{are} clearly {worse}: {enumerated(named)} the median of the others; {others}"
+    count = f"{best.excluded:,} of {_known(best):,}"
+    return Answer(
+        "decided", f"{worse.capitalize()}: {question.called([one.configuration for one in best.behind])}",
+        f"{count} {about}", count, about, sure=sure, after=unknown, caution=caution, alpha=best.alpha,
+        slow=tuple(one.configuration for one in best.behind),
     )  # fmt: skip
 
 

@@ -20,6 +20,8 @@ FEW = 8
 """Configurations that have room in one small panel."""
 MAX_PANELS = 3
 TOP_OF_CLOUD = 5
+MAX_HOSTS = 40
+"""Of hosts that should be equal, so many are drawn."""
 TWO = 2
 PANEL_HEIGHT, STACKED_HEIGHT = 40, 300
 """Of the title of a panel, and of panels in one column; higher ones are side by side."""
@@ -33,22 +35,26 @@ def ranking(book: Book, boards: Sequence[Board], palette: Palette, *, per_cpu: b
     ranked = [(board, found) for board, found in ranked if len(found) > 1]
     if not ranked:
         return None
+    top, order = TOP_OF_CHAPTER, "best first"
+    if book.lookup.study.equal_hosts:
+        top, order = MAX_HOSTS, "worst first"
+        ranked = [(board, found[::-1]) for board, found in ranked]
     drawn, most = [], max(len(found) for _, found in ranked)
     for board, found in ranked[:MAX_PANELS]:
-        shown = found[:TOP_OF_CHAPTER]
+        shown = found[:top]
         scale = scale_of(board.metric, shown)
         axis = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(board.metric.direction)}"
         spec = bars(shown, scale, axis, palette)
         drawn.append((_named(board, ranked), ranking_text(shown, scale, palette), spec))
-    panel_height = PANEL_HEIGHT + charts.height(min(most, TOP_OF_CHAPTER))
-    cut = f"Medians of the best {TOP_OF_CHAPTER} of {most}" if most > TOP_OF_CHAPTER else "Medians, best first"
+    panel_height = PANEL_HEIGHT + charts.height(min(most, top))
+    cut = f"Medians of the first {top} of {most}, {order}" if most > top else f"Medians, {order}"
     left_out = f" {_more(len(ranked) - MAX_PANELS)}" if len(ranked) > MAX_PANELS else ""
     return book.figure(
         _about(ranked, per_cpu=per_cpu),
-        f"{cut}; {lines_text([one for _, found in ranked[:MAX_PANELS] for one in found[:TOP_OF_CHAPTER]])}.",
+        f"{cut}; {lines_text([one for _, found in ranked[:MAX_PANELS] for one in found[:top]])}.",
         left_out.strip(),
         drawn,
-        key=palette.key([one.configuration for _, found in ranked for one in found[:TOP_OF_CHAPTER]]),
+        key=palette.key([one.configuration for _, found in ranked for one in found[:top]]),
         columns=1 if len(drawn) * panel_height <= STACKED_HEIGHT else len(drawn),
         apart=True,
     )

@@ -127,8 +127,10 @@ def _in_turn(questions: Sequence[Question]) -> list[Question]:
 
 def _card(question: Question, answer: Answer, palette: Palette, series: Sequence[Series]) -> Card:
     book, benchmark, metric = question.book, question.benchmark, question.metric
-    first = [row for row in question.rows if row.configuration in answer.winners]
-    ordered = first[:MAX_BARS] + [row for row in question.rows if row.configuration not in answer.winners]
+    rows = question.rows[::-1] if book.lookup.study.equal_hosts else question.rows
+    named = answer.slow or answer.winners
+    first = [row for row in rows if row.configuration in named]
+    ordered = first[:MAX_BARS] + [row for row in rows if row.configuration not in named]
     drawn = bars(book.lookup, palette, ordered, question.scale)
     trials = [trial for row in ordered for trial in row.trials]
     found = book.evidence.cite(trials, f"verdict on {metric.title} in {benchmark.benchmark}")
