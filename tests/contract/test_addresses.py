@@ -30,6 +30,8 @@ TAKEN = (
     f"postgresql://u@{HERE}/d?sslnegotiation=postgres",
     *(f"postgresql://u@{HERE}/d?sslnegotiation=direct&sslmode={one}" for one in ("require", "verify-ca")),
     *(f"postgresql://u@{HERE}/d?require_auth={one}" for one in ("scram-sha-256", "!none,!password", "md5,none")),
+    f"postgresql://u@{HERE},{HERE}/d?target_session_attrs=primary",
+    "postgresql://u@/d?host=/nowhere&port=5433",
     f"postgresql://u@{HERE}/d?connect_timeout=1",
     f"postgresql://u@{HERE}/d?sslcert=/x&sslkey=/y",
     f"postgresql://u@{HERE}/d?sslrootcert=system",

@@ -68,6 +68,9 @@ def test_every_way_of_tls_is_measured(demanding: TlsServer, tmp_path: Path) -> N
             "verify-ca": demanding.dsn(f"sslmode=verify-ca&sslrootcert={root}", host="127.0.0.2"),
             "verify-full": demanding.dsn(f"sslmode=verify-full&sslrootcert={root}&channel_binding=require"),
             "certificate": demanding.dsn(f"sslmode=verify-full&sslrootcert={root}&{certified}", user="certified"),
+            "several-hosts": demanding.dsn(
+                "target_session_attrs=primary&sslmode=require", host="127.0.0.1:9,127.0.0.1"
+            ),
             "direct": demanding.dsn(
                 f"sslnegotiation=direct&sslmode=verify-full&sslrootcert={root}", user="behind", port=front
             ),
@@ -75,8 +78,13 @@ def test_every_way_of_tls_is_measured(demanding: TlsServer, tmp_path: Path) -> N
         ran = run(tmp_path, **dsns)
     assert ran.exit_code == 0, ran.stderr
     folder = ResultsFolder.existing(tmp_path / "out")
-    measured = {row.intent.configuration_name for row, trial in folder.planned() if trial.decisive_attempt()}
-    assert measured == set(dsns)
+    attempts = {row.intent.configuration_name: trial.decisive_attempt() for row, trial in folder.planned()}
+    assert set(attempts) == set(dsns)
+    for name, attempt in attempts.items():
+        assert attempt is not None, name
+        assert attempt.settings()["session encryption"].startswith("TLSv1.3 TLS_"), name
+        exited = next(verdict for verdict in attempt.verdicts() if verdict.check == "generator-exit")
+        assert "sessions were encrypted: TLSv1.3" in str(exited.reason), name
 
 
 @pytest.mark.parametrize(

@@ -337,6 +337,8 @@ pub struct Finished {
     pub prepared: Option<&'static str>,
     /// Whether a connection pooler answered for the server; `None`: not asked.
     pub pooled: Option<bool>,
+    /// How sessions were encrypted, `none` or protocol and cipher; `None`: nothing was run, or not in SQL.
+    pub encryption: Option<String>,
     /// Of a run of TPC-C.
     pub headline: Option<Headline>,
     /// Of the draws.

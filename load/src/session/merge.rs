@@ -122,6 +122,7 @@ const FINISHED: Table = &[
     ("isolation", Same),
     ("prepared", Same),
     ("pooled", Same),
+    ("encryption", Same),
     ("headline", Apart),
     ("audit", Apart),
     (

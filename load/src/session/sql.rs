@@ -104,6 +104,7 @@ impl SqlAction<'_> {
         let prepared = pooler::preparation(asked, self.pooled, &mut connection, self.admin)?;
         self.session.known().prepared = Some(prepared.name());
         self.session.known().pooled = Some(self.pooled);
+        self.session.known().encryption = Some(connection.encryption());
         for statement in workload.prepare() {
             let failed = |error| Failure::target("cannot prepare the database for the workload", &error);
             connection.query(&statement).map_err(failed)?;

@@ -54,7 +54,7 @@ from nephoscope.model.analysed import AnalysedStudy, Levels, OnlyDifference
 from nephoscope.model.extents import Extent
 from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance, bases_in_order
 from nephoscope.model.questions import BestRow, ContrastRow
-from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
+from nephoscope.model.records import ENCRYPTION, CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.model.rows import (
     BenchmarkRow,
     CheckRow,
@@ -170,6 +170,7 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         margin_percent=margin_percent,
         seed=inputs.study.seed,
         tool_versions=inputs.tool_versions,
+        encryption={name: held[ENCRYPTION] for name, held in _settings(inputs, trials).items() if ENCRYPTION in held},
     )
     ended = [end for row in trials if (end := _ended_unix_ms(row)) is not None]
     analysed = AnalysedStudy(

@@ -67,6 +67,8 @@ class Findings:
     """Whether somebody else measured the study."""
     tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Tool -> all versions used by any trial, sorted."""
+    encryption: Mapping[str, str] = field(default_factory=dict)
+    """Configuration on a user's own server -> how its sessions were encrypted."""
 
     def headlines(self) -> Iterator[tuple[str, Metric]]:
         """(benchmark, metric) of every metric that a benchmark is ranked by, sorted."""

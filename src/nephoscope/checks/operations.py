@@ -5,7 +5,7 @@ None of these applies to a benchmark without operations.
 
 from nephoscope.checks.thresholds import ERRORS, RATE_KEPT
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
-from nephoscope.model.records import Evidence, Requirement, Verdict
+from nephoscope.model.records import UNENCRYPTED, Evidence, Requirement, Verdict
 from nephoscope.model.words import counted
 
 
@@ -28,7 +28,9 @@ class LoadExit:
             statements = evidence.operations.statements_through_pooler
             level = f"; transactions ran at the isolation level {isolation}, as requested" if isolation else ""
             pooler = f"; a connection pooler answered, and prepared statements were {statements}" if statements else ""
-            return valid(self.name, f"exited with 0{level}{pooler}")
+            encryption = evidence.operations.encryption
+            tls = f"; sessions were encrypted: {encryption}" if encryption not in {None, UNENCRYPTED} else ""
+            return valid(self.name, f"exited with 0{level}{pooler}{tls}")
         return invalid(self.name, f"exited with {code}: {message or 'no message'}")
 
 

@@ -21,6 +21,10 @@ from nephoscope.model.subjects import DatabaseLoad, Subject
 
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
+UNENCRYPTED = "none"
+"""How the load generator calls sessions without TLS."""
+ENCRYPTION = "session encryption"
+"""The name under which it is stored beside the settings of a user's server."""
 NOT_OBSERVED = "the database's machine was not observed"
 """Stated condition: the server is a managed one, or the user's own elsewhere; facts and telemetry are the client's."""
 EMULATED = "emulated"
@@ -397,6 +401,9 @@ class OperationEvidence(Frozen):
     )
     statements_through_pooler: Literal["named", "unnamed"] | None = Field(
         default=None, description="how they were prepared; None: no connection pooler answered for the server"
+    )
+    encryption: str | None = Field(
+        default=None, description="of the sessions, none or protocol and cipher; None: the output does not say"
     )
     exit_code: int
     message: str = ""

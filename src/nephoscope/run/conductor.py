@@ -27,7 +27,7 @@ from nephoscope.run.trial import AttemptTask, Ended, run_attempt
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
-from nephoscope.study.address import server_host
+from nephoscope.study.address import server_hosts
 from nephoscope.study.machines import left_raw
 from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration
@@ -197,7 +197,8 @@ class Conductor:
                 await held.enter_async_context(self._kept.setdefault(self._cluster(trial_id), _Kept()).lock)
             dsn = self._rows[trial_id][0].intent.configuration.get("database", {}).get("dsn")
             if dsn is not None:
-                await held.enter_async_context(self._servers.setdefault(server_host(dsn), asyncio.Lock()))
+                for host in sorted(server_hosts(dsn)):  # in one order, so that no two trials wait for each other
+                    await held.enter_async_context(self._servers.setdefault(host, asyncio.Lock()))
             yield
 
     def _cluster(self, trial_id: str) -> str:

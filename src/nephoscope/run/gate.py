@@ -14,7 +14,7 @@ from nephoscope.model.records import CO_LOCATED, EMULATED, NOT_OBSERVED, Facts, 
 from nephoscope.providers.base import Cluster
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
-from nephoscope.study.address import THIS_MACHINE, server_host
+from nephoscope.study.address import THIS_MACHINE, server_hosts
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
 
@@ -162,7 +162,7 @@ async def _version(tool: Tool, machine: MachineHandle, world: World) -> str:
 
 def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]:
     """What a reader must know about a database trial before reading its numbers."""
-    reached = database.dsn is not None and server_host(database.dsn) != THIS_MACHINE
+    reached = database.dsn is not None and THIS_MACHINE not in server_hosts(database.dsn)
     elsewhere = cluster.managed or reached
     found = [NOT_OBSERVED if elsewhere else CO_LOCATED] if elsewhere or cluster.co_located else []
     found += [DISK_NOT_OBSERVED] if database.dsn is not None and not elsewhere else []

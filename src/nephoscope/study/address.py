@@ -5,7 +5,7 @@ holds known parts only: nobody can tell whether other text is a secret.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit, urlunsplit
@@ -88,7 +88,7 @@ def bucket_of(address: str) -> Bucket | None:
 THIS_MACHINE = "localhost"
 _LOOPBACK = frozenset({THIS_MACHINE, "127.0.0.1", "::1"})
 _SCHEMES = ("postgresql://", "postgres://")
-_EXPECTED = "is not the address of one server reached over TCP; expected: postgresql://user@host:port/database"
+_EXPECTED = "is not the address of a server; expected: postgresql://user@host:port/database"
 _OTHER_SCHEME = (
     "has a scheme other than postgresql://: a server of your own must speak PostgreSQL's protocol; Valkey, CockroachDB "
     "and Aerospike are measured where nephoscope starts them (`system` without `dsn`), and MySQL is not measured"
@@ -109,10 +109,12 @@ _PARAMETERS: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "sslrootcert": _FILE,
         "sslcert": _FILE,
         "sslkey": _FILE,
+        "host": re.compile(r"/[^\x00-\x1f\x7f,]{0,100}"),
+        "port": re.compile(r"[1-9][0-9]{0,4}"),
     }
 )
-"""What may follow the question mark: what the load generator takes, which a test of the contract compares. `host` and
-the like would redirect the address, and settings belong in `settings`."""
+"""What may follow the question mark: what the load generator takes, which a test of the contract compares. `host` names
+only the folder of a socket, as another host would redirect the address; settings belong in `settings`."""
 _ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -120,21 +122,22 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 def problem_of(dsn: str) -> str | None:
     """Why an address may not be in a study, without any of its text; None: it may.
 
-    Allowed is `postgresql://[user@]host[:port][/database][?parameters]` with one host that is not a socket's folder.
+    Allowed is `postgresql://[user@]host[:port][,host[:port]…][/database][?parameters]`, with the folder of a socket as
+    the parameter `host` instead of all hosts.
     """
     scheme, mark, _ = dsn.partition("://")
     if mark and scheme.isalpha() and f"{scheme}://" not in _SCHEMES:
         return _OTHER_SCHEME
     try:
         parts = urlsplit(dsn)
-        port_fits = parts.port is None or parts.port > 0
         given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query), errors="strict")
         userinfo, _, place = parts.netloc.rpartition("@")
         names = [unquote(one, errors="strict") for one in (userinfo.removesuffix(":"), parts.path.removeprefix("/"))]
+        hosts = _hosts(place)
     except ValueError:
         return _EXPECTED
-    one_host = bool(parts.hostname) and not set(place) & set(",/%")
-    if not dsn.isprintable() or not dsn.startswith(_SCHEMES) or not port_fits or not one_host:
+    parameters = dict(given)
+    if not dsn.isprintable() or not dsn.startswith(_SCHEMES) or not (hosts or "host" in parameters):
         return _EXPECTED
     if "#" in dsn or _BAD_ESCAPE.search(dsn) or not all(_NAME.fullmatch(name) for name in names):
         return f"has text that is not part of an address; {_EXPECTED.partition('; ')[2]}"
@@ -143,7 +146,32 @@ def problem_of(dsn: str) -> str | None:
             f"has a parameter after `?` that a study may not hold, or a wrong value; allowed: "
             f"{', '.join(_PARAMETERS)}; settings of a server belong in `settings`"
         )
-    return _problem_of_parameters(dict(given))
+    return _problem_of_hosts(hosts, parameters) or _problem_of_parameters(parameters)
+
+
+def _hosts(place: str) -> list[str]:
+    """The hosts of an address's authority without the user; none for a socket.
+
+    Raises:
+        ValueError: one is none, or has no port that could be.
+    """
+    if not place:
+        return []
+    hosts = [urlsplit(f"//{one}") for one in place.split(",")]
+    if set(place) & set("/%") or not all(one.hostname and (one.port is None or one.port > 0) for one in hosts):
+        raise ValueError("not hosts")
+    return [str(one.hostname) for one in hosts]
+
+
+def _problem_of_hosts(hosts: Sequence[str], parameters: Mapping[str, str]) -> str | None:
+    """What does not fit together of an address's hosts."""
+    if hosts and parameters.keys() & {"host", "port"}:
+        return "names a host before the `?`, so that `host` and `port` after it are too many: remove one of the two"
+    if len(hosts) > 1 and parameters.get("target_session_attrs") not in {"read-write", "primary"}:
+        return (
+            "names several hosts, of which a trial needs the one that takes writes: add `target_session_attrs=primary`"
+        )
+    return None
 
 
 def _problem_of_parameters(parameters: Mapping[str, str]) -> str | None:
@@ -160,10 +188,10 @@ def _problem_of_parameters(parameters: Mapping[str, str]) -> str | None:
     return None
 
 
-def server_host(dsn: str) -> str:
-    """The host of an address; all ways to name this machine are `THIS_MACHINE`."""
-    host = urlsplit(dsn).hostname
-    return THIS_MACHINE if host is None or host in _LOOPBACK else host
+def server_hosts(dsn: str) -> frozenset[str]:
+    """The hosts of an address; all ways to name this machine are `THIS_MACHINE`."""
+    hosts = _hosts(urlsplit(dsn).netloc.rpartition("@")[2]) or [THIS_MACHINE]
+    return frozenset(THIS_MACHINE if host in _LOOPBACK else host for host in hosts)
 
 
 def without_password(dsn: str) -> str:

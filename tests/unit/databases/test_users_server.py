@@ -1,6 +1,8 @@
 """What nephoscope makes on a real server of the user's: recorded, listed, dropped; and settings of trials there."""
 
 import asyncio
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 from nephoscope.app.wiring import load_program
 from nephoscope.databases.base import Endpoint
+from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.databases.postgres.client import UsersServer
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.databases.postgres.made import MadeDatabase, databases_made, drop
@@ -110,6 +113,34 @@ def test_a_setting_of_the_whole_server_is_refused_before_anything_is_made(
     with pytest.raises(EnvironmentProblem, match=said) as caught:
         ours.loop.run_until_complete(users_database(ours).start(ours.cluster, settings, tmp_path / "log"))
     assert "a server and a configuration for each value" in caught.value.hint
+
+
+def test_what_a_users_server_replicates_to_and_how_sessions_are_encrypted_is_stored(
+    ours: Server, tmp_path: Path
+) -> None:
+    database = users_database(ours)
+    receiver = server_of_this_machine().path("pg_receivewal")
+    argv = [receiver, "-D", str(tmp_path), "-d", ours.dsn("postgres").replace("?", " ")]
+
+    async def scenario() -> tuple[dict[str, str], dict[str, str]]:
+        reached = await database.start(ours.cluster, DatabaseSettings(dsn=ours.endpoint.dsn), tmp_path / "log")
+        async with asyncio.timeout(30):
+            while not (before := await database.replication(ours.cluster)):  # noqa: ASYNC110 - it sends no event
+                await asyncio.sleep(0.1)
+        stored = await database.settings(ours.cluster, reached)
+        await database.stop(ours.cluster)
+        return before, stored
+
+    standby = subprocess.Popen(argv, env={**os.environ, **ours.endpoint.environment})
+    try:
+        before, stored = ours.loop.run_until_complete(scenario())
+    finally:
+        standby.kill()
+        standby.wait()
+    ((name, state),) = before.items()
+    assert name == "standby 1 pg_receivewal"
+    assert state.endswith(" async")
+    assert stored["session encryption"] == "none"
 
 
 def test_a_server_that_does_not_answer_is_told_without_a_password() -> None:

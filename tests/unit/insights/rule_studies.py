@@ -287,6 +287,15 @@ STUDIES: dict[str, AnalysedStudy] = {
     "on disks": on_disks(),
     "clouds": clouds("tpcc"),
     "clouds without a database": clouds(None),
+    "encrypted": analyse(
+        replace(
+            inputs(noisy({"plain": 1, "tls": 1.2})),
+            database_settings={
+                "plain": {"session encryption": "none"},
+                "tls": {"session encryption": "TLSv1.3 TLS_AES_256_GCM_SHA384"},
+            },
+        )
+    ),
     "elsewhere": analyse(inputs(elsewhere(noisy({"managed": 1, "other": 1.2})))),
     "clear": analyse(inputs(with_latency(sharing(noisy({"local-4cpu": 2, "local-1cpu": 1}, cpus={"local-4cpu": 4}))))),
     "tie": analyse(inputs(noisy({"a": 1, "b": 1.0001}, 0.0005))),

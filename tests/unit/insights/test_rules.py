@@ -52,6 +52,7 @@ def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styl
     names |= {scope_name(row.scope) for row in STUDIES[study].best}
     names |= {said for cost in STUDIES[study].costs for said in (cost.basis, cost.date) if said}
     names |= {said for joined in STUDIES[study].tool_versions.values() for said in joined.split(" | ")}
+    names |= {held.get("session encryption", "") for held in STUDIES[study].database_settings.values()} - {""}
     rest = str(insight.text)
     for name in sorted(names, key=len, reverse=True):
         rest = rest.replace(name, " ") if any(character.isdigit() for character in name) else rest
@@ -207,6 +208,11 @@ def test_split_machines_client_share_and_outliers() -> None:
     assert "differs from the machine of the other replicates in cpu model" in str(machines.text)
     assert len(told("clear", "colocated")) == 2
     assert "a median of 12 %" in str(told("clear", "colocated")[0].text)
+    (encryption,) = told("encrypted", "encryption")
+    assert str(encryption.text).startswith(
+        "The sessions with the database were encrypted in 2 ways: "
+        "TLSv1.3 TLS_AES_256_GCM_SHA384 (tls) and none (plain)."
+    )
     (unobserved,) = told("elsewhere", "unobserved")
     assert str(unobserved.text).startswith(
         "managed and other: the machine of the database was not observed in 12 trials."

@@ -33,7 +33,7 @@ from nephoscope.run.ledger import Limits
 from nephoscope.run.queue import Advance, OwnQueue
 from nephoscope.run.states import Patience
 from nephoscope.run.study import Rest, StudyOutcome, run_study
-from nephoscope.study.address import THIS_MACHINE, server_host
+from nephoscope.study.address import THIS_MACHINE, server_hosts
 from nephoscope.study.model import Study
 from tests.support.fake_world import Rehearsal, rehearsal
 
@@ -389,8 +389,10 @@ def test_wishes_and_the_studys_budget_meet_in_the_lower_limit(tmp_path: Path) ->
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]:5433"])
 def test_all_names_of_this_machine_are_one_server(host: str) -> None:
-    assert server_host(f"postgresql://me@{host}/x") == THIS_MACHINE
-    assert server_host("postgresql://me@db.example.com:5433/x") == "db.example.com"
+    assert server_hosts(f"postgresql://me@{host}/x") == {THIS_MACHINE}
+    assert server_hosts("postgresql://me@db.example.com:5433/x") == {"db.example.com"}
+    assert server_hosts(f"postgresql://me@a:1,{host}/x?target_session_attrs=primary") == {"a", THIS_MACHINE}
+    assert server_hosts("postgresql:///x?host=/run/postgresql") == {THIS_MACHINE}
 
 
 def killed(study: Rehearsal, trial_id: str, after: State, *names: str) -> None:

@@ -228,6 +228,8 @@ def test_a_dsn_in_the_wrong_place_is_never_shown(text: str) -> None:
         "postgresql://me:@db/x",
         "postgres://db",
         "postgresql://[::1]:5432/x",
+        "postgresql://one:5432,[::1]:5433/x?target_session_attrs=primary",
+        "postgresql://me@/x?host=/var/run/postgresql&port=5433",
         "postgresql://db/x?sslmode=verify-full&sslrootcert=/etc/ssl/our%20ca.pem&connect_timeout=3",
     ],
 )
@@ -239,9 +241,10 @@ def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
 @pytest.mark.parametrize(
     "dsn",
     [
-        "postgresql:///x?host=/var/run/postgresql",
         "postgresql://%2Fvar%2Frun/x",
-        "postgresql://one,two/x",
+        "postgresql:///x",
+        "postgresql://one,/x",
+        "postgresql://one:1,two:port/x",
         "postgresql://db:port/x",
         "postgresql://db:0/x",
         "host=db user=me passfile=/home/me/.pgpass",
@@ -250,10 +253,24 @@ def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
         "postgresql://db/x\\nhunter2",
     ],
 )
-def test_a_dsn_that_is_no_address_of_one_server_is_refused(dsn: str) -> None:
+def test_a_dsn_that_is_no_address_of_a_server_is_refused(dsn: str) -> None:
     (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
-    assert line.startswith("s.toml:5: configurations[0].database.dsn: is not the address of one server")
+    assert line.startswith("s.toml:5: configurations[0].database.dsn: is not the address of a server")
     assert "expected: postgresql://user@host:port/database" in line
+
+
+@pytest.mark.parametrize(
+    ("dsn", "said"),
+    [
+        ("postgresql://one,two/x", "add `target_session_attrs=primary`"),
+        ("postgresql://one,two/x?target_session_attrs=any", "add `target_session_attrs=primary`"),
+        ("postgresql://db/x?host=/run", "names a host before the `?`"),
+        ("postgresql://db/x?port=5433", "names a host before the `?`"),
+    ],
+)
+def test_several_hosts_need_a_choice_and_one_server_has_one_host(dsn: str, said: str) -> None:
+    (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
+    assert said in line
 
 
 @pytest.mark.parametrize("dsn", ["mysql://me@db/hunter2", "redis://db:6379/0", "POSTGRESQL://db/x", "jdbc://db/x"])
@@ -273,6 +290,7 @@ def test_a_dsn_of_another_scheme_says_what_is_supported(dsn: str) -> None:
         "postgresql://me@db/x?options=-c%20my.password%3Dhunter2",
         "postgresql://me@db/x?options=-c my.token=hunter2",
         "postgresql://db/x?host=other",
+        "postgresql:///x?host=/hunter2,other",
         "postgresql://me@db/x?hunter2",
         "postgresql://me@db/x?hunter2=1",
         "postgresql://me@db/x?sslmode=hunter2",

@@ -253,6 +253,10 @@ class Finished(Frozen):
     pooled: bool | None = Field(
         default=None, description="whether a connection pooler answered for the server; null: not asked"
     )
+    encryption: str | None = Field(
+        default=None,
+        description="of the run's sessions, none or protocol and cipher; null: nothing was run, or not in SQL",
+    )
     headline: Headline | None = Field(default=None, description="of a run of tpcc")
     audit: list[AuditLine]
     conditions: list[ConditionResult] = Field(description="empty when none were checked")

@@ -369,6 +369,7 @@ def evidence(
         saturation=saturation,
         isolation=finished.isolation,
         statements_through_pooler=finished.prepared if finished.pooled else None,
+        encryption=finished.encryption,
         exit_code=finished.exit_code,
         message=finished.message,
     )

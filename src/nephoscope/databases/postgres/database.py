@@ -47,7 +47,7 @@ from nephoscope.databases.postgres.client import (
     value_of,
 )
 from nephoscope.databases.postgres.folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
-from nephoscope.databases.postgres.settings import FOR_STANDBYS, STATEMENT, log_bytes, stored_settings
+from nephoscope.databases.postgres.settings import FOR_STANDBYS, STATEMENT, USERS_STANDBYS, log_bytes, stored_settings
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import in_url, listening
 from nephoscope.machines.remote import Background
@@ -59,6 +59,7 @@ from nephoscope.model.errors import (
     ToolFailed,
     ToolTimedOut,
 )
+from nephoscope.model.records import ENCRYPTION
 from nephoscope.providers.base import Cluster
 from nephoscope.study.address import without_password
 from nephoscope.study.model import Database as DatabaseSettings
@@ -106,6 +107,8 @@ class PostgresDatabase(
         """By cluster: a user's own server on which a trial's copy must be dropped."""
         self._primaries: dict[str, Endpoint] = {}
         """By cluster: a primary with standbys."""
+        self._users: dict[str, Endpoint] = {}
+        """By cluster: a user's own server that has been reached."""
         self._of_sessions: dict[str, Mapping[str, str]] = {}
         """By cluster: settings for the databases of trials on a user's own server."""
 
@@ -166,12 +169,16 @@ class PostgresDatabase(
 
     @override
     async def replication(self, cluster: Cluster) -> dict[str, str]:
-        """Our standbys, as the primary sees them."""
+        """The standbys, as the primary sees them, and which of them a commit waits for on a user's own server."""
+        users = self._users.get(cluster.key)
+        if users is not None:
+            found: dict[str, str] = json.loads(await self._sql(cluster, users, USERS_STANDBYS))
+            return found
         endpoint = self._primaries.get(cluster.key)
         if endpoint is None:
             return {}
-        found: dict[str, str] = json.loads(await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
-        return {f"standby {name}": state for name, state in found.items()}
+        ours: dict[str, str] = json.loads(await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
+        return {f"standby {name}": state for name, state in ours.items()}
 
     @override
     async def stop(self, cluster: Cluster) -> None:
@@ -181,6 +188,7 @@ class PostgresDatabase(
             DatabaseFailed: the server had to be killed; the next one recovers as after a crash.
         """
         self._primaries.pop(cluster.key, None)
+        self._users.pop(cluster.key, None)
         copied_on = self._copies.pop(cluster.key, None)
         if copied_on is not None:
             await self._sql(cluster, copied_on, _drop(_copy_name(cluster)), timeout_s=COPY_TIMEOUT_S)
@@ -256,9 +264,12 @@ class PostgresDatabase(
     @override
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """Everything that is neither at its default nor secret; see `stored_settings`."""
-        in_force = await self._sql(cluster, endpoint, STATEMENT, settings=self._of_sessions.get(cluster.key, {}))
-        stored = stored_settings(in_force, endpoint.origin)
-        return {**stored, **await self.replication(cluster)}
+        of_sessions = self._of_sessions.get(cluster.key, {})
+        answer = await self._answer(cluster, endpoint, STATEMENT, settings=of_sessions)
+        stored = stored_settings(value_of(answer.rows), endpoint.origin)
+        is_users = endpoint.origin == "user"
+        encryption = {ENCRYPTION: answer.session.encryption} if is_users and answer.session is not None else {}
+        return {**stored, **encryption, **await self.replication(cluster)}
 
     # HasUpkeep
 
@@ -323,6 +334,7 @@ class PostgresDatabase(
         found = _checked(replace(endpoint, version=version), settings)
         await self._require_settings(cluster, found, settings.settings)
         self._of_sessions[cluster.key] = settings.settings
+        self._users[cluster.key] = found
         return found
 
     async def _require_settings(self, cluster: Cluster, endpoint: Endpoint, settings: Mapping[str, str]) -> None:

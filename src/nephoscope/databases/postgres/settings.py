@@ -74,6 +74,19 @@ STATEMENT = (
 """One row of JSON: a value may hold tabs and newlines."""
 
 
+USERS_STANDBYS = """
+SELECT coalesce(json_object_agg(name, state), '{}') FROM (
+    SELECT format('standby %s %s', row_number() OVER (ORDER BY application_name, pid), application_name) AS name,
+        concat_ws(' ', coalesce(state, 'state hidden from this role'), sync_state) AS state
+    FROM pg_stat_replication
+    UNION ALL
+    SELECT 'commits wait for', current_setting('synchronous_standby_names')
+    WHERE current_setting('synchronous_standby_names') <> ''
+) standbys
+"""
+"""One row of JSON: what a user's own server replicates to; only a member of pg_monitor sees the states."""
+
+
 def stored_settings(answer: str, origin: str) -> Mapping[str, str]:
     """The settings of `STATEMENT`'s answer that may be stored in a results folder."""
     found: dict[str, str] = json.loads(answer)

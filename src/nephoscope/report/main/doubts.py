@@ -329,6 +329,7 @@ SAID: Mapping[str, Say] = {
     "shared_machines": _shared,
     "machines": _machines,
     "versions": _versions,
+    "encryption": _as_it_is,
     "replicates": _replicates,
     "steal": _steal,
     "looks": _looks,
