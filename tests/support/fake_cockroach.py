@@ -48,6 +48,8 @@ class State:
         return sorted(file.name for file in (self.folder / "up").iterdir())
 
     def begin(self, address: str) -> None:
+        if self.ends_at_start() == address:
+            raise Refused("ERROR: cockroach server exited with error: no space left on device")
         for folder in ("up", "known"):
             (self.folder / folder / address).touch()
 
@@ -58,6 +60,11 @@ class State:
     def not_live(self) -> str:
         """A server that answers, but lost touch with the others; a test writes which."""
         file = self.folder / "not-live"
+        return file.read_text() if file.exists() else ""
+
+    def ends_at_start(self) -> str:
+        """A server that does not come up; a test writes which."""
+        file = self.folder / "ends-at-start"
         return file.read_text() if file.exists() else ""
 
     @property

@@ -277,6 +277,15 @@ def test_a_cluster_that_does_not_come_up_says_why_and_leaves_nothing(tmp_path: P
     assert (tmp_path / "log" / "cockroachdb-database-1-server.log").exists()
 
 
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_server_that_ends_while_it_starts_is_named_by_its_own_address(tmp_path: Path, number: int) -> None:
+    fake_cockroach.State(tmp_path / "state")
+    (tmp_path / "state" / "ends-at-start").write_text(f"127.0.0.{number}:{PORT}")
+    named = rf"^CockroachDB ended on database-{number} \(127\.0\.0\.{number}:{PORT}\) while it started"
+    with pytest.raises(DatabaseFailed, match=named):
+        with_servers(tmp_path, nothing, DatabaseSettings(secure=False))
+
+
 def test_ranges_that_lack_copies_for_too_long_fail_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cockroachdb, "REPLICATION_TIMEOUT_S", 0.2)
     fake_cockroach.State(tmp_path / "state")

@@ -408,19 +408,31 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
                     raise
 
         if len(cluster.database) > 1:
-            await self._patiently(servers, initialise)
+            await self._patiently(cluster, servers, initialise)
         looks = [servers.layout.sql(machine.address, "SELECT 1") for machine in cluster.database]
-        await asyncio.gather(*(self._patiently(servers, partial(_ask, first, look)) for look in looks))
+        await asyncio.gather(*(self._patiently(cluster, servers, partial(_ask, first, look)) for look in looks))
 
-    async def _patiently(self, servers: _Servers, ask: Callable[[], Awaitable[Found]]) -> Found:
+    async def _patiently(self, cluster: Cluster, servers: _Servers, ask: Callable[[], Awaitable[Found]]) -> Found:
+        """Asks until there is an answer, the time is over, or a server has ended.
+
+        Raises:
+            DatabaseFailed: servers ended, which are named: those that still run answer no better without them.
+            ToolFailed, ToolTimedOut: the last answer.
+        """
         clock = asyncio.get_running_loop().time
         started = clock()
         while True:
             try:
                 return await ask()
-            except (ToolFailed, ToolTimedOut):
-                dead = not all(process.running() for process in servers.processes)
-                if dead or clock() - started > START_TIMEOUT_S:
+            except (ToolFailed, ToolTimedOut) as error:
+                processes = zip(cluster.database, servers.processes, strict=True)
+                ended = [machine for machine, process in processes if not process.running()]
+                if ended:
+                    named = ", ".join(f"{machine.name} ({commands.endpoint(machine.address)})" for machine in ended)
+                    raise DatabaseFailed(
+                        f"CockroachDB ended on {named} while it started", hint=f"its log is next to {servers.log}"
+                    ) from error
+                if clock() - started > START_TIMEOUT_S:
                     raise
             await asyncio.sleep(_LOOK_EVERY_S)
 
