@@ -100,7 +100,9 @@ def figures(folder):
     yield from check_best(tables["best"], found, months, study, views)
     yield from check_ranks(tables["ranks"], found, months, levels, views)
     yield from check_contrasts(tables["contrasts"], found, months, views)
-    moved = yield from check_transfers(tables["transfers"], tables["network"])
+    moved = yield from check_transfers(
+        tables["transfers"], tables["network"], measured_bytes(tables["measurements"], tables["metrics"])
+    )
     sold, about = tables["price_performance"], (tables["costs"], tables["metrics"])
     yield from check_price_performance(sold, (cells, levels), months, moved, about, found, views)
     yield from check_families(tables["family_comparisons"], cells, study)
@@ -293,12 +295,27 @@ def measured_month(metric, cost, machine, volumes):
     return count * (machine if metric["measured_volumes"] == "true" else machine - volumes)
 
 
-def check_transfers(rows, network):
+def measured_bytes(measurements, metrics):
+    """Of trials that search before they measure."""
+    seconds = {
+        (row["benchmark"], row["metric"]): float(row["measured_s"])
+        for row in metrics
+        if row["measured_s"] and row["headline"] == "true" and row["unit"] == "bit/s"
+    }
+    return {
+        row["trial"]: float(row["value"]) / 8 * seconds[row["benchmark"], row["metric"]]
+        for row in measurements
+        if not row["at_s"] and (row["benchmark"], row["metric"]) in seconds
+    }
+
+
+def check_transfers(rows, network, measured):
     """(configuration, benchmark) -> dollars a month where the machines stood; only where every way has a price."""
     seconds_rate, stood = defaultdict(lambda: defaultdict(float)), defaultdict(list)
-    longest = defaultdict(float)
+    longest, most = defaultdict(float), defaultdict(float)
     for row in network:
         longest[row["trial"]] = max(longest[row["trial"]], float(row["sampled_s"]))
+        most[row["trial"]] = max(most[row["trial"]], float(row["sent_bytes"]))
         for what in ("sent", "received"):
             rate = float(row[f"{what}_bytes"]) / float(row["sampled_s"])
             for billed in (what, "sent and received", f"{what} by load" if row["role"] == "load" else None):
@@ -307,7 +324,10 @@ def check_transfers(rows, network):
         rate = median(seconds_rate[trial][row["billed"]] for trial in row["trials"].split(";"))
         where = f"{row['configuration']} {row['benchmark']} {row['way']}"
         yield ("transfers", f"{where} bytes_per_s", row["bytes_per_s"], rate)
-        run = median(seconds_rate[trial][row["billed"]] * longest[trial] for trial in row["trials"].split(";"))
+        run = median(
+            seconds_rate[trial][row["billed"]] * longest[trial] * min(1, measured.get(trial, most[trial]) / most[trial])
+            for trial in row["trials"].split(";")
+        )
         yield ("transfers", f"{where} run_bytes", row["run_bytes"], run)
         if row["run_usd"]:
             yield ("transfers", f"{where} run_usd", row["run_usd"], in_tiers(run, row))

@@ -45,7 +45,7 @@ from nephoscope.analysis.ranks import ranks_as_delivered
 from nephoscope.analysis.standing import standing_of
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
-from nephoscope.analysis.transfers import months_of, transfers_of
+from nephoscope.analysis.transfers import measured_bytes_of, months_of, transfers_of
 from nephoscope.analysis.units import counted_cells
 from nephoscope.analysis.usable import usable_cells
 from nephoscope.analysis.wan_floor import wan_floors_of
@@ -119,6 +119,7 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         Counter(seen.trial for seen in inputs.machines),
         inputs.book,
         day,
+        measured_bytes_of(inputs.benchmarks, measurements),
     )
     extents = {row.benchmark: row.extent for row in inputs.benchmarks}
     priced = priced_boards(boards, costs.rows, extents)

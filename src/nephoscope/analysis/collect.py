@@ -395,6 +395,7 @@ def benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[Benc
             metrics=list(benchmark.metrics(parameters)),
             database_load=benchmark.database_load_of(parameters),
             extent=benchmark.extent_of(parameters),
+            measured_s=benchmark.measured_s(parameters),
         )
     return list(rows.values())
 

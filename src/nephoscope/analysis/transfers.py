@@ -1,4 +1,6 @@
-"""Monthly cost of the measured bytes between machines: for the path they took, and for other possible paths.
+"""Cost of the measured bytes between machines: for the path they took, and for other possible paths.
+
+Of a database it is that of a month, of any other benchmark that of one run: nobody fills a network all month.
 
 Counters cover all interfaces except loopback while the benchmark ran; they do not say to whom. Only the bytes of the
 load machine go between regions: the other machines talk to each other within their region. In several zones, each
@@ -16,18 +18,20 @@ from statistics import median
 from typing import Literal
 
 from nephoscope.model.price_rows import TransferRow
-from nephoscope.model.rows import NetworkRow
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow
 from nephoscope.model.subjects import Subject
 from nephoscope.prices.book import Pick, PriceBook
 from nephoscope.prices.cost import METHODS, Method
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import Price
-from nephoscope.prices.transfer import Way, price_of_way, transfer_month, transfer_usd
+from nephoscope.prices.transfer import Way, price_of_way, transfer_month, transfer_run, transfer_usd
 from nephoscope.study.machines import database_places, load_places, two_regions, zone_count
 from nephoscope.study.model import Configuration, Study
 
 NO_WAY = "none"
 LOAD = "load"
+_BITS = 8
+_BITS_PER_S = "bit/s"
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class _Rates:
     machines: int
     seconds: float
     """How long they were counted."""
+    share: float
+    """Of all bytes, those of the measurement itself: the others are of a search before it."""
 
 
 def transfers_of(
@@ -54,6 +60,7 @@ def transfers_of(
     machines: Mapping[str, int],
     book: PriceBook,
     day: date,
+    measured_bytes: Mapping[str, float] | None = None,
 ) -> list[TransferRow]:
     """Rows for each configuration and benchmark with counters of all its machines, in the order of their table.
 
@@ -64,18 +71,35 @@ def transfers_of(
         machines: trial id -> how many machines it had.
         book: prices.
         day: at whose prices.
+        measured_bytes: trial id -> what one machine sent to another while it measured, of trials that searched before;
+            see `measured_bytes_of`.
     """
     asked = {one.name: one for one in study.configurations}
     cells: dict[tuple[str, str], list[_Rates]] = defaultdict(list)
     for (name, benchmark, trial), rows in _by_trial(network).items():
         if len(rows) == machines.get(trial):
-            cells[name, benchmark].append(_rates(trial, rows))
+            cells[name, benchmark].append(_rates(trial, rows, (measured_bytes or {}).get(trial)))
     return [
         row
         for (name, benchmark), rates in sorted(cells.items())
         if names.get(name) in asked
         for row in _rows(name, benchmark, asked[names[name]], rates, METHODS[study.costs.method], book, day)
     ]
+
+
+def measured_bytes_of(benchmarks: Sequence[BenchmarkRow], measurements: Sequence[MeasurementRow]) -> dict[str, float]:
+    """Trial id -> bytes of its measurement, of network benchmarks that search before they measure."""
+    seconds = {
+        (row.benchmark, metric.name): row.measured_s
+        for row in benchmarks
+        for metric in row.metrics
+        if row.measured_s is not None and metric.headline and metric.unit == _BITS_PER_S
+    }
+    return {
+        row.trial: row.value * seconds[row.benchmark, row.metric] / _BITS
+        for row in measurements
+        if row.at_s is None and (row.benchmark, row.metric) in seconds
+    }
 
 
 def months_of(transfers: Sequence[TransferRow]) -> dict[tuple[str, str], float]:
@@ -95,7 +119,8 @@ def _by_trial(network: Sequence[NetworkRow]) -> dict[tuple[str, str, str], list[
     return found
 
 
-def _rates(trial: str, rows: Sequence[NetworkRow]) -> _Rates:
+def _rates(trial: str, rows: Sequence[NetworkRow], measured_bytes: float | None) -> _Rates:
+    most = max(row.sent_bytes for row in rows)
     load = [row for row in rows if row.role == LOAD]
     return _Rates(
         subject=rows[0].subject,
@@ -106,6 +131,7 @@ def _rates(trial: str, rows: Sequence[NetworkRow]) -> _Rates:
         load_received=math.fsum(row.received_bytes / row.sampled_s for row in load),
         machines=len(rows),
         seconds=max(row.sampled_s for row in rows),
+        share=1.0 if measured_bytes is None or not most else min(1.0, measured_bytes / most),
     )
 
 
@@ -120,8 +146,13 @@ def _rows(
 ) -> Iterator[TransferRow]:
     for leg in _legs(configuration, rates, book, day):
         bytes_per_s = median(leg.billed)
-        run_bytes = median(billed * one.seconds for billed, one in zip(leg.billed, rates, strict=True))
-        bill = transfer_month(leg.way, bytes_per_s, leg.pick, method, leg.note)
+        run_bytes = median(billed * one.seconds * one.share for billed, one in zip(leg.billed, rates, strict=True))
+        is_workload = rates[0].subject is Subject.DATABASE
+        bill = (
+            transfer_month(leg.way, bytes_per_s, leg.pick, method, leg.note)
+            if is_workload
+            else transfer_run(leg.way, run_bytes, leg.pick, leg.note)
+        )
         price = leg.pick.prices[0] if leg.pick.prices else None
         yield TransferRow(
             configuration=name,
@@ -134,7 +165,7 @@ def _rows(
             stood=leg.stood,
             n=len(rates),
             bytes_per_s=bytes_per_s,
-            month_usd=bill.usd,
+            month_usd=bill.usd if is_workload else None,
             hours=method.hours,
             unit=price.unit if price else None,
             tiers=[_tier(one) for one in leg.pick.prices],

@@ -158,6 +158,10 @@ class Benchmark(ABC):
         """Of the load generator to the database; may be more than the configuration names."""
         return site.connections
 
+    def measured_s(self, parameters: Any) -> float | None:  # noqa: ARG002 - for subclasses
+        """How long it measures its headline, if a search comes before; only these bytes count as those of a run."""
+        return None
+
     async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:  # noqa: ARG002 - for subclasses
         """Makes the state each trial starts from; returns the endpoint to use when it made a new one."""
         return None

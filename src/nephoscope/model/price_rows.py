@@ -132,7 +132,9 @@ class TransferRow(Frozen):
     )
     n: int = Field(description="valid trials with counters of every machine")
     bytes_per_s: float = Field(title="Bytes per second", description="billed bytes: median of the trials")
-    month_usd: float | None = Field(description="if it continues all month; None: no price")
+    month_usd: float | None = Field(
+        description="if it continues all month; None: no price, or no workload that anybody would run all month"
+    )
     hours: float = Field(description="per month")
     unit: str | None = Field(description="'GB' of 10^9 bytes, or 'GiB' of 2^30")
     tiers: list[str] = Field(description="'above up_to dollars' for each tier, in its unit; '-': no upper end is known")
@@ -144,7 +146,8 @@ class TransferRow(Frozen):
     trials: list[str]
     subject: Subject
     run_bytes: float | None = Field(
-        default=None, description="billed bytes of one trial, while the load was driven: median of the trials"
+        default=None,
+        description="billed bytes of one trial while it measured, without a search before: median of the trials",
     )
     run_usd: float | None = Field(default=None, description="price of these bytes, from the first tier up; None: none")
 

@@ -648,6 +648,9 @@ class BenchmarkRow(Frozen):
         default_factory=lambda row: extent_by_subject(row["subject"]),
         description="the part of a configuration that it measures",
     )
+    measured_s: float | None = Field(
+        default=None, description="time in which it measures its headline after a search; None: it does not search"
+    )
 
 
 class CheckRow(Frozen):

@@ -105,13 +105,24 @@ def transfer_usd(count_bytes: float, pick: Pick) -> float | None:
 def transfer_month(way: str, bytes_per_s: float, pick: Pick, method: Method, note: str = "") -> TransferBill:
     """A month of bytes that are billed at so many a second, all month; `note` says how they were counted."""
     seconds = method.hours * SECONDS_PER_HOUR
+    count_bytes = bytes_per_s * seconds
     text = [
         f"transfer month = bytes a second × seconds × rate ({method.hours:g} hours, the whole cluster)",
-        f"  {way}: {bytes_per_s:,.0f} B/s × {seconds:,.0f} s = {bytes_per_s * seconds / BYTES[Unit.GB]:,.2f} GB",
-        *([f"  {note}"] if note else []),
+        f"  {way}: {bytes_per_s:,.0f} B/s × {seconds:,.0f} s = {count_bytes / BYTES[Unit.GB]:,.2f} GB",
     ]
+    return _bill(text, note, count_bytes, pick, "a month")
+
+
+def transfer_run(way: str, count_bytes: float, pick: Pick, note: str = "") -> TransferBill:
+    """The bytes that one run is billed for; `note` says how they were counted."""
+    text = ["transfer of a run = bytes × rate (the whole cluster)", f"  {way}: {count_bytes / BYTES[Unit.GB]:,.2f} GB"]
+    return _bill(text, note, count_bytes, pick, "a run")
+
+
+def _bill(text: list[str], note: str, count_bytes: float, pick: Pick, what: str) -> TransferBill:
+    text = [*text, *([f"  {note}"] if note else [])]
     try:
-        lines = transfer_lines(bytes_per_s * seconds, pick) if pick.prices else ()
+        lines = transfer_lines(count_bytes, pick) if pick.prices else ()
         reason = pick.reason_missing
     except InputError as error:
         lines, reason = (), error.message
@@ -119,5 +130,5 @@ def transfer_month(way: str, bytes_per_s: float, pick: Pick, method: Method, not
         return TransferBill(usd=None, formula="\n".join([*text, f"  missing: {reason}"]), reason_missing=reason)
     usd = math.fsum(line.usd for line in lines)
     text += [f"  {line}  [{line.price.basis}, {line.price.date}, {line.price.source}]" for line in lines]
-    text.append(f"  ${usd:,.2f} a month")
+    text.append(f"  ${usd:,.2f} {what}")
     return TransferBill(usd=usd, formula="\n".join(text), reason_missing=None, lines=lines)

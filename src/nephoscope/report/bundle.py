@@ -53,7 +53,7 @@ def _metrics(study: AnalysedStudy) -> bytes:
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     columns = ("benchmark", "metric", "title", "unit", "direction", "headline", "per_cpu", "clock", "subject")
-    writer.writerow([*columns, "measured_machines", "measured_volumes"])
+    writer.writerow([*columns, "measured_machines", "measured_volumes", "measured_s"])
     for row in study.benchmarks:
         for metric in row.metrics:
             flags = [str(metric.headline).lower(), str(metric.per_cpu).lower()]
@@ -61,7 +61,7 @@ def _metrics(study: AnalysedStudy) -> bytes:
                 [
                     *map(inert, (row.benchmark, metric.name, metric.title, metric.unit, metric.direction)),
                     *(*flags, inert(metric.clock), row.subject),
-                    *(row.extent.machines or "", str(row.extent.volumes).lower()),
+                    *(row.extent.machines or "", str(row.extent.volumes).lower(), row.measured_s or ""),
                 ]
             )
     return out.getvalue().encode()

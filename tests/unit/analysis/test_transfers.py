@@ -9,10 +9,11 @@ from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import TransferRow
-from nephoscope.model.records import Facts, TelemetrySample, VerdictKind
+from nephoscope.model.records import Direction, Facts, Metric, TelemetrySample, VerdictKind
+from nephoscope.model.subjects import Subject
 from nephoscope.run.derive import network_bytes
 from nephoscope.study.model import Study
-from tests.unit.analysis.study_builder import inputs, rows, traffic
+from tests.unit.analysis.study_builder import inputs, measurement, rows, traffic, trial
 
 VALUES = [1000.0, 1001, 1002, 1003, 1004, 1005]
 MONTH_S = 730 * 3600
@@ -179,3 +180,41 @@ def test_rates_times_durations_are_bytes_and_a_gap_leaves_no_sum() -> None:
     telemetry = {"b": [sample(2, 10.0), sample(4, 20.0)], "a": [sample(2, None), sample(4, 1.0)], "c": []}
     (found,) = network_bytes(telemetry)
     assert found.model_dump() == {"machine": "b", "sampled_s": 4.0, "received_bytes": 4.0, "sent_bytes": 60.0}
+
+
+FILLED = Metric(name="throughput", unit="bit/s", direction=Direction.HIGHER, title="throughput", headline=True)
+BITS_PER_S = 840e9 * 8 / 720
+"""Of which 12 minutes are 840 GB."""
+
+
+def filled(*, measured_s: float | None) -> TransferRow:
+    """A network between two regions that is filled for 12 minutes, after a search that moves ten times as much."""
+    far: dict[str, Any] = {"load_machine": {"type": "m6i.2xlarge", "region": "us-west-2"}}
+    trials, measurements, network, found = [], [], [], []
+    for replicate in range(1, 7):
+        row = trial(f"n{replicate}", "c", replicate, benchmark="net", uses="multi-stream", subject=Subject.NETWORK)
+        trials.append(row)
+        measurements.append(measurement(row, BITS_PER_S, FILLED))
+        for machine, role in CLUSTER.items():
+            sent = 9_676.5e9 if role == "load" else 0.0
+            network.append(traffic(row, machine, role, sent=sent, received=9_676.5e9 - sent, sampled_s=7200))
+            facts = Facts(at_unix_ms=1)
+            found.append(ObservedMachine(trial=row.trial, configuration="c", role=role, machine=machine, facts=facts))
+    study = Study(name="s", configurations=[sold(**far)], benchmarks=[{"uses": "tpcc"}], costs={"date": "2026-11-21"})
+    made = inputs((trials, measurements), {"net": [FILLED]}, machines=found)
+    benchmarks = [row.model_copy(update={"measured_s": measured_s}) for row in made.benchmarks]
+    out = analyse(replace(made, study=study, benchmarks=benchmarks, network=network)).transfers
+    return next(row for row in out if row.billed == "sent by load")
+
+
+def test_a_benchmark_that_fills_the_network_has_the_cost_of_a_run_and_none_of_a_month() -> None:
+    row = filled(measured_s=720)
+    assert (row.month_usd, row.reason_missing) == (None, None)
+    assert row.formula.startswith("transfer of a run = bytes × rate")
+
+
+def test_a_run_is_what_was_measured_without_the_search_for_streams() -> None:
+    assert filled(measured_s=None).run_usd == pytest.approx(193.53)
+    row = filled(measured_s=720)
+    assert row.run_bytes == pytest.approx(840e9)
+    assert row.run_usd == pytest.approx(16.80)

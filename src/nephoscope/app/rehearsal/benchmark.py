@@ -79,6 +79,10 @@ class SimulatedBenchmark(Benchmark):
         return self.real.extent_of(parameters)
 
     @override
+    def measured_s(self, parameters: Any) -> float | None:
+        return self.real.measured_s(parameters)
+
+    @override
     def database_load_of(self, parameters: Any) -> DatabaseLoad | None:
         return self.real.database_load_of(parameters)
 

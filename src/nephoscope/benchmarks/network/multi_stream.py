@@ -175,6 +175,11 @@ class MultiStream(Benchmark):
         return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between), machines=2)
 
     @override
+    def measured_s(self, parameters: MultiStreamParameters) -> float:
+        """Of the chosen number of streams."""
+        return float(parameters.times.final_s)
+
+    @override
     def expected_duration_s(self, parameters: MultiStreamParameters) -> float:
         """A search of a few levels and the final measurement."""
         times = parameters.times

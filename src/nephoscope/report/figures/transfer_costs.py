@@ -56,11 +56,13 @@ def _figure(
             row_charts.bars(names, rates, f"{unit}, higher is better", palette, most=most_rate),
         ),
     ]
+    searches = row.measured_s is not None
+    measured = f", of the {people.duration(row.measured_s)} that it measures without its search" if searches else ""
     more = f" Only the cheapest {MAX_ROWS} of {len(costs)} are drawn." if len(costs) > MAX_ROWS else ""
     return book.figure(
         f"{row.benchmark}: transfer cost of one run, {where}",
         "$ per run, and the throughput of the same run",
-        "Billed bytes of one trial, its search included, at the list price of the first bytes of a month: a faster "
+        f"Billed bytes of one trial{measured}, at the list price of the first bytes of a month: a faster "
         f"machine moves more bytes and costs more. Both panels have the same order, cheapest first.{more}",
         drawn,
         table=_table(book, row, where, names, costs, reached, scale),

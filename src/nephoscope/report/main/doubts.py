@@ -271,7 +271,7 @@ def _transfer(lookup: Lookup, rows: Sequence[Insight]) -> str:
     if stood:
         return f"Monthly costs leave out transfer between machines. Under load all month it would add up to {added}."
     near = [row for row in lookup.study.transfers if row.way == "same zone" or (row.stood and row.way != "none")]
-    if any(row.month_usd != 0 for row in near):
+    if any(row.reason_missing or row.month_usd for row in near):
         return ""
     return (
         f"Under load all month, transfer would add up to {added} to monthly costs if load generator and database were "
