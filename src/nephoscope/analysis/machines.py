@@ -49,11 +49,18 @@ def split_names(observed: Sequence[ObservedMachine]) -> dict[str, str]:
     """Trial id -> name of its configuration, split where observed facts differ: 'n2-standard-8 (Intel Xeon 8373C)'.
 
     The name contains only the facts in which the splits differ. An unknown fact counts as a value of its own.
-    Configurations whose machines agree keep their names; so do trials without facts.
+    Configurations whose machines agree keep their names; so do trials without facts. A role that some trials have no
+    machine for, because they measure another, tells nothing.
     """
     signatures: dict[str, dict[str, Signature]] = defaultdict(dict)
-    for trial, machines in _grouped(observed, lambda seen: seen.trial).items():
-        signatures[machines[0].configuration][trial] = _signature(machines)
+    by_trial_of = _grouped(observed, lambda seen: seen.trial)
+    roles: dict[str, set[str]] = {}
+    for machines in by_trial_of.values():
+        there, name = {one.role for one in machines}, machines[0].configuration
+        roles[name] = roles.get(name, there) & there
+    for trial, machines in by_trial_of.items():
+        name = machines[0].configuration
+        signatures[name][trial] = _signature([one for one in machines if one.role in roles[name]])
     names: dict[str, str] = {}
     for configuration, by_trial in signatures.items():
         entries = [set(signature) for signature in by_trial.values()]
@@ -116,7 +123,12 @@ def _signature(machines: Sequence[ObservedMachine]) -> Signature:
     for seen in machines:
         for fact, value in zip(IDENTIFYING_FACTS, _identity(seen.facts), strict=True):
             values[seen.role, fact].append(value)
-    return tuple((role, fact, tuple(sorted(many))) for (role, fact), many in sorted(values.items()))
+    return tuple((role, fact, _alike(many)) for (role, fact), many in sorted(values.items()))
+
+
+def _alike(values: Sequence[str]) -> tuple[str, ...]:
+    """One value of equal machines, however many there are; else that of each."""
+    return (values[0],) if len(set(values)) == 1 else tuple(sorted(values))
 
 
 def _label(entries: Sequence[tuple[str, str, tuple[str, ...]]]) -> str:

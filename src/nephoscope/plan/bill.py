@@ -17,7 +17,7 @@ from nephoscope.prices import object_storage, snapshots
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.quote import quote
 from nephoscope.study.address import Bucket, bucket_of
-from nephoscope.study.managed import provider_of_machines, study_as_provided
+from nephoscope.study.managed import ProvidedOnce, provider_of_machines, study_as_provided
 from nephoscope.study.model import Configuration, Study
 from nephoscope.study.provisioning import CLOUDS
 from nephoscope.study.snapshots import COPIES, SnapshotPlace, layout_of, place_of, stored_bytes
@@ -180,7 +180,7 @@ class _Priced:
 
 def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], shared: Mapping[str, str | None]) -> Bill:
     """The bill of a study's plan, or of the plan of a part of it; `shared` is what `clusters_of` finds for it."""
-    rows = _priced(study, plan, benchmarks, shared)
+    rows = _priced(plan, benchmarks, shared)
     chapters, names = dict.fromkeys(row.chapter for row in rows), dict.fromkeys(row.benchmark for row in rows)
     used = {row.planned.intent.configuration_name for row in rows}
     quotes = [quote(one, 1) for one in study.configurations if one.name in used]
@@ -201,10 +201,8 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], share
     )
 
 
-def _priced(
-    study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], shared: Mapping[str, str | None]
-) -> list[_Priced]:
-    configurations = {one.name: one for one in study_as_provided(study).configurations}
+def _priced(plan: Plan, benchmarks: Mapping[str, Plannable], shared: Mapping[str, str | None]) -> list[_Priced]:
+    configurations = ProvidedOnce()
     said: dict[str, tuple[str, int, float]] = {}
     before = Before()
     rows = []
@@ -219,7 +217,7 @@ def _priced(
     for planned in plan.trials:
         cluster = shared[planned.intent.id]
         chapter, size_bytes, bytes_per_s = said[planned.intent.benchmark.name]
-        configuration = configurations[planned.intent.configuration_name]
+        configuration = configurations.of(planned.intent.configuration)
         carried = size_bytes if cluster is None else largest[cluster]
         setup = before.of(configuration, size_bytes, cluster, carried_bytes=carried)
         whole_s, usd = planned.expected_duration_s, planned.price_usd

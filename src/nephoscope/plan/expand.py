@@ -5,7 +5,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pydantic import ValidationError
@@ -15,6 +15,7 @@ from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
 from nephoscope.benchmarks.presets import scale_words
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.errors import InputError
+from nephoscope.model.extents import Extent
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.omission import Omission
 from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, PlanWarning, TrialIntent, WarningKind
@@ -26,6 +27,7 @@ from nephoscope.plan.order import Cell, in_runs, shuffled
 from nephoscope.plan.placement import one_machine_each, shared_by
 from nephoscope.plan.preparation import Before, HasDataSet, fill_s
 from nephoscope.prices.quote import Quote, quote
+from nephoscope.study.machines import first_machine
 from nephoscope.study.managed import disturbance_of, is_managed, study_as_provided
 from nephoscope.study.model import SNAPSHOTS, BenchmarkEntry, Configuration, Study
 
@@ -107,6 +109,10 @@ class Plannable(Protocol):
         """What it asks of a database; None for other subjects."""
         ...
 
+    def extent_of(self, parameters: Any) -> Extent:
+        """The part of a configuration that it measures."""
+        ...
+
     def metrics(self, parameters: Any) -> tuple[Metric, ...]:
         """All metrics it may report."""
         ...
@@ -158,21 +164,26 @@ def expand(
     chosen = _chosen(fitting, asked)
     quotes = {one.name: quote(one, 1) for one in part.configurations}
     subjects = {one.name: _subject(study, one) for one in study.configurations}
+    alone = {name: first_machine(one) for name, one in configurations.items() if name not in managed}
+    quotes_alone = {one.name: quote(alone[one.name], 1) for one in part.configurations if one.name in alone}
     before = Before()
     trials: list[PlannedTrial] = []
     for block in range(1, study.replicates + 1):
         order, shared, largest = _order_of_block(study, configurations, entries, fitting, chosen, block)
+        needs_one = _cells_of_one_machine(shared, entries)
         for position, (name, label) in enumerate(order, start=1):
             if (name, label) not in chosen:
                 continue
             entry, place = entries[label], ((block - 1) * len(fitting) + position, position)
-            intent = _intent(study, subjects[name], entry, block, place, simulated=simulated)
             carried = largest[shared[name, label]] if shared[name, label] else entry.fixture_bytes
             setup = before.of(configurations[name], entry.fixture_bytes, shared[name, label], carried_bytes=carried)
             duration_s = entry.duration_s + setup.total_s
             duration_s += fill_s(configurations[name], entry.filled_share) if entry.filled_share else 0.0
-            per_hour_usd = quotes[name].price_usd
+            is_alone = name in alone and (name, label) in needs_one
+            per_hour_usd = (quotes_alone if is_alone else quotes)[name].price_usd
             cost_usd = None if per_hour_usd is None else per_hour_usd * (duration_s / SECONDS_PER_HOUR)
+            subject = subjects[name].on(alone[name]) if is_alone else subjects[name]
+            intent = _intent(study, subject, entry, block, place, simulated=simulated)
             trials.append(PlannedTrial(intent=intent, expected_duration_s=duration_s, price_usd=cost_usd))
     prices_usd = [trial.price_usd for trial in trials if trial.price_usd is not None]
     return Plan(
@@ -213,6 +224,12 @@ def _order_of_block(
         largest[shared[cell]] = max(largest.get(shared[cell], 0), entries[cell[1]].fixture_bytes)
     order = shuffled(fitting, seed=study.seed, block=block)
     return in_runs(order, shared) if study.placement == "per-replicate" else order, shared, largest
+
+
+def _cells_of_one_machine(shared: Mapping[Cell, str | None], entries: Mapping[str, "_Resolved"]) -> set[Cell]:
+    """Those on whose machines nothing runs that measures more than one: the others of a cluster would be idle."""
+    wide = {cluster for (_, label), cluster in shared.items() if cluster is not None and not entries[label].of_one}
+    return {cell for cell, cluster in shared.items() if entries[cell[1]].of_one and cluster not in wide}
 
 
 def _warnings(kind: WarningKind, texts: Iterable[str]) -> Iterator[PlanWarning]:
@@ -370,6 +387,8 @@ class _Resolved:
     of_database: bool
     """It measures a database."""
     fixture_bytes: int
+    of_one: bool
+    """It measures one machine."""
     """Size of its data set; 0: it has none."""
     filled_share: float
     """Of a raw volume that it fills first; 0: it measures none."""
@@ -425,6 +444,7 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
         run_on=frozenset(entry.configurations),
         of_database=benchmark.subject_of(parameters) is Subject.DATABASE,
         fixture_bytes=benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0,
+        of_one=benchmark.extent_of(parameters).machines == 1,
         filled_share=float(plain.get(_SCALE, 1)) if needs.raw_device == VOLUME else 0.0,
     )
 
@@ -437,6 +457,10 @@ class _Subject:
     canonical: str
     """For the ids of its trials."""
     disturbance: Disturbance
+
+    def on(self, machines: Configuration) -> "_Subject":
+        """The same with fewer machines; what is measured, and so its id, does not depend on idle ones."""
+        return replace(self, plain=machines.model_dump(mode="json"))
 
 
 def _subject(study: Study, configuration: Configuration) -> _Subject:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nephoscope.study.model import Configuration, Machine, Volume
+from nephoscope.study.provisioning import CLOUDS
 
 
 @dataclass(frozen=True)
@@ -111,3 +112,15 @@ def left_raw(configuration: Configuration) -> Configuration:
         update={"volumes": volumes, "local_ssd_use": "raw" if machine.local_ssds else machine.local_ssd_use}
     )
     return configuration.model_copy(update={"database_machine": changed})
+
+
+def first_machine(configuration: Configuration) -> Configuration:
+    """The configuration with its first database machine alone, where the others would be rented for nothing.
+
+    A cluster of hosts that are there anyway stays as it is.
+    """
+    machine = configuration.database_machine
+    if configuration.provider not in CLOUDS or (machine.count == 1 and configuration.load_machine is None):
+        return configuration
+    one = machine.model_copy(update={"count": 1, "zones": machine.zones and machine.zones[:1]})
+    return configuration.model_copy(update={"database_machine": one, "load_machine": None})

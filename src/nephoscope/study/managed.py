@@ -55,17 +55,18 @@ def read_as_provided(stored: Mapping[str, Any]) -> Configuration:
 
 
 class ProvidedOnce:
-    """Configurations of the trials of one plan `as_provided`; each is read once."""
+    """Configurations of the trials of one plan `as_provided`; each is read once, and once more with one machine."""
 
     def __init__(self) -> None:
-        self._read: dict[str, Configuration] = {}
+        self._read: dict[tuple[str, int, bool], Configuration] = {}
 
     def of(self, stored: Mapping[str, Any]) -> Configuration:
         """The configuration of one trial."""
-        name = str(stored["name"])
-        if name not in self._read:
-            self._read[name] = read_as_provided(stored)
-        return self._read[name]
+        database = stored.get("database_machine") or {}
+        key = str(stored["name"]), database.get("count", 1), stored.get(_LOAD) is None
+        if key not in self._read:
+            self._read[key] = read_as_provided(stored)
+        return self._read[key]
 
 
 def study_as_provided(study: Study) -> Study:

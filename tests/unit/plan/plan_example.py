@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from nephoscope.benchmarks.base import Needs
+from nephoscope.model.extents import Extent
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.subjects import DatabaseLoad, Subject
@@ -32,6 +33,9 @@ class Standin:
 
     def subject_of(self, parameters: Parameters) -> Subject:
         return Subject.CPU
+
+    def extent_of(self, parameters: Parameters) -> Extent:
+        return Extent(machines=self.machines, volumes=False)
 
     def database_load_of(self, parameters: Parameters) -> DatabaseLoad | None:
         return None

@@ -17,7 +17,8 @@ from nephoscope.report.main.boards import TOP, TOP_OF_CHAPTER, boards_of, main_b
 from nephoscope.report.main.chapter_figures import contrasts, winners
 from nephoscope.report.main.chapter_tables import MAX_WINNERS
 from nephoscope.report.main.chapters import MAX_FIGURES, Chapter, chapter_of, chapters
-from nephoscope.report.main.cost_figures import transfer
+from nephoscope.report.main.cost_figures import transfer, whole
+from nephoscope.report.main.cost_lines import cost_lines
 from nephoscope.report.main.curves import response_times
 from nephoscope.report.main.money import _beside, _first_of, price_and_performance
 from nephoscope.report.main.palette import for_machines, palette_of
@@ -146,6 +147,30 @@ def test_data_transfer_is_drawn_where_the_machines_stood() -> None:
         assert transfer(nowhere, palette_of(nowhere.lookup)) is None
     [spec] = specs_of(figure)
     assert not [row for row in rows_of(spec) if "between zones" in row["configuration"]]
+
+
+def test_a_unit_costs_machines_volumes_and_transfer_in_one_bar_where_routes_have_prices() -> None:
+    study = priced_example.priced()
+    book = book_of(study)
+    board = main_board(book.lookup)
+    assert board is not None
+    assert whole(book, board, palette_of(book.lookup)) is None, "nothing that is transferred costs anything"
+    paid = [
+        row.model_copy(update={"usd_per_unit_with_transfer": 1.25 * row.usd_per_unit})
+        for row in study.price_performance
+        if row.basis == "on-demand"
+    ]
+    book = book_of(study.model_copy(update={"price_performance": paid}))
+    with unchecked():
+        figure = whole(book, board, palette_of(book.lookup))
+    [spec] = specs_of(figure)
+    bars = rows_of(spec)
+    name = bars[0]["configuration"]
+    parts = {row["part"]: row["high"] - row["low"] for row in bars if row["configuration"] == name}
+    assert set(parts) == {"machines", "volumes", "transfer"}
+    assert parts["transfer"] == pytest.approx(0.25 * (parts["machines"] + parts["volumes"]))
+    winner = paid[0].configuration
+    assert "with transfer between them" in cost_lines(book, board.row.benchmark, board.metric, [winner])[0]
 
 
 def test_numbers_of_close_points_stand_on_different_sides() -> None:

@@ -217,5 +217,6 @@ def _standing(book: Book) -> Chapter | None:
 
 def _cost_figures(board: Board, palette: Palette) -> Iterator[Draw]:
     yield partial(cost_figures.per_unit, board=board, palette=palette)
+    yield partial(cost_figures.whole, board=board, palette=palette)
     yield partial(cost_figures.months, palette=palette)
     yield partial(cost_figures.transfer, palette=palette)

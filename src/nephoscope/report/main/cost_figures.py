@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from nephoscope.model.price_rows import CostRow
+from nephoscope.model.price_rows import CostRow, PricePerformance
 from nephoscope.model.words import counted
 from nephoscope.report import format as people
 from nephoscope.report.figures import row_charts, theme
@@ -17,7 +17,7 @@ from nephoscope.report.parts import Book, Figure, KeyEntry, Table
 from nephoscope.report.sections import costs
 from nephoscope.report.wording import line_of, lines_text, metric_title
 
-_PARTS = {"machines": "var(--muted)", "volumes": "var(--band-edge)"}
+_PARTS = {"machines": "var(--muted)", "volumes": "var(--band-edge)", "transfer": "var(--link)"}
 MAX_TRANSFERS = 8
 
 
@@ -85,7 +85,7 @@ def months(book: Book, palette: Palette) -> Figure | None:
         f"{cut}; {basis} prices.",
         "",
         [("", f"Stacked bars of {counted(len(names), 'configuration')}.", _stacked(names, rows))],
-        key=[KeyEntry("■", colour, name) for name, colour in _PARTS.items()],
+        key=[KeyEntry("■", _PARTS[name], name) for name in ("machines", "volumes")],
     )
 
 
@@ -105,7 +105,7 @@ def _parts(row: CostRow, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def _stacked(names: list[str], rows: Rows) -> Spec:
+def _stacked(names: list[str], rows: Rows, axis: str = "$ a month") -> Spec:
     most = max(row["high"] for row in rows)
     base = alt.Chart(data("rows")).encode(
         y=charts.rows_axis(names), tooltip=charts.tip("configuration", "part", "text")
@@ -113,10 +113,53 @@ def _stacked(names: list[str], rows: Rows) -> Spec:
     scale = alt.Scale(domain=[0, most * 1.15], nice=False, zero=True)
     colour = alt.Color("part:N", legend=None, scale=alt.Scale(domain=list(_PARTS), range=list(_PARTS.values())))
     layers = [
-        base.mark_bar().encode(x=alt.X("low:Q", title="$ a month", scale=scale), x2=alt.X2("high:Q"), color=colour),
+        base.mark_bar().encode(x=alt.X("low:Q", title=axis, scale=scale), x2=alt.X2("high:Q"), color=colour),
         base.mark_text(**theme.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
     ]
     return finished(alt.layer(*layers), charts.height(len(names)), rows=rows)
+
+
+def whole(book: Book, board: Board, palette: Palette) -> Figure | None:
+    """What one unit costs with machines, volumes and the transfer between them; None where no transfer costs anything.
+
+    Only configurations whose routes all have a price.
+    """
+    known = [row for row in board.prices(book.lookup) if row.usd_per_unit_with_transfer is not None]
+    if not any((row.usd_per_unit_with_transfer or 0.0) > row.usd_per_unit for row in known):
+        return None
+    every = sorted(known, key=lambda row: (row.usd_per_unit_with_transfer or 0.0, row.configuration))
+    found = every[:TOP_OF_CHAPTER]
+    sold = book.lookup.sold(board.metric.unit)
+    names = [palette.called[row.configuration] for row in found]
+    rows = [part for row in found for part in _parts_of_unit(book, board, row, palette.called[row.configuration])]
+    cut = f"The cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
+    drawn = {row["part"] for row in rows if row["high"] > row["low"]}
+    axis = f"$ a month per {sold.text}"
+    return book.figure(
+        f"Cost of {metric_title(board.metric)} with storage and transfer",
+        f"{cut}{found[0].basis} prices; transfer between the machines where they stood, under load all month.",
+        "",
+        [("", f"Stacked bars of {axis}: {'; '.join(names[:6])}.", _stacked(names, rows, axis))],
+        key=[KeyEntry("■", colour, name) for name, colour in _PARTS.items() if name in drawn],
+    )
+
+
+def _parts_of_unit(book: Book, board: Board, row: PricePerformance, name: str) -> list[dict[str, Any]]:
+    sold, cost = book.lookup.sold(board.metric.unit), book.lookup.cost_of(row.configuration, row.basis)
+    storage = cost.storage_share_of(board.row.extent) if cost else 0.0
+    ends = [row.usd_per_unit * (1 - storage), row.usd_per_unit, row.usd_per_unit_with_transfer or row.usd_per_unit]
+    lows = [0.0, *ends[:-1]]
+    return [
+        {
+            "configuration": name,
+            "part": part,
+            "low": low * sold.size,
+            "high": high * sold.size,
+            "text": f"{people.money((high - low) * sold.size)} a month per {sold.text}",
+            "number": people.money(high * sold.size) if part == "transfer" else "",
+        }
+        for part, low, high in zip(_PARTS, lows, ends, strict=True)
+    ]
 
 
 def transfer(book: Book, palette: Palette) -> Figure | None:

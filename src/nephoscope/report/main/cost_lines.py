@@ -56,6 +56,8 @@ def _winner(
     if cost is None or month is None:
         return "It has no price."
     per = f", {_per(row, sold, metric)}" if row is not None and sold is not None else ""
+    if row is not None and sold is not None and (row.usd_per_unit_with_transfer or 0.0) > row.usd_per_unit:
+        per += f", {people.rounded((row.usd_per_unit_with_transfer or 0.0) * sold.size)} with transfer between them"
     return f"Costs {people.rounded(month)} a month for {paid_for(cost, lookup.extents[benchmark])}{per} ({cost.basis})."
 
 
