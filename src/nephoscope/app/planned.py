@@ -8,6 +8,7 @@ from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
 from nephoscope.model.words import counted, dollars, duration, named_or_counted
 from nephoscope.plan.calendar import Calendar
 from nephoscope.plan.cut import Cut, LeftOut
+from nephoscope.plan.next_dollars import Purchase
 from nephoscope.study.managed import MANAGED
 
 HEADERS = ("benchmark", "trials", "each, mean", "total", "cost")
@@ -43,7 +44,8 @@ def summary(plan: Plan, transfer: str = "", calendar: Calendar | None = None) ->
     )
     more = f", {transfer}" if transfer else ""
     yield f"about {_time(plan, calendar)}; {_price(plan)}{more}"
-    machines = counted(max(map(_machines, intents), default=0), "machine")
+    sizes = [_machines(intent) for intent in intents] or [0]
+    machines = f"{min(sizes)} to " * (min(sizes) < max(sizes)) + counted(max(sizes), "machine")
     yield f"Each cluster has {machines}; --max-clusters sets how many run at the same time."
 
 
@@ -60,6 +62,22 @@ def left_out_lines(left_out: Sequence[LeftOut], cut: Cut) -> Iterator[str]:
         yield f"  {chapter}: {', '.join(names)} on {what} {counted(whole, 'configuration')}"
     if not cut.only:
         yield f"To keep a chapter, spend the budget on it alone: --only {min(left_out, key=_kept_share).chapter}"
+
+
+def purchase_lines(bought: Sequence[Purchase], cut: Cut, planned: Plan) -> Iterator[str]:
+    """What the rest of a budget would buy."""
+    if not bought:
+        return
+    rest_usd = (cut.budget_usd or 0.0) - (planned.price_usd or 0.0)
+    yield f"{dollars(rest_usd)} of {dollars(cut.budget_usd or 0.0)} are left. They would pay for one of:"
+    for one in bought:
+        each = f"{dollars(one.usd)} each" if one.what == "replicates" else f"about {dollars(one.usd)}"
+        yield {
+            "replicates": f"  {counted(one.count, 'more replicate')} of everything, {each}: `replicates` of the study",
+            "load": f"  a second load, if it is as dear as {one.benchmark}: {each}",
+            "database machines": f"  three database machines instead of fewer: {each}: `database_machine.count`",
+            "region": f"  the same in another region: {each}",
+        }[one.what]
 
 
 def _kept_share(one: LeftOut) -> float:

@@ -276,7 +276,8 @@ def plan(
         tell(f"cannot run yet: {blocked.message}", style="bold red")
     calendar = planning.calendar_with(part or loaded, planned, clusters, shared)
     head = words.summary(planned, bills.transfer_words(bill.transfers), calendar)
-    _say_all(head, words.left_out_lines(left_out, cut))
+    bought = planning.next_dollars(loaded, cut, planned)
+    _say_all(head, words.left_out_lines(left_out, cut), words.purchase_lines(bought, cut, planned))
     details = [*bills.bill_lines(bill)]
     saved = planning.saved_by_sharing(loaded, planned, scale=scale, part=part)
     hints = (*bills.stop_lines(planned, bill), *bills.placement_lines(saved))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nephoscope.model.records import Disk, Facts
 from nephoscope.model.units import GIB
+from nephoscope.prices.catalogue.tables import size_of
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.machines import two_regions
 from nephoscope.study.model import Configuration, Machine
@@ -72,17 +73,19 @@ class SimulatedMachine:
 
     @classmethod
     def of(cls, configuration: Configuration) -> "SimulatedMachine":
-        """By the name of its type."""
+        """As the catalogue describes its type; by the type's name if it does not."""
         database, sold = configuration.database_machine, configuration.priced_as
         provider = sold.provider if sold else configuration.provider
         kind = (sold.type if sold else database.type) or configuration.name
         name = machine_name(provider, kind)
         family = (name.family or kind).lower()
         drawn = random.Random(f"nephoscope/rehearsal/{provider}/{kind}").gauss(0, _SPEED_SPREAD)  # noqa: S311
+        sold_vcpus, sold_gib = size_of(provider, kind) or (name.vcpus, None)
+        vcpus = _vcpus(database, sold_vcpus)
         return cls(
             asked=configuration,
-            vcpus=_vcpus(database, name.vcpus),
-            gib_per_vcpu=_gib_per_vcpu(kind, family),
+            vcpus=vcpus,
+            gib_per_vcpu=sold_gib / vcpus if sold_gib else _gib_per_vcpu(kind, family),
             speed=_longest(_SPEED, family, _OTHER_SPEED) * (1 + drawn),
         )
 

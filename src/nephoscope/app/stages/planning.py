@@ -20,6 +20,7 @@ from nephoscope.plan.bill import Bill, Spend, bill_of
 from nephoscope.plan.cut import Cut, LeftOut, affordable, chapters_of, part_of
 from nephoscope.plan.cut import left_out as parts_left_out
 from nephoscope.plan.expand import expand, fitting_cells
+from nephoscope.plan.next_dollars import Purchase, purchases
 from nephoscope.plan.placement import clusters_of
 from nephoscope.plan.quotas import RegionNeeds, needs_of
 from nephoscope.plan.raw import check_raw
@@ -88,6 +89,15 @@ def left_out(study: Study, cut: Cut, planned: Plan) -> list[LeftOut]:
         return []
     asked = part_of(study, BENCHMARKS, replace(cut, budget_usd=None))
     return parts_left_out(fitting_cells(asked, BENCHMARKS), planned, chapters_of(asked, BENCHMARKS))
+
+
+def next_dollars(study: Study, cut: Cut, planned: Plan) -> list[Purchase]:
+    """What the rest of a budget would buy if it pays for all of the study."""
+    if cut.budget_usd is None or planned.price_usd is None or left_out(study, cut, planned):
+        return []
+    asked = part_of(study, BENCHMARKS, replace(cut, budget_usd=None))
+    rest_usd = cut.budget_usd - planned.price_usd
+    return purchases(asked, planned, rest_usd, lambda one: expand(one, BENCHMARKS).price_usd)
 
 
 def clusters(study: Study, planned: Plan) -> Mapping[str, str | None]:

@@ -13,6 +13,17 @@ def types() -> pl.DataFrame:
     return _read("types")
 
 
+def size_of(provider: str, name: str) -> tuple[int, float] | None:
+    """vCPUs and memory in GiB of a machine type; None: the catalogue does not have it."""
+    return _sizes().get((provider, name))
+
+
+@cache
+def _sizes() -> Mapping[tuple[str, str], tuple[int, float]]:
+    rows = types().select("provider", "type", "vcpus", "memory_gib").iter_rows()
+    return {(provider, name): (vcpus, memory_gib) for provider, name, vcpus, memory_gib in rows}
+
+
 @cache
 def prices() -> pl.DataFrame:
     """A row for each machine type, region and basis: US dollars per hour, with source, licence and date."""
