@@ -13,7 +13,7 @@ from nephoscope.machines.fake import Answer
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.extents import CLUSTER, ONE_MACHINE, Extent
+from nephoscope.model.extents import CLUSTER
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import Subject
@@ -53,7 +53,8 @@ class Fake(Benchmark):
     name = "fake"
     version = 1
     subject = Subject.CPU
-    extent = ONE_MACHINE
+    extent = CLUSTER
+    """Its numbers stand for those of whatever cluster a rehearsal has."""
     resumable = True
     title = "Fake benchmark (computed numbers)"
     parameters = FakeParameters
@@ -62,10 +63,6 @@ class Fake(Benchmark):
     def subject_of(self, parameters: Any) -> Subject:
         """A database when it starts one: numbers that stand for a workload rather than for a machine."""
         return Subject.DATABASE if parameters.database else self.subject
-
-    @override
-    def extent_of(self, parameters: Any) -> Extent:
-        return CLUSTER if parameters.database else self.extent
 
     @override
     def metrics(self, parameters: Any) -> tuple[Metric, ...]:
