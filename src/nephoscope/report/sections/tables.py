@@ -32,7 +32,19 @@ COST: Columns = (
     *("reason_missing", "formula"),
 )
 TRANSFER: Columns = (
-    *("configuration", "benchmark", "way", "here", "there", "stood", "billed", "bytes_per_s", "month_usd", "n"),
+    *(
+        "configuration",
+        "benchmark",
+        "way",
+        "here",
+        "there",
+        "stood",
+        "billed",
+        "bytes_per_s",
+        "month_usd",
+        "run_usd",
+        "n",
+    ),
     *("date", "source", "price_row", "reason_missing", "formula", "trials"),
 )
 COMPARED: Columns = (
