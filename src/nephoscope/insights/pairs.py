@@ -55,6 +55,12 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
         template += "because {first} is {why}."
     elif comparison.low is None or comparison.high is None:
         template += "because n = {n_first:count} and {n_second:count} is too few for any claim."
+    elif comparison.is_disputed and comparison.ratio_of_medians is not None:
+        numbers["medians"] = comparison.ratio_of_medians
+        template += (
+            "with a ratio of {ratio:ratio} (" + INTERVAL + "), but {medians:ratio} by medians: a few values make the "
+            "difference."
+        )
     else:
         numbers["margin"] = comparison.margin_percent
         template += (
