@@ -14,7 +14,7 @@ from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.databases.postgres.client import UsersServer
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.databases.postgres.made import MadeDatabase, databases_made, drop
-from nephoscope.model.errors import EnvironmentProblem, TargetUnreachable
+from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.real_parts import needs
 from tests.support.server import Server, postgres, server
@@ -79,6 +79,27 @@ def test_a_template_that_cannot_be_dropped_stays_a_template(ours: Server) -> Non
     assert made_on(ours)["nephoscope_busy"].template
     ours.sql("ALTER DATABASE nephoscope_busy IS_TEMPLATE false")
     ours.sql("DROP DATABASE nephoscope_busy")
+
+
+def test_a_data_set_of_a_role_without_common_rights_is_refused_before_it_is_copied(
+    ours: Server, tmp_path: Path
+) -> None:
+    ours.sql("CREATE ROLE other LOGIN CREATEDB PASSWORD 'of-other'")
+    ours.sql("GRANT pg_checkpoint TO other")
+    ours.sql("CREATE DATABASE nephoscope_theirs IS_TEMPLATE true")
+    others, theirs = postgres({"PGPASSWORD": "of-other"}), ours.endpoint.dsn.replace("nephoscope@", "other@")
+
+    async def scenario() -> None:
+        reached = await others.start(ours.cluster, DatabaseSettings(dsn=theirs), tmp_path / "log")
+        assert not await others.has_fixture(ours.cluster, reached, "nephoscope_nobodys")
+        with pytest.raises(DatabaseFailed, match="belongs to the role nephoscope"):
+            await others.has_fixture(ours.cluster, reached, "nephoscope_theirs")
+        assert await users_database(ours).has_fixture(ours.cluster, ours.endpoint, "nephoscope_theirs")
+
+    ours.loop.run_until_complete(scenario())
+    ours.sql("ALTER DATABASE nephoscope_theirs IS_TEMPLATE false")
+    ours.sql("DROP DATABASE nephoscope_theirs")
+    ours.sql("DROP ROLE other")
 
 
 def test_settings_of_a_study_apply_to_the_databases_of_trials_only(ours: Server, tmp_path: Path) -> None:

@@ -219,8 +219,14 @@ class PostgresDatabase(
 
     @override
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
-        templates = f"SELECT 1 FROM pg_database WHERE datistemplate AND datname = {text(fixture)}"  # noqa: S608 - quoted
-        return bool(await self._rows(cluster, endpoint, templates))
+        rows = await self._rows(cluster, endpoint, _FIXTURE.format(name=text(fixture)))
+        if rows and rows[0][1] != "t":
+            raise DatabaseFailed(
+                f"the data set {fixture} on the server belongs to the role {rows[0][0]}, whose rights this one does "
+                "not have: it could be copied, but not used",
+                hint=f"log in as {rows[0][0]}, or let that role run `nephoscope clean --dsn … --yes`",
+            )
+        return bool(rows)
 
     @override
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
@@ -432,6 +438,9 @@ class _Server:
     """None: on another machine, which is deleted or on which all of our jobs end."""
 
 
+_FIXTURE = (
+    "SELECT datdba::regrole, pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datistemplate AND datname = {name}"
+)
 _END_SESSIONS = (
     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
     "WHERE datname = {database} AND usename = current_user AND pid <> pg_backend_pid()"
