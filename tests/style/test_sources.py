@@ -113,4 +113,4 @@ def test_a_function_fits_a_screen(path: Path) -> None:
         for node in functions
         if (lines := (node.end_lineno or 0) - node.lineno + 1) > LINES_OF_A_SCREEN
     }
-    assert set(long) <= ({"tables_of"} if path.name == "analyse.py" else set())
+    assert long == {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from operator import itemgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nephoscope.analysis.best import best_of
 from nephoscope.analysis.boards import Board, boards_of
@@ -52,9 +52,9 @@ from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.analysis.within import within_of
 from nephoscope.model.analysed import AnalysedStudy, Levels, OnlyDifference
 from nephoscope.model.extents import Extent
-from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance, bases_in_order
+from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance
 from nephoscope.model.questions import BestRow, ContrastRow
-from nephoscope.model.records import ENCRYPTION, CommandRecord, OperationErrors, Verdict, VerdictKind
+from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.model.rows import (
     BenchmarkRow,
     CheckRow,
@@ -70,7 +70,7 @@ from nephoscope.model.rows import (
     TrialRow,
 )
 from nephoscope.model.scopes import Scope
-from nephoscope.model.usable import worst_first
+from nephoscope.model.usable import UsableCell, worst_first
 from nephoscope.prices.catalogue.measured import public_results
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
@@ -98,10 +98,11 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
     measurements = ordered([_renamed(row, names) for row in inputs.measurements], MeasurementRow)
     metrics: Metrics = {row.benchmark: row.metrics for row in inputs.benchmarks}
     margin_percent = inputs.study.equivalence_margin_percent
-    started = [row.started_unix_ms for row in trials if row.started_unix_ms is not None]
     original = {row.trial: row.configuration for row in inputs.trials}
     asked = {row.configuration: original[row.trial] for row in trials}
-    day = day_of(inputs.study, min(started, default=None))
+    usable = usable_cells(inputs.study, inputs.trials, inputs.verdicts)
+    given = _beside_numbers(inputs, trials, asked, usable)
+    day = day_of(inputs.study, given["started_unix_ms"])
     claimed = [one.basis for one in (inputs.claims.claims if inputs.claims else ()) if one.per == "dollar"]
     costs = costs_of(inputs.study, asked, inputs.book, day, claimed)
     cells = one_question_each(counted_cells(trials, measurements, metrics), metrics)
@@ -112,22 +113,15 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
     delivered = delivered_rows(trials, measurements, metrics, cells)
     notes = rejection_notes(delivered)
     network = ordered([_renamed(row, names) for row in inputs.network], NetworkRow)
-    transfers = transfers_of(
-        inputs.study,
-        asked,
-        network,
-        Counter(seen.trial for seen in inputs.machines),
-        inputs.book,
-        day,
-        measured_bytes_of(inputs.benchmarks, measurements),
-    )
+    machines_of_trials = Counter(seen.trial for seen in inputs.machines)
+    bytes_of_trials = measured_bytes_of(inputs.benchmarks, measurements)
+    transfers = transfers_of(inputs.study, asked, network, machines_of_trials, inputs.book, day, bytes_of_trials)
     extents = {row.benchmark: row.extent for row in inputs.benchmarks}
     priced = priced_boards(boards, costs.rows, extents)
     by_dollars = partial(priced_boards, costs=costs.rows, extents=extents)
     quiet = quiet_boards(cells, disturbed, by_dollars, blocked=inputs.source is None)
     questions = _answers(inputs, asked, [*boards, *priced], quiet, notes)
-    comparisons, price_comparisons = _pairs(boards, priced, cells, by_dollars, disturbed, inputs)
-    comparisons, price_comparisons = with_notes(comparisons, notes), with_notes(price_comparisons, notes)
+    comparisons, price_comparisons = _pairs(boards, priced, cells, by_dollars, disturbed, notes, inputs)
     machines = machines_of(inputs.machines)
     configurations = configurations_of(inputs.study, asked, machines)
 
@@ -135,109 +129,85 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         on = boards if of is cells else boards_of(of, blocked=inputs.source is None)
         return claims_of(inputs.claims, configurations, of, on, costs.rows, extents, margin_percent=margin_percent)
 
-    findings = Findings(
+    analysed = AnalysedStudy(
+        **given,
         trials=trials,
-        usable=usable_cells(inputs.study, inputs.trials, inputs.verdicts),
         measurements=measurements,
         statistics=statistics,
         comparisons=comparisons,
         machines=machines,
-        configurations=configurations,
-        family_comparisons=families_of(configurations, statistics, metrics, margin_percent=margin_percent, same=same),
-        gate=gate_of(trials, measurements, metrics),
-        growth=growth_of(inputs.study, asked, cells),
-        ranks=ordered(
-            ranks_with_notes(_ranks([*boards, *priced], statistics, costs.rows, extents, margin_percent, quiet), notes),
-            RankRow,
-        ),
-        judged_again=inputs.judged_again,
-        steal=steal_rows(trials),
-        delivered=delivered,
-        best=questions.best,
-        contrasts=questions.contrasts,
+        ranks=_ranks([*boards, *priced], statistics, costs.rows, extents, margin_percent, quiet, notes),
+        rank_intervals=rank_intervals_of(boards, quiet),
         costs=costs.rows,
-        basis=next(iter(bases_in_order(costs.rows, inputs.study.costs.bases or ())), None),
         cost_lines=costs.lines,
+        network=network,
         transfers=transfers,
         price_performance=ordered(
             price_performance_of(boards, priced, statistics, costs.rows, extents, months_of(transfers), quiet),
             PricePerformance,
         ),
         price_comparisons=price_comparisons,
-        looks=inputs.looks,
-        not_repeatable=not_repeatable(inputs),
-        imported=inputs.source is not None,
-        metrics=metrics,
-        margin_percent=margin_percent,
-        seed=inputs.study.seed,
-        tool_versions=inputs.tool_versions,
-        encryption={name: held[ENCRYPTION] for name, held in _settings(inputs, trials).items() if ENCRYPTION in held},
-    )
-    ended = [end for row in trials if (end := _ended_unix_ms(row)) is not None]
-    analysed = AnalysedStudy(
-        study=inputs.study.name,
-        title=_title(inputs.study),
-        description=inputs.study.description,
-        headline=inputs.study.report.headline,
-        seed=inputs.study.seed,
-        replicates=inputs.study.replicates,
-        equivalence_margin_percent=margin_percent,
-        study_toml=inputs.study_toml,
-        nephoscope_version=inputs.nephoscope_version,
-        tool_versions={tool: " | ".join(said) for tool, said in inputs.tool_versions.items()},
-        started_unix_ms=min(started, default=None),
-        ended_unix_ms=max(ended, default=None),
-        plan=inputs.plan,
-        benchmarks=_as_in_study(inputs),
-        trials=trials,
-        measurements=measurements,
-        statistics=findings.statistics,
-        comparisons=findings.comparisons,
-        insights=[],
-        machines=findings.machines,
-        commands=commands_of(trials, inputs.commands),
-        errors=errors_of(trials, inputs.errors),
-        checks=checks_of(inputs.verdicts, inputs.check_texts),
-        database_settings=_settings(inputs, trials),
-        levels=Levels(alpha=ALPHA, confidence=CONFIDENCE, exact_pairs=EXACT_PAIRS),
-        ranks=list(findings.ranks),
-        rank_intervals=rank_intervals_of(boards, quiet),
-        costs=costs.rows,
-        cost_lines=costs.lines,
-        network=network,
-        transfers=transfers,
-        price_performance=list(findings.price_performance),
-        price_comparisons=price_comparisons,
         scopes=questions.scopes,
         best=questions.best,
         contrasts=questions.contrasts,
         claims=claims_as_delivered(claims(cells), claims, cells, disturbed),
-        bases=list(inputs.study.costs.bases or ()),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
-        named=[one.name for one in inputs.study.configurations],
-        only_difference=_only_difference(inputs.study, asked),
-        family_comparisons=findings.family_comparisons,
-        gate=findings.gate,
-        growth=list(findings.growth),
+        family_comparisons=families_of(configurations, statistics, metrics, margin_percent=margin_percent, same=same),
+        gate=gate_of(trials, measurements, metrics),
+        growth=list(growth_of(inputs.study, asked, cells)),
         passes=passes_of(measurements),
-        wan_floors=wan_floors_of(inputs.study, asked),
         within=within_of(measurements),
-        steal=list(findings.steal),
+        steal=list(steal_rows(trials)),
         delivered=delivered,
-        lost=[] if inputs.source is not None else worst_first(findings.usable),
-        raw_files=ordered(inputs.raw_files, RawFileRow),
-        judged_again=inputs.judged_again,
-        bounds=bounds_of(trials, inputs.resources, inputs.machines),
-        looks=list(inputs.looks),
-        source=inputs.source,
-        part=inputs.part,
-        inputs_digest=inputs.inputs_digest,
-        standing=standing_of(inputs.benchmarks, trials, findings.statistics, inputs.versions_of_trials, public_results),
-        equal_hosts=on_equal_hosts(inputs.study.configurations),
-        differences=what_differs(inputs.study.configurations, inputs.study.contrasts),
+        standing=standing_of(inputs.benchmarks, trials, statistics, inputs.versions_of_trials, public_results),
     )
-    return analysed, findings
+    return analysed, Findings.of(analysed, usable, not_repeatable(inputs), inputs.tool_versions)
+
+
+def _beside_numbers(
+    inputs: StudyInputs, trials: Sequence[TrialRow], asked: Mapping[str, str], usable: Sequence[UsableCell]
+) -> dict[str, Any]:
+    """Fields of an `AnalysedStudy` that no measurement decides: the study, its plan, how trials went, what ran."""
+    study = inputs.study
+    return {
+        "study": study.name,
+        "title": _title(study),
+        "description": study.description,
+        "headline": study.report.headline,
+        "seed": study.seed,
+        "replicates": study.replicates,
+        "equivalence_margin_percent": study.equivalence_margin_percent,
+        "study_toml": inputs.study_toml,
+        "nephoscope_version": inputs.nephoscope_version,
+        "tool_versions": {tool: " | ".join(versions) for tool, versions in inputs.tool_versions.items()},
+        "started_unix_ms": min(
+            (row.started_unix_ms for row in trials if row.started_unix_ms is not None), default=None
+        ),
+        "ended_unix_ms": max((end for row in trials if (end := _ended_unix_ms(row)) is not None), default=None),
+        "plan": inputs.plan,
+        "insights": [],
+        "levels": Levels(alpha=ALPHA, confidence=CONFIDENCE, exact_pairs=EXACT_PAIRS),
+        "bases": list(study.costs.bases or ()),
+        "named": [configuration.name for configuration in study.configurations],
+        "raw_files": ordered(inputs.raw_files, RawFileRow),
+        "judged_again": inputs.judged_again,
+        "looks": list(inputs.looks),
+        "source": inputs.source,
+        "part": inputs.part,
+        "inputs_digest": inputs.inputs_digest,
+        "differences": what_differs(study.configurations, study.contrasts),
+        "benchmarks": _as_in_study(inputs),
+        "commands": commands_of(trials, inputs.commands),
+        "errors": errors_of(trials, inputs.errors),
+        "checks": checks_of(inputs.verdicts, inputs.check_texts),
+        "database_settings": _settings(inputs, trials),
+        "only_difference": _only_difference(study, asked),
+        "wan_floors": wan_floors_of(study, asked),
+        "lost": [] if inputs.source is not None else worst_first(usable),
+        "bounds": bounds_of(trials, inputs.resources, inputs.machines),
+        "equal_hosts": on_equal_hosts(study.configurations),
+    }
 
 
 def _asked(study: Study, names: Mapping[str, str]) -> dict[str, Configuration]:
@@ -300,6 +270,7 @@ def _pairs(
     cells: Sequence[Cell],
     by_dollars: Callable[[Sequence[Board]], list[Board]],
     disturbed: AbstractSet[str],
+    notes: Mapping[CellKey, str],
     inputs: StudyInputs,
 ) -> tuple[list[Comparison], list[PriceComparison]]:
     """All pairs, as measured and per dollar; a verdict about disturbed trials holds only if the quiet ones agree.
@@ -326,7 +297,7 @@ def _pairs(
     for basis in sorted({board.basis for board in priced if board.basis is not None}):
         dollars += compared_as_delivered(per_dollar(priced, basis), partial(repriced, basis), headline, disturbed)
     as_measured = compared_as_delivered(measured(boards), refitted, cells, disturbed)
-    return as_measured, ordered(dollars, PriceComparison)
+    return with_notes(as_measured, notes), with_notes(ordered(dollars, PriceComparison), notes)
 
 
 def _ranks(
@@ -336,6 +307,7 @@ def _ranks(
     extents: Mapping[str, Extent],
     margin_percent: float,
     quiet: QuietBoards,
+    notes: Mapping[CellKey, str],
 ) -> list[RankRow]:
     levels: dict[tuple[str, str, bool], dict[str, float]] = defaultdict(dict)
     for row in statistics:
@@ -350,7 +322,7 @@ def _ranks(
             usd = months[extents[board.benchmark]][board.basis]
             of_board = {name: of_board[name] / usd[name] for name in board.members}
         found += ranks_as_delivered(board, of_board, quiet, margin_percent=margin_percent)
-    return found
+    return ordered(ranks_with_notes(found, notes), RankRow)
 
 
 def commands_of(trials: Sequence[TrialRow], commands: Mapping[str, Sequence[CommandRecord]]) -> list[CommandRow]:

@@ -2,15 +2,24 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from statistics import median
 
+from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
+from nephoscope.model.grouped import grouped
 from nephoscope.model.looks import Look
-from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
+from nephoscope.model.price_rows import (
+    CostLineRow,
+    CostRow,
+    PriceComparison,
+    PricePerformance,
+    TransferRow,
+    bases_in_order,
+)
 from nephoscope.model.questions import BestRow, ContrastRow, View
-from nephoscope.model.records import Metric
+from nephoscope.model.records import ENCRYPTION, Metric
 from nephoscope.model.rows import (
     Comparison,
     ConfigurationRow,
@@ -25,6 +34,9 @@ from nephoscope.model.rows import (
 )
 from nephoscope.model.scopes import OVERALL
 from nephoscope.model.usable import UsableCell
+
+STORED = AnalysedStudy.model_fields.keys()
+"""What a stored analysis has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +82,25 @@ class Findings:
     encryption: Mapping[str, str] = field(default_factory=dict)
     """Configuration on a user's own server -> how its sessions were encrypted."""
 
+    @classmethod
+    def of(
+        cls,
+        study: AnalysedStudy,
+        usable: Sequence[UsableCell],
+        not_repeatable: Sequence[int],
+        tool_versions: Mapping[str, Sequence[str]],
+    ) -> "Findings":
+        """The tables of a study, and what its analysis knows besides and does not store."""
+        shared = {name.name: getattr(study, name.name) for name in fields(cls) if name.name in STORED}
+        return cls(
+            **shared | {"usable": usable, "not_repeatable": not_repeatable, "tool_versions": tool_versions},
+            basis=next(iter(bases_in_order(study.costs, study.bases)), None),
+            imported=study.source is not None,
+            metrics={row.benchmark: row.metrics for row in study.benchmarks},
+            margin_percent=study.equivalence_margin_percent,
+            encryption={name: held[ENCRYPTION] for name, held in study.database_settings.items() if ENCRYPTION in held},
+        )
+
     def headlines(self) -> Iterator[tuple[str, Metric]]:
         """(benchmark, metric) of every metric that a benchmark is ranked by, sorted."""
         for benchmark, metrics in sorted(self.metrics.items()):
@@ -113,10 +144,8 @@ class Findings:
         if row.counted == "trials":
             return [found[trial] for trial in row.trials]
         machine = {trial.trial: trial.machine for trial in self.trials}
-        nested: dict[str | None, list[float]] = defaultdict(list)
-        for trial in row.trials:
-            nested[machine[trial]].append(found[trial])
-        return [median(many) for many in nested.values()]
+        by_machine = grouped(row.trials, lambda trial: machine[trial])
+        return [median(found[trial] for trial in trials) for trials in by_machine.values()]
 
     def costs_of(self, configuration: str) -> list[CostRow]:
         """What a month of it costs, in the order of price bases."""
@@ -133,10 +162,7 @@ class Findings:
 
     @cached_property
     def _costs(self) -> Mapping[str, list[CostRow]]:
-        found: dict[str, list[CostRow]] = defaultdict(list)
-        for row in self.costs:
-            found[row.configuration].append(row)
-        return dict(found)
+        return grouped(self.costs, lambda row: row.configuration)
 
     @cached_property
     def _values(self) -> Mapping[tuple[str, str], dict[str, float]]:
@@ -148,24 +174,15 @@ class Findings:
 
     @cached_property
     def _statistics(self) -> Mapping[tuple[str, str, bool], list[Statistic]]:
-        found: dict[tuple[str, str, bool], list[Statistic]] = defaultdict(list)
-        for row in self.statistics:
-            found[row.benchmark, row.metric, row.per_cpu].append(row)
-        return dict(found)
+        return grouped(self.statistics, lambda row: (row.benchmark, row.metric, row.per_cpu))
 
     @cached_property
     def _bests(self) -> Mapping[tuple[str, str, View, str | None], list[BestRow]]:
-        found: dict[tuple[str, str, View, str | None], list[BestRow]] = defaultdict(list)
-        for row in self.best:
-            found[row.benchmark, row.metric, row.view, row.basis].append(row)
-        return dict(found)
+        return grouped(self.best, lambda row: (row.benchmark, row.metric, row.view, row.basis))
 
     @cached_property
     def _comparisons(self) -> Mapping[tuple[str, str, bool], list[Comparison]]:
-        found: dict[tuple[str, str, bool], list[Comparison]] = defaultdict(list)
-        for row in self.comparisons:
-            found[row.benchmark, row.metric, row.per_cpu].append(row)
-        return dict(found)
+        return grouped(self.comparisons, lambda row: (row.benchmark, row.metric, row.per_cpu))
 
     def headline_statistics(self) -> list[Statistic]:
         """The plain statistics of all headline metrics."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.extents import Extent
+from nephoscope.model.grouped import grouped
 from nephoscope.model.price_rows import CostRow, PricePerformance, bases_in_order
 from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
 from nephoscope.model.records import Direction, Metric
@@ -55,15 +56,9 @@ class Lookup:
         for row in study.measurements:
             for benchmark in (row.benchmark, *also.get(row.trial, ())):
                 (values if row.at_s is None else series)[benchmark, row.metric].append(row)
-        comparisons: dict[tuple[str, str, bool], list[Comparison]] = defaultdict(list)
-        for comparison in study.comparisons:
-            comparisons[comparison.benchmark, comparison.metric, comparison.per_cpu].append(comparison)
         ranks: dict[tuple[str, str, str, str | None], dict[str, RankRow]] = defaultdict(dict)
         for rank in study.ranks:
             ranks[rank.benchmark, rank.metric, rank.view, rank.basis][rank.configuration] = rank
-        costs: dict[str, list[CostRow]] = defaultdict(list)
-        for cost in study.costs:
-            costs[cost.configuration].append(cost)
         return cls(
             study=study,
             configurations=configurations_of(study),
@@ -71,9 +66,9 @@ class Lookup:
             statistics=dict(statistics),
             values=dict(values),
             series=dict(series),
-            comparisons=dict(comparisons),
+            comparisons=grouped(study.comparisons, lambda row: (row.benchmark, row.metric, row.per_cpu)),
             ranks=dict(ranks),
-            costs=dict(costs),
+            costs=grouped(study.costs, lambda row: row.configuration),
         )
 
     def trials_of(self, benchmark: str, configuration: str | None = None) -> list[TrialRow]:
@@ -132,10 +127,7 @@ class Lookup:
     @cached_property
     def price_boards(self) -> Mapping[tuple[str, str, str], list[PricePerformance]]:
         """What a unit of each metric costs a month, by benchmark, metric and price basis."""
-        found: dict[tuple[str, str, str], list[PricePerformance]] = defaultdict(list)
-        for row in self.study.price_performance:
-            found[row.benchmark, row.metric, row.basis].append(row)
-        return dict(found)
+        return grouped(self.study.price_performance, lambda row: (row.benchmark, row.metric, row.basis))
 
     @cached_property
     def bases(self) -> list[str]:

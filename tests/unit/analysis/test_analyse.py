@@ -1,6 +1,9 @@
 """The whole of analysis: equal input, equal bytes; split machines; nothing to analyse."""
 
-from nephoscope.analysis.analyse import checks_of, commands_of, errors_of
+from dataclasses import fields
+
+from nephoscope.analysis.analyse import checks_of, commands_of, errors_of, tables_of
+from nephoscope.analysis.findings import STORED
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.report.lookup import Lookup
@@ -19,6 +22,14 @@ def test_equal_input_gives_equal_bytes_in_whatever_order() -> None:
     expected = analyse(inputs((trials, measurements), machines=seen)).model_dump_json()
     other = inputs((shuffled(trials, 1), shuffled(measurements, 2)), machines=shuffled(seen, 3))
     assert analyse(other).model_dump_json() == expected
+
+
+def test_rules_and_reports_read_the_same_tables() -> None:
+    study, findings = tables_of(inputs(rows(VALUES)))
+    shared = {field.name for field in fields(findings)} & STORED - {"tool_versions"}
+    assert len(shared) > 15
+    for name in shared:
+        assert getattr(findings, name) is getattr(study, name), name
 
 
 def test_a_study_has_its_span_and_its_parts() -> None:
