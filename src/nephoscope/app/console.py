@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -60,12 +60,17 @@ def _obeyed_by_none(text: str) -> str:
     return _FOR_CI.sub(lambda match: f"{match[1]}\\x3a" if match[1] is not None else "\\x23", text)
 
 
+Table = list[list[str]]
+"""Headers, and below them rows of cells."""
+
+
 def print_table(headers: Sequence[str], rows: "Iterable[Sequence[str | Text]]") -> None:
     """Prints a table; a cell is one line, and wraps if it is too wide for the terminal."""
-    from rich.table import Column, Table
+    from rich.table import Column
+    from rich.table import Table as Drawn
     from rich.text import Text
 
-    table = Table(*(Column(header, overflow="fold") for header in headers))
+    table = Drawn(*(Column(header, overflow="fold") for header in headers))
     for row in rows:
         table.add_row(*(Text(line(cell)) if isinstance(cell, str) else cell for cell in row))
     output().print(table)
@@ -73,7 +78,7 @@ def print_table(headers: Sequence[str], rows: "Iterable[Sequence[str | Text]]") 
 
 def print_rows(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Prints plain columns, in a pager on a terminal: Rich would take seconds to draw thousands of rows."""
-    text = "\n".join(_columns(headers, _in_lines(rows)))
+    text = "\n".join(_columns(headers, *_in_lines(rows)))
     if sys.stdout.isatty():
         import pydoc
 
@@ -82,13 +87,46 @@ def print_rows(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         say_document(text)
 
 
-def print_answer(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Prints whole values: as columns, or on a terminal that is too narrow for them row by row, a value in each line.
+def _fitted(table: Table, optional: Sequence[str], width: int) -> Table:
+    """The table, its headers first, without the columns that must go; says which these are."""
+    headers = table[0]
 
-    What is piped is never wrapped nor cut.
+    def without(gone: Collection[int]) -> Table:
+        return [[cell for at, cell in enumerate(row) if at not in gone] for row in table]
+
+    def fits(gone: Collection[int]) -> bool:
+        return max(map(len, _columns(*without(gone)))) <= width
+
+    if fits(()):
+        return table
+    equal = [at for at, (_, *cells) in enumerate(zip(*table, strict=True)) if len(set(cells)) == 1]
+    if len(equal) == len(headers):
+        return table
+    if said := [f"{headers[at]} {table[1][at]}" for at in equal if table[1][at]]:
+        say(f"All: {', '.join(said)}")
+    left_out: list[int] = []
+    for at in (headers.index(header) for header in optional):
+        if fits([*equal, *left_out]):
+            break
+        left_out += [] if at in equal else [at]
+    if left_out and fits([*equal, *left_out]):
+        named = ", ".join(headers[at] for at in left_out)
+        tell(f"left out, as the terminal is too narrow: {named}; --json has everything")
+        return without([*equal, *left_out])
+    return without(equal)
+
+
+def print_answer(headers: Sequence[str], rows: Iterable[Sequence[str]], optional: Sequence[str] = ()) -> None:
+    """Prints whole values as columns; what is piped is never wrapped nor cut.
+
+    On a terminal that is too narrow for them, what is equal in all rows stands once above the columns, and of the
+    optional columns, by their headers, as many are left out as it takes. If that is not enough, rows are printed one
+    after the other, a value in each line.
     """
-    headers, *answer = _in_lines([headers, *rows])
-    lines = _columns(headers, answer)
+    table = _in_lines([headers, *rows])
+    if sys.stdout.isatty() and len(table) > 2:
+        table = _fitted(table, optional, output().width)
+    lines, (headers, *answer) = _columns(*table), table
     if sys.stdout.isatty() and max(map(len, lines)) > output().width:
         widest = max(map(len, headers))
         lines = [
@@ -108,9 +146,8 @@ def _in_lines(rows: Iterable[Sequence[str]]) -> list[list[str]]:
     return [[line(cell, most=None) for cell in row] for row in rows]
 
 
-def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _columns(*table: Sequence[str]) -> list[str]:
     """Plain columns, two spaces apart."""
-    table = [headers, *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
 

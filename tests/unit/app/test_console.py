@@ -94,3 +94,29 @@ def test_an_error_of_several_lines_is_given_as_a_list(capsys: pytest.CaptureFixt
         "a.toml:2: seed: b hint: none",
         "hint: c d",
     ]
+
+
+def test_a_narrow_terminal_says_equal_columns_once_and_leaves_out_optional_ones(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    headers = ["provider", "type", "region", "source"]
+    rows = [["aws", f"type-{n}", "r" * (20 + n), f"{n}" * 60] for n in range(4)]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    print_answer(headers, rows, ("source", "region"))
+    assert capsys.readouterr().out.splitlines()[0].split() == headers
+    monkeypatch.setenv("COLUMNS", "40")
+    print_answer(headers, rows, ("source", "region"))
+    shown = capsys.readouterr()
+    assert [text.split() for text in shown.out.splitlines()[:3]] == [
+        ["All:", "provider", "aws"],
+        ["type", "region"],
+        ["type-0", "r" * 20],
+    ]
+    assert "left out, as the terminal is too narrow: source;" in " ".join(shown.err.split())
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
+    print_answer(headers, rows, ("source", "region"))
+    assert rows[3] in [text.split() for text in capsys.readouterr().out.splitlines()], "what is piped is whole"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_answer(headers, rows)
+    assert "row 4" in capsys.readouterr().out, "without optional columns, row by row"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from nephoscope.app.commands.options import OTHERS, AsJson, Group, add_command
-from nephoscope.app.console import print_json, print_table, say, say_document, tell
+from nephoscope.app.console import print_answer, print_json, say, say_document, tell
 from nephoscope.app.files import write_new
 from nephoscope.model.errors import InputError
 from nephoscope.model.words import counted
@@ -100,7 +100,8 @@ def show(
         print_json(rows)
         return
     if rows:
-        print_table(("provider", "region", "item", "basis", "USD", "per", "date", "source"), map(_cells, rows))
+        headers = ("provider", "region", "item", "basis", "USD", "per", "date", "source")
+        print_answer(headers, map(_cells, rows), ("source",))
     say(f"{len(rows):,} of {counted(len(chosen.rows), 'row')}")
 
 

@@ -11,7 +11,10 @@ from nephoscope.model.words import counted
 if TYPE_CHECKING:
     from nephoscope.prices.catalogue.search import MachinePrice, Question
 
-_HEADERS = ("provider", "type", "arch", "vCPUs", "GiB", "CPU", "region", "$/hour", "$/month", "SSD GB")
+_HEADERS = ("provider", "type", "arch", "vCPUs", "GiB", "CPU", "region", "$/hour", "$/month", "SSD GB", "net Gbit/s",
+    "disk Gbit/s")  # fmt: skip
+_OPTIONAL = ("arch", "region", "provider", "$/hour", "SSD GB", "CPU")
+"""What a narrow terminal can do without."""
 _SHOWN_DOUBTS = 5
 
 Basis = Literal["on-demand", "spot", "reserved-1y", "reserved-3y", "savings-plan-1y"]
@@ -85,7 +88,7 @@ def types(
         print_json(found)
     else:
         if found:
-            print_answer(_HEADERS, map(_cells, found))
+            print_answer(_HEADERS, map(_cells, found), _OPTIONAL)
         say(counted(len(found), "machine type") + _dates(found))
         _tell_more(found, basis)
     unpriced = named_without_price(question, found)
@@ -156,4 +159,6 @@ def _cells(one: "MachinePrice") -> tuple[str, ...]:
         f"{one.usd_hour:.4g}" + (" (wrong)" if one.wrong else " (disputed)" if one.disputed else ""),
         f"{one.usd_month:,.0f}",
         "" if one.local_ssd_gb is None else f"{one.local_ssd_gb:,}",
+        "" if one.network_gbps is None else f"{one.network_gbps:g}",
+        "" if one.volume_gbps is None else f"{one.volume_gbps:g}",
     )
