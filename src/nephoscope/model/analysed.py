@@ -14,6 +14,7 @@ from nephoscope.model.looks import Look
 from nephoscope.model.missing import MissingPart
 from nephoscope.model.names import Name
 from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
+from nephoscope.model.publication import Publication
 from nephoscope.model.questions import BestRow, ContrastRow, Headline, RankIntervals
 from nephoscope.model.records import Plan, SourceRecord
 from nephoscope.model.rows import (
@@ -81,6 +82,7 @@ class AnalysedStudy(Frozen):
     study: Name
     title: str
     description: str
+    publication: Publication = Field(default=Publication(), description="what the author says of the report")
     headline: Headline | None = Field(default=None, description="the study's question, if it names one")
     seed: int
     replicates: int

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.missing import MissingPart, contained
-from nephoscope.model.text import visible
+from nephoscope.model.text import line, visible
 from nephoscope.model.words import SIMULATED
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.drawn import svg_of
@@ -50,6 +50,8 @@ EXPLORER = ("model", "address", "numbers", "table", "pinned", "download", "contr
 """Scripts of the explorer, in the order in which they build on each other; one script element."""
 
 
+MAX_SUMMARY = 200
+"""Characters of the description in a preview."""
 ABSENT = jinja2.ChainableUndefined(name="a section that raised")
 """In place of such a section: a template prints it as nothing, or asks whether it `is absent`."""
 Section = Callable[[Book], Any]
@@ -126,13 +128,15 @@ def _printed(book: Book, pages: Mapping[Page, Mapping[str, Any]]) -> dict[Page, 
 
 def _rendered(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
     study = book.lookup.study
+    paragraphs = [part.strip() for part in study.description.split("\n\n") if part.strip()]
     return visible(
         environment()
         .get_template(f"{'main' if page is Page.MAIN else 'evidence'}.html.j2")
         .render(
             study=study,
             title=study.title or study.study,
-            paragraphs=[part.strip() for part in study.description.split("\n\n") if part.strip()],
+            paragraphs=paragraphs,
+            summary=line(next(iter(paragraphs), ""), most=MAX_SUMMARY),
             counted=outcomes(study.trials),
             page=page,
             missing=book.missing,

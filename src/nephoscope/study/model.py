@@ -11,6 +11,7 @@ from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.names import LabelName, Name
 from nephoscope.model.placement import Placement
+from nephoscope.model.publication import Publication
 from nephoscope.model.questions import Headline
 from nephoscope.model.records import Metric
 from nephoscope.model.subjects import Subject
@@ -358,8 +359,8 @@ class Costs(Frozen):
     )
 
 
-class Report(Frozen):
-    """What the report says first."""
+class Report(Publication):
+    """What the report says first, and who publishes it."""
 
     headline: Headline | None = Field(
         default=None,
@@ -456,7 +457,7 @@ class Study(Frozen):
     )
     budget: Budget = Field(default=Budget(), description="`run` rejects a plan that exceeds it")
     costs: Costs = Field(default=Costs(), description="how the report counts a month")
-    report: Report = Field(default=Report(), description="what the report says first")
+    report: Report = Field(default=Report(), description="what the report says first, and who publishes it")
     machine_types: list[MachineType] = Field(default=[], description="specifications of emulated machines")
     clouds: dict[Literal["aws", "azure", "gcp"], Cloud] = Field(
         default={}, description="by provider: how machines are created there, for configurations without a `cloud`"

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
 from nephoscope.model.omission import Omission
 from nephoscope.model.priced_quantity import priced_quantity
+from nephoscope.model.publication import Publication
 from nephoscope.model.questions import Headline
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.model.sentence import Sentence
@@ -475,3 +477,34 @@ def test_several_loads_of_one_workload_are_one_card_with_a_curve() -> None:
     )
     assert len(apart.shown) == len(loads), "different workloads are different questions"
     assert [one.curve for one in apart.shown] == [None] * len(loads)
+
+
+def test_an_author_has_a_name_terms_and_a_citation_and_nothing_of_it_is_markup() -> None:
+    said = Publication(
+        subtitle="Which <b>one</b>?",
+        authors=["Ada Lovelace", "Grace Hopper"],
+        organisation="Example Labs",
+        date="2026-11-27",
+        licence="CC BY 4.0",
+        data_licence="CC0",
+        cite="Lovelace & Hopper 2026",
+        address="https://example.org/report",
+    )
+    study = example.laptop().model_copy(update={"publication": said, "description": "One.\n\nTwo."})
+    page = render_pages(study).html[Page.MAIN]
+    assert '<p class="subtitle">Which &lt;b&gt;one&lt;/b&gt;?</p>' in page
+    assert "Ada Lovelace and Grace Hopper, Example Labs, 2026-11-27" in page
+    assert "Text: CC BY 4.0. Data: CC0." in page
+    assert "Please cite as: Lovelace &amp; Hopper 2026" in page
+    assert '<meta property="og:url" content="https://example.org/report">' in page
+    assert '<meta name="description" content="One.">' in page
+    assert '<p class="description">One.</p>' in page
+    plain = render_pages(example.laptop()).html[Page.MAIN]
+    assert "Please cite" not in plain
+    assert "og:url" not in plain
+
+
+@pytest.mark.parametrize("address", ["http://example.org", "javascript:alert(1)", 'https://a"onload=x', "https://a b"])
+def test_an_address_is_one_of_the_web(address: str) -> None:
+    with pytest.raises(ValidationError):
+        Publication(address=address)
