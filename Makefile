@@ -68,13 +68,14 @@ setup: $(DONE)/wheel ## make .venv with nephoscope in it
 
 setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` and `make lint`
 
-test: tools browser server setup-dev ## all tests but the slow ones and the ones that need root
+test: tools browser server setup-dev ## what every change needs: all tests but the whole, the slow and those that need root
 	@$(call TESTS,,-m "not slow and not root and not whole")
 
-# A worker each for the two studies that take longest; results in memory if there is enough of it, as storing them
-# safely takes most of the time on a disk.
-test-whole: tools browser server setup-dev ## whole things: every shipped study, rehearsed to a report that is read and drawn
-	@$(MEMORY:%=TMPDIR=%) $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m whole tests/wholes $(PYTEST)
+# The studies that take longest come first; results in memory if there is enough of it, as storing them safely takes
+# most of the time on a disk.
+test-whole: tools browser server setup-dev ## whole things: every shipped study to its report, commands end to end, pages in a browser
+	@$(MEMORY:%=TMPDIR=%) $(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder \
+		-m "whole and not slow and not root" tests/wholes tests/e2e tests/browser $(PYTEST)
 
 test-all: lint tools browser server cross setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
 	@$(call TESTS,-- --include-ignored,)

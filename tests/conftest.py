@@ -2,9 +2,13 @@
 
 import gc
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+WHOLES = tuple(Path(__file__).parent / folder for folder in ("browser", "e2e"))
+"""Whole commands on real servers, and pages in a real browser: tests of `make test-whole`."""
 
 settings.register_profile("nephoscope", deadline=None, print_blob=True)
 settings.load_profile("nephoscope")
@@ -22,3 +26,11 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the wholes; those of one file run in one process, as they share what it started."""
+    for item in items:
+        if any(folder in item.path.parents for folder in WHOLES):
+            item.add_marker("whole")
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))

@@ -106,6 +106,20 @@ def sold_text(metric: Metric, sold: PricedQuantity) -> str:
     return f"{sold.count:,} {found['noun'] or found['nouns']}{sold.suffix}"
 
 
+_BASES = {
+    "reserved-1y": "one-year commitment",
+    "reserved-3y": "three-year commitment",
+    "savings-plan-1y": "one-year savings plan",
+    "savings-plan-3y": "three-year savings plan",
+    "sustained-use": "sustained-use",
+}
+
+
+def basis_text(basis: str) -> str:
+    """'one-year commitment' of 'reserved-1y'; to stand before 'prices' or alone."""
+    return _BASES.get(basis, basis)
+
+
 def tie_text(margin_percent: float) -> str:
     """The least and the largest ratio that is a tie: '0.985' and '1.015×' for a margin of 1.5 %."""
     most = 1 + margin_percent / 100

@@ -15,7 +15,7 @@ from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure, KeyEntry, Table
 from nephoscope.report.sections import costs
-from nephoscope.report.wording import line_of, lines_text, metric_title
+from nephoscope.report.wording import basis_text, line_of, lines_text, metric_title
 
 _PARTS = {"machines": "var(--muted)", "volumes": "var(--band-edge)", "transfer": "var(--link)"}
 MAX_TRANSFERS = 8
@@ -49,7 +49,8 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     spoken = "; ".join(f"{row['configuration']} {row['level_text']}" for row in rows[:6])
     return book.figure(
         f"Cost of {metric_title(board.metric)}",
-        f"{cut}{found[0].basis} prices; from the levels; {lines_text([statistics[name] for name in names])}.",
+        f"{cut}{basis_text(found[0].basis)} prices; from the levels; "
+        f"{lines_text([statistics[name] for name in names])}.",
         "",
         [
             (
@@ -82,7 +83,7 @@ def months(book: Book, palette: Palette) -> Figure | None:
     cut = "Largest share first" if few else f"The {TOP_OF_CHAPTER} of {len(every)} with the largest share of volumes"
     return book.figure(
         "Share of volumes in a month's cost",
-        f"{cut}; {basis} prices.",
+        f"{cut}; {basis_text(basis)} prices.",
         "",
         [("", f"Stacked bars of {counted(len(names), 'configuration')}.", _stacked(names, rows))],
         key=[KeyEntry("■", _PARTS[name], name) for name in ("machines", "volumes")],
@@ -137,7 +138,8 @@ def whole(book: Book, board: Board, palette: Palette) -> Figure | None:
     axis = f"$ a month per {sold.text}"
     return book.figure(
         f"Cost of {metric_title(board.metric)} with storage and transfer",
-        f"{cut}{found[0].basis} prices; transfer between the machines where they stood, under load all month.",
+        f"{cut}{basis_text(found[0].basis)} prices; transfer between the machines where they stood, under load all "
+        "month.",
         "",
         [("", f"Stacked bars of {axis}: {'; '.join(names[:6])}.", _stacked(names, rows, axis))],
         key=[KeyEntry("■", colour, name) for name, colour in _PARTS.items() if name in drawn],

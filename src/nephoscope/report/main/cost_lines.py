@@ -13,7 +13,7 @@ from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.answers import answers
 from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
-from nephoscope.report.wording import paid_for, sold_text
+from nephoscope.report.wording import basis_text, paid_for, sold_text
 
 MAX_BEHIND = 0.05
 """A configuration whose level is so little behind the winner's does nearly the same."""
@@ -58,7 +58,8 @@ def _winner(
     per = f", {_per(row, sold, metric)}" if row is not None and sold is not None else ""
     if row is not None and sold is not None and (row.usd_per_unit_with_transfer or 0.0) > row.usd_per_unit:
         per += f", {people.rounded((row.usd_per_unit_with_transfer or 0.0) * sold.size)} with transfer between them"
-    return f"Costs {people.rounded(month)} a month for {paid_for(cost, lookup.extents[benchmark])}{per} ({cost.basis})."
+    what = paid_for(cost, lookup.extents[benchmark])
+    return f"Costs {people.rounded(month)} a month for {what}{per} ({basis_text(cost.basis)})."
 
 
 def _nearly_as_good(lookup: Lookup, benchmark: str, metric: Metric, winner: str) -> str:
@@ -97,7 +98,7 @@ class Cheapest:
     @property
     def clause(self) -> str:
         """The end of a sentence."""
-        prices = f"({self.basis} prices)"
+        prices = f"({basis_text(self.basis)} prices)"
         if self.of == 1:
             return f"{self.names[0]} costs {self.price} {prices}"
         if self.is_decided:

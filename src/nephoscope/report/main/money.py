@@ -19,7 +19,7 @@ from nephoscope.report.main.names import enumerated
 from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Link, Row, Table
 from nephoscope.report.tables.statistics import section_anchor
-from nephoscope.report.wording import direction_text, lines_text, metric_title, statistic_row, unit_text
+from nephoscope.report.wording import basis_text, direction_text, lines_text, metric_title, statistic_row, unit_text
 
 LOG_FROM = 8.0
 """An axis is logarithmic if the largest value is this many times the smallest."""
@@ -79,7 +79,7 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
     front = [row["configuration"] for row in rows if row["front"]]
     return book.figure(
         f"{metric_title(metric)} in {board.row.benchmark} and its price",
-        f"{worth}, against $ a month at {priced[0].basis} prices",
+        f"{worth}, against $ a month at {basis_text(priced[0].basis)} prices",
         "By their levels, no configuration on the stepped line, the Pareto front, is beaten by one that costs the "
         "same or less; neighbours on the line may be equal: see their ranks. Numbers stand for the rows of the table "
         "below. "
