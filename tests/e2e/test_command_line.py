@@ -363,9 +363,10 @@ def test_a_typo_loads_no_stage() -> None:
 
 
 def test_a_plan_loads_nothing_that_measures_or_analyses() -> None:
-    """Of machines that the price book lists; for others it looks into the catalogue, by Polars."""
+    """But Polars, by which it looks whether the catalogue has a newer price than the book."""
     study = Path(__file__).parents[2] / "studies" / "cloud-report-2020.toml"
-    assert loaded(HEAVIER, "plan", str(study), "--json") == []
+    heavier = tuple(name for name in HEAVIER if name != "polars")
+    assert loaded(heavier, "plan", str(study), "--json") == []
     assert "nephoscope.benchmarks.registry" in loaded(("nephoscope.benchmarks",), "plan", str(study), "--json")
 
 

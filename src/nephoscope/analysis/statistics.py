@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from nephoscope.analysis.boards import Board
 from nephoscope.analysis.cells import Cell
 from nephoscope.analysis.units import scope_of_cells
+from nephoscope.model.frozen import MOST_NUMBER
 from nephoscope.model.rows import Estimate, Statistic
 from nephoscope.stats.leaderboard import mean_half_widths
 from nephoscope.stats.median import CONFIDENCE, margin_of_error, median_interval
 from nephoscope.stats.spread import outliers, pull, spread
+
+_MOST_LOGARITHM = math.log(MOST_NUMBER)
+"""A level whose interval reaches further has no interval of its own: that of the median stays."""
 
 
 def statistics_of_cells(cells: Sequence[Cell], boards: Sequence[Board]) -> list[Statistic]:
@@ -41,7 +45,7 @@ def _levels(board: Board) -> Mapping[str, Estimate]:
     halves = mean_half_widths(board.fit, CONFIDENCE)
     for name, level, half in zip(board.names, board.levels.tolist(), halves.tolist(), strict=True):
         found[name] = found[name]._replace(value=math.exp(board.sign * level))
-        if math.isfinite(half):
+        if math.isfinite(half) and abs(level) + half < _MOST_LOGARITHM:
             low, high = (math.exp(board.sign * level + end) for end in (-half, half))
             found[name] = found[name]._replace(low=low, high=high, coverage=CONFIDENCE)
     return found

@@ -9,7 +9,7 @@ from nephoscope.model.errors import OutputUnreadable
 from nephoscope.providers.base import Cluster
 
 POSTGRES = (
-    "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'), blks_hit, blks_read FROM pg_stat_database "
+    "SELECT concat_ws('|', pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'), blks_hit, blks_read) FROM pg_stat_database "
     "WHERE datname = current_database()"
 )
 _LOOK_TIMEOUT_S = 30.0

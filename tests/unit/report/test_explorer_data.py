@@ -31,8 +31,10 @@ def test_half_widths_are_packed_upwards_by_at_most_a_step() -> None:
     study = shop(replicates=3)
     data = explorer_data(Book(Lookup.of(study)))
     assert data is not None
-    for stored, board in zip(study.rank_intervals, data["boards"], strict=True):
-        found = board["intervals"]
+    boards = {board["name"]: board for board in data["boards"]}
+    assert len(boards) == len(study.rank_intervals)
+    for stored in study.rank_intervals:
+        found = boards[f"{stored.benchmark}/{stored.metric}"]["intervals"]
         for half, power in zip(stored.half_widths, found["powers"], strict=True):
             assert half is not None
             assert half * (1 - 1e-9) <= found["least"] * STEP**power <= half * STEP * (1 + 1e-9)

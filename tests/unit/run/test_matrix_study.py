@@ -77,4 +77,4 @@ def test_a_matrix_study_is_resumed_repeated_on_request_and_bundled(tmp_path: Pat
         archive.extractall(tmp_path)
     done = recomputed(tmp_path / study.study)
     assert done.differences == []
-    assert done.counts["statistics"] == 15 * len(study.statistics)
+    assert done.counts["statistics"] == 21 * len(study.statistics)

@@ -83,7 +83,7 @@ def months(book: Book, palette: Palette) -> Figure | None:
     cut = "Largest share first" if few else f"The {TOP_OF_CHAPTER} of {len(every)} with the largest share of volumes"
     return book.figure(
         "Share of volumes in a month's cost",
-        f"{cut}; {basis_text(basis)} prices.",
+        f"{cut}; {basis_text(found[0].basis)} prices.",
         "",
         [("", f"Stacked bars of {counted(len(names), 'configuration')}.", _stacked(names, rows))],
         key=[KeyEntry("■", _PARTS[name], name) for name in ("machines", "volumes")],
