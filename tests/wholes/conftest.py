@@ -59,6 +59,7 @@ class Whole:
             return list(csv.DictReader(file))
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All tests of this folder are whole; those of one study run in one process, which has made it."""
     for item in items:

@@ -270,10 +270,17 @@ def _cell(book: Book, row: Any, name: str, scale: people.Scale) -> Cell:
     return Cell(text_of(name, value, scale), tone="warn" if doubtful else "name" if name in NAMES else "")
 
 
+def _parts(name: str, value: Sequence[Any] | Mapping[str, Any], scale: people.Scale) -> list[str]:
+    """Of a mapping, such as the parameters of a job, only what is given."""
+    if isinstance(value, Mapping):
+        return [f"{key} {text_of(key, part, scale)}" for key, part in value.items() if part is not None]
+    return [text_of(name, part, scale) for part in value]
+
+
 def text_of(name: str, value: Any, scale: people.Scale) -> str:
     """A field's value for a reader; numbers in the row's own unit by `scale`."""
-    if isinstance(value, list | tuple):
-        return ", ".join(text_of(name, part, scale) for part in value) or people.MISSING
+    if isinstance(value, list | tuple | Mapping):
+        return ", ".join(_parts(name, value, scale)) or people.MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
