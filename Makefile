@@ -71,10 +71,10 @@ setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` 
 test: tools browser server setup-dev ## what every change needs: all tests but the whole, the slow and those that need root
 	@$(call TESTS,,-m "not slow and not root and not whole")
 
-# The studies that take longest come first; results in memory if there is enough of it, as storing them safely takes
-# most of the time on a disk.
+# One worker makes the studies, each once (xdist's groups do nothing with this pytest), and the others do the rest.
+# Results in memory if there is enough of it, as storing them safely takes most of the time on a disk.
 test-whole: tools browser server setup-dev ## whole things: every shipped study to its report, commands end to end, pages in a browser
-	@$(MEMORY:%=TMPDIR=%) $(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder \
+	@$(MEMORY:%=TMPDIR=%) $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder \
 		-m "whole and not slow and not root" tests/wholes tests/e2e tests/browser $(PYTEST)
 
 test-all: lint tools browser server cross setup-dev ## lint and every test, slow ones too (root ones are skipped without root)

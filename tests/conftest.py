@@ -28,10 +28,8 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the wholes; those of one file run in one process, as they share what it started."""
+    """Marks the wholes."""
     for item in items:
         if any(folder in item.path.parents for folder in WHOLES):
             item.add_marker("whole")
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))

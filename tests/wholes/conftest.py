@@ -21,7 +21,7 @@ __all__ = ["browser"]
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = ("cloud-report-2022", "cloud-report-2026", "cloud-report-2020")
-"""They take minutes, so they come first: one for each of two workers."""
+"""They take minutes, so they come first."""
 STUDIES = [*LARGE, *sorted({file.stem for file in (ROOT / "studies").glob("*.toml")} - {*LARGE})]
 
 
@@ -59,15 +59,11 @@ class Whole:
             return list(csv.DictReader(file))
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests of this folder are whole; those of one study run in one process, which has made it."""
+    """All tests of this folder are whole."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker("whole")
-            callspec = getattr(item, "callspec", None)
-            if callspec and "whole" in callspec.params:
-                item.add_marker(pytest.mark.xdist_group(callspec.params["whole"]))
 
 
 @pytest.fixture(scope="session")
