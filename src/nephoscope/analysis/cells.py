@@ -72,10 +72,7 @@ def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow],
     by_id = {row.trial: row for row in trials}
     counting = {row.trial: row for row in trials if row.counts}
     planned = Counter(
-        (row.configuration, benchmark)
-        for row in trials
-        if row.state != "not needed"
-        for benchmark in (row.benchmark, *row.also)
+        (row.configuration, benchmark) for row in trials if row.state != "not needed" for benchmark in row.benchmarks
     )
     grouped: dict[tuple[str, str, str], dict[str, MeasurementRow]] = defaultdict(dict)
     for row in measurements:
@@ -86,7 +83,7 @@ def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow],
         trial = counting.get(row.trial)
         if trial is None:
             continue
-        for benchmark in (trial.benchmark, *trial.also):
+        for benchmark in trial.benchmarks:
             group = grouped[benchmark, row.metric, trial.configuration]
             if row.trial in group:
                 raise _damaged(f"trial {row.trial} has two values of {row.metric}; a metric has one value per trial")

@@ -140,7 +140,7 @@ class Findings:
 
     def values_of(self, row: Statistic) -> list[float]:
         """The values behind a plain statistic: of its trials in their order, or of its machines."""
-        found = self._values[row.benchmark, row.metric]
+        found = self._values[row.metric]
         if row.counted == "trials":
             return [found[trial] for trial in row.trials]
         machine = {trial.trial: trial.machine for trial in self.trials}
@@ -157,7 +157,8 @@ class Findings:
         found: dict[tuple[str, str], list[float]] = defaultdict(list)
         for row in self.trials:
             if row.state == "finished" and row.duration_s:
-                found[row.benchmark, row.configuration].append(row.duration_s)
+                for benchmark in row.benchmarks:
+                    found[benchmark, row.configuration].append(row.duration_s)
         return dict(found)
 
     @cached_property
@@ -165,11 +166,12 @@ class Findings:
         return grouped(self.costs, lambda row: row.configuration)
 
     @cached_property
-    def _values(self) -> Mapping[tuple[str, str], dict[str, float]]:
-        found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    def _values(self) -> Mapping[str, dict[str, float]]:
+        """Metric -> trial -> its value; a trial has one, whatever benchmarks it is a trial of."""
+        found: dict[str, dict[str, float]] = defaultdict(dict)
         for row in self.measurements:
             if row.at_s is None:
-                found[row.benchmark, row.metric][row.trial] = row.value
+                found[row.metric][row.trial] = row.value
         return dict(found)
 
     @cached_property

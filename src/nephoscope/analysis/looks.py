@@ -163,7 +163,7 @@ def _planned(values: StudyInputs) -> dict[str, set[str]]:
     """Benchmark -> its configurations."""
     planned: dict[str, set[str]] = defaultdict(set)
     for row in values.trials:
-        for benchmark in (row.benchmark, *row.also):
+        for benchmark in row.benchmarks:
             planned[benchmark].add(row.configuration)
     return planned
 

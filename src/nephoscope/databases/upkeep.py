@@ -9,22 +9,22 @@ from nephoscope.model.errors import OutputUnreadable
 from nephoscope.providers.base import Cluster
 
 POSTGRES = (
-    "SELECT concat_ws('|', pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'), blks_hit, blks_read) FROM pg_stat_database "
+    "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'), blks_hit, blks_read FROM pg_stat_database "
     "WHERE datname = current_database()"
 )
 _LOOK_TIMEOUT_S = 30.0
 
 
-def of_postgres(said: str, free_bytes: int | None) -> Upkeep:
-    """From the row that `POSTGRES` gives; without free space the disk is not ours to look at.
+def of_postgres(rows: Sequence[Sequence[str | None]], free_bytes: int | None) -> Upkeep:
+    """From the one row that `POSTGRES` gives; without free space the disk is not ours to look at.
 
     Raises:
         OutputUnreadable: it is no such row.
     """
     try:
-        log, hits, misses = (float(word) for word in said.split("|"))
+        ((log, hits, misses),) = ([float(value or "") for value in row] for row in rows)
     except ValueError as error:
-        raise OutputUnreadable(f"the server's counters cannot be read: {said[:200]!r}") from error
+        raise OutputUnreadable(f"the server's counters cannot be read: {str(rows)[:200]}") from error
     disk: dict[str, Any] = {"disk_unseen": True} if free_bytes is None else {"free_bytes": free_bytes}
     return Upkeep(**disk, log_bytes=log, cache_hits=hits, cache_misses=misses)
 

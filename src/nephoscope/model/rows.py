@@ -371,6 +371,11 @@ class TrialRow(Frozen):
     )
 
     @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """Every benchmark of the study that it is a trial of, its own first."""
+        return self.benchmark, *self.also
+
+    @property
     def counts(self) -> bool:
         """True if its numbers enter the statistics."""
         return self.state == "finished" and self.verdict is VerdictKind.VALID

@@ -6,9 +6,10 @@ from nephoscope.analysis.boards import boards_of
 from nephoscope.analysis.cells import cells_of
 from nephoscope.analysis.equal_benchmarks import with_equals
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.insights.analyse import analyse
 from nephoscope.model.records import BenchmarkUse
 from nephoscope.model.rows import TrialRow
-from tests.unit.analysis.study_builder import TPMC, measurement, trial
+from tests.unit.analysis.study_builder import TPMC, inputs, measurement, trial
 
 STEP = {"warehouses": 5000, "active_warehouses_per_cpu": 150}
 FIXED = {"warehouses": 5000, "active_warehouses": 1200}
@@ -87,6 +88,17 @@ def test_a_step_keeps_its_own_leaderboard_beside_the_joined_one() -> None:
     assert plain == {"fixed": ("large", "small"), "step": ("large", "small")}
     small = {cell.benchmark: cell.values for cell in cells if cell.configuration == "small" and not cell.per_cpu}
     assert small["fixed"] == small["step"]
+
+
+def test_rules_find_the_values_and_the_durations_of_trials_that_ran_under_another_name() -> None:
+    rows = _trials(("step", "small"), ("step", "large"), ("fixed", "large"), replicates=8)
+    cpus = {row.trial: 8 if row.configuration == "small" else 32 for row in rows}
+    trials = with_equals(rows, cpus, _uses(step=STEP, fixed=FIXED), BENCHMARKS)
+    measured = [measurement(row, 100.0 + place % 7) for place, row in enumerate(trials)]
+    study = analyse(inputs((trials, measured), metrics={"step": [TPMC], "fixed": [TPMC]}))
+    (note,) = [str(one.text) for one in study.insights if one.rule == "precision" and one.benchmark == "fixed"]
+    assert "8 replicates" in note
+    assert "machine time" in note
 
 
 def test_what_this_version_does_not_know_is_left_alone() -> None:

@@ -187,9 +187,9 @@ def test_lines_say_whether_they_are_intervals_or_ranges_of_too_few_values() -> N
         dashes = {str("strokeDash" in layer["mark"]) for spec in specs_of(figure) for layer in rules(spec)}
         return figure.subtitle, dashes
 
-    assert said(6) == ("Medians, best first; lines: 95 % intervals.", {"False"})
-    assert said(3) == ("Medians, best first; dashed lines: the range of 3 replicates (75 %).", {"True"})
-    assert said(1) == ("Medians, best first; one value each.", {"False"})
+    assert said(6) == ("Levels, best first; lines: 95 % intervals.", {"False"})
+    assert said(3) == ("Levels, best first; dashed lines: the range of 3 replicates (75 %).", {"True"})
+    assert said(1) == ("Levels, best first; one value each.", {"False"})
 
 
 def rules(spec: Spec) -> list[dict[str, Any]]:

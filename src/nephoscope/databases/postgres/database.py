@@ -283,7 +283,7 @@ class PostgresDatabase(
     async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
         """The disk of a user's server is not looked at."""
         free = await upkeep.free_bytes(cluster) if endpoint.origin != "user" else None
-        return upkeep.of_postgres(await self._sql(cluster, endpoint, upkeep.POSTGRES), free)
+        return upkeep.of_postgres(await self._rows(cluster, endpoint, upkeep.POSTGRES), free)
 
     # how
 

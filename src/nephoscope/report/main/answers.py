@@ -341,7 +341,7 @@ def _known(best: BestRow) -> int:
 
 
 def _known_of(best: BestRow) -> str:
-    """'the 6'; 'the 2 that are known' where others are not."""
+    """'the 6'; 'the 2 that were measured often enough' where others were not."""
     return f"the {_known(best):,} that were measured often enough" if best.open else f"the {best.of:,}"
 
 
@@ -465,7 +465,7 @@ def _next(question: Question, best: BestRow, first: Statistic, second: Statistic
     """How far the second level is from that of the winner, whose lead over this one is not known as an interval."""
     one, other = first.compared.value, second.compared.value
     change = 100 * (other / one - 1) if one else 0.0
-    away = f"is {people.percent(abs(change))} {'lower' if change < 0 else 'higher'}" if change else "has the same"
+    away = f"is {people.percent(abs(change))} {'lower' if change < 0 else 'higher'}" if change else "has the same level"
     stored = _ranked(question)
     certain = stored is not None and stored.signs_only and stored.gap(first.configuration, second.configuration)
     competes = second.configuration not in {one.configuration for one in best.left_out}

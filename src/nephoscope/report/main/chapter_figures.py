@@ -47,7 +47,7 @@ def ranking(book: Book, boards: Sequence[Board], palette: Palette, *, per_cpu: b
         spec = bars(shown, scale, axis, palette)
         drawn.append((_named(board, ranked), ranking_text(shown, scale, palette), spec))
     panel_height = PANEL_HEIGHT + charts.height(min(most, top))
-    cut = f"Medians of the first {top} of {most}, {order}" if most > top else f"Medians, {order}"
+    cut = f"Levels of the first {top} of {most}, {order}" if most > top else f"Levels, {order}"
     left_out = f" {_more(len(ranked) - MAX_PANELS)}" if len(ranked) > MAX_PANELS else ""
     return book.figure(
         _about(ranked, per_cpu=per_cpu),

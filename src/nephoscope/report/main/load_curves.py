@@ -39,7 +39,7 @@ def curve(question: Question, names: Sequence[str], palette: Palette, series: Se
     for at, row in steps.rows:
         for one in lookup.statistics_of(row.benchmark, question.metric.name, per_cpu=per_cpu):
             if one.configuration in found:
-                found[one.configuration].append((at, one.median))
+                found[one.configuration].append((at, one.compared.value))
     drawn = {name: points for name, points in found.items() if len(points) >= _LEAST_POINTS}
     highest = max((value for points in drawn.values() for _, value in points), default=0.0)
     if highest <= 0:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.grouped import grouped
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Statistic, TrialRow
 from nephoscope.model.scopes import Scope
@@ -112,9 +113,7 @@ def table_of(
     model = type(rows[0])
     by = by or _grouping(model)
     makes = _makes(book, model, [name for name in columns or model.model_fields if name not in by])
-    groups: dict[tuple[Any, ...], list[Any]] = {}
-    for row in rows:
-        groups.setdefault(tuple(getattr(row, name) for name in by), []).append(row)
+    groups = grouped(rows, lambda row: tuple(getattr(row, name) for name in by))
     order = sorted(groups, key=lambda key: _place(book, groups[key][0])) if "metric" in by else list(groups)
     body: list[Row] = []
     left = most

@@ -130,12 +130,12 @@ def test_trouble_at_any_look_is_kept() -> None:
 
 
 def test_answers_of_servers_are_read() -> None:
-    assert of_postgres("1048576|90|10", 5) == Upkeep(
+    assert of_postgres([["1048576", "90", "10"]], 5) == Upkeep(
         free_bytes=5, log_bytes=1048576.0, cache_hits=90.0, cache_misses=10.0
     )
-    assert of_postgres("1048576|90|10", None).disk_unseen
+    assert of_postgres([["1048576", "90", "10"]], None).disk_unseen
     with pytest.raises(OutputUnreadable, match="cannot be read"):
-        of_postgres("1|2", 5)
+        of_postgres([["1", "2"]], 5)
     said = "loading:0\r\naof_enabled:1\r\naof_current_size:300\r\naof_base_size:100\r\n"
     one = of_valkey(said, 7)
     assert one == Upkeep(free_bytes=7, log_bytes=300.0, debt_bytes=200.0, rewritten_bytes=(100.0,))
