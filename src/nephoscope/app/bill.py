@@ -7,7 +7,7 @@ from math import fsum
 
 from nephoscope.model.records import Plan
 from nephoscope.model.units import GIB, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, duration
 from nephoscope.plan.bill import FULL_BLOCKS, LATER_SHARE, Bill, BillRow, KeptData, Loads, Spend
 from nephoscope.plan.calendar import Calendar
 from nephoscope.plan.quotas import RegionNeeds
@@ -81,6 +81,15 @@ def placement_lines(saved: Spend | None) -> Iterator[str]:
         yield from _wrapped(
             f'placement = "per-replicate" would save {_spent(saved)}: the benchmarks of a configuration would share '
             "the machines of their replicate"
+        )
+
+
+def host_lines(calendar: Calendar | None) -> Iterator[str]:
+    """What hosts that work at the same time would save."""
+    if calendar is not None:
+        yield from _wrapped(
+            f"--max-clusters {calendar.clusters} would take {duration(calendar.time_s)}: so many clusters have no host "
+            "in common. Do so if they share no hardware, such as a network link or the server of virtual machines."
         )
 
 

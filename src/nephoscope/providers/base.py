@@ -210,6 +210,15 @@ class HasLimit(Protocol):
 
 
 @runtime_checkable
+class NamesHosts(Protocol):
+    """A provider of machines that are there before a study; trials that need the same one take turns."""
+
+    def hosts(self, configuration: Configuration) -> Sequence[str]:
+        """Names of the machines that a configuration needs for itself; the same machine has the same name."""
+        ...
+
+
+@runtime_checkable
 class Detached(Protocol):
     """A provider whose machines, with the commands started on them, live on when the controller dies.
 

@@ -3,7 +3,8 @@
 A lease is a folder on the host with its owner and the cluster's key inside; whoever takes, renews or releases it locks
 the folder around it. It is renewed while the cluster is held. If it was not renewed for `LEASE_S`, its holder died or
 cannot reach the host, and anybody may take it: who finds that another study has it ends the attempt. Through it the
-next controller of the same study finds what runs there.
+next controller of the same study finds what runs there. The clusters of one controller do not share a host either: a
+host that has two names in the study shows by the cluster in its lease.
 """
 
 import asyncio
@@ -51,28 +52,28 @@ _EXAMINED_AT_ONCE = 8
 """sshd drops logins beyond ten that have not ended (`MaxStartups`), also those by way of a jump host."""
 
 _LOCK = 'exec 9<"$1" && flock 9 || exit 2\n'
-_TAKE = (
-    """
+_TAKE = """
 root=$1 owner=$2 lease_s=$3 cluster=$4
+shift 4
 umask 077
 exec 2>&1
 mkdir -p "$root" || exit 2
 [ -O "$root" ] || { echo "$root belongs to somebody else"; exit 2; }
-"""
-    + _LOCK
-    + """
+exec 9<"$root" && flock 9 || exit 2
 if ! mkdir "$root/lease" 2>/dev/null; then
     held=$(cat "$root/lease/owner" 2>/dev/null)
     since=$(stat -c %Y "$root/lease/owner" 2>/dev/null || stat -c %Y "$root/lease" 2>/dev/null || date +%s)
     age=$(( $(date +%s) - since ))
     if [ "$held" != "$owner" ]; then
         [ $age -gt $lease_s ] || { echo "held by ${held:-somebody}, last heard from $age s ago"; exit 1; }
+    else
+        there=$(cat "$root/lease/cluster" 2>/dev/null)
+        for other in "$@"; do [ "$other" != "$there" ] || { echo "used by $other"; exit 1; }; done
     fi
 fi
 printf %s "$cluster" >"$root/lease/cluster" && printf %s "$owner" >"$root/lease/owner" || exit 2
 mkdir -p "$root/data" && echo taken
 """
-)
 _GIVE_BACK = _LOCK + '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || rm -rf "$1/lease"'
 _HELD = '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || { echo held; cat "$1/lease/cluster"; }'
 _OTHERS = '[ "$(cat "$1/lease/owner" 2>/dev/null || echo "$2")" = "$2" ] || echo others'
@@ -116,7 +117,6 @@ class SshProvider(Provider, FindsByPlan):
     """
 
     name = "ssh"
-    at_once = 1
     detached = True
 
     def __init__(self, carried: Sequence[str], clock: Clock, *, patience_s: float = PATIENCE_S) -> None:
@@ -124,6 +124,21 @@ class SshProvider(Provider, FindsByPlan):
         self._clock = clock
         self._patience_s = patience_s
         self._held: dict[str, _Held] = {}
+        self._creating: set[str] = set()
+        self._taking = asyncio.Lock()
+        """One lease at a time, so that each sees those that were taken before it."""
+
+    def hosts(self, configuration: Configuration) -> Sequence[str]:
+        """See `NamesHosts`: addresses, as far as ~/.ssh/config tells them."""
+        from asyncssh import ConfigParseError
+
+        from nephoscope.machines.ssh.config import place_of
+
+        names = [name for name, _ in _roles(configuration)]
+        try:
+            return [place_of(host.ssh) for host in hosts_of(names, configuration.ssh or Ssh())]
+        except (InputError, ConfigParseError):  # its trials say so
+            return names
 
     @override
     async def create(self, request: ClusterRequest) -> Cluster:
@@ -131,7 +146,7 @@ class SshProvider(Provider, FindsByPlan):
 
         Raises:
             InputError: the inventory is wrong, or a host appears twice.
-            MachineInUse: another study holds one of them.
+            MachineInUse: another study holds one of them, or another cluster of this one, by another name.
             MachineUnreachable, AccessDenied, HostKeyRefused: one cannot be entered.
         """
         held = self._held.get(request.key)
@@ -157,9 +172,12 @@ class SshProvider(Provider, FindsByPlan):
             for host in hosts
         ]
         leased: list[SshRemote] = []
+        self._creating.add(request.key)
         try:
             for remote in remotes:
-                await _take(remote, ssh.folder, request.study, request.key)
+                await remote.look()  # whether it has the tools
+                async with self._taking:
+                    await _take(remote, ssh.folder, request.study, request.key, self._others(request.key))
                 leased.append(remote)
                 await remote.end_all(keep=session)
             alone = len(hosts) == 1
@@ -172,6 +190,8 @@ class SshProvider(Provider, FindsByPlan):
             for remote in remotes:
                 await remote.close()
             raise
+        finally:
+            self._creating.discard(request.key)
         cluster = cluster_of(request.key, machines, len(configuration.database_machine.hosts or ()))
         renewing = asyncio.create_task(_renew(remotes, ssh.folder, request.study, self._clock))
         self._held[request.key] = _Held(remotes, ssh.folder, request.study, cluster, renewing)
@@ -197,6 +217,11 @@ class SshProvider(Provider, FindsByPlan):
             return HostFindings(host=host.name, findings=tuple(findings))
 
         return await asyncio.gather(*(examine(host, folder, more) for (host, folder), more in needs.items()))
+
+    def _others(self, key: str) -> Sequence[str]:
+        """The other clusters that exist now, or are about to."""
+        living = {other for other, held in self._held.items() if held.cluster is not None}
+        return sorted((living | self._creating) - {key})
 
     @override
     async def find(self, study: str, configurations: Sequence[Configuration]) -> Sequence[str]:
@@ -367,9 +392,14 @@ def _inventory(file: str) -> Mapping[str, Any]:
     return hosts
 
 
-async def _take(remote: SshRemote, folder: str, owner: str, key: str) -> None:
-    await remote.look()  # whether it has the tools
-    said = (await remote.ask(_TAKE, folder, owner, str(LEASE_S), key)).strip()
+async def _take(remote: SshRemote, folder: str, owner: str, key: str, others: Sequence[str]) -> None:
+    """Takes a lease for the cluster `key`; `others` are the clusters of its study that exist now."""
+    said = (await remote.ask(_TAKE, folder, owner, str(LEASE_S), key, *others)).strip()
+    if said.startswith("used by "):
+        raise MachineInUse(
+            f"{remote.name} is in use by {said.removeprefix('used by ')}, for which it has another name",
+            hint="give each host one name in the study, or use one cluster at a time: --max-clusters 1",
+        )
     if said.startswith("held by "):
         raise MachineInUse(
             f"{remote.name} is leased by {said.removeprefix('held by ')}",

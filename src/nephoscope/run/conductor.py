@@ -15,7 +15,7 @@ from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.placement import carried_by, clusters_of, data_sets_of
 from nephoscope.plan.preparation import GIVE_BACK_S
-from nephoscope.providers.base import ClusterRequest, Detached, Provider, study_of
+from nephoscope.providers.base import ClusterRequest, Detached, NamesHosts, Provider, study_of
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
 from nephoscope.run.loaded_once import LoadedOnce
@@ -27,7 +27,7 @@ from nephoscope.run.trial import AttemptTask, Ended, run_attempt
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
-from nephoscope.study.address import server_hosts
+from nephoscope.study.address import THIS_MACHINE, server_hosts
 from nephoscope.study.machines import left_raw
 from nephoscope.study.managed import read_as_provided
 from nephoscope.study.model import Configuration
@@ -77,8 +77,8 @@ class Conductor:
         left = {trial_id for trial_id, (_, trial) in self._rows.items() if due(trial)}
         self._left = left - folder.not_needed().keys()
         self._kept: dict[str, _Kept] = {}
-        self._servers: dict[str, asyncio.Lock] = {}
-        """By host: servers of the user's."""
+        self._machines: dict[str, asyncio.Lock] = {}
+        """By host: machines and servers that are there before the study."""
         self._going_on: dict[str, tuple[Attempt, Lease]] = {}
         self.refused: dict[str, str] = {}
         """Trials that could not start, or not finish, within the budget, and why."""
@@ -102,7 +102,7 @@ class Conductor:
         if not due(trial):
             return Step(ended=True)
         configuration = read_as_provided(planned.intent.configuration)
-        async with self._alone(trial_id):
+        async with self._alone(trial_id, configuration):
             log = _StateLog(trial, self._world.clock.unix_ms)
             provider = self._world.providers[configuration.provider]
             found = await open_attempt(trial, planned.intent.configuration, provider, self._study_key)
@@ -190,15 +190,14 @@ class Conductor:
         self._world.listener.trial_repeated(planned, f"{', '.join(repair.checks)}: {repair.why}")
 
     @asynccontextmanager
-    async def _alone(self, trial_id: str) -> AsyncIterator[None]:
-        """Trials that share a cluster, or a server that is there before them, do not run at the same time."""
+    async def _alone(self, trial_id: str, configuration: Configuration) -> AsyncIterator[None]:
+        """Trials that share a cluster, or a machine that is there before them, do not run at the same time."""
+        provider = self._world.providers[configuration.provider]
         async with AsyncExitStack() as held:
             if self._shared[trial_id] is not None:
                 await held.enter_async_context(self._kept.setdefault(self._cluster(trial_id), _Kept()).lock)
-            dsn = self._rows[trial_id][0].intent.configuration.get("database", {}).get("dsn")
-            if dsn is not None:
-                for host in sorted(server_hosts(dsn)):  # in one order, so that no two trials wait for each other
-                    await held.enter_async_context(self._servers.setdefault(host, asyncio.Lock()))
+            for host in machines_there(configuration, provider):
+                await held.enter_async_context(self._machines.setdefault(host, asyncio.Lock()))
             yield
 
     def _cluster(self, trial_id: str) -> str:
@@ -477,6 +476,17 @@ def _paid_ms(lease: Lease) -> int | None:
     if lease.reserved_usd is None or not lease.usd_per_hour:
         return None
     return int(lease.reserved_usd / lease.usd_per_hour * SECONDS_PER_HOUR * 1000)
+
+
+def machines_there(configuration: Configuration, provider: Provider) -> list[str]:
+    """Machines that are there before a trial, which needs them for itself; always in one order of all machines.
+
+    So no two trials wait for each other.
+    """
+    hosts = frozenset(provider.hosts(configuration)) if isinstance(provider, NamesHosts) else frozenset[str]()
+    dsn = configuration.database.dsn
+    servers = frozenset[str]() if dsn is None else server_hosts(dsn)
+    return sorted(hosts | (servers - {THIS_MACHINE} if hosts else servers))
 
 
 def zones_of(configuration: Configuration) -> list[str | None]:

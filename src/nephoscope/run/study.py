@@ -15,7 +15,7 @@ from nephoscope.model.errors import CleanupFailed, InputError
 from nephoscope.model.records import Plan, PlannedTrial, VerdictKind
 from nephoscope.model.words import counted
 from nephoscope.plan.cut import joined
-from nephoscope.providers.base import Detached, HasLimit, Provider
+from nephoscope.providers.base import Detached, HasLimit, NamesHosts, Provider
 from nephoscope.run.cleaning import clean, find, stored_configurations
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
 from nephoscope.run.durable import DurableQueue, sqlite_url
@@ -306,7 +306,7 @@ def _queue(
     folder: ResultsFolder, groups: Groups, providers: Sequence[Provider], conduct: RunOptions, world: World
 ) -> AbstractAsyncContextManager[Queue]:
     """In memory if machines die with their controller; durable if they, or other controllers, live on."""
-    at_once = _at_once(providers, conduct)
+    at_once = _waiting(len(list(folder.planned())), providers, conduct)
     outlives = any(isinstance(provider, Detached) for provider in providers)
     if conduct.state_url is None and not outlives:
         return nullcontext(OwnQueue(at_once, world.clock))
@@ -391,8 +391,21 @@ def _refuse_too_few_clusters(left: Sequence[PlannedTrial], providers: Sequence[P
 
 
 def _at_once(providers: Sequence[Provider], conduct: RunOptions) -> int:
+    """How many clusters there may be at the same time.
+
+    A cluster of listed hosts that is kept for several trials would keep its hosts from all others.
+    """
     limits = [provider.at_once for provider in providers if isinstance(provider, HasLimit)]
+    if conduct.rules.placement != "fresh" and any(isinstance(provider, NamesHosts) for provider in providers):
+        limits.append(1)
     return min([conduct.limits.max_clusters or 1, *limits])
+
+
+def _waiting(trials: int, providers: Sequence[Provider], conduct: RunOptions) -> int:
+    """How many trials wait for their turn at once: all, where each waits for its own hosts, and the ledger counts."""
+    at_once = _at_once(providers, conduct)
+    hosts_only = all(isinstance(provider, NamesHosts) for provider in providers)
+    return max(at_once, trials) if at_once > 1 and hosts_only else at_once
 
 
 async def _going_on(folder: ResultsFolder, key: str, world: World) -> dict[str, tuple[Attempt, Lease]]:

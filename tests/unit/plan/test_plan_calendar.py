@@ -4,7 +4,7 @@ from typing import Any
 
 from nephoscope.app.stages.planning import calendar_with
 from nephoscope.model.records import BenchmarkUse, Plan, PlannedTrial, TrialIntent
-from nephoscope.plan.calendar import MAX_BY_DEFAULT, Calendar, at_once, calendars, clusters_by_default
+from nephoscope.plan.calendar import MAX_BY_DEFAULT, Calendar, at_once, calendars, clusters_by_default, on_hosts
 from nephoscope.study.model import Configuration, Study
 
 
@@ -71,6 +71,33 @@ def test_a_look_waits_for_all_trials_of_its_block() -> None:
     free, looking = plan_of(blocks), plan_of(blocks, decided=True)
     assert calendars(free, own(free)) == [Calendar(1, 22.0), Calendar(4, 10.0)]
     assert calendars(looking, own(looking)) == [Calendar(1, 22.0), Calendar(2, 20.0)]
+
+
+def test_hosts_that_are_apart_work_at_the_same_time() -> None:
+    def planned(*hosts: list[str]) -> Plan:
+        plan = plan_of([[10.0] * len(hosts)])
+        rows = [
+            row.model_copy(
+                update={
+                    "intent": row.intent.model_copy(
+                        update={
+                            "configuration": {
+                                "database_machine": {"hosts": names[:1]},
+                                "load_machine": {"hosts": names[1:]},
+                            }
+                        }
+                    )
+                }
+            )
+            for row, names in zip(plan.trials, hosts, strict=True)
+        ]
+        return plan.model_copy(update={"trials": rows})
+
+    twelve = planned(*([f"db{number}"] for number in range(12)), *([f"db{number}"] for number in range(12)))
+    assert on_hosts(twelve, 96) == Calendar(12, 20.0)
+    assert on_hosts(twelve, 6) == Calendar(6, 40.0)
+    assert on_hosts(planned(["db1", "load"], ["db2", "load"]), 96) == Calendar(1, 20.0)
+    assert on_hosts(planned(["db1", "load1"], ["db2", "load2"], ["db1", "load2"]), 96) == Calendar(2, 20.0)
 
 
 def keys_of(provider: str, number: int) -> dict[str, Any]:

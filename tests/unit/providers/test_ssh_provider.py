@@ -90,6 +90,24 @@ def test_a_host_serves_one_study_at_a_time(server: Server, tmp_path: Path) -> No
     asyncio.run(scenario())
 
 
+def test_clusters_of_one_study_do_not_share_a_host_that_has_two_names(server: Server, tmp_path: Path) -> None:
+    first, second = (replace(request_of(server, tmp_path, "mine"), trial=name, attempt=1) for name in ("one", "other"))
+
+    async def scenario() -> None:
+        provider, successor = SshProvider([], SystemClock()), SshProvider([], SystemClock())
+        made = await asyncio.gather(provider.create(first), provider.create(second), return_exceptions=True)
+        (refused,) = [answer for answer in made if isinstance(answer, BaseException)]
+        assert isinstance(refused, MachineInUse)
+        assert "for which it has another name" in refused.message
+        dead = next(answer for answer in made if not isinstance(answer, BaseException))
+        other = second if dead.key == first.key else first
+        taken = await successor.create(other)  # what a dead controller left is taken over
+        await provider.delete(dead.key)
+        await successor.delete(taken.key)
+
+    asyncio.run(scenario())
+
+
 def test_two_studies_that_find_the_same_expired_lease_do_not_both_take_it(server: Server, tmp_path: Path) -> None:
     names = [f"study-{number}" for number in range(8)]
     requests = [request_of(server, tmp_path, name) for name in names]

@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise, repeat
 from pathlib import Path
@@ -34,7 +34,7 @@ from nephoscope.run.queue import Advance, OwnQueue
 from nephoscope.run.states import Patience
 from nephoscope.run.study import Rest, StudyOutcome, run_study
 from nephoscope.study.address import THIS_MACHINE, server_hosts
-from nephoscope.study.model import Study
+from nephoscope.study.model import Configuration, Study
 from tests.support.fake_world import Rehearsal, rehearsal
 
 TRIALS = 8
@@ -240,6 +240,40 @@ def test_a_cluster_may_serve_all_trials_of_a_configuration(tmp_path: Path) -> No
     leases = [attempt.lease() for _, trial in study.folder.planned() for attempt in trial.attempts()]
     assert len({lease.cluster for lease in leases if lease}) == 2
     assert {lease.placement for lease in leases if lease} == {"per-configuration"}
+
+
+class Listed(Counting):
+    """Machines that are there before the study, by configuration."""
+
+    machines: Mapping[str, Sequence[str]]
+
+    def hosts(self, configuration: Configuration) -> Sequence[str]:
+        return self.machines[configuration.name]
+
+    async def create(self, request: ClusterRequest) -> Cluster:
+        taken = [host for key in self.existing for host in self.machines[key.split("/")[1].split("-")[0]]]
+        assert not set(taken) & set(self.machines[request.configuration.name]), "a host has one trial at a time"
+        return await super().create(request)
+
+
+@pytest.mark.parametrize(
+    ("machines", "placement", "most"),
+    [
+        ({"small": ["a"], "large": ["b"]}, "fresh", 2),
+        ({"small": ["a", "load"], "large": ["load", "b"]}, "fresh", 1),
+        ({"small": ["a"], "large": ["b"]}, "per-replicate", 1),
+    ],
+    ids=["apart", "one load machine", "kept for a replicate"],
+)
+def test_hosts_of_the_study_work_at_the_same_time_unless_they_are_shared(
+    tmp_path: Path, machines: dict[str, list[str]], placement: str, most: int
+) -> None:
+    study = fleet(tmp_path / "r", placement=placement)
+    provider = Listed({PROGRAM: fake_program}, study.clock)
+    provider.machines = machines
+    study = replace(study, world=replace(study.world, providers={"fake": provider}))
+    assert conducted(study, CliOptions(max_clusters=3)).valid == TRIALS
+    assert provider.most == most
 
 
 @pytest.mark.parametrize(("placement", "most"), [("fresh", 1), ("per-configuration", 2)])

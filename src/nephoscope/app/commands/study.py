@@ -280,7 +280,8 @@ def plan(
     _say_all(head, words.left_out_lines(left_out, cut), words.purchase_lines(bought, cut, planned))
     details = [*bills.bill_lines(bill)]
     saved = planning.saved_by_sharing(loaded, planned, scale=scale, part=part)
-    hints = (*bills.stop_lines(planned, bill), *bills.placement_lines(saved))
+    hosts = planning.saved_by_hosts(part or loaded, planned, clusters)
+    hints = (*bills.stop_lines(planned, bill), *bills.placement_lines(saved), *bills.host_lines(hosts))
     _say_all(details, hints, bills.quota_lines(needs, clusters))
     if not details:
         print_table(words.HEADERS, words.groups(planned))

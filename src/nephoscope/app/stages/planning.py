@@ -128,13 +128,28 @@ def clusters_by_default(study: Study) -> int:
     return calendar.clusters_by_default(study_as_provided(study))
 
 
+def _on_hosts_alone(study: Study) -> bool:
+    """Whether each trial takes hosts of the user's, and gives them back."""
+    return {configuration.provider for configuration in study.configurations} == {"ssh"} and study.placement == "fresh"
+
+
+def saved_by_hosts(study: Study, planned: Plan, clusters_at_once: int) -> calendar.Calendar | None:
+    """How long it takes if all hosts that can work at the same time do; None: more clusters would not save a minute."""
+    if not _on_hosts_alone(study):
+        return None
+    now, then = (calendar.on_hosts(planned, count) for count in (clusters_at_once, len(planned.trials)))
+    return then if now.time_s - then.time_s >= SECONDS_PER_MINUTE else None
+
+
 def calendar_with(
     study: Study, planned: Plan, clusters_at_once: int, shared: Mapping[str, str | None] | None = None
 ) -> calendar.Calendar | None:
-    """How long it takes with so many clusters at once; None: not on clouds alone, so one trial runs after another.
+    """How long it takes with so many clusters at once; None: one trial runs after another, wherever that is said.
 
     `shared` as for `bill`.
     """
+    if _on_hosts_alone(study):
+        return calendar.on_hosts(planned, clusters_at_once)
     if clusters_by_default(study) == 1:
         return None
     return calendar.at_once(planned, clusters(study, planned) if shared is None else shared, clusters_at_once)

@@ -165,6 +165,17 @@ def host_name_of(address: SshAddress) -> str:
     return str(config_of(address).get("Hostname", address.host))
 
 
+def place_of(address: SshAddress) -> str:
+    """Where the server behind an alias listens, as `host:port`, and by way of which jump host.
+
+    Raises:
+        asyncssh.ConfigParseError: ~/.ssh/config cannot be read.
+    """
+    port = address.port or config_of(address).get("Port", 22)
+    jump = "" if address.jump is None else f" by {place_of(address.jump)}"
+    return f"{host_name_of(address)}:{port}{jump}"
+
+
 def identity_files(address: SshAddress) -> list[str]:
     """Keys that ~/.ssh/config names for a host and that exist: ssh passes over the others, and asyncssh would stop.
 
