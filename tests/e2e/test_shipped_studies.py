@@ -9,7 +9,6 @@ from nephoscope.app.cli import main
 from nephoscope.app.stages.planning import plan, read_study
 from nephoscope.providers.emulated.provider import EmulatedProvider
 from nephoscope.providers.local import LocalProvider
-from nephoscope.providers.ssh import SshProvider
 
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "studies").glob("*.toml"))
@@ -23,7 +22,7 @@ ON_CLOUDS = {
 }
 """Those whose machines a cloud makes, with the number of their trials."""
 
-LIMITS = {one.name: one.at_once for one in (LocalProvider, EmulatedProvider, SshProvider)}
+LIMITS = {one.name: one.at_once for one in (LocalProvider, EmulatedProvider)}
 
 
 def test_none_is_forgotten() -> None:
