@@ -1,18 +1,19 @@
 """Outputs of fio, CoreMark and netperf as trials."""
 
-from nephoscope.checks.verdicts import invalid, valid
+from nephoscope.checks.verdicts import valid
 from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric
 from nephoscope.importers.imported import safe_name
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.subjects import Subject
 from nephoscope.parsers.coremark import parse_coremark
+from nephoscope.parsers.documents import remarks_on
 from nephoscope.parsers.fio import FioJob, FioSide, parse_fio
 from nephoscope.parsers.netperf import parse_netperf
 
 
 def parse_fio_file(text: str) -> list[Parsed]:
     """One trial for each job of a fio JSON report."""
-    report = parse_fio(text)
+    report, remarks = parse_fio(text), remarks_on(text)
     names = [job.name for job in report.jobs]
     return [
         Parsed(
@@ -20,7 +21,7 @@ def parse_fio_file(text: str) -> list[Parsed]:
             subject=Subject.STORAGE,
             title=f"fio job {job.name}",
             values=values,
-            verdicts=[(invalid if job.error else valid)("exit-code", f"fio reports error {job.error}")],
+            verdicts=[valid("around", "; ".join(remarks[:5]))] if remarks else [],
             versions={"fio": report.version},
         )
         for job in report.jobs
@@ -98,9 +99,9 @@ FIO = FileFormat(
     name="fio",
     title="fio JSON",
     parse=parse_fio_file,
+    checks=(("around", "Shows what stands around fio's JSON; a file in which it says that fio failed is left out."),),
     unknown=(
         "device, filesystem and memory: the JSON alone does not show whether a cache served the reads",
         "jobs with the same name in one file (without group_reporting) are skipped",
     ),
-    checks=(("exit-code", "Rejects a job that fio ended with an error."),),
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nephoscope.model.errors import PROCESS_HINTS, EnvironmentProblem, InputError, OutputUnreadable
+from nephoscope.parsers.text import decoded
 
 MAX_BYTES = 64 * 1024 * 1024
 """Size limit of a file: larger ones are raw series, not results."""
@@ -78,15 +79,15 @@ def is_regular(file: Path, root: Path) -> bool:
 
 
 def text_of(file: Path, root: Path) -> str:
-    """The same as text; bytes that are not UTF-8 are replaced.
+    """The same as text, as `decoded` reads it.
 
     Raises:
-        OutputUnreadable: as `content_of`, or there are NUL bytes in it.
+        OutputUnreadable: as `content_of`, or there are NUL characters in it.
     """
-    content = content_of(file, root)
-    if b"\0" in content:
+    text = decoded(content_of(file, root))
+    if "\0" in text:
         raise OutputUnreadable("not text")
-    return content.decode(errors="replace")
+    return text
 
 
 def why(error: Exception) -> str:

@@ -1,4 +1,7 @@
-"""YAML of strangers: the library builds values by recursion in C, and a text that nests deeply kills the process."""
+"""YAML of strangers: the library builds values by recursion in C, and a text that nests deeply kills the process.
+
+It also keeps the last of two equal keys, which the language forbids: here they are refused.
+"""
 
 from typing import Any
 
@@ -15,7 +18,8 @@ def load_yaml(text: str | bytes, loader: Any) -> Any:
         loader: a safe one.
 
     Raises:
-        yaml.YAMLError: it is not YAML, or is nested too deeply; reading events needs no recursion.
+        yaml.YAMLError: it is not YAML, has a key twice with different values, or is nested too deeply; reading events
+            needs no recursion.
         ValueError: a value of it is impossible.
     """
     depth = 0
@@ -23,4 +27,30 @@ def load_yaml(text: str | bytes, loader: Any) -> Any:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_NESTING:
             raise yaml.YAMLError(f"nested more than {MAX_NESTING} deep")
-    return yaml.load(text, Loader=loader)  # noqa: S506  # see Args
+    reader = loader(text)
+    try:
+        node = reader.get_single_node()
+        if node is None:
+            return None
+        _require_single_keys(node)
+        return reader.construct_document(node)
+    finally:
+        reader.dispose()
+
+
+def _require_single_keys(root: yaml.Node) -> None:
+    waiting, seen = [root], {id(root)}  # by identity: aliases let a node stand in several places
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, yaml.ScalarNode):
+            continue
+        below = node.value
+        if isinstance(node, yaml.MappingNode):
+            values: dict[str, yaml.Node] = {}
+            for key, value in node.value:
+                other = values.setdefault(str(key.value), value)
+                if other is not value and (other.tag, other.value) != (value.tag, value.value):
+                    raise yaml.YAMLError(f"{key.value!r} stands twice in one mapping, with different values")
+            below = [part for pair in node.value for part in pair]
+        waiting += [part for part in below if id(part) not in seen]
+        seen |= set(map(id, below))

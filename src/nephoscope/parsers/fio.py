@@ -7,6 +7,7 @@ nothing was done is None: its zeros are no measurements. fio's `iops_mean` depen
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import Field
@@ -14,14 +15,17 @@ from pydantic import Field
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.units import KIB
-from nephoscope.parsers.text import INTEGER, LenientModel, build, json_in, require_close, shown, validate, whole_lines
+from nephoscope.model.words import counted
+from nephoscope.parsers.documents import json_documents
+from nephoscope.parsers.text import INTEGER, LenientModel, build, require_close, shown, validate, whole_lines
 
 _WHAT = "fio JSON"
 _NS, _US, _MS = 1e-9, 1e-6, 1000.0
 _ROUNDED = 0.01
 _LATENCIES = ("slat", "clat", "lat")
-_NOT_A_NUMBER = re.compile(r"(?<=: )-?(?:nan|inf)(?=\s*[,}\n])")
-"""fio prints it for the mean of no values, although JSON has no such value."""
+_ALL_CLIENTS = "All clients"
+_CLOCK_S = 2.0
+"""Reports have the second of their time."""
 
 
 class FioLatency(Frozen):
@@ -52,7 +56,6 @@ class FioJob(Frozen):
     """One job, or one group of equal ones."""
 
     name: str
-    error: int = Field(description="errno; if not 0, the numbers cover only what was done before")
     options: dict[str, str] = Field(description="of the job, on top of the global ones; a flag is ''")
     read: FioSide | None
     write: FioSide | None
@@ -78,10 +81,10 @@ class FioReport(Frozen):
 class _Latency(LenientModel):
     min_: float = Field(alias="min", ge=0)
     max_: float = Field(alias="max", ge=0)
-    mean: float = Field(ge=0)
+    mean: float | None = Field(ge=0, description="None: fio printed nan")
     stddev: float | None = Field(default=None, ge=0)
     count: int | None = Field(default=None, alias="N", ge=0)
-    percentile: dict[str, float] = {}
+    percentile: dict[str, float | None] = {}
 
 
 class _Side(LenientModel):
@@ -107,6 +110,7 @@ class _Sync(LenientModel):
 
 class _Job(LenientModel):
     jobname: str
+    job_start: int | None = None
     error: int = 0
     options: dict[str, str] = Field(default={}, alias="job options")
     read: _Side | None = None
@@ -122,19 +126,50 @@ class _Document(LenientModel):
     global_options: dict[str, str] = Field(default={}, alias="global options")
     jobs: list[_Job] = []
     client_stats: list[_Job] = []
+    timestamp: int | None = None
+
+    @property
+    def reported(self) -> list[_Job]:
+        """Of several clients their sum, as fio made it: a job of one of them is a part of the load."""
+        jobs = self.jobs or self.client_stats
+        whole = [one for one in jobs if one.jobname == _ALL_CLIENTS]
+        names = {one.jobname for one in jobs} - {_ALL_CLIENTS}
+        return [one.model_copy(update={"jobname": ", ".join(sorted(names)) or one.jobname}) for one in whole] or jobs
+
+    def continues(self, earlier: "_Document") -> bool:
+        """Is it a later report of the same run? Versions before 3.34 do not say when a job began."""
+        starts = [(one.version, [(job.jobname, job.job_start) for job in one.reported]) for one in (earlier, self)]
+        done = [sum(side.io_bytes for side in one.sides) for one in (earlier, self)]
+        lengths_s = [max((side.runtime for side in one.sides), default=0) / _MS for one in (earlier, self)]
+        if starts[0] != starts[1] or done[0] > done[1] or lengths_s[0] >= lengths_s[1]:
+            return False
+        if all(job.job_start for job in self.reported):
+            return True
+        passed_s = (self.timestamp or 0) - (earlier.timestamp or 0)
+        return abs(passed_s - (lengths_s[1] - lengths_s[0])) <= _CLOCK_S
+
+    @property
+    def sides(self) -> list[_Side]:
+        """Every direction of every job."""
+        return [side for job in self.reported for name in _SIDES if (side := getattr(job, name))]
 
 
 def parse_fio(text: str) -> FioReport:
-    """Reads the first document.
+    """Reads the document, or the last of those that one run of `--status-interval` wrote, which covers all of it.
 
     Raises:
-        OutputUnreadable: no JSON of fio's, damaged JSON, no job, no I/O done, or numbers that contradict each other.
+        OutputUnreadable: no JSON of fio's, several runs, a run or job that failed, no job, no I/O done, or numbers that
+            contradict each other.
     """
-    document = json_in(_NOT_A_NUMBER.sub("null", text), _WHAT)
-    if not isinstance(document, dict) or "fio version" not in document:
+    documents = json_documents(text, _WHAT).values
+    if any("fio version" not in document for document in documents):
         raise OutputUnreadable(f"{_WHAT}: no 'fio version' in it")
-    found = validate(_Document, document, _WHAT)
-    jobs = [one for one in found.jobs or found.client_stats if one.jobname != "All clients"]
+    reports = [validate(_Document, document, _WHAT) for document in documents]
+    if not all(later.continues(earlier) for earlier, later in pairwise(reports)):
+        raise OutputUnreadable(
+            f"{_WHAT}: {counted(len(reports), 'document')} of different runs; expected one: split it"
+        )
+    found, jobs = reports[-1], reports[-1].reported
     if not jobs:
         raise OutputUnreadable(f"{_WHAT}: no job in it")
     recent = not re.match(r"fio-[0-2]\.", found.version)
@@ -148,15 +183,16 @@ def parse_fio(text: str) -> FioReport:
 
 def _job(job: _Job, common: Mapping[str, str], *, recent: bool) -> FioJob:
     where = f"{_WHAT}: job {job.jobname[:60]!r}"
+    if job.error:
+        raise OutputUnreadable(f"{where}: it failed with error {job.error}, after a part of its time")
     sides = {name: _side(getattr(job, name), f"{where}: {name}", recent=recent) for name in _SIDES}
-    if not any(sides.values()) and not job.error:
+    if not any(sides.values()):
         raise OutputUnreadable(f"{where}: no I/O was done")
     sync = job.sync and (_latency(job.sync.lat_ns, _NS, where) or _latency(job.sync.lat, _US, where))
     return build(
         FioJob,
         where,
         name=job.jobname,
-        error=job.error,
         options={**common, **job.options},
         sync=sync,
         depth_found=job.latency_depth,
@@ -200,7 +236,7 @@ def _side(side: _Side | None, where: str, *, recent: bool) -> FioSide | None:
 
 def _latency(found: _Latency | None, unit_s: float, where: str) -> FioLatency | None:
     """None: nothing of this phase was measured; fio then writes zeros."""
-    if found is None or found.count == 0 or (found.max_ == 0 and found.mean == 0):
+    if found is None or found.count == 0 or found.mean is None or (found.max_ == 0 and found.mean == 0):
         return None
     if not found.min_ <= found.mean * (1 + _ROUNDED) + 1 or not found.mean <= found.max_ * (1 + _ROUNDED) + 1:
         raise OutputUnreadable(f"{where}: a mean latency of {found.mean:g} outside {found.min_:g} to {found.max_:g}")
@@ -216,10 +252,12 @@ def _latency(found: _Latency | None, unit_s: float, where: str) -> FioLatency | 
     )
 
 
-def _percentiles(found: Mapping[str, float], unit_s: float, where: str) -> dict[float, float]:
+def _percentiles(found: Mapping[str, float | None], unit_s: float, where: str) -> dict[float, float]:
     """Without the places that version 2 fills up: "0.00" with 0, several times."""
     try:
-        percents = {float(name): value * unit_s for name, value in found.items() if float(name) > 0}
+        percents = {
+            float(name): value * unit_s for name, value in found.items() if value is not None and float(name) > 0
+        }
     except ValueError as error:
         raise OutputUnreadable(f"{where}: a percentile is not a number: {error}") from error
     values = [percents[percent] for percent in sorted(percents)]

@@ -22,7 +22,7 @@ from nephoscope.parsers.stress_ng import parse_stress_ng_log
 from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
 from nephoscope.parsers.sysbench_fileio import parse_fileio_load, parse_fileio_run
 from nephoscope.parsers.sysbench_oltp import parse_sysbench_oltp
-from nephoscope.parsers.text import clean
+from nephoscope.parsers.text import clean, require_readable
 
 PARSERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
     {
@@ -95,5 +95,6 @@ def identify(text: str) -> Identified:
         if match := re.search(mark, cleaned, re.MULTILINE):
             line = cleaned.count("\n", 0, match.start()) + 1
             return Identified(tool=tool, reason=f"line {line} holds {match[0][:60]!r}")
+    require_readable(cleaned, "output of an unknown tool")
     what = f"it starts with {cleaned.strip()[:40]!r}" if cleaned.strip() else "it is empty"
     raise OutputUnreadable(f"no known tool printed this: {what}")

@@ -13,13 +13,13 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.parsers.documents import json_documents
 from nephoscope.parsers.text import (
     DECIMAL,
     INTEGER,
     LenientModel,
     build,
     exactly_one,
-    json_documents,
     one_or_none,
     require_close,
     shown,
@@ -128,7 +128,7 @@ def parse_iperf3(text: str) -> Iperf3:
     Raises:
         OutputUnreadable: no JSON, cut off, an error that iperf3 tells, or numbers that contradict each other.
     """
-    document = _whole(list(json_documents(text, _JSON)))
+    document = _whole(json_documents(text, _JSON).values)
     if "error" in document:
         raise OutputUnreadable(f"{_JSON}: it says {str(document['error'])[:120]!r}")
     found = validate(_Document, document, _JSON)
@@ -138,6 +138,8 @@ def parse_iperf3(text: str) -> Iperf3:
     sent, received, datagrams = end.sum_sent, end.sum_received, end.sum_ if end.sum_ and end.sum_.packets else None
     if datagrams and received is None:
         sent, received = datagrams, _arrived(datagrams)
+    if datagrams and (datagrams.jitter_ms or 0) > datagrams.seconds * _MS:
+        raise OutputUnreadable(f"{_JSON}: a jitter of {datagrams.jitter_ms:g} ms in a test of {datagrams.seconds:g} s")
     known = [one for one in (received, sent) if one and one.bytes_]
     if not known:
         raise OutputUnreadable(f"{_JSON}: end: nothing was sent or received")
@@ -197,11 +199,15 @@ def _whole(documents: Sequence[Any]) -> Mapping[str, Any]:
         parts = {
             name: [one.get("data") for one in events if one["event"] == name] for name in ("start", "end", "error")
         }
+        tests = max(len(parts["start"]), len(parts["end"]), len(documents) - len(events) + 1)
+        if tests > 1:
+            raise OutputUnreadable(f"{_JSON}: {tests} tests in one text; expected one: split it")
         merged: dict[str, Any] = {name: found[0] for name, found in parts.items() if found}
         return {**merged, "intervals": [one.get("data") for one in events if one["event"] == "interval"]}
-    if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise OutputUnreadable(f"{_JSON}: {len(documents)} documents; expected one test")
-    return documents[0]
+    if len(documents) != 1:
+        raise OutputUnreadable(f"{_JSON}: {len(documents)} documents in one text; expected one test: split it")
+    document: Mapping[str, Any] = documents[0]
+    return document
 
 
 _TEXT = "iperf3 text"

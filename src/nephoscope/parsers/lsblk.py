@@ -10,8 +10,9 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.parsers.documents import json_in
 from nephoscope.parsers.sizes import size_of
-from nephoscope.parsers.text import build, json_in, shown
+from nephoscope.parsers.text import build, shown
 
 _WHAT = "lsblk JSON"
 _TRUTH = {"1": True, "0": False, "true": True, "false": False}

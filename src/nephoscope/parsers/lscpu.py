@@ -14,8 +14,9 @@ from pydantic import Field
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.words import counted
+from nephoscope.parsers.documents import json_in
 from nephoscope.parsers.sizes import size_of
-from nephoscope.parsers.text import INTEGER, build, clean, json_in, shown, whole_lines
+from nephoscope.parsers.text import INTEGER, build, clean, shown, whole_lines
 
 _WHAT = "lscpu output"
 _CACHE = re.compile(r"(L[1-4][di]?)(?: cache)?")
@@ -143,7 +144,11 @@ def _json_fields(text: str) -> dict[str, str]:
 
 def _text_fields(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
-    for line in whole_lines(text, _WHAT):
+    lines = whole_lines(text, _WHAT)
+    outputs = sum(line.startswith("Architecture:") for line in lines)
+    if outputs > 1:
+        raise OutputUnreadable(f"{_WHAT}: {outputs} documents in one text; expected one: split it")
+    for line in lines:
         if match := _LINE.fullmatch(line.rstrip()):
             _put(found, match["field"].strip(), match["value"] or "")
     return found

@@ -1,9 +1,8 @@
-"""What the parsers share: clean lines, numbers of bounded length, JSON between other text, and one way to refuse."""
+"""What the parsers share: clean lines, numbers of bounded length, marks of failed runs, and one way to refuse."""
 
-import json
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from pydantic import ConfigDict, ValidationError
 
@@ -17,11 +16,44 @@ DECIMAL = r"[0-9]{1,15}(?:\.[0-9]{1,9})?"
 """ASCII digits, and few enough that `int` and `float` take them all."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_MAX_DIGITS = 20
-_JSON_STARTS = 32
-"""Maximum number of lines tried as the start of a document."""
-_NOISE = re.compile(r"^(?!(?:true|false|null)\b)[A-Za-z/<=].*$\n?", re.MULTILINE)
-"""A line of multi-line JSON never starts like this: it comes from another stream."""
+_BYTE_ORDERS = {
+    b"\xff\xfe\x00\x00": "utf-32", b"\x00\x00\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
+}  # fmt: skip
+"""Longer marks first: that of UTF-32 begins with that of UTF-16."""
+_FAILED = re.compile(
+    r"""^[\ \t]*(?:
+    (?:fio:\ |\S+:\ )?terminating\ on\ signal\b
+    | fio:\ (?:pid=[0-9]+,\ (?:err=[1-9]|got\ signal)|io_u\ error|.*\b(?:not\ loadable|failed|hung|exited)\b)
+    | verify:\ bad\b
+    | iperf3:\ (?:error|interrupt)
+    | .*\bWARNING:\ (?:did\ not\ receive\ ack|ack)\ of\ last\ datagram
+    | (?:\[[^\]\n]{1,12}\]\ )?(?:connect|read|write[0-9]?|sendto|recv|recvfrom|bind|listen|accept)\ failed(?::|$)
+    | sockperf:\ ERROR
+    | stress-ng:\ (?:[0-9:.]+\ )?(?:fail|error|abort):
+    | (?:FATAL|ALERT):\ | \[FATAL\]
+    | netperf:\ .*\berror\b | establish\ control:\ are\ you\ sure\ there\ is\ a\ netserver | recv_response
+    | panic:\ | fatal\ error:\ | Traceback\ \(most\ recent\ call\ last\):
+    | (?:.*:\ line\ [0-9]+:\ +[0-9]+\ )?
+      (?:Killed|Terminated|Aborted|Hangup|Segmentation\ fault|Bus\ error|Illegal\ instruction
+      |Floating\ point\ exception)
+      (?:\ +\(core\ dumped\)|\ {3,}.*)?[\ \t]*$
+    | timeout:\ (?:sending\ signal|the\ monitored\ command\ dumped)
+    | Command\ (?:exited\ with\ non-zero\ status|terminated\ by\ signal)
+    | (?:Connection\ to\ \S+\ closed\ by\ remote\ host|client_loop:\ send\ disconnect)
+    ).*""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""Lines by which a tool, its shell or the way to its machine says that a run failed, whatever follows or precedes."""
+_FOREIGN = re.compile(
+    r"""\A\s*(?!Architecture)[^\s:\uff1a][^:\uff1a\n]{0,40}[:\uff1a][\ \t]*
+      (?:x86_64|aarch64|armv7l|i686|ppc64le|s390x|riscv64)[\ \t]*$
+    | ^(?: [0-9]+\ (?!bytes\ from)[^\n]*icmp_seq=[0-9]+\ [^\n]*
+    | stress-ng:\ [^\n]*\ [0-9]+,[0-9]{2}\ [^\n]*
+    | \ +[a-z-]+-time:\ [0-9]+,[0-9]+
+    )$""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""What lscpu, ping and stress-ng print where a language is set: names of fields, words, decimal commas."""
 
 
 class LenientModel(Frozen):
@@ -30,9 +62,30 @@ class LenientModel(Frozen):
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, populate_by_name=True)
 
 
+def decoded(content: bytes) -> str:
+    """A file as text: UTF-8, or UTF-16 and UTF-32 as Windows' shells write them. Other bytes are replaced."""
+    encoding = next((name for mark, name in _BYTE_ORDERS.items() if content.startswith(mark)), None)
+    if encoding is None and content[:2].count(0) == 1 and len(content) % 2 == 0:  # ASCII in UTF-16 without its mark
+        encoding = "utf-16-be" if content[0] == 0 else "utf-16-le"
+    return content.decode(encoding or "utf-8", errors="replace")
+
+
 def clean(text: str) -> str:
     """Without byte order mark, ANSI colours and carriage returns."""
     return _ANSI.sub("", text.removeprefix("\ufeff")).replace("\r\n", "\n")
+
+
+def require_readable(cleaned: str, what: str) -> None:
+    """Refuses the output of a run that failed, or in another language.
+
+    Raises:
+        OutputUnreadable: a line shows it; the message has the line, or says how to run the tool.
+    """
+    if failed := _FAILED.search(cleaned):
+        raise OutputUnreadable(f"{what}: the run failed: it says {failed[0].strip()[:120]!r}")
+    if foreign := _FOREIGN.search(cleaned):
+        line = shown(foreign[0].strip())
+        raise OutputUnreadable(f"{what}: {line} is of another language; run the tool with LC_ALL=C")
 
 
 def whole_lines(text: str, what: str, *, ends: re.Pattern[str] | None = None) -> list[str]:
@@ -44,11 +97,12 @@ def whole_lines(text: str, what: str, *, ends: re.Pattern[str] | None = None) ->
         ends: a last line without its end is whole when it matches: a number that was cut is still a number.
 
     Raises:
-        OutputUnreadable: nothing, or the last line is cut off.
+        OutputUnreadable: nothing, a failed run, another language, or the last line is cut off.
     """
     cleaned = clean(text)
     if not cleaned.strip():
         raise OutputUnreadable(f"{what} is empty")
+    require_readable(cleaned, what)
     *lines, last = cleaned.split("\n")
     if not last:
         return lines
@@ -125,63 +179,3 @@ def require_close(printed: float, computed: float, *, relative: float, absolute:
 def shown(line: str) -> str:
     """A line for a message."""
     return repr(line if len(line) <= 60 else f"{line[:57]}...")
-
-
-def json_in(text: str, what: str) -> Any:
-    """The first JSON document in `text`; text before, after and (on separate lines) inside it is skipped.
-
-    Raises:
-        OutputUnreadable: none, or it is damaged; the message says where.
-    """
-    return next(json_documents(text, what))
-
-
-def json_documents(text: str, what: str) -> Iterator[Any]:
-    """Every JSON document in `text`, one after the other.
-
-    Raises:
-        OutputUnreadable: none, or the first is damaged; a later damaged one is rejected when it is read.
-    """
-    cleaned = clean(text)
-    if not cleaned.strip():
-        raise OutputUnreadable(f"{what} is empty")
-    found, at = 0, 0
-    while start := re.compile(r"^[ \t]*[{\[]", re.MULTILINE).search(cleaned, at):
-        value, at = _decoded(cleaned, start.end() - 1, what)
-        found += 1
-        yield value
-    if not found:
-        raise OutputUnreadable(f"{what}: no JSON in it")
-
-
-def _decoded(text: str, start: int, what: str) -> tuple[Any, int]:
-    """The document that begins at `start` or some lines later."""
-    first: ValueError | RecursionError | None = None
-    candidates = re.compile(r"^[ \t]*([{\[])", re.MULTILINE)
-    begins = [start, *(match.start(1) for match in candidates.finditer(text, start + 1))][:_JSON_STARTS]
-    for begin in begins:
-        try:
-            return _DECODER.raw_decode(text, begin)
-        except (ValueError, RecursionError) as error:
-            first = first or error
-            if not text.startswith("{", begin):
-                continue
-            quiet = text[:begin] + _NOISE.sub("", text[begin:])
-            try:
-                return _DECODER.raw_decode(quiet, begin)[0], len(text)
-            except (ValueError, RecursionError):
-                break
-    raise OutputUnreadable(f"{what}: damaged JSON: {first}") from first
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a valid JSON number")
-
-
-def _whole_number(digits: str) -> int:
-    if len(digits) > _MAX_DIGITS:
-        raise ValueError(f"a number of {len(digits)} digits")
-    return int(digits)
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=_whole_number)

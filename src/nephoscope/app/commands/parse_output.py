@@ -35,6 +35,7 @@ class Read:
     version: str | None
     reason: str
     value: object
+    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ def parse_output(files: Files, as_json: AsJson = False) -> None:
 
 def _found(path: Path) -> Read | Refused:
     from nephoscope.model.errors import OutputUnreadable
+    from nephoscope.parsers.documents import remarks_on
     from nephoscope.parsers.identify import PARSERS, identify
 
     name = "standard input" if path == STDIN else str(path)
@@ -89,11 +91,13 @@ def _found(path: Path) -> Read | Refused:
     except OutputUnreadable as error:
         return Refused(name, identified.tool, error.message)
     version = getattr(value, "version", None)
-    return Read(name, identified.tool, version and version.removeprefix("iperf "), identified.reason, value)
+    remarks = remarks_on(text)
+    return Read(name, identified.tool, version and version.removeprefix("iperf "), identified.reason, value, remarks)
 
 
 def _text_of(path: Path) -> str:
     from nephoscope.model.errors import InputError
+    from nephoscope.parsers.text import decoded
 
     try:
         content = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
@@ -101,13 +105,13 @@ def _text_of(path: Path) -> str:
         raise InputError(
             f"cannot read {path}: {error.strerror}", hint="check the path; - reads standard input"
         ) from error
-    return content.decode(errors="replace")
+    return decoded(content)
 
 
 def _as_json(one: Read | Refused) -> dict[str, Any]:
     if isinstance(one, Refused):
         return asdict(one)
-    known = {"file": one.file, "tool": one.tool, "version": one.version}
+    known = {"file": one.file, "tool": one.tool, "version": one.version, "remarks": one.remarks}
     return {**known, "metrics": [asdict(row) for row in _metrics(one, max_items=None)]}
 
 
@@ -120,6 +124,8 @@ def _metrics(one: Read, *, max_items: int | None) -> list["FlatMetric"]:
 def _print(one: Read) -> None:
     version = f", version {one.version}" if one.version else ""
     say(f"{one.file}: {one.tool}{version} ({one.reason})")
+    for remark in one.remarks:
+        say(remark)
     rows = [(row.metric, *_for_people(row)) for row in _metrics(one, max_items=MAX_ITEMS)]
     if rows:
         print_table(("metric", "value", "unit"), rows)
