@@ -168,6 +168,24 @@ def test_a_server_that_dies_fails_its_trial_keeps_its_log_and_the_study_goes_on(
     assert nephoscope("report", out).exit_code == 0
 
 
+def test_a_setting_that_somebody_reloads_in_the_middle_rejects_the_trial_and_is_named(tmp_path: Path) -> None:
+    out, study = tmp_path / "out", study_in(tmp_path, LONGER)
+    process = start_nephoscope("run", study, "--out", out, program=IMPATIENT)
+    wait_for(lambda: any(b'"measure"' in path.read_bytes() for path in out.rglob("load-run.stdout")))
+    (data,) = out.glob("scratch/*/postgres/data")
+    with (data / "postgresql.auto.conf").open("a") as settings:
+        settings.write("synchronous_commit = off\n")  # as ALTER SYSTEM does
+    os.kill(int((data / "postmaster.pid").read_text().split()[0]), signal.SIGHUP)
+    said, _ = process.communicate(timeout=120)
+    (row,) = rows_of(out)
+    assert row["verdict"] == "invalid", said
+    reason = "database-unchanged: synchronous_commit: on before the trial, off after it"
+    assert reason in row["reasons"]
+    stored = {path.name: path.read_text() for path in out.rglob("database-settings*.tsv")}
+    assert "synchronous_commit\ton\n" in stored["database-settings.tsv"]
+    assert "synchronous_commit\toff\n" in stored["database-settings-after.tsv"]
+
+
 def shadowing(folder: Path, program: str, script: str) -> Mapping[str, str]:
     """An environment in which `program` is this script."""
     tool = folder / "bin" / program

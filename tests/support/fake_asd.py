@@ -192,6 +192,8 @@ class Server:
         kwargs = dict(pair.partition("=")[::2] for pair in arguments.split(";"))
         plain: dict[str, Callable[[], str]] = {
             "status": lambda: "ok",
+            "node": lambda: self.config["service"].get("node-id", "BB9020011AC4202").upper(),
+            "build": lambda: "8.1.2.0",
             "statistics": self.statistics,
             f"namespace/{self.namespace['']}": self.namespace_statistics,
             "get-config": lambda: self.get_config(kwargs),

@@ -50,8 +50,14 @@ class State:
     def begin(self, address: str) -> None:
         if self.ends_at_start() == address:
             raise Refused("ERROR: cockroach server exited with error: no space left on device")
-        for folder in ("up", "known"):
-            (self.folder / folder / address).touch()
+        (self.folder / "up" / address).touch()
+        known = self.folder / "known" / address
+        known.write_text(str(1 + int(known.read_text() if known.exists() else 0)))
+
+    def started(self, address: str) -> str:
+        """When a server was last started: a second later each time."""
+        starts = int((self.folder / "known" / address).read_text())
+        return f"2026-11-27 21:00:{starts:02}.151515"
 
     def known(self) -> list[str]:
         """Servers that were ever up: a real one goes on telling of those that have gone."""
@@ -152,7 +158,8 @@ def status(state: State, argv: list[str]) -> None:
     ranges, up = "52" if state.counted() else "0", set(state.up()) - {state.not_live()}
     for number, address in enumerate(state.known(), start=1):
         live = str(address in up).lower()
-        row = (number, address, address, state.tag, "t", "t", "", live, live, 17, 17, ranges, 0, 0)
+        began = state.started(address)
+        row = (number, address, address, state.tag, began, began, "", live, live, 17, 17, ranges, 0, 0)
         print("\t".join(map(str, row)))
 
 

@@ -3,6 +3,8 @@
 None of these applies to a benchmark without operations.
 """
 
+from collections.abc import Mapping
+
 from nephoscope.checks.thresholds import ERRORS, RATE_KEPT
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
 from nephoscope.model.records import UNENCRYPTED, Evidence, Requirement, Verdict
@@ -113,17 +115,44 @@ class Replication:
             return None
         if after is None:
             return unknown(self.name, f"{', '.join(before)}: their state after the trial could not be queried")
-        changed = [
-            f"{name}: {before.get(name, 'not there')} before the trial, {after.get(name, 'not there')} after it"
-            for name in sorted(before.keys() | after.keys())
-            if before.get(name) != after.get(name)
-        ]
+        changed = _changed(before, after)
         said = ", ".join(f"{name} {state}" for name, state in sorted(before.items()))
         return (
             invalid(self.name, "; ".join(changed))
             if changed
             else valid(self.name, f"unchanged after the trial: {said}")
         )
+
+
+class DatabaseUnchanged:
+    """Settings reloaded, a restart, a failover: the trial would have measured two databases."""
+
+    name = "database-unchanged"
+    text = (
+        "Rejects a trial during which the database restarted, changed its role or its version, or ran with a setting "
+        "that is not the same at the end."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Compares what was queried before and after, without copies of the data; None if nothing was queried."""
+        before, after = evidence.database_before, evidence.database_after
+        if before is None:
+            return None
+        if after is None:
+            return unknown(self.name, "its settings and start could not be queried after the trial")
+        copies = {*(evidence.replication_before or ()), *(evidence.replication_after or ())}
+        seen = [{name: value for name, value in pairs.items() if name not in copies} for pairs in (before, after)]
+        changed = _changed(*seen)
+        return invalid(self.name, "; ".join(changed)) if changed else valid(self.name, "unchanged by the trial")
+
+
+def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """What differs, by name, with both values."""
+    return [
+        f"{name}: {before.get(name, 'not there')} before the trial, {after.get(name, 'not there')} after it"
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
 
 
 class Audit:

@@ -112,6 +112,11 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "consistency": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
         "counters": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
         "replication": Policy(Cause.WRONG, "a lost copy is a finding about the database", "Check the servers' logs"),
+        "database-unchanged": Policy(
+            Cause.SETTING,
+            "only you can tell whether somebody changed it or it did so by itself, which a repeat would hide",
+            "See the database's log for who restarted or changed it",
+        ),
         "audit": Policy(Cause.WRONG, _WRONG_RESULT, "Report it: the workload did not draw what it should"),
         "rate-kept": Policy(Cause.OUTCOME, _SLOW, "Lower the rate"),
         "pass-rule": Policy(Cause.OUTCOME, _SLOW, "Use fewer warehouses"),

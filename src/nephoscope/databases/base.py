@@ -166,3 +166,10 @@ class HasSettings(Protocol):
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """Setting -> value as reported by the server."""
         ...
+
+    async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
+        """What differs once a server is another one or was restarted, by name: start, role, version.
+
+        Read before and after a trial, like the settings; both must agree.
+        """
+        ...

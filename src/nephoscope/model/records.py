@@ -458,6 +458,10 @@ class Evidence(Frozen):
     replication_after: dict[str, str] | None = Field(
         default=None, description="the same; None: it could not be queried"
     )
+    database_before: dict[str, str] | None = Field(
+        default=None, description="settings in force, start, role and version of the database; None: not queried"
+    )
+    database_after: dict[str, str] | None = Field(default=None, description="the same; None: it could not be queried")
     series: list[Series] = []
     reads: list[Reads] = []
     cpu_phases: list[CpuPhase] = []

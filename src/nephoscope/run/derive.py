@@ -118,6 +118,8 @@ def evidence_of_machines(attempt: Attempt, intent: TrialIntent, raw: Mapping[str
         usual_kind=attempt.usual_kind(),
         replication_before=attempt.replication("before"),
         replication_after=attempt.replication("after"),
+        database_before=attempt.database("before"),
+        database_after=attempt.database("after"),
     )
 
 

@@ -205,7 +205,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
             if resumption is None:
                 made = await benchmark.prepare(site, parameters)
                 site = replace(site, endpoint=made or endpoint)
-                await _note_replication("before", database, cluster, attempt)
+                await _note_database("before", site, attempt)
                 if task.resumable and _can_be_resumed(benchmark, database):
                     attempt.write_resumption(_resumption(site.endpoint))
             if resumption is None or not resumption.measured:
@@ -252,20 +252,24 @@ async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: AttemptT
     async with _telemetry(cluster, attempt, world, ours=not users_server):
         with _noting_failure(task.course):
             await benchmark.run(site, parameters)
-    await best_effort(
-        attempt, "querying the copies of the data", lambda: _note_replication("after", site.database, cluster, attempt)
-    )
+    await best_effort(attempt, "querying the database", lambda: _note_database("after", site, attempt))
     resumption = attempt.resumption()
     if resumption is not None:
         attempt.sync_raw()
         attempt.write_resumption(resumption.model_copy(update={"measured": True}))
 
 
-async def _note_replication(when: When, database: Database | None, cluster: Cluster, attempt: Attempt) -> None:
-    """The states of the copies of the data, if there are any."""
+async def _note_database(when: When, site: Site, attempt: Attempt) -> None:
+    """The states of the copies of the data, if there are any; settings in force, and which servers they are of."""
+    database, cluster, endpoint = site.database, site.cluster, site.endpoint
+    if database is None or endpoint is None:
+        return
     states: dict[str, str] = await database.replication(cluster) if isinstance(database, HasReplication) else {}
     if states or attempt.replication("before") is not None:
         attempt.write_replication(when, states)
+    if isinstance(database, HasSettings):
+        attempt.write_settings(await database.settings(cluster, endpoint), when)
+        attempt.write_identity(when, await database.identity(cluster, endpoint))
 
 
 async def _leave(task: AttemptTask, world: World) -> None:
@@ -365,8 +369,6 @@ async def _database_up(
             return
         with _noting_failure(task.course):
             endpoint = await database.start(cluster, configuration.database, log)
-            if isinstance(database, HasSettings):
-                attempt.write_settings(await database.settings(cluster, endpoint))
             yield database, endpoint
     finally:
         if not (task.course.ended_by_budget and task.resumable):

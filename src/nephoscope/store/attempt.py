@@ -32,6 +32,7 @@ from nephoscope.store.place import Place
 When = Literal["before", "after"]
 MEASUREMENTS, VERDICTS, FACTS = "measurements.jsonl", "verdict.json", "facts"
 _NETWORK, _RESOURCES, _ERRORS, _KIND = "network.jsonl", "resources.jsonl", "errors.jsonl", "kind.json"
+_SETTINGS: Mapping[When, str] = {"before": "database-settings.tsv", "after": "database-settings-after.tsv"}
 _DERIVED_FILES = frozenset({MEASUREMENTS, VERDICTS, _NETWORK, _RESOURCES, _ERRORS, _KIND})
 _VERDICTS = TypeAdapter(list[Verdict])
 _DERIVE = "run `nephoscope parse`, which derives it again"
@@ -124,9 +125,13 @@ class Attempt:
         self.require_place()
         files.append_line(self.folder / "commands.jsonl", record)
 
-    def write_settings(self, settings: dict[str, str]) -> None:
+    def write_settings(self, settings: dict[str, str], when: When = "before") -> None:
         """The database's settings in force."""
-        self._write_pairs("database-settings.tsv", settings)
+        self._write_pairs(_SETTINGS[when], settings)
+
+    def write_identity(self, when: When, identity: dict[str, str]) -> None:
+        """Which servers the database consists of: starts, roles, versions."""
+        self._write_pairs(f"database-identity-{when}.tsv", identity)
 
     def write_replication(self, when: When, states: dict[str, str]) -> None:
         """Copies of the data and their states, before or after the measurement."""
@@ -309,8 +314,13 @@ class Attempt:
         return self._read_lines("commands.jsonl", CommandRecord)
 
     def settings(self) -> dict[str, str]:
-        """The database's settings in force; empty when there was none."""
-        return self._pairs("database-settings.tsv") or {}
+        """The database's settings in force when the measurement began; empty when there was none."""
+        return self._pairs(_SETTINGS["before"]) or {}
+
+    def database(self, when: When) -> dict[str, str] | None:
+        """The database's settings, and which servers it consists of; None: not queried."""
+        identity, settings = self._pairs(f"database-identity-{when}.tsv"), self._pairs(_SETTINGS[when])
+        return None if identity is None or settings is None else settings | identity
 
     def replication(self, when: When) -> dict[str, str] | None:
         """None: not queried, or there was only one copy."""

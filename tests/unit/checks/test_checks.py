@@ -111,6 +111,21 @@ def _replication_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]
         yield "replication", {"replication_before": before, "replication_after": after}, verdict, words
 
 
+def _database_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
+    known = {"started": "21:00", "synchronous_commit": "on", "standby b": "streaming"}
+    for after, verdict, words in (
+        (known, "valid", "unchanged by the trial"),
+        ({**known, "standby b": "catchup"}, "valid", "unchanged"),  # which `replication` judges
+        ({**known, "started": "21:07"}, "invalid", "started: 21:00 before the trial, 21:07 after it"),
+        ({**known, "synchronous_commit": "off"}, "invalid", "synchronous_commit: on before the trial, off after it"),
+        ({**known, "work_mem": "1GB"}, "invalid", "work_mem: not there before the trial, 1GB after it"),
+        (None, "unknown", "its settings and start could not be queried after the trial"),
+    ):
+        copies = {"replication_before": {"standby b": "streaming"}, "replication_after": {"standby b": "catchup"}}
+        yield "database-unchanged", {"database_before": known, "database_after": after, **copies}, verdict, words
+    yield "database-unchanged", {}, None, ""
+
+
 def apart(cpus: list[str]) -> dict[str, Any]:
     """A load machine of its own, with this affinity mask; the server has the first CPU."""
     return {"load_machines": ["load"], "measured_cpus": {"db": ["cpu0"], "load": cpus}}
@@ -170,6 +185,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("cpu-model", WITH_LOAD_MACHINE, "valid", "db"),
     *_clock_cases(),
     *_replication_cases(),
+    *_database_cases(),
     ("memory", {}, "valid", "16.0 GiB of 16.0"),
     ("memory", {"facts_before": facts(memory_bytes=int(14.5 * GIB))}, "valid", "14.5"),
     ("memory", {"facts_before": facts(memory_bytes=14 * GIB)}, "invalid", "14.0 GiB of 16.0"),

@@ -104,6 +104,8 @@ def test_good_evidence_is_valid() -> None:
         usual_kind=MachineKind(facts={"numa_nodes": "2"}, alike=2, machines=2),
         replication_before={"standby db2": "streaming"},
         replication_after={"standby db2": "streaming"},
+        database_before={"fsync": "on"},
+        database_after={"fsync": "on"},
     )
     verdicts = run_checks(good)
     assert [verdict.check for verdict in verdicts] == [check.name for check in CHECKS]

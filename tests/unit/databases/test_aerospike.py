@@ -83,6 +83,8 @@ def test_three_servers_are_one_cluster_and_say_how_they_are_set(tmp_path: Path) 
         assert found["network.heartbeat.mode"] == "mesh"
         assert found["durability"].startswith("acknowledged when 2 of 2 copies are in memory")
         assert found["servers"] == "3"
+        assert found["service.node-id of database-3"] == "a3"
+        assert (await database.identity(cluster, endpoint))["database-2"] == "node A2, version 8.1.2.0"
         assert not [name for name in found if "file[" in name or "address" in name or "directory" in name]
 
     settings = settings_of(tmp_path, connections=1000, settings={"namespace.nsup-period": "120"})

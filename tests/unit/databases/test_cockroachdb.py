@@ -187,6 +187,9 @@ def test_every_trial_gets_a_restored_data_set(tmp_path: Path) -> None:
         await database.seal_fixture(cluster, endpoint, "some")
         assert await database.has_fixture(cluster, endpoint, "some")
         assert not (tmp_path / "state" / "counted").exists(), "the first look would not be the first"
+        assert isinstance(database, HasSettings)
+        (server, *_) = (await database.identity(cluster, endpoint)).values()
+        assert server == "node 1, v22.1.6, started 2026-11-27 21:00:01.151515"
         for _ in range(2):
             (tmp_path / "state" / "under-replicated-looks").write_text("2")
             copy = await database.clone_fixture(cluster, endpoint, "some")

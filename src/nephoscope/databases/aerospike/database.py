@@ -227,15 +227,29 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
 
     @override
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        """Those of the first server, without secrets and paths; also servers, copies and durability."""
+        """Those of the first server, without secrets and paths, and in what the others differ from it.
+
+        Also servers, copies and durability.
+        """
         servers = self._running[cluster.key]
-        answered = await machines.ask(
-            servers.each[0].machine, info.config_commands(servers.namespace, servers.build.version)
-        )
+        asked = info.config_commands(servers.namespace, servers.build.version)
+        first, *others = await _of_each(servers, lambda one: machines.ask(one.machine, asked))
+        found = info.settings(first)
+        for server, answered in zip(servers.each[1:], others, strict=True):
+            differing = info.settings(answered).items() - found.items()
+            found |= {f"{name} of {server.machine.name}": value for name, value in sorted(differing)}
         count = len(servers.each)
         durability = config.durability(servers.settings, count)
         stated = {"servers": str(count), "durability": durability, **_racks(cluster, servers.build)}
-        return info.settings(answered) | stated
+        return found | stated
+
+    @override
+    async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
+        """Of each server. A restart shows in `replication`, by the key of the cluster that it forms anew."""
+        servers = self._running[cluster.key]
+        answered = await _of_each(servers, lambda one: machines.ask(one.machine, ("node", "build")))
+        names = [one.machine.name for one in servers.each]
+        return {name: f"node {node}, version {build}" for name, (node, build) in zip(names, answered, strict=True)}
 
     # HasReplication
 

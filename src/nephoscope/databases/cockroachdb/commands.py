@@ -290,6 +290,21 @@ def replication(said: str) -> list[Replication]:
         raise DatabaseFailed(f"unexpected format of `cockroach node status --ranges`: {error!r}") from error
 
 
+def identities(said: str) -> dict[str, str]:
+    """From `node status`: the number, version and start of the server at each address.
+
+    Raises:
+        DatabaseFailed: unexpected format.
+    """
+    try:
+        return {
+            f"server {row['address']}": f"node {row['id']}, {row['build']}, started {row['started_at']}"
+            for row in rows(said)
+        }
+    except KeyError as error:
+        raise DatabaseFailed(f"unexpected format of `cockroach node status`: {error!r}") from error
+
+
 def count(said: str) -> int:
     """The one number that a query results in.
 

@@ -286,6 +286,12 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         found["security"] = "certificates" if servers.layout.secure else "insecure"
         return found | await self.replication(cluster)
 
+    @override
+    async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
+        """Of each server, as the first one knows them."""
+        first = cluster.database[0]
+        return commands.identities(await _ask(first, self._running[cluster.key].layout.status(first.address)))
+
     # HasUpkeep
 
     @override

@@ -47,7 +47,14 @@ from nephoscope.databases.postgres.client import (
     value_of,
 )
 from nephoscope.databases.postgres.folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
-from nephoscope.databases.postgres.settings import FOR_STANDBYS, STATEMENT, USERS_STANDBYS, log_bytes, stored_settings
+from nephoscope.databases.postgres.settings import (
+    FOR_STANDBYS,
+    IDENTITY,
+    STATEMENT,
+    USERS_STANDBYS,
+    log_bytes,
+    stored_settings,
+)
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import in_url, listening
 from nephoscope.machines.remote import Background
@@ -276,6 +283,11 @@ class PostgresDatabase(
         is_users = endpoint.origin == "user"
         encryption = {ENCRYPTION: answer.session.encryption} if is_users and answer.session is not None else {}
         return {**stored, **encryption, **await self.replication(cluster)}
+
+    @override
+    async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
+        found: dict[str, str] = json.loads(await self._sql(cluster, endpoint, IDENTITY))
+        return found
 
     # HasUpkeep
 

@@ -55,7 +55,9 @@ _OF_USERS_SERVER = re.compile(
     | maintenance_work_mem | work_mem | hash_mem_multiplier | logical_decoding_work_mem | shared_buffers | temp_buffers
     | shared_memory_type | dynamic_shared_memory_type | max_\w+ | min_\w+_wal_size | min_wal_size | min_parallel_\w+
     | wal_\w+ | full_page_writes | fsync | synchronous_commit | data_checksums | default_transaction_\w+
-    | statement_timeout | idle_\w+_timeout | tcp_keepalives_\w+ | track_\w+ | log_min_duration_statement
+    | statement_timeout | idle_\w+_timeout | tcp_keepalives_\w+ | track_\w+ | debug_\w+ | archive_mode
+    | log_(autovacuum|checkpoints|connections|disconnections|duration|executor|lock|min|parser|planner|replication
+      |rotation|statement|temp)\w* | \w+_preload_libraries | (auto_explain|pg_stat_statements)\.\w+
     | server_version | server_version_num | server_encoding | lc_collate | lc_ctype | block_size | wal_block_size
     | segment_size | compute_query_id
     )$""",
@@ -73,6 +75,16 @@ STATEMENT = (
 )
 """One row of JSON: a value may hold tabs and newlines."""
 
+IDENTITY = """
+SELECT json_build_object(
+    'started', to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US "UTC"'),
+    'role', CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE 'primary' END,
+    'version', current_setting('server_version'),
+    'standbys', (SELECT coalesce(
+        string_agg(concat_ws(' since ', application_name, backend_start AT TIME ZONE 'UTC'), ', ' ORDER BY
+            application_name, backend_start), 'none') FROM pg_stat_replication))
+"""
+"""One row of JSON: which server answers, since when, and since when its standbys are connected."""
 
 USERS_STANDBYS = """
 SELECT coalesce(json_object_agg(name, state), '{}') FROM (

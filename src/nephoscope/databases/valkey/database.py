@@ -185,12 +185,34 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettin
 
     @override
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        """Those of the first server, without secrets and paths; also how many servers there are, and their zones."""
-        said = json.loads(await self._command(cluster, endpoint, "--json", "CONFIG", "GET", "*"))
-        found = {name: str(said[name]) for name in sorted(said) if not any(part in name for part in _NOT_STORED)}
+        """Those of the first server, without secrets and paths, and in what the others differ from it.
+
+        Also how many servers there are, and their zones.
+        """
+        found = await self._configured(cluster, endpoint)
+        for server in self._running[cluster.key][1:]:
+            other = await self._configured(cluster, server.endpoint)
+            differing = other.items() - found.items()
+            found |= {f"{name} of {server.machine.name}": value for name, value in sorted(differing)}
         placed = {f"zone of {machine.name}": machine.zone for machine in cluster.database} if cluster.zones else {}
         masters = {"masters": str(len(self._masters(cluster)))} if endpoint.sharded else {}
         return {**found, **masters, **await self.replication(cluster), **placed}
+
+    async def _configured(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
+        """Of one server."""
+        said = json.loads(await self._command(cluster, endpoint, "--json", "CONFIG", "GET", "*"))
+        return {name: str(said[name]) for name in sorted(said) if not any(part in name for part in _NOT_STORED)}
+
+    @override
+    async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
+        """Of each server. Its run id is drawn when it starts."""
+        found: dict[str, str] = {}
+        for server in self._running[cluster.key]:
+            said = _lines(await self._command(cluster, server.endpoint, "INFO", "server"))
+            said |= _lines(await self._command(cluster, server.endpoint, "INFO", "replication"))
+            values = {"run id": said.get("run_id"), "role": said.get("role"), "version": _version(said)}
+            found |= {f"{name} of {server.machine.name}": value or "not reported" for name, value in values.items()}
+        return found
 
     # HasUpkeep
 
@@ -268,7 +290,7 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettin
         while True:
             try:
                 await self._command(cluster, server.endpoint, "PING")  # refused while data is loaded; INFO is not
-                return _version(await self._command(cluster, server.endpoint, "INFO", "server"))
+                return _version(_lines(await self._command(cluster, server.endpoint, "INFO", "server")))
             except (ToolFailed, ToolTimedOut) as error:
                 allowed_s = LOADING_TIMEOUT_S if "LOADING" in error.message else START_TIMEOUT_S
                 if clock() - started > allowed_s or not server.process.running():
@@ -354,9 +376,13 @@ def _name(endpoint: Endpoint) -> str:
     return endpoint.version.lower().replace(" ", "-")
 
 
-def _version(info: str) -> str:
+def _lines(info: str) -> dict[str, str]:
+    """What INFO says, by name."""
+    return dict(line.strip().partition(":")[::2] for line in info.splitlines())
+
+
+def _version(lines: Mapping[str, str]) -> str:
     """'Valkey 8.1.8', 'Redis 7.0.15' from INFO server. Valkey reports a version of Redis besides its own."""
-    lines = dict(line.partition(":")[::2] for line in info.split())
     for name, key in (("Valkey", "valkey_version"), ("Redis", "redis_version")):
         if lines.get(key):
             return f"{name} {lines[key]}"
