@@ -18,9 +18,10 @@ from nephoscope.importers.imported import ImportedMachine, safe_name
 from nephoscope.importers.oltp_logs import COCKROACH, parse_cockroach_workload
 from nephoscope.importers.tool_files import FIO, parse_coremark_file, parse_fio_file, parse_netperf_file
 from nephoscope.importers.tree import text_of
+from nephoscope.machines.facts import cpu_facts
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Facts, Verdict
-from nephoscope.parsers.lscpu import Lscpu, parse_lscpu
+from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.text import clean
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Volume
@@ -155,33 +156,12 @@ def cpu_info_facts(text: str) -> Facts | None:
     machines: list[dict[str, Any]] = []
     for start, end in pairwise([*starts, len(plain)]):
         try:
-            machines.append(_facts_of(parse_lscpu(plain[start:end].rstrip() + "\n")))
+            machines.append(cpu_facts(parse_lscpu(plain[start:end].rstrip() + "\n")))
         except OutputUnreadable:
             return None
     common = {key: value for key, value in machines[0].items() if all(one[key] == value for one in machines)}
     models = sorted({str(one["cpu_model"]) for one in machines if one["cpu_model"]})
     return Facts(**{**common, "at_unix_ms": None, "cpu_model": " | ".join(models) or None})
-
-
-def _facts_of(found: Lscpu) -> dict[str, Any]:
-    return {
-        "cpu_model": found.model_name,
-        "cpu_vendor": found.vendor,
-        "cpu_family": _number(found.family),
-        "cpu_model_number": _number(found.model),
-        "cpu_stepping": _number(found.stepping),
-        "architecture": found.architecture,
-        "cpus_online": found.vcpus,
-        "sockets": found.sockets,
-        "cores_per_socket": found.cores_per_socket,
-        "threads_per_core": found.threads_per_core,
-        "numa_nodes": found.numa_nodes,
-        "virtualization": found.hypervisor_vendor,
-    }
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() else None
 
 
 CLOUD_REPORT_TREE = FileFormat(

@@ -17,7 +17,7 @@ from nephoscope.machines.clock import clock_offset
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import MachineLost, OutputUnreadable, ToolMissing, TrialFailure
 from nephoscope.model.records import Facts
-from nephoscope.parsers.lscpu import lscpu_fields
+from nephoscope.parsers.lscpu import Lscpu, parse_lscpu
 
 _TIMEOUT_S = 10.0
 _ENVIRONMENT = {"LC_ALL": "C"}
@@ -146,35 +146,36 @@ def facts_of(looks: Looks) -> Facts:
         cgroup_cpu_limit=text.cgroup_cpu_limit(second),
         cgroups_seen=text.cgroups_seen(first.get("/proc/self/cgroup"), second) if second else None,
         disk=text.disk_of(text.filesystem_of(looks.findmnt), second),
-        **cpu_facts(_lscpu_fields(looks.lscpu)),
+        **_cpu_facts_in(looks.lscpu),
     )
 
 
-def _lscpu_fields(lscpu: str) -> dict[str, str]:
+def _cpu_facts_in(lscpu: str) -> dict[str, Any]:
     """Nothing where its output cannot be read: an unknown fact does not end a trial."""
     try:
-        return lscpu_fields(lscpu)
+        return cpu_facts(parse_lscpu(lscpu))
     except OutputUnreadable:
         return {}
 
 
-def cpu_facts(lscpu: Mapping[str, str]) -> dict[str, Any]:
-    """Facts by name, from the fields of `lscpu`; missing ones are None."""
-    online = text.cpu_list(lscpu.get("On-line CPU(s) list"))
+def cpu_facts(lscpu: Lscpu) -> dict[str, Any]:
+    """Facts by name; a cache is the sum of its instances, and unknown where only the size of one is printed."""
+    caches = {level: cache.size_bytes for level, cache in lscpu.caches.items() if not cache.of_one}
     return {
-        "cpu_model": text.word(lscpu.get("Model name")),
-        "cpu_vendor": text.word(lscpu.get("Vendor ID")),
-        "cpu_family": text.whole_number(lscpu.get("CPU family")),
-        "cpu_model_number": text.whole_number(lscpu.get("Model")),
-        "cpu_stepping": text.whole_number(lscpu.get("Stepping")),
-        "architecture": text.word(lscpu.get("Architecture")),
-        "cpus_online": len(online) if online else None,
-        "sockets": text.whole_number(lscpu.get("Socket(s)")),
-        "cores_per_socket": text.whole_number(lscpu.get("Core(s) per socket")),
-        "threads_per_core": text.whole_number(lscpu.get("Thread(s) per core")),
-        "numa_nodes": text.whole_number(lscpu.get("NUMA node(s)")),
-        "l2_bytes": text.whole_number(lscpu.get("L2 cache") or lscpu.get("L2")),
-        "l3_bytes": text.whole_number(lscpu.get("L3 cache") or lscpu.get("L3")),
+        "cpu_model": lscpu.model_name,
+        "core_kinds": {kind.model_name: kind.cores for kind in lscpu.kinds},
+        "cpu_vendor": lscpu.vendor,
+        "cpu_family": text.whole_number(lscpu.family),
+        "cpu_model_number": text.whole_number(lscpu.model),
+        "cpu_stepping": text.whole_number(lscpu.stepping),
+        "architecture": lscpu.architecture,
+        "cpus_online": len(lscpu.online) or None,
+        "sockets": lscpu.sockets,
+        "cores_per_socket": lscpu.cores_per_socket,
+        "threads_per_core": lscpu.threads_per_core,
+        "numa_nodes": lscpu.numa_nodes,
+        "l2_bytes": caches.get("L2"),
+        "l3_bytes": caches.get("L3"),
         "virtualization": text.virtualization(lscpu),
     }
 

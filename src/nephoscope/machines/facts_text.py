@@ -12,6 +12,7 @@ from typing import Any
 
 from nephoscope.model.records import Disk
 from nephoscope.model.units import KIB
+from nephoscope.parsers.lscpu import Lscpu
 
 _MARKER = re.compile(r"^==> (/[^\n]*) <==\n", re.MULTILINE)
 _UNLIMITED_BYTES = 2**60
@@ -47,17 +48,14 @@ def cpu_list(text: str | None) -> tuple[int, ...] | None:
     return tuple(ids)
 
 
-def virtualization(lscpu: Mapping[str, str]) -> str | None:
+def virtualization(lscpu: Lscpu) -> str | None:
     """Hypervisor vendor; 'none' if the flags of an x86 CPU show no hypervisor; None if nothing is known.
 
     Arm has no such flag, and `lscpu` names no vendor on the Arm machines of AWS, GCP and Azure.
     """
-    vendor = word(lscpu.get("Hypervisor vendor"))
-    if vendor is not None:
-        return vendor
-    flags = lscpu.get("Flags", "").split()
-    x86 = lscpu.get("Architecture", "").startswith(("x86", "i"))
-    return "none" if x86 and flags and "hypervisor" not in flags else None
+    x86 = lscpu.architecture.startswith(("x86", "i"))
+    bare = x86 and lscpu.flags and "hypervisor" not in lscpu.flags
+    return lscpu.hypervisor_vendor or ("none" if bare else None)
 
 
 def keyed_lines(text: str | None) -> dict[str, str]:

@@ -100,6 +100,9 @@ class Facts(Frozen):
         default=None, description="drawn by the kernel at each boot: equal under all names of a running machine"
     )
     cpu_model: str | None = None
+    core_kinds: dict[str, int | None] = Field(
+        default={}, description="model -> cores of a CPU with several kinds; empty: one kind, or unknown"
+    )
     cpu_vendor: str | None = None
     cpu_family: int | None = Field(
         default=None, description="from CPUID; with the two below it identifies the CPU's design"

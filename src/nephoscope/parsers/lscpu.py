@@ -1,12 +1,12 @@
 """`lscpu`: its JSON (`-J`, flat or nested, with or without `-B`) and its text, in English.
 
 Before 2.34 it prints the size of one instance of a cache ('1024K'), from then on the sum of all ('1 MiB'), from 2.37 on
-with their number ('1 MiB (4 instances)'). Fields that are missing, empty or '-' are None: on ARM a virtual machine
-reports no sockets.
+with their number ('1 MiB (4 instances)'). Fields that are missing, empty, '-' or impossible are None: on ARM a virtual
+machine reports no sockets. A CPU with several kinds of cores has a section for each.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -24,6 +24,13 @@ _NODE = re.compile(rf"NUMA node({INTEGER}) CPU\(s\)")
 _LINE = re.compile(r"(?P<field> *[A-Z][^:]{0,60}):(?: +(?P<value>.*))?")
 _OF_ONE = re.compile(r"[0-9.,]+[KMG]")
 _MAX_CPUS = 65_536
+_MAX_MHZ = 20_000
+_MAX_CACHE_BYTES = 2**40
+_OF_A_KIND = {
+    "Model name", "Model", "CPU family", "Stepping", "Thread(s) per core", "Core(s) per socket", "Socket(s)", "CPU MHz",
+    "CPU max MHz",
+}  # fmt: skip
+"""What is printed for each kind of cores where a CPU has several (Arm)."""
 
 
 class LscpuCache(Frozen):
@@ -34,6 +41,15 @@ class LscpuCache(Frozen):
     instances: int | None = Field(ge=1, description="None: not printed (before 2.37)")
 
 
+class LscpuKind(Frozen):
+    """One of several kinds of cores."""
+
+    model_name: str
+    cores: int | None = Field(ge=1)
+    threads_per_core: int | None = Field(ge=1)
+    max_mhz: float | None = Field(gt=0)
+
+
 class Lscpu(Frozen):
     """What it reports about the machine."""
 
@@ -41,12 +57,13 @@ class Lscpu(Frozen):
     vcpus: int = Field(ge=1)
     online: tuple[int, ...] = Field(description="CPU numbers; empty: not printed")
     threads_per_core: int | None = Field(ge=1)
-    cores_per_socket: int | None = Field(ge=1)
+    cores_per_socket: int | None = Field(ge=1, description="of all kinds")
     sockets: int | None = Field(ge=1)
+    kinds: tuple[LscpuKind, ...] = Field(description="of cores; empty: one kind, or not printed")
     numa_nodes: int | None = Field(ge=1)
     node_cpus: dict[int, tuple[int, ...]] = Field(description="NUMA node -> its CPUs")
     vendor: str | None
-    model_name: str | None
+    model_name: str | None = Field(description="of several kinds all names: 'Cortex-X925 + Cortex-A725'")
     family: str | None
     model: str | None
     stepping: str | None
@@ -61,9 +78,12 @@ def parse_lscpu(text: str) -> Lscpu:
     """Reads either form.
 
     Raises:
-        OutputUnreadable: nothing, another tool's, damaged, cut off, or counts that contradict each other.
+        OutputUnreadable: nothing, another tool's, damaged, cut off, several, or CPUs that contradict each other.
     """
-    fields = lscpu_fields(text)
+    rows = _rows(text)
+    fields: dict[str, str] = {}
+    for name, value in rows:
+        fields.setdefault(name, value)
     vcpus, architecture = _count(fields, "CPU(s)"), fields.get("Architecture")
     if vcpus is None or architecture is None:
         raise OutputUnreadable(f"{_WHAT}: no {'CPU(s)' if architecture else 'Architecture'} in it")
@@ -73,38 +93,86 @@ def parse_lscpu(text: str) -> Lscpu:
         raise OutputUnreadable(f"{_WHAT}: {counted(numa_nodes, 'NUMA node')}, but the CPUs of {len(nodes)}")
     if len(online) > vcpus:
         raise OutputUnreadable(f"{_WHAT}: {counted(vcpus, 'CPU')}, but {len(online)} online")
+    sections = _sections(rows)
+    of_all = {name: value for name, value in fields.items() if all(one.get(name, value) == value for one in sections)}
+    kinds = tuple(_kind(one) for one in sections) if len(sections) > 1 else ()
     return build(
         Lscpu,
         _WHAT,
         architecture=architecture,
         vcpus=vcpus,
         online=online,
-        threads_per_core=_count(fields, "Thread(s) per core"),
-        cores_per_socket=_count(fields, "Core(s) per socket"),
-        sockets=_count(fields, "Socket(s)"),
+        **_topology(of_all, kinds, {vcpus, len(online) or vcpus}),
+        kinds=kinds,
         numa_nodes=numa_nodes,
         node_cpus=nodes,
         vendor=fields.get("Vendor ID"),
-        model_name=fields.get("Model name"),
-        family=fields.get("CPU family"),
-        model=fields.get("Model"),
-        stepping=fields.get("Stepping"),
-        mhz=_mhz(fields, "CPU MHz"),
-        max_mhz=_mhz(fields, "CPU max MHz"),
+        model_name=" + ".join(dict.fromkeys(kind.model_name for kind in kinds)) or fields.get("Model name"),
+        family=of_all.get("CPU family"),
+        model=of_all.get("Model"),
+        stepping=of_all.get("Stepping"),
+        mhz=_mhz(of_all, "CPU MHz"),
+        max_mhz=_mhz(of_all, "CPU max MHz"),
         hypervisor_vendor=fields.get("Hypervisor vendor"),
         flags=tuple(fields.get("Flags", "").split()),
         caches=_caches(fields),
     )
 
 
-def lscpu_fields(text: str) -> dict[str, str]:
-    """Field -> value of either form, nested fields included; those that are empty or '-' are left out.
+def _sections(rows: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    """The fields of each kind of cores: from its model's name to the next one."""
+    sections: list[dict[str, str]] = []
+    for name, value in rows:
+        if name == "Model name":
+            sections.append({})
+        if sections and name in _OF_A_KIND:
+            sections[-1].setdefault(name, value)
+    return sections
 
-    Raises:
-        OutputUnreadable: neither form.
+
+def _kind(fields: Mapping[str, str]) -> LscpuKind:
+    cores, sockets = _count(fields, "Core(s) per socket"), _count(fields, "Socket(s)")
+    return build(
+        LscpuKind,
+        _WHAT,
+        model_name=fields["Model name"],
+        cores=cores * sockets if cores and sockets else None,
+        threads_per_core=_count(fields, "Thread(s) per core"),
+        max_mhz=_mhz(fields, "CPU max MHz"),
+    )
+
+
+def _topology(of_all: Mapping[str, str], kinds: Sequence[LscpuKind], cpus: set[int]) -> dict[str, int | None]:
+    """Threads, cores and sockets of the machine; of a product that is no number of its CPUs, what remains possible.
+
+    Args:
+        of_all: fields in which all kinds of cores agree.
+        kinds: of the cores; empty: one.
+        cpus: all, and those that are online.
     """
+    threads, sockets = _count(of_all, "Thread(s) per core"), _count(of_all, "Socket(s)")
+    cores = _count(of_all, "Core(s) per socket")
+    if kinds:
+        numbers = [kind.cores for kind in kinds]
+        total = sum(number for number in numbers if number)
+        cores = total // sockets if sockets and all(numbers) and total % sockets == 0 else None
+    if sockets and cores and sockets * cores > max(cpus):
+        cores = None
+    if sockets and sockets > max(cpus):
+        sockets = None
+    product = (threads or 0) * (cores or 0) * (sockets or 0)
+    if product and product not in cpus:
+        # Too many: x86 has cores of one and of two threads. Too few: lscpu rounds cores over sockets down.
+        threads, cores = None, cores if product > max(cpus) else None
+    return {"threads_per_core": threads, "cores_per_socket": cores, "sockets": sockets}
+
+
+def _rows(text: str) -> list[tuple[str, str]]:
+    """(field, value) of either form in their order, nested ones included; those that are empty or '-' are left out."""
     start = clean(text).lstrip()
-    return _json_fields(text) if re.match(r"[\[{]", start) or '"lscpu"' in start else _text_fields(text)
+    pairs = _json_rows(text) if re.match(r"[\[{]", start) or '"lscpu"' in start else _text_rows(text)
+    stripped = [(name.strip(), value.strip()) for name, value in pairs]
+    return [(name, value) for name, value in stripped if value not in {"", "-"} or _NODE.fullmatch(name)]
 
 
 def cpus_of(text: str) -> tuple[int, ...]:
@@ -123,12 +191,11 @@ def cpus_of(text: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _json_fields(text: str) -> dict[str, str]:
+def _json_rows(text: str) -> Iterator[tuple[str, str]]:
     document = json_in(text, _WHAT)
-    rows = document.get("lscpu") if isinstance(document, dict) else None
+    rows = document.get("lscpu")
     if not isinstance(rows, list):
         raise OutputUnreadable(f"{_WHAT}: no 'lscpu' in the JSON")
-    found: dict[str, str] = {}
     waiting: list[Any] = list(reversed(rows))
     while waiting:
         row = waiting.pop()
@@ -137,55 +204,40 @@ def _json_fields(text: str) -> dict[str, str]:
         data, children = row.get("data"), row.get("children") or []
         if not isinstance(data, str | int | None) or not isinstance(children, list):
             raise OutputUnreadable(f"{_WHAT}: {row['field']!r} contains neither text nor rows")
-        _put(found, row["field"].strip().removesuffix(":"), "" if data is None else str(data))
+        yield row["field"].strip().removesuffix(":"), "" if data is None else str(data)
         waiting.extend(reversed(children))
-    return found
 
 
-def _text_fields(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _text_rows(text: str) -> list[tuple[str, str]]:
     lines = whole_lines(text, _WHAT)
     outputs = sum(line.startswith("Architecture:") for line in lines)
     if outputs > 1:
         raise OutputUnreadable(f"{_WHAT}: {outputs} documents in one text; expected one: split it")
-    for line in lines:
-        if match := _LINE.fullmatch(line.rstrip()):
-            _put(found, match["field"].strip(), match["value"] or "")
-    return found
-
-
-def _put(found: dict[str, str], name: str, value: str) -> None:
-    """The first of a name counts: hybrid CPUs and BIOS lines repeat some below it. A NUMA node may have no CPUs."""
-    if value.strip() not in {"", "-"} or _NODE.fullmatch(name):
-        found.setdefault(name, value.strip())
+    return [(match["field"], match["value"] or "") for line in lines if (match := _LINE.fullmatch(line.rstrip()))]
 
 
 def _count(fields: Mapping[str, str], name: str) -> int | None:
-    value = fields.get(name)
-    if value is None:
-        return None
-    if not re.fullmatch(INTEGER, value) or int(value) > _MAX_CPUS:
-        raise OutputUnreadable(f"{_WHAT}: {name}: {shown(value)} is not a count")
-    return int(value)
+    """None: not printed, or impossible: firmware of virtual machines reports 0, and -1 as an unsigned number."""
+    value = fields.get(name, "")
+    return int(value) or None if re.fullmatch(INTEGER, value) and int(value) <= _MAX_CPUS else None
 
 
 def _mhz(fields: Mapping[str, str], name: str) -> float | None:
-    value = fields.get(name)
-    if value is None:
-        return None
-    if not re.fullmatch(r"[0-9]{1,6}(?:[.,][0-9]{1,9})?", value):
-        raise OutputUnreadable(f"{_WHAT}: {name}: {shown(value)} is not a frequency")
-    return float(value.replace(",", ".")) or None
+    value = fields.get(name, "")
+    mhz = float(value.replace(",", ".")) if re.fullmatch(r"[0-9]{1,6}(?:[.,][0-9]{1,9})?", value) else 0.0
+    return mhz if 0 < mhz < _MAX_MHZ else None
 
 
 def _caches(fields: Mapping[str, str]) -> dict[str, LscpuCache]:
     found: dict[str, LscpuCache] = {}
     for name, value in fields.items():
         if match := _CACHE.fullmatch(name):
-            size_bytes, instances = size_of(value, f"{_WHAT}: {name}")
+            try:
+                size_bytes, instances = size_of(value, f"{_WHAT}: {name}")
+            except OutputUnreadable:
+                continue
             told = instances if "instance" in value else None
             of_one = _OF_ONE.fullmatch(value) is not None
-            found[match[1]] = build(
-                LscpuCache, f"{_WHAT}: {name}", size_bytes=size_bytes, of_one=of_one, instances=told
-            )
+            if 0 < size_bytes < _MAX_CACHE_BYTES:
+                found[match[1]] = LscpuCache(size_bytes=size_bytes, of_one=of_one, instances=told)
     return found

@@ -84,6 +84,46 @@ def test_arm_machines_of_the_clouds(
     assert read.hypervisor_vendor is None
 
 
+def kind(model: str, cores: str, threads: str = "1") -> str:
+    return (
+        f"  Model name: {model}\n    Thread(s) per core: {threads}\n    Core(s) per socket: {cores}\n    Socket(s): 1\n"
+    )
+
+
+KINDS = kind("Cortex-X925", "10") + kind("Cortex-A725", "10")
+
+
+@pytest.mark.parametrize(
+    ("cpus", "kinds", "model", "cores", "threads", "of_kinds"),
+    [
+        (20, KINDS, "Cortex-X925 + Cortex-A725", 20, 1, {"Cortex-X925": 10, "Cortex-A725": 10}),
+        (30, kind("A", "10", "2") + kind("B", "10"), "A + B", 20, None, {"A": 10, "B": 10}),
+        (24, kind("Core i9", "16", "2"), "Core i9", 16, None, {}),
+        (5, kind("A", "2"), "A", None, None, {}),
+        (4, kind("A", "4294967295"), "A", None, 1, {}),
+        (4, kind("A", "64"), "A", None, 1, {}),
+        (4, kind("A", "0", "0"), "A", None, None, {}),
+        (20, KINDS.replace("Cortex-X925", "-").replace("Cortex-A725", "-"), None, None, None, {}),
+    ],
+    ids=["two", "threads", "intel", "rounded", "unsigned", "too-many", "zero", "nameless"],
+)
+def test_kinds_of_cores_and_impossible_counts_are_the_same_in_parser_and_facts(
+    cpus: int, kinds: str, model: str, cores: int | None, threads: int | None, of_kinds: dict[str, int]
+) -> None:
+    said = f"Architecture: aarch64\nCPU(s): {cpus}\nOn-line CPU(s) list: 0-{cpus - 1}\n{kinds}"
+    read, facts = parse_lscpu(said), facts_of(Looks(1, said, "", "", ""))
+    for found in (read, facts):
+        assert (found.cores_per_socket, found.threads_per_core, found.sockets) == (cores, threads, 1)
+    assert (read.model_name, facts.cpu_model) == (model, model)
+    assert {one.model_name: one.cores for one in read.kinds} == facts.core_kinds == of_kinds
+
+
+def test_an_odd_value_of_lscpu_leaves_out_itself() -> None:
+    said = "Architecture: x86_64\nCPU(s): 2\nCPU max MHz: 4294967.2950\nL2 cache: lots\nL3 cache: 1 MiB\n"
+    read = parse_lscpu(said)
+    assert (read.vcpus, read.max_mhz, set(read.caches)) == (2, None, {"L3"})
+
+
 def test_cpuinfo_of_arm_shows_the_parts_of_its_cores_and_large_system_extensions() -> None:
     block = f"processor\t: {{}}\nBogoMIPS\t: 2000.00\nFeatures\t: {NEOVERSE_V2}\nCPU implementer\t: 0x41\n"
     block += "CPU architecture: 8\nCPU variant\t: 0x0\nCPU part\t: 0xd4f\nCPU revision\t: 1\n\n"

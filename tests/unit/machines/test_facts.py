@@ -1,7 +1,6 @@
 """Facts: recorded answers, every shape of nothing, and this machine itself."""
 
 import asyncio
-import json
 import time
 from pathlib import Path
 
@@ -10,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.machines import facts_text as text
-from nephoscope.machines.facts import Looks, facts_of, gather_facts
+from nephoscope.machines.facts import Looks, cpu_facts, facts_of, gather_facts
 from nephoscope.model.records import Disk, Facts
 from nephoscope.model.units import GIB, MIB
-from nephoscope.parsers.lscpu import lscpu_fields
+from nephoscope.parsers.lscpu import parse_lscpu
 from tests.support.local_remote import this_machine
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "facts"
@@ -78,24 +77,19 @@ def test_this_machine(tmp_path: Path) -> None:
     assert any(command.startswith("lscpu") for command in verbatim)
 
 
-def test_nested_lscpu_fields_of_newer_versions_are_found() -> None:
-    nested = {"lscpu": [{"field": "Vendor ID:", "data": "X", "children": [{"field": "Model name:", "data": "Y Z"}]}]}
-    assert lscpu_fields(json.dumps(nested)) == {"Vendor ID": "X", "Model name": "Y Z"}
-
-
 @pytest.mark.parametrize(
-    ("lscpu", "expected"),
+    ("fields", "expected"),
     [
         ({"Hypervisor vendor": "KVM", "Flags": "fpu hypervisor"}, "KVM"),
         ({"Architecture": "x86_64", "Flags": "fpu hypervisor"}, None),
         ({"Architecture": "x86_64", "Flags": "fpu vme"}, "none"),
         ({"Architecture": "x86_64"}, None),
-        ({"Architecture": "aarch64", "Flags": "fp asimd"}, None),
-        ({}, None),
+        ({"Flags": "fp asimd"}, None),
     ],
 )
-def test_virtualization(lscpu: dict[str, str], expected: str | None) -> None:
-    assert text.virtualization(lscpu) == expected
+def test_virtualization(fields: dict[str, str], expected: str | None) -> None:
+    lines = [f"{name}: {value}\n" for name, value in ({"Architecture": "aarch64", "CPU(s)": "2"} | fields).items()]
+    assert cpu_facts(parse_lscpu("".join(lines)))["virtualization"] == expected
 
 
 @pytest.mark.parametrize(

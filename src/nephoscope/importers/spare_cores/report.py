@@ -32,8 +32,8 @@ from nephoscope.machines.facts import cpu_facts
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Facts, Measurement, Verdict, VerdictKind
 from nephoscope.model.words import counted
-from nephoscope.parsers.lscpu import lscpu_fields
-from nephoscope.parsers.text import whole_lines
+from nephoscope.parsers.lscpu import parse_lscpu
+from nephoscope.parsers.text import decoded, whole_lines
 
 SOURCE = "https://github.com/SpareCores/sc-inspector-data"
 CHECKS = {
@@ -166,11 +166,11 @@ def _other_tasks(folders: Iterable[Path]) -> list[str]:
 
 def _facts(root: Path, folder: Path, refused: list[str]) -> Facts | None:
     try:
-        fields = lscpu_fields(content_of(folder / _STDOUT, root).decode(errors="replace"))
+        found = parse_lscpu(decoded(content_of(folder / _STDOUT, root)))
     except OutputUnreadable:
         refused.append(f"{folder.parent.name}/{folder.name}: not the JSON of lscpu")
         return None
-    return Facts(at_unix_ms=_meta(root, folder).get("start"), **cpu_facts(fields))
+    return Facts(at_unix_ms=_meta(root, folder).get("start"), **cpu_facts(found))
 
 
 def _trial(root: Path, folder: Path, of: ImportedMachine, facts: Facts | None) -> ImportedTrial:
