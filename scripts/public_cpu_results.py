@@ -15,7 +15,6 @@ from pathlib import Path
 
 from nephoscope.importers.imported import ImportedTrial
 from nephoscope.importers.spare_cores.report import read
-from nephoscope.importers.spare_cores.words import CORES
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.standing import PublicResult
 from nephoscope.prices.catalogue.search import Question, search
@@ -31,7 +30,8 @@ def results_of(trials: Iterable[ImportedTrial], vcpus: dict[tuple[str, str], int
         sold = (trial.machine.provider, trial.machine.machine_type)
         rejected = any(one.verdict is VerdictKind.INVALID for one in trial.verdicts)
         version = trial.tool_versions.get("stress-ng")
-        if trial.benchmark != CORES or trial.failure or rejected or version is None or trial.started_unix_ms is None:
+        cores = (trial.identity.tool, trial.identity.workload) == ("stress-ng", "cores")
+        if not cores or trial.failure or rejected or version is None or trial.started_unix_ms is None:
             continue
         if sold not in vcpus or trial.cpus != vcpus[sold]:
             continue

@@ -14,8 +14,9 @@ from typing import Any
 
 from nephoscope.checks.verdicts import invalid, valid
 from nephoscope.importers.files import FileFormat, FileOrigin, Parsed
-from nephoscope.importers.imported import ImportedMachine, safe_name
-from nephoscope.importers.oltp_logs import COCKROACH, parse_cockroach_workload
+from nephoscope.importers.identity import BenchmarkIdentity, type_name
+from nephoscope.importers.imported import ImportedMachine
+from nephoscope.importers.oltp_logs import COCKROACH, TPCC, parse_cockroach_workload
 from nephoscope.importers.tool_files import FIO, parse_coremark_file, parse_fio_file, parse_netperf_file
 from nephoscope.importers.tree import text_of
 from nephoscope.machines.facts import cpu_facts
@@ -75,7 +76,7 @@ def parse_any_of_a_tree(text: str) -> Sequence[Parsed]:
     raise OutputUnreadable(f"not output of fio, CoreMark, netperf or TPC-C: {'; '.join(refusals)[:300]}")
 
 
-def place_of(root: Path, file: Path, benchmark: str) -> FileOrigin | None:
+def place_of(root: Path, file: Path, parsed: Parsed) -> FileOrigin | None:
     """The place of a file in such a tree; None: it is not in one."""
     machine = _machine(file)
     if machine is None:
@@ -87,7 +88,7 @@ def place_of(root: Path, file: Path, benchmark: str) -> FileOrigin | None:
         machine=machine,
         facts=facts,
         beside=(info,) if info else (),
-        load=_load(file, facts.cpus_online if facts else None) if benchmark.startswith("tpcc") else "",
+        benchmark=_benchmark(parsed.benchmark, file, facts.cpus_online if facts else None),
         verdicts=_success(file.parent) if results and results["tool"] in _MARKED else (),
     )
 
@@ -100,10 +101,9 @@ def _machine(file: Path) -> ImportedMachine | None:
         if parts[index] == _LOGS and provider:
             storage, written = parts[index - 1], parts[index + 1]
             machine_type = _SIZE.sub(r".\1", written) if provider == "aws" else written
-            name = safe_name(f"{provider}-{machine_type}-{storage}")
             volumes = _volumes(storage, machine_name(provider, machine_type).vcpus)
             return ImportedMachine(
-                name=name,
+                name=type_name(provider, machine_type, storage),
                 provider=provider,
                 machine_type=machine_type,
                 priced_in=_PRICED_IN[provider] if volumes is not None else None,
@@ -133,13 +133,20 @@ def _info_beside(file: Path) -> Path | None:
     return of_type[0] if len(of_type) == 1 else None
 
 
-def _load(file: Path, vcpus: int | None) -> str:
-    """Of TPC-C: warehouses for each vCPU where the edition counts so, else all active ones; none: not said."""
-    said = _WAREHOUSES.match(file.stem)
-    if said is None:
-        return ""
-    active = int(said[1])
-    return next((f"-{one}-per-vcpu" for one in _PER_VCPU if vcpus and active == one * vcpus), f"-{active}-warehouses")
+def _benchmark(found: BenchmarkIdentity, file: Path, vcpus: int | None) -> BenchmarkIdentity:
+    """With the load of TPC-C, which the file's name says, and what follows the size of the machine as such.
+
+    The scripts of an edition give all other parameters.
+    """
+    contexts, active = found.parameters.get("contexts"), _WAREHOUSES.match(file.stem)
+    if contexts is not None and contexts == str(vcpus):
+        return found.but(parameters=found.parameters | {"contexts": "one for each vCPU"})
+    if found.workload != TPCC or active is None:
+        return found
+    warehouses = int(active[1])
+    each = next((count for count in _PER_VCPU if vcpus and warehouses == count * vcpus), None)
+    load = f"{warehouses} warehouses" if each is None else f"{each} per vCPU"
+    return found.but(workload=f"{TPCC} {load}", parameters=found.parameters | {"active warehouses": load})
 
 
 def _success(folder: Path) -> tuple[Verdict, ...]:

@@ -2,29 +2,30 @@
 
 PATH is a file, or a folder with `PROVIDER/TYPE/...` (aws, azure, gcp) or `CONFIGURATION/...` below it. Files of one
 configuration and benchmark are its replicates, in the order of their paths; whether that is the order in which they
-were measured is not known.
+were measured is not known. A file that says nothing of its parameters is a benchmark of its own, called as its path
+below its machine.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field
 
+from nephoscope.importers.identity import CLOUDS, BenchmarkIdentity, readable_name
 from nephoscope.importers.imported import (
-    CLOUDS,
     ImportedMachine,
     ImportedStudy,
     ImportedTrial,
     machine,
+    named_machine,
     read_whole,
-    safe_name,
 )
 from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_of, text_of, why
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Direction, Facts, ImportedBenchmark, Measurement, Metric, Verdict
+from nephoscope.model.records import Direction, Facts, Measurement, Metric, Verdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
 
 MACHINE_UNKNOWN = "machine, CPU, kernel, region and what else ran: known only as far as the name of a folder says"
@@ -42,7 +43,8 @@ class Value(Frozen):
 class Parsed(Frozen):
     """What a file says."""
 
-    benchmark: str
+    benchmark: BenchmarkIdentity
+    described: bool = Field(default=False, description="whether the file says what the tool's parameters were")
     subject: Subject
     title: str
     values: list[Value] = Field(min_length=1)
@@ -60,8 +62,8 @@ class FileOrigin:
     facts: Facts | None = None
     beside: tuple[Path, ...] = ()
     """Files that support this, kept with the trial."""
-    load: str = ""
-    """What distinguishes its load from others of the same benchmark; becomes part of the benchmark's name."""
+    benchmark: BenchmarkIdentity | None = None
+    """What the path adds to the description of the benchmark; None: nothing, the file has to describe it."""
     verdicts: tuple[Verdict, ...] = ()
 
 
@@ -77,8 +79,8 @@ class FileFormat:
     checks: tuple[tuple[str, str], ...] = ()
     suffixes: tuple[str, ...] = ()
     """Suffixes of the files to read below a folder; empty: all."""
-    place: Callable[[Path, Path, str], FileOrigin | None] | None = None
-    """Of what was imported, one file, and the benchmark in it; none, or None: as the folders above it are called."""
+    place: Callable[[Path, Path, Parsed], FileOrigin | None] | None = None
+    """Of what was imported, one file, and what it says; none, or None: as the folders above it are called."""
     aside: Callable[[Path], bool] | None = None
     """Whether a file is read together with others instead of separately."""
 
@@ -102,19 +104,14 @@ def read_files(path: Path, form: FileFormat) -> ImportedStudy:
     """
     trials: list[ImportedTrial] = []
     refused: list[str] = []
-    benchmarks: dict[str, ImportedBenchmark] = {}
     for file in files_below(path, *form.suffixes):
         if form.aside is not None and form.aside(file):
             continue
         origin = origin_of(file, path)
         try:
-            found = list(_trials(path, file, origin, form))
+            trials += list(_trials(path, file, origin, form))
         except DAMAGED as error:
             refused.append(f"{origin}: {why(error)}")
-            continue
-        for one, trial in found:
-            benchmarks[one.benchmark] = _merged(benchmarks.get(one.benchmark), one)
-            trials.append(trial)
     if not trials:
         first = f": {refused[0]}" if refused else ""
         raise InputError(f"no {form.title} at {path}{first}", hint=f"see `nephoscope import {form.name} --help`")
@@ -126,59 +123,68 @@ def read_files(path: Path, form: FileFormat) -> ImportedStudy:
         source="files without a stated origin",
         licence="not stated",
         unknown=[*form.unknown, MACHINE_UNKNOWN, ORDER_UNKNOWN],
-        benchmarks=[benchmarks[name] for name in sorted(benchmarks)],
         checks=dict(form.checks),
         trials=trials,
         refused=refused,
     )
 
 
-def _trials(root: Path, file: Path, origin: str, form: FileFormat) -> Iterator[tuple[Parsed, ImportedTrial]]:
-    """What one file holds, by the names that the study gives it."""
-    for index, one in enumerate(form.parse(text_of(file, root))):
-        place = (form.place(root, file, one.benchmark) if form.place else None) or FileOrigin(_machine(root, file))
-        named = one.model_copy(update={"benchmark": safe_name(f"{one.benchmark}{place.load}")})
-        yield named, _trial(named, root, file, f"{origin}#{index}" if index else origin, place)
+def _trials(root: Path, file: Path, origin: str, form: FileFormat) -> Iterator[ImportedTrial]:
+    """What one file holds; results of it that nothing tells apart are left out."""
+    results = form.parse(text_of(file, root))
+    several = Counter(parsed.benchmark.name for parsed in results)
+    for index, parsed in enumerate(results):
+        if several[parsed.benchmark.name] == 1:
+            place = (form.place(root, file, parsed) if form.place else None) or FileOrigin(_machine(root, file))
+            yield _trial(parsed, root, file, f"{origin}#{index}" if index else origin, place)
+
+
+def _folders(path: Path, file: Path) -> tuple[str, ...]:
+    return file.relative_to(path).parent.parts if file != path else ()
+
+
+def _of_cloud(folders: Sequence[str]) -> int | None:
+    """Place of the folder PROVIDER with one for the TYPE below it; None: there is none."""
+    return next((place for place, part in enumerate(folders[:-1]) if part.casefold() in CLOUDS), None)
 
 
 def _machine(path: Path, file: Path) -> ImportedMachine:
-    folders = file.relative_to(path).parent.parts if file != path else ()
-    for index, part in enumerate(folders[:-1]):
-        if part.casefold() in CLOUDS:
-            return machine(part.casefold(), folders[index + 1])
-    name = safe_name(folders[0]) if folders else "unnamed"
-    return ImportedMachine(name=name, provider="other", machine_type=None)
+    folders = _folders(path, file)
+    if (place := _of_cloud(folders)) is not None:
+        return machine(folders[place].casefold(), folders[place + 1])
+    return named_machine(folders[0] if folders else "")
 
 
-def _trial(one: Parsed, root: Path, file: Path, origin: str, place: FileOrigin) -> ImportedTrial:
+def _below_machine(path: Path, file: Path) -> str:
+    """A file's path without the folders that name its machine."""
+    folders = _folders(path, file)
+    place = _of_cloud(folders)
+    rest = folders[1:] if place is None else (*folders[:place], *folders[place + 2 :])
+    return "/".join((*rest, file.stem))
+
+
+def _trial(parsed: Parsed, root: Path, file: Path, origin: str, place: FileOrigin) -> ImportedTrial:
     raw = [file, *place.beside]
+    silent = not parsed.described and place.benchmark is None
     return ImportedTrial(
         origin=origin,
         machine=place.machine,
-        benchmark=one.benchmark,
+        identity=parsed.benchmark.but(file=_below_machine(root, file))
+        if silent
+        else place.benchmark or parsed.benchmark,
+        subject=parsed.subject,
+        title=parsed.title,
+        database_load=parsed.database_load or (DatabaseLoad.OLTP if parsed.subject is Subject.DATABASE else None),
+        metrics=[value.metric for value in parsed.values],
         measurements=[
-            Measurement(metric=found.metric.name, unit=found.metric.unit, value=found.value, at_s=found.at_s)
-            for found in one.values
+            Measurement(metric=value.metric.name, unit=value.metric.unit, value=value.value, at_s=value.at_s)
+            for value in parsed.values
         ],
-        verdicts=[read_whole(file.name), *one.verdicts, *place.verdicts],
+        verdicts=[read_whole(file.name), *parsed.verdicts, *place.verdicts],
         facts=place.facts,
-        cpus=one.cpus,
-        tool_versions=one.versions,
-        raw={f"{safe_name(kept.stem)}{kept.suffix.lower()}": content_of(kept, root) for kept in raw},
-    )
-
-
-def _merged(known: ImportedBenchmark | None, one: Parsed) -> ImportedBenchmark:
-    metrics = {found.name: found for found in known.metrics} if known else {}
-    for found in one.values:
-        metrics.setdefault(found.metric.name, found.metric)
-    transactions = DatabaseLoad.OLTP if one.subject is Subject.DATABASE else None
-    return ImportedBenchmark(
-        name=one.benchmark,
-        subject=one.subject,
-        title=one.title,
-        metrics=list(metrics.values()),
-        database_load=one.database_load or transactions,
+        cpus=parsed.cpus,
+        tool_versions=parsed.versions,
+        raw={f"{readable_name(kept.stem)}{kept.suffix.lower()}": content_of(kept, root) for kept in raw},
     )
 
 
@@ -188,12 +194,8 @@ def once(values: Iterable[Value]) -> list[Value]:
     Raises:
         OutputUnreadable: a metric has two values: two runs in one file cannot be told apart.
     """
-    seen: dict[str, Value] = {}
-    doubled: dict[str, int] = defaultdict(int)
-    for value in values:
-        doubled[value.metric.name] += 1
-        seen[value.metric.name] = value
-    twice = [name for name, count in doubled.items() if count > 1]
-    if twice:
-        raise OutputUnreadable(f"two values of {twice[0]}: the file contains several runs; split it")
-    return list(seen.values())
+    whole = list(values)
+    several = [name for name, count in Counter(value.metric.name for value in whole).items() if count > 1]
+    if several:
+        raise OutputUnreadable(f"two values of {several[0]}: the file contains several runs; split it")
+    return whole

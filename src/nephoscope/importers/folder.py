@@ -79,9 +79,8 @@ def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRe
 
 def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial]]:
     """In the order in which they were measured, as far as that is known; the n-th of a kind is its replicate n."""
-    benchmarks = {one.name: one for one in study.benchmarks}
     # Shared by all trials of a machine: those of 30,000 would take half a gigabyte.
-    configurations = {name: _configuration(one).model_dump(mode="json") for name, one in _machines(study).items()}
+    configurations = {name: _configuration(one).model_dump(mode="json") for name, one in study.machines.items()}
     seen: dict[tuple[str, str], int] = defaultdict(int)
     in_block: dict[int, int] = defaultdict(int)
     ids: set[str] = set()
@@ -94,7 +93,7 @@ def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial
             name=trial.benchmark,
             uses=trial.benchmark,
             version=1,
-            parameters=benchmarks[trial.benchmark].parameters,
+            parameters=trial.identity.described,
         )
         identity = json.dumps([study.source, trial.origin, trial.machine.name, trial.benchmark])
         name = hashlib.sha256(identity.encode()).hexdigest()[:12]
@@ -116,10 +115,6 @@ def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial
             seed=SEED,
         )
         yield PlannedTrial(intent=intent, expected_duration_s=trial.duration_s or 0, price_usd=None), trial
-
-
-def _machines(study: ImportedStudy) -> dict[str, ImportedMachine]:
-    return {one.machine.name: one.machine for one in study.trials}
 
 
 def _configuration(machine: ImportedMachine) -> Configuration:
@@ -146,6 +141,7 @@ def _source(study: ImportedStudy) -> SourceRecord:
         licence=study.licence,
         unknown=study.unknown,
         benchmarks=study.benchmarks,
+        rule=study.rule,
         checks={WHOLE: WHOLE_TEXT, **study.checks},
         left_out=[*study.left_out, *study.refused],
     )
@@ -195,7 +191,7 @@ def _study_toml(study: ImportedStudy) -> str:
 
     A study may hold no control characters, but a folder that somebody else named after a machine type may.
     """
-    machines = _machines(study)
+    machines = study.machines
     replicates = max(_counts(study.trials))
     unknown = f"Not known: {'; '.join(study.unknown)}."
     lines = [

@@ -1,18 +1,24 @@
 """What an importer hands over: a study that somebody else made, as far as its files tell it."""
 
-import re
+from collections import defaultdict
+from typing import Self
 
 from pydantic import Field
 
+from nephoscope.importers.identity import CLOUDS, BenchmarkIdentity, readable_name, rule_of, title_of, type_name
+from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.quantities import Seconds, UnixMs
-from nephoscope.model.records import Facts, ImportedBenchmark, Measurement, Verdict, VerdictKind
+from nephoscope.model.records import Facts, ImportedBenchmark, Measurement, Metric, Verdict, VerdictKind
+from nephoscope.model.sentence import Sentence
+from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.study.model import Volume
 
 WHOLE = "imported-output"
 """Check of every imported trial: its output was read completely."""
-CLOUDS = ("aws", "azure", "gcp")
-_UNSAFE = re.compile(r"[^a-z0-9.]+")
+
+
+_UNNAMED = "unnamed"
 
 
 class ImportedMachine(Frozen):
@@ -32,7 +38,11 @@ class ImportedTrial(Frozen):
 
     origin: str = Field(description="its file or folder, relative to the import")
     machine: ImportedMachine
-    benchmark: str
+    identity: BenchmarkIdentity
+    subject: Subject
+    title: str = Field(description="of its benchmark")
+    database_load: DatabaseLoad | None = None
+    metrics: list[Metric] = Field(description="at least those that it measured")
     measurements: list[Measurement] = []
     verdicts: list[Verdict] = Field(description="verdicts of the importer's checks")
     failure: str | None = Field(default=None, description="why its output was rejected; it then has no numbers")
@@ -46,6 +56,11 @@ class ImportedTrial(Frozen):
     )
     raw: dict[str, bytes] = Field(default={}, description="the source's own files, verbatim, by name")
 
+    @property
+    def benchmark(self) -> str:
+        """The name of its benchmark."""
+        return self.identity.name
+
 
 class ImportedStudy(Frozen):
     """Everything that an importer found."""
@@ -57,26 +72,94 @@ class ImportedStudy(Frozen):
     source: str
     licence: str
     unknown: list[str]
-    benchmarks: list[ImportedBenchmark]
     checks: dict[str, str] = {}
     trials: list[ImportedTrial]
     left_out: list[str] = []
     """What was found but is not imported: nothing is wrong with it."""
     refused: list[str] = []
     """Files that could not be read, each with the reason."""
+    called_same: int = 0
+    """Results whose files do not say their parameters, and have the same ones, as the user said."""
+
+    @property
+    def benchmarks(self) -> list[ImportedBenchmark]:
+        """Every benchmark of its trials, sorted by name.
+
+        Raises:
+            InputError: two of them have one name.
+        """
+        first: dict[str, ImportedTrial] = {}
+        metrics: dict[str, dict[str, Metric]] = defaultdict(dict)
+        for trial in self.trials:
+            if first.setdefault(trial.benchmark, trial).identity != trial.identity:
+                raise _one_name(trial.benchmark)
+            for metric in trial.metrics:
+                metrics[trial.benchmark].setdefault(metric.name, metric)
+        alike: dict[str, list[dict[str, str]]] = defaultdict(list)
+        for trial in first.values():
+            alike[trial.title].append(trial.identity.described)
+        return [
+            ImportedBenchmark(
+                name=name,
+                subject=trial.subject,
+                title=title_of(trial.title, trial.identity.described, alike[trial.title]),
+                parameters=trial.identity.described,
+                metrics=list(metrics[name].values()),
+                database_load=trial.database_load,
+            )
+            for name, trial in sorted(first.items())
+        ]
+
+    @property
+    def machines(self) -> dict[str, ImportedMachine]:
+        """Every machine by its name.
+
+        Raises:
+            InputError: two of them have one name.
+        """
+        found: dict[str, ImportedMachine] = {}
+        for trial in self.trials:
+            if found.setdefault(trial.machine.name, trial.machine) != trial.machine:
+                raise _one_name(trial.machine.name)
+        return found
+
+    @property
+    def rule(self) -> Sentence:
+        """What was taken as replicates, and by which rule."""
+        silent = sum(bool(trial.identity.file) for trial in self.trials)
+        return rule_of(self.called_same or silent, same=self.called_same > 0)
+
+    def all_same(self) -> Self:
+        """The study where files that do not say their parameters have the same ones."""
+        silent = sum(bool(trial.identity.file) for trial in self.trials)
+        trials = [trial.model_copy(update={"identity": trial.identity.but(file="")}) for trial in self.trials]
+        return self.model_copy(update={"trials": trials, "called_same": silent})
+
+
+def _one_name(name: str) -> InputError:
+    return InputError(
+        f"two different things would be called {name!r}", hint="import them one by one, each to its --out"
+    )
 
 
 def machine(provider: str, machine_type: str, priced_in: str | None = None) -> ImportedMachine:
     """A machine of a cloud, with the name that charts use."""
     of = provider if provider in CLOUDS else "other"
     return ImportedMachine(
-        name=safe_name(f"{provider}-{machine_type}"), provider=of, machine_type=machine_type, priced_in=priced_in
+        name=type_name(provider, machine_type), provider=of, machine_type=machine_type, priced_in=priced_in
     )
 
 
-def safe_name(text: str) -> str:
-    """Text as the name of a configuration or a benchmark: 'Standard_D8as_v5' is 'standard-d8as-v5'."""
-    return _UNSAFE.sub("-", text.casefold()).strip("-.")[:63].rstrip("-.") or "unnamed"
+def named_machine(name: str, more: str = "") -> ImportedMachine:
+    """A machine that is known by a name only; where its name had to be changed, its type is the original one.
+
+    Args:
+        name: empty: it has none.
+        more: what else tells it from others of its name.
+    """
+    as_another_kind = name.partition("-")[0] in CLOUDS or name == _UNNAMED
+    ours = readable_name(name, f"{name}\n{more}" if more or as_another_kind else None) if name else _UNNAMED
+    return ImportedMachine(name=ours, provider="other", machine_type=name if name and name != ours else None)
 
 
 def read_whole(what: str) -> Verdict:

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from nephoscope.checks.thresholds import ERRORS
 from nephoscope.checks.verdicts import invalid, valid
 from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric, once
-from nephoscope.importers.imported import safe_name
+from nephoscope.importers.identity import BenchmarkIdentity
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Verdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.words import counted
 from nephoscope.parsers.text import DECIMAL, INTEGER, exactly_one, whole_lines
 
+TPCC = "tpcc"
 _MS, _US = 1e-3, 1e-6
 _NEW_ORDERS = "New-Orders/min"
 
@@ -39,6 +40,7 @@ def parse_cockroach_workload(text: str) -> list[Parsed]:
     values: list[Value] = []
     errors = done = 0
     tpcc = False
+    kinds: list[str] = []
     for kind, line in _cockroach_rows(lines):
         row = (_COCKROACH_TPMC if kind == "tpcc" else _COCKROACH_ROW).fullmatch(line)
         if row is None or (kind != "tpcc" and (row["name"] is None) != (kind == "result")):
@@ -51,14 +53,19 @@ def parse_cockroach_workload(text: str) -> list[Parsed]:
             rate = metric("operations_per_s", "1/s", "Operations of all kinds", headline="tpmC" not in text)
             values += [Value(metric=rate, value=_per_second(row)), *_latencies(row, "all")]
         else:
+            kinds.append(row["name"])
             rate = metric(f"{row['name']}_per_s", "1/s", f"{row['name']}")
             values += [Value(metric=rate, value=_per_second(row)), *_latencies(row, str(row["name"]))]
     if done == 0:
         raise OutputUnreadable("cockroach workload log: no final result, or no operation in it: the run was aborted")
-    name = "tpcc-cockroach-workload" if tpcc else "cockroach-workload"
+    benchmark = BenchmarkIdentity(
+        tool="cockroach-workload",
+        workload=TPCC if tpcc else "",
+        parameters={"operations": ", ".join(sorted(kinds))},
+    )
     title = "TPC-C of cockroach workload" if tpcc else "cockroach workload"
     verdicts = [_errors(errors, done)]  # its histograms, and so `ops`, hold the operations that succeeded
-    return [Parsed(benchmark=name, subject=Subject.DATABASE, title=title, values=once(values), verdicts=verdicts)]
+    return [Parsed(benchmark=benchmark, subject=Subject.DATABASE, title=title, values=once(values), verdicts=verdicts)]
 
 
 def _per_second(row: re.Match[str]) -> float:
@@ -142,9 +149,14 @@ def parse_go_tpc(text: str) -> list[Parsed]:
     if done == 0:
         raise OutputUnreadable("go-tpc log: no summary of a transaction")
     verdicts = [_errors(errors, done)]
-    title = "TPC-C of go-tpc"
     return [
-        Parsed(benchmark="tpcc-go-tpc", subject=Subject.DATABASE, title=title, values=once(values), verdicts=verdicts)
+        Parsed(
+            benchmark=BenchmarkIdentity(tool="go-tpc", workload=TPCC),
+            subject=Subject.DATABASE,
+            title="TPC-C of go-tpc",
+            values=once(values),
+            verdicts=verdicts,
+        )
     ]
 
 
@@ -181,7 +193,12 @@ def parse_hammerdb(text: str) -> list[Parsed]:
     ]
     return [
         Parsed(
-            benchmark="hammerdb-tproc-c",
+            benchmark=BenchmarkIdentity(
+                tool="hammerdb",
+                workload="tproc-c",
+                version=versions[0] if versions else "",
+                parameters={"database": end["of"], "virtual users": str(len(users))},
+            ),
             subject=Subject.DATABASE,
             title=f"HammerDB TPROC-C on {end['of']}",
             values=values,
@@ -195,6 +212,11 @@ _YCSB_NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,20})?(?:E[0-9]{1,2})?"
 _YCSB_ROW = re.compile(rf"\[(?P<of>[A-Z-]+)\], *(?P<what>[^,]+), *(?P<value>{_YCSB_NUMBER})")
 _YCSB_LATENCY = re.compile(r"(?P<word>Average|Min|Max|50thPercentile|95thPercentile|99thPercentile|99\.9thPercentile)"
                            r"Latency\((?P<unit>us|ms)\)")  # fmt: skip
+_YCSB_VERSION = re.compile(r"YCSB Client (\S{1,40})")
+_YCSB_COMMAND = re.compile(r"Command line: (.+)")
+_YCSB_FILE = re.compile(r"-P \S*?([^/\s]+)(?!\S)")
+_YCSB_SERVER = re.compile(r"-p \S*(?:hosts?|url|port|user|passwd|password)=\S* ?")
+"""Where the server is, and not what it is asked for."""
 _YCSB_WORDS = {"Average": "mean", "Min": "minimum", "Max": "maximum"}
 
 
@@ -206,7 +228,8 @@ def parse_ycsb(text: str) -> list[Parsed]:
     Raises:
         OutputUnreadable: no throughput, two runs in one file, or no operation.
     """
-    rows = [found for line in whole_lines(text, "YCSB output") if (found := _YCSB_ROW.fullmatch(line.strip()))]
+    lines = [line.strip() for line in whole_lines(text, "YCSB output")]
+    rows = [found for line in lines if (found := _YCSB_ROW.fullmatch(line))]
     values: list[Value] = []
     good = bad = 0
     for row in rows:
@@ -220,15 +243,21 @@ def parse_ycsb(text: str) -> list[Parsed]:
         elif found and of != "cleanup" and not (found["unit"] == "ms" and value == 0):
             word = _YCSB_WORDS.get(found["word"], f"p{found['word'].removesuffix('thPercentile').replace('.', '_')}")
             seconds = value * (_US if found["unit"] == "us" else _MS)
-            values.append(latency(f"latency_{word}_{safe_name(of)}", f"Latency of {of}, {word}", seconds))
+            values.append(latency(f"latency_{word}_{of}", f"Latency of {of}, {word}", seconds))
     if not any(one.metric.headline for one in values):
         raise OutputUnreadable("YCSB output: no line [OVERALL], Throughput(ops/sec): the run did not finish")
     if not any(one.value > 0 for one in values if one.metric.headline):
         raise OutputUnreadable("YCSB output: a throughput of 0")
     verdicts = [_errors(bad, good)] if good + bad else []
+    version = next((found[1] for line in lines if (found := _YCSB_VERSION.fullmatch(line))), "")
+    command = next((_YCSB_SERVER.sub("", found[1]) for line in lines if (found := _YCSB_COMMAND.fullmatch(line))), "")
+    workload = " ".join(_YCSB_FILE.findall(command))
+    operations = {row["of"].casefold() for row in rows if not row["of"].endswith("-FAILED")} - {"overall", "cleanup"}
+    parameters = {"operations": ", ".join(sorted(operations)), "command": command}
     return [
         Parsed(
-            benchmark="ycsb",
+            benchmark=BenchmarkIdentity(tool="ycsb", workload=workload, version=version, parameters=parameters),
+            described=bool(command),
             subject=Subject.DATABASE,
             database_load=DatabaseLoad.KEY_VALUE,
             title="YCSB",

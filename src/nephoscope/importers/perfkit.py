@@ -3,23 +3,23 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from nephoscope.importers.identity import CLOUDS, BenchmarkIdentity
 from nephoscope.importers.imported import (
-    CLOUDS,
     ImportedMachine,
     ImportedStudy,
     ImportedTrial,
     machine,
+    named_machine,
     read_whole,
-    safe_name,
 )
 from nephoscope.importers.tree import content_of
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.quantities import may_be
-from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
+from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import database_load_by_name, subject_by_name
 from nephoscope.model.words import counted
 from nephoscope.parsers.text import whole_lines
@@ -29,11 +29,18 @@ UNKNOWN = [
     "direction of a metric: lower is better where the unit is a time or the name says latency, higher otherwise",
     "which metric matters: the first sample of a benchmark heads its chart",
     "units are PerfKitBenchmarker's own; nothing is converted",
+    "which labels are parameters: all are, but those that name a machine or a run",
     "validity of a run: samples are published whatever else happened",
     "subject of a benchmark: derived from its name, or CPU if the name does not tell",
 ]
 _ABOUT = {"lscpu", "proccpu", "proccpu_mapping", "cpu_vuln", "gcc_version", "glibc_version", "os_metadata", "ulimit"}
 """Samples that hold facts in their labels, and the number 0."""
+_CLOUD = ("cloud", "vm_1_cloud", "server_cloud")
+_TYPE = ("machine_type", "vm_1_machine_type", "server_machine_type")
+_OF_A_RUN = re.compile(
+    r"(?:.+_)?(?:id|name|hostname|(?:internal_)?ip(?:_address)?|boot_time|create_start_time)|run_number|num_cpus"
+)
+"""Labels that differ from run to run, or follow from the type of the machine."""
 _TIMES = {"s", "sec", "second", "seconds", "ms", "milliseconds", "us", "usec", "microseconds", "ns", "nanoseconds"}
 _LABEL = re.compile(r"\|([^|:]+):([^|]*)\|")
 
@@ -53,10 +60,9 @@ def read(path: Path) -> ImportedStudy:
     left_out: list[str] = []
     runs: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for sample in samples:
-        of = _machine(_labels(sample))
-        runs.setdefault((str(sample["test"]), str(sample.get("run_uri")), of.name), []).append(sample)
-    trials = [_trial(key, many, left_out) for key, many in runs.items()]
-    trials = [trial for trial in trials if trial.measurements]
+        key = str(sample.get("run_uri")), _identity(sample).name, _machine(_labels(sample)).name
+        runs.setdefault(key, []).append(sample)
+    trials = [trial for run in runs.values() if (trial := _trial(run, left_out)).measurements]
     if not trials:
         raise InputError(f"{path}: no sample contains a number that can be imported")
     return ImportedStudy(
@@ -67,7 +73,6 @@ def read(path: Path) -> ImportedStudy:
         source="samples without a stated origin; the tool is https://github.com/GoogleCloudPlatform/PerfKitBenchmarker",
         licence="not stated",
         unknown=UNKNOWN,
-        benchmarks=_benchmarks(trials),
         trials=trials,
         left_out=left_out,
     )
@@ -104,69 +109,67 @@ def _labels(sample: Mapping[str, Any]) -> dict[str, str]:
     return dict(_LABEL.findall(str(said)))
 
 
+def _first(labels: Mapping[str, str], keys: Iterable[str]) -> str:
+    return next((labels[key] for key in keys if key in labels), "")
+
+
 def _machine(labels: Mapping[str, str]) -> ImportedMachine:
-    cloud = next((labels[key] for key in ("cloud", "vm_1_cloud", "server_cloud") if key in labels), "")
-    kind = next(
-        (labels[key] for key in ("machine_type", "vm_1_machine_type", "server_machine_type") if key in labels), ""
-    )
-    provider = cloud.casefold()
-    if provider in CLOUDS and kind:
-        return machine(provider, kind)
-    name = safe_name(f"{cloud}-{kind}") if cloud or kind else "unnamed"
-    return ImportedMachine(name=name, provider="other", machine_type=kind or None)
+    cloud, kind = _first(labels, _CLOUD), _first(labels, _TYPE)
+    if cloud.casefold() in CLOUDS and kind:
+        return machine(cloud.casefold(), kind)
+    named = named_machine(f"{cloud}-{kind}" if cloud or kind else "", f"{cloud}\n{kind}")
+    return named.model_copy(update={"machine_type": kind or None})
 
 
-def _trial(key: tuple[str, str, str], samples: list[Mapping[str, Any]], left_out: list[str]) -> ImportedTrial:
-    test, run, _ = key
-    labels = _labels(samples[0])
-    counts = Counter(str(sample["metric"]) for sample in samples)
-    several = sorted(name for name, count in counts.items() if count > 1 and name not in _ABOUT)
-    left_out += [f"{test} {run}: {name}: {counts[name]} samples with one name but different labels" for name in several]
-    kept = [one for one in samples if counts[str(one["metric"])] == 1 and one["metric"] not in _ABOUT]
+def _identity(sample: Mapping[str, Any]) -> BenchmarkIdentity:
+    labels = {
+        key: value
+        for key, value in sorted(_labels(sample).items())
+        if key not in {*_CLOUD[:1], *_TYPE[:1]} and not _OF_A_RUN.fullmatch(key)
+    }
+    words = " ".join((str(sample["test"]), *(f"{key} {value}" for key, value in labels.items())))
+    return BenchmarkIdentity(tool=FORMAT, workload=words, parameters={"test": str(sample["test"]), **labels})
+
+
+def _trial(samples: list[Mapping[str, Any]], left_out: list[str]) -> ImportedTrial:
+    """One run's samples of one benchmark."""
+    test, run, labels = str(samples[0]["test"]), samples[0].get("run_uri"), _labels(samples[0])
+    counts = Counter(_metric(sample).name for sample in samples if sample["metric"] not in _ABOUT)
+    several = sorted(name for name, count in counts.items() if count > 1)
+    left_out += [f"{test} {run}: {name}: {counts[name]} samples that nothing tells apart" for name in several]
+    single = [sample for sample in samples if counts[_metric(sample).name] == 1]
     cpus = labels.get("num_cpus", "")
     return ImportedTrial(
         origin=f"{test}/{run}",
         machine=_machine(labels),
-        benchmark=safe_name(test),
+        identity=_identity(samples[0]),
+        subject=subject_by_name(test),
+        database_load=database_load_by_name(test),
+        title=f"PerfKitBenchmarker {test}",
+        metrics=[_metric(sample).model_copy(update={"headline": place == 0}) for place, sample in enumerate(single)],
         measurements=[
-            Measurement(metric=str(one["metric"]), unit=str(one["unit"]) or "1", value=float(one["value"]))
-            for one in kept
+            Measurement(metric=_metric(sample).name, unit=_metric(sample).unit, value=float(sample["value"]))
+            for sample in single
         ],
         verdicts=[read_whole(counted(len(samples), "sample"))],
         cpus=int(cpus) if cpus.isascii() and cpus.isdigit() and 0 < len(cpus) < 5 and int(cpus) else None,
         started_unix_ms=_unix_ms(samples[0].get("timestamp")),
-        raw={"samples.json": "".join(json.dumps(one, sort_keys=True) + "\n" for one in samples).encode()},
+        raw={"samples.json": "".join(json.dumps(sample, sort_keys=True) + "\n" for sample in samples).encode()},
+    )
+
+
+def _metric(sample: Mapping[str, Any]) -> Metric:
+    """With its unit in its name: one name has several units in some benchmarks."""
+    name, unit = str(sample["metric"]), str(sample["unit"])
+    lower = unit.casefold() in _TIMES or "latency" in name.casefold()
+    return Metric(
+        name=f"{name} ({unit})" if unit else name,
+        unit=unit or "1",
+        direction=Direction.LOWER if lower else Direction.HIGHER,
+        title=name,
     )
 
 
 def _unix_ms(timestamp: Any) -> int | None:
     plausible = isinstance(timestamp, int | float) and not isinstance(timestamp, bool) and 0 < timestamp < 1e11
     return round(timestamp * 1000) if plausible else None
-
-
-def _benchmarks(trials: list[ImportedTrial]) -> list[ImportedBenchmark]:
-    metrics: dict[str, dict[str, Metric]] = {}
-    for trial in trials:
-        of = metrics.setdefault(trial.benchmark, {})
-        for one in trial.measurements:
-            lower = one.unit.casefold() in _TIMES or "latency" in one.metric.casefold()
-            of.setdefault(
-                one.metric,
-                Metric(
-                    name=one.metric,
-                    unit=one.unit,
-                    direction=Direction.LOWER if lower else Direction.HIGHER,
-                    title=one.metric,
-                    headline=not of,
-                ),
-            )
-    return [
-        ImportedBenchmark(
-            name=name,
-            subject=subject_by_name(name),
-            database_load=database_load_by_name(name),
-            title=f"PerfKitBenchmarker {name}",
-            metrics=list(of.values()),
-        )
-        for name, of in sorted(metrics.items())
-    ]

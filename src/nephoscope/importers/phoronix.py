@@ -1,14 +1,15 @@
 """Results of the Phoronix Test Suite: composite.xml, one entry for each system and test."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, read_whole, safe_name
+from nephoscope.importers.identity import BenchmarkIdentity
+from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, named_machine, read_whole
 from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_of, why
 from nephoscope.model.errors import InputError, OutputUnreadable
-from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
+from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import database_load_by_name, subject_by_name
 
 FORMAT = "phoronix"
@@ -20,6 +21,8 @@ UNKNOWN = [
     "exit codes and what else ran",
 ]
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,20})?")
+_VERSION = re.compile(r"-[0-9.]+$")
+_KEY = re.compile(r"\b[A-Z][A-Za-z ]{0,30}: ")
 _ROOT = "PhoronixTestSuite"
 
 
@@ -31,22 +34,12 @@ def read(path: Path) -> ImportedStudy:
     """
     refused: list[str] = []
     trials: list[ImportedTrial] = []
-    benchmarks: dict[str, ImportedBenchmark] = {}
     for file in files_below(path, ".xml"):
         origin = origin_of(file, path)
         try:
-            content = content_of(file, path)
-            results = parse_composite(content.decode("utf-8", errors="replace"))
-            found = [
-                one
-                for place, (benchmark, entries) in enumerate(results, start=1)
-                for one in _trials(f"{origin}#{place:04}", content, benchmark, entries)
-            ]
+            trials += parse_composite(origin, content_of(file, path))
         except DAMAGED as error:
             refused.append(f"{origin}: {why(error)}")
-            continue
-        benchmarks |= {benchmark.name: benchmark for benchmark, _ in results if benchmark.name not in benchmarks}
-        trials += found
     if not trials:
         first = f": {refused[0]}" if refused else ""
         raise InputError(f"no result of the Phoronix Test Suite at {path}{first}", hint="name a composite.xml")
@@ -58,7 +51,6 @@ def read(path: Path) -> ImportedStudy:
         source="files without a stated origin; the tool is https://github.com/phoronix-test-suite/phoronix-test-suite",
         licence="not stated",
         unknown=UNKNOWN,
-        benchmarks=[benchmarks[name] for name in sorted(benchmarks)],
         trials=trials,
         refused=refused,
     )
@@ -68,12 +60,25 @@ Entry = tuple[str, tuple[float, ...]]
 """System, and the value of each of its runs."""
 
 
-def parse_composite(text: str) -> list[tuple[ImportedBenchmark, list[Entry]]]:
-    """Tests with their entries. Entries without a number (a test that failed) are left out.
+def parse_composite(origin: str, content: bytes) -> list[ImportedTrial]:
+    """Every run of every result. Numbers in an origin have leading zeros, so that origins sort as the runs ran.
 
     Raises:
-        OutputUnreadable: not XML, another document, a DTD, or a damaged number.
+        OutputUnreadable: not XML, another document, a DTD, a damaged number, or no result with a number.
     """
+    root = _root(content.decode("utf-8", errors="replace"))
+    machines = {_text(system, "Identifier"): _machine(system) for system in root.iter("System")}
+    results = [result for result in root.iter("Result") if any(_entries(result))]
+    if not results:
+        raise OutputUnreadable("composite.xml: no result with a number")
+    return [
+        trial
+        for place, result in enumerate(results, start=1)
+        for trial in _trials(result, f"{origin}#{place:04}", content, machines)
+    ]
+
+
+def _root(text: str) -> ElementTree.Element:
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise OutputUnreadable("composite.xml: it declares entities, which the suite never does")
     try:
@@ -82,59 +87,61 @@ def parse_composite(text: str) -> list[tuple[ImportedBenchmark, list[Entry]]]:
         raise OutputUnreadable(f"composite.xml: not XML: {error}") from error
     if root.tag != _ROOT:
         raise OutputUnreadable(f"composite.xml: its root is {root.tag[:40]!r}, not {_ROOT!r}")
-    found = [
-        (benchmark, entries) for result in root.iter("Result") for benchmark, entries in [_result(result)] if entries
-    ]
-    if not found:
-        raise OutputUnreadable("composite.xml: no result with a number")
-    return found
+    return root
 
 
-def _result(result: ElementTree.Element) -> tuple[ImportedBenchmark, list[Entry]]:
-    def said(tag: str) -> str:
-        return (result.findtext(tag) or "").strip()
+def _text(element: ElementTree.Element, tag: str) -> str:
+    return (element.findtext(tag) or "").strip()
 
-    identifier = said("Identifier") or said("Title")
-    name = safe_name(f"{identifier.removeprefix('pts/')}-{said('Description')}")
-    unit = said("Scale") or "1"
-    direction = Direction.LOWER if said("Proportion") == "LIB" else Direction.HIGHER
-    result_metric = Metric(name="result", unit=unit, direction=direction, title=said("Title") or name, headline=True)
-    parameters = {"arguments": said("Arguments"), "version": said("AppVersion"), "description": said("Description")}
-    benchmark = ImportedBenchmark(
-        name=name,
-        subject=subject_by_name(identifier),
-        database_load=database_load_by_name(identifier),
-        title=f"{said('Title')} {said('Description')}".strip(),
-        parameters=parameters,
-        metrics=[result_metric],
+
+def _machine(system: ElementTree.Element) -> ImportedMachine:
+    """Systems of one name with other hardware are other machines."""
+    return named_machine(_text(system, "Identifier"), _text(system, "Hardware"))
+
+
+def _trials(
+    result: ElementTree.Element, origin: str, content: bytes, machines: Mapping[str, ImportedMachine]
+) -> Iterator[ImportedTrial]:
+    test, title = _text(result, "Identifier") or _text(result, "Title"), _text(result, "Title")
+    described = {tag: _text(result, tag) for tag in ("Identifier", "Title", "Arguments", "Description", "Proportion")}
+    short, values = _VERSION.sub("", test).rpartition("/")[2], _KEY.sub("", described["Description"])
+    identity = BenchmarkIdentity(
+        tool=FORMAT,
+        workload=f"{short} {values}".strip(),
+        version=_text(result, "AppVersion"),
+        parameters={tag.casefold(): text for tag, text in described.items() if text},
+        unit=_text(result, "Scale") or "1",
     )
-    return benchmark, list(_entries(result))
+    metric = Metric(
+        name="result",
+        unit=identity.unit,
+        direction=Direction.LOWER if described["Proportion"] == "LIB" else Direction.HIGHER,
+        title=title or identity.name,
+        headline=True,
+    )
+    for place, (system, runs) in enumerate(_entries(result), start=1):
+        for run, value in enumerate(runs, start=1):
+            yield ImportedTrial(
+                origin=f"{origin}/{place:04}/{run:04}",
+                machine=machines.get(system) or named_machine(system),
+                identity=identity,
+                subject=subject_by_name(test),
+                database_load=database_load_by_name(test),
+                title=f"{title} {described['Description']}".strip(),
+                metrics=[metric],
+                measurements=[Measurement(metric="result", unit=identity.unit, value=value)],
+                verdicts=[read_whole("composite.xml")],
+                raw={"composite.xml": content} if run == 1 else {},
+            )
 
 
 def _entries(result: ElementTree.Element) -> Iterator[Entry]:
+    """Entries with a number; a test that failed has none."""
     for entry in result.iter("Entry"):
-        value, runs = (entry.findtext("Value") or "").strip(), (entry.findtext("RawString") or "").strip()
+        value, runs = _text(entry, "Value"), _text(entry, "RawString")
         if not value:
             continue
         texts = [part for part in runs.split(":") if part] or [value]
         if not all(_NUMBER.fullmatch(part) for part in texts):
             raise OutputUnreadable(f"composite.xml: a run is {runs[:60]!r}")
-        yield (entry.findtext("Identifier") or "unnamed").strip(), tuple(float(part) for part in texts)
-
-
-def _trials(
-    result: str, content: bytes, benchmark: ImportedBenchmark, entries: Sequence[Entry]
-) -> Iterator[ImportedTrial]:
-    """Every run of a result: numbers in its origin have leading zeros, so that origins sort as the runs ran."""
-    unit = benchmark.metrics[0].unit
-    for place, (system, values) in enumerate(entries, start=1):
-        of = ImportedMachine(name=safe_name(system), provider="other", machine_type=None)
-        for run, value in enumerate(values, start=1):
-            yield ImportedTrial(
-                origin=f"{result}/{place:04}/{run:04}",
-                machine=of,
-                benchmark=benchmark.name,
-                measurements=[Measurement(metric="result", unit=unit, value=value)],
-                verdicts=[read_whole("composite.xml")],
-                raw={"composite.xml": content} if run == 1 else {},
-            )
+        yield _text(entry, "Identifier") or "unnamed", tuple(float(part) for part in texts)

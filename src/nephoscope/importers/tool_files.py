@@ -2,7 +2,7 @@
 
 from nephoscope.checks.verdicts import valid
 from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric
-from nephoscope.importers.imported import safe_name
+from nephoscope.importers.identity import BenchmarkIdentity
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.subjects import Subject
 from nephoscope.parsers.coremark import parse_coremark
@@ -10,14 +10,21 @@ from nephoscope.parsers.documents import remarks_on
 from nephoscope.parsers.fio import FioJob, FioSide, parse_fio
 from nephoscope.parsers.netperf import parse_netperf
 
+_FIO_WORDS = ("bs", "rw", "iodepth", "numjobs")
+
 
 def parse_fio_file(text: str) -> list[Parsed]:
     """One trial for each job of a fio JSON report."""
     report, remarks = parse_fio(text), remarks_on(text)
-    names = [job.name for job in report.jobs]
     return [
         Parsed(
-            benchmark=safe_name(f"fio-{job.name}"),
+            benchmark=BenchmarkIdentity(
+                tool="fio",
+                workload=" ".join([job.name, *(job.options[key] for key in _FIO_WORDS if key in job.options)]),
+                version=report.version,
+                parameters={"job": job.name, **job.options},
+            ),
+            described=bool(job.options),
             subject=Subject.STORAGE,
             title=f"fio job {job.name}",
             values=values,
@@ -25,7 +32,7 @@ def parse_fio_file(text: str) -> list[Parsed]:
             versions={"fio": report.version},
         )
         for job in report.jobs
-        if names.count(job.name) == 1 and (values := _fio_values(job))
+        if (values := _fio_values(job))
     ]
 
 
@@ -60,14 +67,27 @@ def _fio_side(word: str, side: FioSide, *, headline: bool) -> list[Value]:
 def parse_coremark_file(text: str) -> list[Parsed]:
     """The score, and for each context."""
     found = parse_coremark(text)
-    name = "coremark-single" if found.contexts == 1 else "coremark-multi"
     score = metric("iterations_per_s", "1/s", "CoreMark score", headline=True)
     each = metric("iterations_per_s_per_context", "1/s", "CoreMark score for each context")
+    single = found.contexts == 1
+    # The flags repeat the number of contexts, which may be one for each CPU.
+    flags = found.flags.replace(f"MULTITHREAD={found.contexts}", "MULTITHREAD")
     return [
         Parsed(
-            benchmark=name,
+            benchmark=BenchmarkIdentity(
+                tool="coremark",
+                workload="single" if single else "multi",
+                version=found.compiler,
+                parameters={
+                    "contexts": str(found.contexts),
+                    "parallel": found.parallel or "",
+                    "data": str(found.size_bytes),
+                    "flags": flags,
+                },
+            ),
+            described=True,
             subject=Subject.CPU,
-            title=f"CoreMark, {'one thread' if found.contexts == 1 else 'several threads'}",
+            title=f"CoreMark, {'one thread' if single else 'several threads'}",
             values=[
                 Value(metric=score, value=found.iterations_per_s),
                 Value(metric=each, value=found.iterations_per_s / found.contexts),
@@ -91,8 +111,8 @@ def parse_netperf_file(text: str) -> list[Parsed]:
     if not values:
         raise OutputUnreadable(f"netperf output: a throughput in {found.unit!r}, neither bits nor transactions")
     kind = "rr" if found.transactions_per_s is not None else "stream"
-    title = f"netperf {found.test or kind}"
-    return [Parsed(benchmark=f"netperf-{kind}", subject=Subject.NETWORK, title=title, values=values)]
+    test = BenchmarkIdentity(tool="netperf", workload=kind, parameters={"test": found.test} if found.test else {})
+    return [Parsed(benchmark=test, subject=Subject.NETWORK, title=f"netperf {found.test or kind}", values=values)]
 
 
 FIO = FileFormat(
@@ -102,6 +122,6 @@ FIO = FileFormat(
     checks=(("around", "Shows what stands around fio's JSON; a file in which it says that fio failed is left out."),),
     unknown=(
         "device, filesystem and memory: the JSON alone does not show whether a cache served the reads",
-        "jobs with the same name in one file (without group_reporting) are skipped",
+        "jobs with the same name and options in one file (without group_reporting) are skipped",
     ),
 )

@@ -621,6 +621,9 @@ class SourceRecord(Frozen):
     licence: str
     unknown: list[Sentence] = Field(description="what the source does not say, so that nobody assumes it")
     benchmarks: list[ImportedBenchmark]
+    rule: Sentence = Field(
+        default=NO_SENTENCE, description="which results were taken as replicates of one benchmark, for people"
+    )
     checks: dict[str, str] = Field(default={}, description="check of the importer -> its sentence for the report")
     left_out: list[Sentence] = Field(
         default=[], description="'file: reason' for every file that was found but not read"

@@ -47,14 +47,14 @@ class CoreMark(Frozen):
     compiler: str
     flags: str
     seed_crc: str
-    is_performance_run: bool = Field(description="with the seeds whose result may be reported")
 
 
 def parse_coremark(text: str) -> CoreMark:
     """Reads one run.
 
     Raises:
-        OutputUnreadable: nothing, cut off, several runs, not validated, too short, or a rate that does not follow.
+        OutputUnreadable: nothing, cut off, several runs, not validated, no performance run, too short, or a rate that
+            does not follow.
     """
     lines = [line.rstrip() for line in whole_lines(text, _WHAT, ends=_SCORE)]
     for line in lines:
@@ -66,6 +66,11 @@ def parse_coremark(text: str) -> CoreMark:
     }
     if not any(line.startswith(_VALID) for line in lines):
         raise OutputUnreadable(f"{_WHAT}: no line says {_VALID!r}")
+    if found["seed_crc"] != _PERFORMANCE_SEED:
+        raise OutputUnreadable(
+            f"{_WHAT}: seedcrc {found['seed_crc']} does not belong to the performance run (run1.log); the rate of "
+            "another, such as the validation run (run2.log), is no score"
+        )
     parallel = one_or_none((_CONTEXTS.fullmatch(line) for line in lines), f"{_WHAT} for contexts")
     contexts = int(parallel["count"]) if parallel else 1
     _require_checksums(lines, contexts)
@@ -86,7 +91,6 @@ def parse_coremark(text: str) -> CoreMark:
         **found,
         contexts=contexts,
         parallel=parallel["how"] if parallel else None,
-        is_performance_run=found["seed_crc"] == _PERFORMANCE_SEED,
     )
 
 

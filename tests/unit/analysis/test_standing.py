@@ -10,7 +10,7 @@ from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.standing import standing_of
 from nephoscope.benchmarks.cpu.stress_ng import StressNg, StressNgParameters
 from nephoscope.importers.imported import ImportedTrial, machine
-from nephoscope.importers.spare_cores.words import CORES, cores_measurements
+from nephoscope.importers.spare_cores.words import cores_measurements, of_cores
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Verdict, VerdictKind
@@ -125,7 +125,7 @@ def test_the_script_keeps_what_the_importer_accepts() -> None:
         return ImportedTrial(
             origin=kind,
             machine=machine("aws", kind),
-            benchmark=CORES,
+            **of_cores("0.17.08"),
             measurements=cores_measurements({1: 100.0, cpus: 180.0}),
             verdicts=[Verdict(check="cpu-lines", verdict=verdict, reason="")],
             cpus=cpus,

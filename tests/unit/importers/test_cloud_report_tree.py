@@ -85,13 +85,13 @@ def test_cpu_info_is_read_as_facts_and_kept(tmp_path: Path) -> None:
         assert one.facts.numa_nodes == 1
         assert one.facts.cpu_model
     tpcc = next(one for origin, one in found.items() if "10:11:12" in origin)
-    assert tpcc.raw["cpu-info.txt"].decode().startswith(CPUFETCH)
+    assert tpcc.raw["cpu-info-74b9b60d.txt"].decode().startswith(CPUFETCH)
 
 
 def test_loads_of_tpcc_are_benchmarks_of_their_own(tmp_path: Path) -> None:
     found = read(tree(tmp_path, cpu_info=cluster(LSCPU)))
-    names = {one.benchmark for one in found.values() if one.benchmark.startswith("tpcc")}
-    assert names == {"tpcc-cockroach-workload-125-per-vcpu", "tpcc-cockroach-workload-1201-warehouses"}
+    loads = {one.identity.workload for one in found.values() if one.identity.tool == "cockroach-workload"}
+    assert loads == {"tpcc 125 per vCPU", "tpcc 1201 warehouses"}
 
 
 def test_what_the_script_did_not_mark_is_refused(tmp_path: Path) -> None:

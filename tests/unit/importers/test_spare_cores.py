@@ -50,14 +50,14 @@ def test_a_type_becomes_a_configuration_with_facts_source_and_what_is_not_known(
     assert facts["azure-standard-d2as-v5"].cpu_family == 25
     assert analysed.started_unix_ms == 1717844400500
     medians = {(row.configuration, row.benchmark, row.metric, row.per_cpu): row.median for row in analysed.statistics}
-    assert medians["aws-m5a.large", "stress-ng-cores", "bogo_ops_per_s", False] == 200
-    assert medians["aws-m5a.large", "stress-ng-cores", "bogo_ops_per_s", True] == 100
-    assert medians["aws-m5a.large", "redis-set", "sets_per_s_pipeline_16", False] == 8000
+    assert medians["aws-m5a.large", "stress-ng-cores-0.17.08", "bogo_ops_per_s", False] == 200
+    assert medians["aws-m5a.large", "stress-ng-cores-0.17.08", "bogo_ops_per_s", True] == 100
+    assert medians["aws-m5a.large", "redis-set-7.4", "sets_per_s_pipeline_16", False] == 8000
 
 
 def test_raw_files_are_kept_verbatim_and_the_report_names_the_source(tree: Path, tmp_path: Path) -> None:
     rows = imported(tree, tmp_path / "out")
-    one = next(row for row in rows if row.configuration == "aws-m5a.large" and row.benchmark == "redis-set")
+    one = next(row for row in rows if row.configuration == "aws-m5a.large" and row.benchmark == "redis-set-7.4")
     raw = tmp_path / "out" / str(one.folder) / "raw" / "redis.stdout"
     assert raw.read_bytes() == (tree / "aws/m5a.large/redis/stdout").read_bytes()
     page = evaluation.report(ResultsFolder(tmp_path / "out")).path.with_name("evidence.html").read_text()
@@ -133,8 +133,8 @@ def test_a_series_without_lscpu_is_unknown_and_an_alien_task_is_told(tmp_path: P
     write_task(tmp_path / "data", "aws/m5a.large", "redis", redis({1: 5}))
     found = imports.import_results("spare-cores", tmp_path / "data", ResultsFolder(tmp_path / "out"))
     assert {row.benchmark: str(row.verdict) for row in found.trials} == {
-        "stress-ng-cores": "unknown",
-        "redis-set": "valid",
+        "stress-ng-cores-0.17.08": "unknown",
+        "redis-set-0.17.08": "valid",
     }
     assert [*map(str, found.source.left_out)] == ["geekbench of 1 type: no importer"]
 
@@ -165,7 +165,7 @@ def test_a_time_with_an_offset_is_that_moment_and_one_without_is_in_utc(said: st
     meta = tmp_path / "data" / "aws" / "m5a.large" / "redis" / "meta.json"
     meta.write_text(json.dumps(json.loads(meta.read_text()) | {"start": said, "end": "2024-06-08T08:01:00+00:00"}))
     of_files = next(
-        one for one in IMPORTERS["spare-cores"].read(tmp_path / "data").trials if one.benchmark == "redis-set"
+        one for one in IMPORTERS["spare-cores"].read(tmp_path / "data").trials if one.benchmark == "redis-set-7.4"
     )
     assert (of_files.started_unix_ms, of_files.duration_s) == (eight_unix_ms, 60)
     with closing(sqlite3.connect(write_sqlite(tmp_path / "sc.db"))) as connection, connection:

@@ -35,11 +35,14 @@ def test_an_importer_states_the_subject_of_what_it_imports(name: str, tmp_path: 
 def test_spare_cores_measured_cpus_and_a_database(tmp_path: Path) -> None:
     write_machine(tmp_path, "aws/m5a.large")
     found = IMPORTERS["spare-cores"].read(tmp_path).benchmarks
-    assert {one.name: one.subject for one in found} == {"stress-ng-cores": Subject.CPU, "redis-set": Subject.DATABASE}
+    assert {one.name: one.subject for one in found} == {
+        "stress-ng-cores-0.17.08": Subject.CPU,
+        "redis-set-7.4": Subject.DATABASE,
+    }
     assert all("subject" in one.model_fields_set for one in found)
     assert {one.name: one.database_load for one in found} == {
-        "stress-ng-cores": None,
-        "redis-set": DatabaseLoad.KEY_VALUE,
+        "stress-ng-cores-0.17.08": None,
+        "redis-set-7.4": DatabaseLoad.KEY_VALUE,
     }
 
 

@@ -100,7 +100,6 @@ def test_coremark() -> None:
     one, two = (parse_coremark(recorded(name)) for name in ("coremark-1.0.txt", "coremark-two-threads-1.0.txt"))
     assert (one.iterations_per_s, one.contexts, one.parallel, one.seed_crc) == (11801.49879, 1, None, "0xe9f5")
     assert (two.contexts, two.parallel, two.compiler) == (2, "PThreads", "GCC12.2.0")
-    assert one.is_performance_run
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,12 @@ Into = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="import nothing if a file cannot be read; default: report it and continue")
 ]
+Same = Annotated[
+    bool,
+    typer.Option(
+        "--same", help="files that do not say their parameters are replicates; default: each is a benchmark of its own"
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -86,11 +92,12 @@ def _command(name: str, importer: Importer) -> Callable[..., None]:
     """`nephoscope import NAME PATH --out DIR`."""
     source = Annotated[Path, typer.Argument(metavar="PATH", help=importer.path)]
 
-    def command(path: source, out: Into, strict: Strict = False, as_json: AsJson = False) -> None:
+    def command(path: source, out: Into, strict: Strict = False, same: Same = False, as_json: AsJson = False) -> None:
         from nephoscope.app.stages import imports
         from nephoscope.store.folder import ResultsFolder
 
-        _print_imported(imports.import_results(name, path, ResultsFolder(out), strict=strict), out, as_json=as_json)
+        found = imports.import_results(name, path, ResultsFolder(out), strict=strict, same=same)
+        _print_imported(found, out, as_json=as_json)
 
     command.__doc__ = importer.what
     return command
@@ -115,5 +122,6 @@ def _print_imported(found: "ImportedFolder", out: Path, *, as_json: bool) -> Non
         f"{counted(len(trials), 'trial')} of {counted(configurations, 'configuration')}: {valid:,} valid, "
         f"{len(trials) - valid:,} rejected"
     )
+    say(str(source.rule))
     tell(f"source: {source.source}; licence: {source.licence}")
     tell(f"next: nephoscope report {out}", style="dim")

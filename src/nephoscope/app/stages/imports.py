@@ -31,7 +31,9 @@ class ImportedFolder:
     """Files that could not be read, each with the reason; `source` has them among what was left out."""
 
 
-def import_results(name: str, path: Path, folder: ResultsFolder, *, strict: bool = False) -> ImportedFolder:
+def import_results(
+    name: str, path: Path, folder: ResultsFolder, *, strict: bool = False, same: bool = False
+) -> ImportedFolder:
     """Other people's files -> a results folder.
 
     Args:
@@ -39,6 +41,7 @@ def import_results(name: str, path: Path, folder: ResultsFolder, *, strict: bool
         path: what it reads.
         folder: new, or of an earlier import.
         strict: whether a file that cannot be read ends the import; else it is skipped.
+        same: whether files that do not say their parameters have the same ones; else each is a benchmark of its own.
 
     Raises:
         InputError: nothing of that kind is there, the folder holds a study that was measured here, or with `strict` a
@@ -53,6 +56,7 @@ def import_results(name: str, path: Path, folder: ResultsFolder, *, strict: bool
             f"{counted(len(found.refused), 'file')} cannot be read; the first: {found.refused[0]}",
             hint="nothing was imported; without --strict they are skipped",
         )
+    found = found.all_same() if same else found
     source = import_folder.write(found, folder, nephoscope.__version__)
     return ImportedFolder(source, status(folder), found.refused)
 

@@ -22,9 +22,10 @@ from nephoscope.importers.cloud_report_2019.logs import (
 )
 from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of, provider_of
 from nephoscope.importers.cloud_report_2019.measured import ImportedMeasurement
-from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, machine, safe_name
+from nephoscope.importers.identity import BenchmarkIdentity
+from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, machine
 from nephoscope.importers.tree import content_of, is_regular
-from nephoscope.model.records import ImportedBenchmark, Measurement, Metric, Verdict
+from nephoscope.model.records import Measurement, Metric, Verdict
 from nephoscope.model.words import counted
 from nephoscope.study.model import Volume
 
@@ -91,7 +92,6 @@ def study_of(tree: Path) -> tuple[ImportRecord, ImportedStudy]:
             "region and zone; prices are those of us-east-1 (AWS) and us-east4 (Google)",
             "volumes; those of labels that end in -ebs are priced as io1 of 500 GB with 20,000 IOPS, others not at all",
         ],
-        benchmarks=_benchmarks(trials, [one for _, measured in runs for one in measured]),
         checks=dict(LOG_CHECKS),
         trials=trials,
         left_out=[f"{run.folder}: {why}" for run, _ in runs for why in (*run.unreadable, *run.notes)],
@@ -110,24 +110,29 @@ def _machine(run: ImportedRun) -> ImportedMachine:
 def _trials(tree: Path, run: ImportedRun, measured: Sequence[ImportedMeasurement]) -> Iterator[ImportedTrial]:
     by_tool: dict[str, list[ImportedMeasurement]] = defaultdict(list)
     for one in measured:
-        by_tool[safe_name(one.tool)].append(one)
-    for benchmark, many in sorted(by_tool.items()):
+        by_tool[one.tool].append(one)
+    for what, many in sorted(by_tool.items()):
+        tool, _, workload = what.partition(" ")
+        identity = BenchmarkIdentity(tool=tool, workload=workload.replace(" ", "-"))
         own: dict[str, Verdict] = {}
         for one in many:
             if one.own_verdict:
                 own[one.own_verdict.check] = one.own_verdict
         twice = [name for name, count in Counter(_name(one) for one in many if one.at_s is None).items() if count > 1]
         yield ImportedTrial(
-            origin=f"{run.folder}/{benchmark}",
+            origin=f"{run.folder}/{identity.name}",
             machine=_machine(run),
-            benchmark=benchmark,
+            identity=identity,
+            subject=many[0].subject,
+            title=what.replace("-", " "),
+            metrics=_metrics(many),
             measurements=[
                 Measurement(metric=_name(one), unit=one.unit, value=one.value, at_s=one.at_s) for one in many
             ],
             verdicts=[*run.verdicts, *own.values()],
             same_machine=run.same_machine,
             failure=f"two values of {twice[0]} in one run" if twice else None,
-            raw=_raw(tree, tree / run.folder, benchmark),
+            raw=_raw(tree, tree / run.folder, identity.name),
         )
 
 
@@ -143,30 +148,18 @@ def _raw(tree: Path, folder: Path, benchmark: str) -> dict[str, bytes]:
     return {path.name: content_of(path, tree) for path in wanted if is_regular(path, tree)}
 
 
-def _benchmarks(trials: Iterable[ImportedTrial], measured: Iterable[ImportedMeasurement]) -> list[ImportedBenchmark]:
-    found = list(measured)
-    directions = {one.metric: one.direction for one in found}
-    subjects = {safe_name(one.tool): one.subject for one in found}
-    metrics: dict[str, dict[str, Metric]] = defaultdict(dict)
-    for trial in trials:
-        for one in trial.measurements:
-            plain, threads = _parted(one.metric)
-            metrics[trial.benchmark][one.metric] = Metric(
-                name=one.metric,
-                unit=one.unit,
-                direction=directions[plain],
-                title=_TITLES.get(plain, plain.replace("_", " "))
-                + (f", {counted(threads, 'thread')}" if threads else ""),
-                headline=one.metric in _HEADLINES,
-            )
+def _metrics(measured: Iterable[ImportedMeasurement]) -> list[Metric]:
+    by_name = {_name(one): one for one in measured}
     return [
-        ImportedBenchmark(
+        Metric(
             name=name,
-            subject=subjects[name],
-            title=name.replace("-", " "),
-            metrics=[many[key] for key in sorted(many, key=_parted)],
+            unit=one.unit,
+            direction=one.direction,
+            title=_TITLES.get(one.metric, one.metric.replace("_", " "))
+            + (f", {counted(one.threads, 'thread')}" if one.threads else ""),
+            headline=name in _HEADLINES,
         )
-        for name, many in sorted(metrics.items())
+        for name, one in sorted(by_name.items(), key=lambda item: _parted(item[0]))
     ]
 
 

@@ -15,16 +15,14 @@ from typing import Any
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, machine, read_whole
 from nephoscope.importers.spare_cores import sqlite as spare_cores_sqlite
 from nephoscope.importers.spare_cores.words import (
-    CORES,
-    CORES_BENCHMARK,
     FORMAT,
     LICENCE,
     PRICED_IN,
-    REDIS,
     UNKNOWN,
     cores_measurements,
     moment,
-    redis_benchmark,
+    of_cores,
+    of_redis,
     redis_measurements,
 )
 from nephoscope.importers.tree import DAMAGED, content_of, files_below, is_regular, why
@@ -79,7 +77,6 @@ def read(path: Path) -> ImportedStudy:
         source=SOURCE,
         licence=LICENCE,
         unknown=UNKNOWN,
-        benchmarks=[CORES_BENCHMARK, redis_benchmark(trials)],
         checks=CHECKS,
         trials=trials,
         left_out=[*left_out, *_other_tasks(folders)],
@@ -179,6 +176,8 @@ def _trial(root: Path, folder: Path, of: ImportedMachine, facts: Facts | None) -
     cpus = facts.cpus_online if facts else None
     values: list[Measurement] = []
     failure = None
+    version = _BUILD.sub("", str(meta.get("version") or ""))
+    benchmark = of_cores(version) if task == _STRESS else of_redis({}, version)
     verdicts = [_exit_code(meta.get("exit_code"))]
     try:
         if task == _STRESS:
@@ -186,16 +185,16 @@ def _trial(root: Path, folder: Path, of: ImportedMachine, facts: Facts | None) -
             values, cpus = cores_measurements(series), cpus or max(series)
             verdicts.append(_cpu_lines(max(series), facts))
         else:
-            values = redis_measurements(parse_redis(text))
+            rates = parse_redis(text)
+            values, benchmark = redis_measurements(rates), of_redis(rates, version)
         verdicts.append(read_whole(f"{task}/{_STDOUT}"))
     except OutputUnreadable as error:
         failure = error.message
     names = [name for name in (_STDOUT, _META) if is_regular(folder / name, root)]
-    version = _BUILD.sub("", str(meta.get("version") or ""))
     return ImportedTrial(
         origin=folder.relative_to(root).as_posix(),
         machine=of,
-        benchmark=CORES if task == _STRESS else REDIS,
+        **benchmark,
         measurements=values,
         verdicts=verdicts,
         failure=failure,

@@ -13,16 +13,14 @@ from typing import Any
 
 from nephoscope.importers.imported import ImportedStudy, ImportedTrial, machine, read_whole
 from nephoscope.importers.spare_cores.words import (
-    CORES,
-    CORES_BENCHMARK,
     FORMAT,
     LICENCE,
     PRICED_IN,
-    REDIS,
     UNKNOWN,
     cores_measurements,
     moment,
-    redis_benchmark,
+    of_cores,
+    of_redis,
     redis_measurements,
 )
 from nephoscope.importers.tree import require_regular
@@ -70,7 +68,6 @@ def read(path: Path) -> ImportedStudy:
         source=SOURCE,
         licence=LICENCE,
         unknown=[*UNKNOWN, *_NOT_IN_SQLITE],
-        benchmarks=[CORES_BENCHMARK, redis_benchmark(trials)],
         trials=trials,
         left_out=[f"{counted(count, 'score')}: {why}" for why, count in sorted(skipped.items())],
     )
@@ -139,7 +136,7 @@ def _trial(
     return ImportedTrial(
         origin="/".join(key),
         machine=of,
-        benchmark=CORES if benchmark == _STRESS_ID else REDIS,
+        **(of_cores() if benchmark == _STRESS_ID else of_redis(values)),
         measurements=cores_measurements(values) if benchmark == _STRESS_ID else redis_measurements(values),
         verdicts=[read_whole(counted(len(values), "score"))],
         facts=_facts(server, observed),

@@ -1,10 +1,12 @@
 """What both forms of Spare Cores' data share: names, metrics, and what nobody knows of the numbers."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
-from nephoscope.importers.imported import ImportedTrial
-from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
+from nephoscope.importers.identity import BenchmarkIdentity
+from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import DatabaseLoad, Subject
 
 FORMAT = "spare-cores"
@@ -20,55 +22,66 @@ UNKNOWN = [
     "Redis: servers and clients share the machine (a pair of them on every vCPU, according to Spare Cores)",
     "time zone of times that state none: taken as UTC",
 ]
-CORES, REDIS = "stress-ng-cores", "redis-set"
 _UP = Direction.HIGHER
-
-CORES_BENCHMARK = ImportedBenchmark(
-    name=CORES,
-    title="stress-ng by number of workers (integer divisions, according to Spare Cores)",
-    subject=Subject.CPU,
-    metrics=[
-        Metric(
-            name="bogo_ops_per_s",
-            unit="1/s",
-            direction=_UP,
-            title="Bogo operations, a worker on every CPU",
-            headline=True,
-            per_cpu=True,
-        ),
-        Metric(
-            name="bogo_ops_per_s_one_worker",
-            unit="1/s",
-            direction=_UP,
-            title="Bogo operations, one worker",
-            headline=True,
-        ),
-        Metric(name="scaling_share", unit="share", direction=_UP, title="Rate on all CPUs, of CPUs times one worker"),
-    ],
-)
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+")
+"""Of a task; for Redis, a name stands before it, and build and allocator behind it."""
+_CORES_METRICS = [
+    Metric(
+        name="bogo_ops_per_s",
+        unit="1/s",
+        direction=_UP,
+        title="Bogo operations, a worker on every CPU",
+        headline=True,
+        per_cpu=True,
+    ),
+    Metric(
+        name="bogo_ops_per_s_one_worker",
+        unit="1/s",
+        direction=_UP,
+        title="Bogo operations, one worker",
+        headline=True,
+    ),
+    Metric(name="scaling_share", unit="share", direction=_UP, title="Rate on all CPUs, of CPUs times one worker"),
+]
 
 
-def redis_benchmark(trials: Sequence[ImportedTrial]) -> ImportedBenchmark:
-    """A metric for each depth of the pipeline; it is ranked by the least one, which is nearest to a plain client."""
-    names = {one.metric for trial in trials if trial.benchmark == REDIS for one in trial.measurements}
-    depths = {int(name.rpartition("_")[2]) for name in names}
-    return ImportedBenchmark(
-        name=REDIS,
-        subject=Subject.DATABASE,
-        database_load=DatabaseLoad.KEY_VALUE,
-        title="Redis SET by depth of the pipeline",
-        metrics=[
+def of_cores(version: str = "") -> dict[str, Any]:
+    """What describes the benchmark of a trial: stress-ng by number of workers."""
+    return {
+        "identity": BenchmarkIdentity(tool="stress-ng", workload="cores", version=_short(version)),
+        "subject": Subject.CPU,
+        "title": "stress-ng by number of workers (integer divisions, according to Spare Cores)",
+        "metrics": _CORES_METRICS,
+    }
+
+
+def of_redis(by_depth: Mapping[int, float], version: str = "") -> dict[str, Any]:
+    """The same of Redis: a metric for each depth of the pipeline.
+
+    It is ranked by the least depth, which is nearest to a plain client.
+    """
+    return {
+        "identity": BenchmarkIdentity(tool="redis", workload="set", version=_short(version)),
+        "subject": Subject.DATABASE,
+        "database_load": DatabaseLoad.KEY_VALUE,
+        "title": "Redis SET by depth of the pipeline",
+        "metrics": [
             Metric(
                 name=f"sets_per_s_pipeline_{depth}",
                 unit="1/s",
                 direction=_UP,
                 title=f"SET, pipeline of {depth}",
-                headline=depth == min(depths),
+                headline=depth == min(by_depth),
                 per_cpu=True,
             )
-            for depth in sorted(depths)
+            for depth in sorted(by_depth)
         ],
-    )
+    }
+
+
+def _short(version: str) -> str:
+    found = _VERSION.search(version)
+    return found[0] if found else version
 
 
 def cores_measurements(series: Mapping[int, float]) -> list[Measurement]:

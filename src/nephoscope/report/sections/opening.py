@@ -60,7 +60,7 @@ def _machines(study: AnalysedStudy) -> str:
 
 def _replicates(study: AnalysedStudy) -> str:
     if study.source is not None:
-        return "imported: all that the source has, in the order it gives"
+        return f"imported: all that the source has, in the order it gives; {study.source.rule}".removesuffix("; ")
     return f"{study.replicates} planned per benchmark and configuration, in randomised blocks"
 
 
