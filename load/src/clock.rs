@@ -24,6 +24,13 @@ fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// CLOCK_BOOTTIME in nanoseconds, which goes on while the machine is suspended.
+#[must_use]
+pub fn boot_ns() -> u64 {
+    let time = clock_gettime(ClockId::Boottime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 impl Clock {
     /// Starts now.
     #[must_use]

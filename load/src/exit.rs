@@ -24,6 +24,8 @@ pub enum ExitCode {
     TargetLost = 6,
     /// More operations failed than `max_failed_percent` allows; the data is complete.
     TooManyFailed = 7,
+    /// The load generator itself stood still (stopped, frozen or suspended); the data is complete.
+    StoodStill = 8,
     /// Stopped by a signal, or the reader of the output exited.
     Interrupted = 130,
 }
@@ -33,19 +35,30 @@ impl ExitCode {
     #[must_use]
     pub fn from_number(number: u64) -> Option<Self> {
         use ExitCode::{
-            BadSpec, CannotConnect, ConsistencyBroken, Finished, Interrupted, RateNotKept, TargetLost, TooManyFailed,
+            BadSpec, CannotConnect, ConsistencyBroken, Finished, Interrupted, RateNotKept, StoodStill, TargetLost,
+            TooManyFailed,
         };
-        let all =
-            [Finished, BadSpec, CannotConnect, RateNotKept, ConsistencyBroken, TargetLost, TooManyFailed, Interrupted];
+        let all = [
+            Finished,
+            BadSpec,
+            CannotConnect,
+            RateNotKept,
+            ConsistencyBroken,
+            TargetLost,
+            TooManyFailed,
+            StoodStill,
+            Interrupted,
+        ];
         all.into_iter().find(|&code| u64::from(code as u8) == number)
     }
 
-    /// Which of two reasons the process reports: broken data before a lost target before failed operations before
-    /// a missed rate. Between a lost target and an interruption the one that came first explains the other.
+    /// Which of two reasons the process reports: broken data before a lost target before its own standstill, which
+    /// explains the others, before failed operations before a missed rate. Between a lost target and an interruption the one that came first explains the other.
     fn rank(self) -> u8 {
         match self {
-            Self::ConsistencyBroken => 5,
-            Self::TargetLost | Self::Interrupted | Self::BadSpec | Self::CannotConnect => 4,
+            Self::ConsistencyBroken => 6,
+            Self::TargetLost | Self::Interrupted | Self::BadSpec | Self::CannotConnect => 5,
+            Self::StoodStill => 4,
             Self::TooManyFailed => 3,
             Self::RateNotKept => 2,
             Self::Finished => 0,
@@ -178,7 +191,7 @@ mod tests {
 
     #[test]
     fn broken_data_outranks_a_lost_target_which_outranks_failed_operations_and_these_a_missed_rate() {
-        use ExitCode::{ConsistencyBroken, Interrupted, RateNotKept, TargetLost, TooManyFailed};
+        use ExitCode::{ConsistencyBroken, Interrupted, RateNotKept, StoodStill, TargetLost, TooManyFailed};
         for (first, later, reported) in [
             (TargetLost, ConsistencyBroken, ConsistencyBroken),
             (ConsistencyBroken, TargetLost, ConsistencyBroken),
@@ -186,6 +199,8 @@ mod tests {
             (TargetLost, RateNotKept, TargetLost),
             (RateNotKept, TooManyFailed, TooManyFailed),
             (TooManyFailed, RateNotKept, TooManyFailed),
+            (TooManyFailed, StoodStill, StoodStill),
+            (StoodStill, TargetLost, TargetLost),
             (TooManyFailed, Interrupted, Interrupted),
             (Interrupted, TargetLost, Interrupted),
             (TargetLost, Interrupted, TargetLost),

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.saturation import saturation, saturation_measurements
 from nephoscope.benchmarks.load.spec import (
+    AnyPace,
+    ClosedPace,
     ConstantPace,
     KvWorkload,
     LoadSpec,
@@ -33,6 +36,7 @@ from nephoscope.benchmarks.load.spec import (
     TpccWorkload,
     YcsbWorkload,
 )
+from tests.support.freezer import frozen
 from tests.support.real_parts import needs
 from tests.support.server import Server, server
 
@@ -219,14 +223,15 @@ def test_data_of_another_size_are_refused(postgres: Server, tpcc: str) -> None:
     assert b"has 1 warehouse, the spec says 7" in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_is_exit_130_with_complete_lines(postgres: Server, point_select: str, number: int) -> None:
-    asked = spec(postgres, point_select, "run", POINT_SELECT, duration_s=60)
+@contextmanager
+def under_way(postgres: Server, asked: LoadSpec, *, pipesize: int = -1) -> Iterator[subprocess.Popen[bytes]]:
+    """A load in its second second."""
     with subprocess.Popen(
         [load_program(), "exec"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        pipesize=pipesize,
         env={**os.environ, **postgres.endpoint.environment},
     ) as process:
         assert process.stdin is not None
@@ -234,10 +239,60 @@ def test_an_interruption_is_exit_130_with_complete_lines(postgres: Server, point
         process.stdin.close()
         process.stdin = None
         time.sleep(1.5)
+        yield process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_is_exit_130_with_complete_lines(postgres: Server, point_select: str, number: int) -> None:
+    with under_way(postgres, spec(postgres, point_select, "run", POINT_SELECT, duration_s=60)) as process:
         process.send_signal(number)
         stdout, _ = process.communicate(timeout=30)
     assert process.returncode == contract.EXIT_INTERRUPTED
     assert load_output.read(stdout).finished.exit_code == contract.EXIT_INTERRUPTED
+
+
+def stopped(finished: contract.Finished) -> list[float]:
+    return [gap.length_s for gap in finished.gaps if gap.kind == "stopped"]
+
+
+@pytest.mark.parametrize("pace", [ClosedPace(), ConstantPace(rate_per_s=200)], ids=["closed", "constant"])
+def test_a_stopped_generator_is_exit_8_and_says_when(postgres: Server, point_select: str, pace: AnyPace) -> None:
+    asked = spec(postgres, point_select, "run", POINT_SELECT, ramp_s=0.0, duration_s=3, pace=pace)
+    with under_way(postgres, asked) as process:
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.0)
+        process.send_signal(signal.SIGCONT)
+        stdout, _ = process.communicate(timeout=30)
+    assert process.returncode == contract.EXIT_STOOD_STILL
+    whole = load_output.read(stdout)
+    (length_s,) = stopped(whole.finished)
+    assert length_s >= 0.99
+    assert whole.measured_s == pytest.approx(3)
+    seen = saturation(whole, None)
+    assert seen is not None
+    assert seen.gaps == whole.finished.gaps
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_frozen_generator_is_exit_8(postgres: Server, point_select: str) -> None:
+    asked = spec(postgres, point_select, "run", POINT_SELECT, duration_s=3)
+    with under_way(postgres, asked) as process:
+        with frozen(process.pid):
+            time.sleep(1.0)
+        stdout, _ = process.communicate(timeout=30)
+    assert process.returncode == contract.EXIT_STOOD_STILL
+    assert stopped(load_output.read(stdout).finished)
+
+
+def test_a_reader_that_does_not_read_is_no_stop(postgres: Server, point_select: str) -> None:
+    """The generator waits for it, but its threads drive on."""
+    asked = spec(postgres, point_select, "run", POINT_SELECT, ramp_s=0.0, duration_s=6)
+    with under_way(postgres, asked, pipesize=4096) as process:
+        time.sleep(4.0)
+        stdout, _ = process.communicate(timeout=30)
+    assert process.returncode == contract.EXIT_FINISHED
+    assert not stopped(load_output.read(stdout).finished)
 
 
 def test_the_sampler_costs_less_than_half_a_percent_of_a_core() -> None:

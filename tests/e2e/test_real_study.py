@@ -1,5 +1,6 @@
 """A real study on this machine: real PostgreSQL, real tools, and everything that can befall it."""
 
+import contextlib
 import json
 import os
 import random
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from nephoscope.app.wiring import load_program
 from nephoscope.machines.telemetry import parse_telemetry
 from tests.support.command_line import IMPATIENT, nephoscope, processes_naming, start_nephoscope
 from tests.support.real_parts import needs
@@ -139,6 +141,46 @@ def test_a_signal_leaves_a_clean_resumable_state(tmp_path: Path, number: int, ex
     assert states.count("interrupted") == 1
     assert nephoscope("run", study, "--out", out, program=IMPATIENT).exit_code == 0
     assert {row["state"] for row in rows_of(out)} == {"finished"}
+
+
+def below(process: int, *argv: str) -> int:
+    """The process below another one whose command line begins so."""
+
+    def parent(pid: int) -> int:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            pid = int(folder.name) if folder.name.isdigit() else 0
+            if pid and (folder / "cmdline").read_bytes().startswith("\0".join(argv).encode()):
+                above = pid
+                while above > 1 and above != process:
+                    above = parent(above)
+                if above == process:
+                    return pid
+    raise AssertionError(f"{argv} does not run")
+
+
+def test_a_trial_whose_load_generator_was_stopped_is_rejected(tmp_path: Path) -> None:
+    out, study = tmp_path / "out", study_in(tmp_path, SELECTS.replace("duration_s = 1", "duration_s = 4"))
+    process = start_nephoscope("run", study, "--out", out, program=IMPATIENT)
+
+    def driving() -> bool:
+        outputs = (out / "trials").rglob("load-run.stdout")
+        return any(b'"phase":"measure"' in output.read_bytes() for output in outputs)
+
+    wait_for(lambda: driving() or process.poll() is not None)
+    generator = below(process.pid, load_program(), "exec")
+    os.kill(generator, signal.SIGSTOP)
+    time.sleep(1.0)
+    os.kill(generator, signal.SIGCONT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    (row,) = rows_of(out)
+    assert (row["state"], row["verdict"]) == ("finished", "invalid")
+    verdicts = {one["check"]: one for one in json.loads((out / row["folder"] / "verdict.json").read_text())}
+    assert verdicts["generator-bound"]["verdict"] == "invalid"
+    assert "stopped, frozen or suspended" in verdicts["generator-bound"]["reason"]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 use super::evidence::{Evidence, Shown};
 use super::timeline::{Span, Timeline};
+use super::watch::Watch;
 use crate::clock::{Clock, process_cpu_s};
 use crate::engine::pace::Arrivals;
 use crate::exit::Failure;
@@ -72,6 +73,7 @@ pub(super) struct Coordinator<'a> {
     /// `None` in the closed pace.
     pub(super) offers: Option<Offers>,
     evidence: Evidence,
+    pub(super) watch: Watch,
     /// CPU of this process when the last interval was closed.
     cpu_s: f64,
     pub(super) measured_s: f64,
@@ -99,6 +101,7 @@ impl<'a> Coordinator<'a> {
             offers,
             running: threads.len(),
             evidence: Evidence::of(threads),
+            watch: Watch::start(clock),
             cpu_s: process_cpu_s(),
             measured_s: 0.0,
             measured_cpu_s: 0.0,
@@ -127,16 +130,18 @@ impl<'a> Coordinator<'a> {
     /// Takes what the threads record until the span is over; true when a stop was requested, or nothing is left to do,
     /// before that.
     fn collect_until_end(&mut self, span: Span, lanes: &mut Lanes) -> bool {
-        let deadline = self.clock.instant(span.end_ns);
+        let mut now_ns = self.clock.now_ns();
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let sleep = Duration::from_nanos(span.end_ns.saturating_sub(now_ns)).min(LOOK);
             if self.stop.requested() || self.running == 0 {
                 return true;
             }
-            if left.is_zero() {
+            if sleep.is_zero() {
                 return false;
             }
-            self.hear_endings(left.min(LOOK));
+            self.hear_endings(sleep);
+            now_ns = self.clock.now_ns();
+            self.watch.woke(now_ns, sleep.as_nanos() as u64, lanes, || self.evidence.taken());
             self.ledger.collect(lanes, span.phase, span.end_ns);
         }
     }

@@ -1,10 +1,14 @@
 //! Whether the generator itself was the bottleneck: what the kernel reports about its threads and about the machine.
 //! Each closing of an interval takes differences.
 
+use super::watch::Taken;
 use crate::agent::telemetry::parse;
 use crate::agent::telemetry::quota::Quota;
 use crate::output::{NetworkUse, ThreadUse};
 use std::fs;
+
+/// The period of a CPU quota, unless somebody set another one.
+const QUOTA_PERIOD_NS: u64 = 100_000_000;
 
 /// Reads the kernel's counters and remembers them.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ pub(super) struct Shown {
 struct Reading {
     threads: Vec<Option<ThreadUse>>,
     steal_s: Option<f64>,
+    /// Of each CPU, in ticks.
+    stolen: Vec<u64>,
     machine_cpus: Option<usize>,
     throttled: Option<u64>,
     network: Option<NetworkUse>,
@@ -61,12 +67,24 @@ impl Evidence {
         }
     }
 
+    /// What was taken since the last time that somebody asked what has happened.
+    pub(super) fn taken(&self) -> Taken {
+        let now = self.read();
+        let lost = now.stolen.iter().zip(&self.last.stolen).map(|(now, last)| now.saturating_sub(*last)).max();
+        let ticks = lost.unwrap_or(0);
+        Taken {
+            steal_ns: ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second(),
+            throttled_ns: difference(now.throttled, self.last.throttled).unwrap_or(0) * QUOTA_PERIOD_NS,
+        }
+    }
+
     fn read(&self) -> Reading {
         let cpus = parse::stat(&read("/proc/stat")).cpus;
         let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
         Reading {
             threads: self.threads.iter().map(|&thread| thread_use(thread)).collect(),
             steal_s: cpus.iter().find(|cpu| cpu.cpu == "cpu").map(|cpu| cpu.steal as f64 / ticks_per_s),
+            stolen: cpus.iter().filter(|cpu| cpu.cpu != "cpu").map(|cpu| cpu.steal).collect(),
             machine_cpus: cpus.len().checked_sub(1).filter(|&single| single > 0),
             throttled: self.quota.periods().map(|quota| quota.throttled_periods),
             network: network(),

@@ -10,7 +10,7 @@ use super::shared::Shared;
 use super::timeline::Timeline;
 use crate::clock::{Clock, at_unix_ms};
 use crate::exit::{ExitCode, Failure};
-use crate::output::Phase;
+use crate::output::{Gap, Phase};
 use crate::record::{Lane, Lanes, Ledger};
 use crate::spec::Share;
 use crate::stop::Stop;
@@ -66,6 +66,8 @@ pub struct Driven {
     pub measured_cpu_s: f64,
     /// What an open pace offered.
     pub offered: Option<Offered>,
+    /// When this process itself stood still, or was late.
+    pub gaps: Vec<Gap>,
 }
 
 /// Arrivals of an open pace.
@@ -118,10 +120,10 @@ pub fn run<D: Dialer>(load: Load<D>, on_interval: OnInterval<'_>) -> Result<Driv
     coordinator.ledger.collect(&mut lanes, Phase::Measure, 0); // of no interval
     coordinator.ledger.close_tail();
     let begun: u64 = lanes.gauges().map(|gauges| gauges.begun.load(Ordering::Relaxed)).sum();
-    let Coordinator { ledger, measured_s, measured_cpu_s, offers, .. } = coordinator;
+    let Coordinator { ledger, measured_s, measured_cpu_s, offers, watch, .. } = coordinator;
     let offered =
         offers.map(|offers| Offered { measured: offers.measured, not_sent: offers.all.saturating_sub(begun) });
-    Ok(Driven { ledger, draws, measured_s, measured_cpu_s, offered })
+    Ok(Driven { ledger, draws, measured_s, measured_cpu_s, offered, gaps: watch.end(&lanes) })
 }
 
 /// As many threads as asked for, or as are of use; each has a connection of each group.

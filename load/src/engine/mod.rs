@@ -21,6 +21,7 @@ mod roster;
 mod seat;
 mod shared;
 mod timeline;
+mod watch;
 
 pub use coordinator::{Known, OnInterval};
 pub use dial::{AerospikeDialer, Dial, DialError, Dialer, PostgresDialer, RespDialer};

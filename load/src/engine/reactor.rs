@@ -117,6 +117,7 @@ impl<D: Dialer> Reactor<D> {
             self.shared.stop.request(failure);
         }
         self.tell();
+        self.lane.gauges().ended_ns.store(self.shared.clock.now_ns().max(1), Ordering::Relaxed);
         let mut draws = Draws::default();
         self.channels.workers().for_each(|worker| draws.merge(&worker.draws()));
         self.waits.iter().for_each(|waits| draws.merge(&waits.draws()));
@@ -155,7 +156,9 @@ impl<D: Dialer> Reactor<D> {
             self.give_up_on_silence(now_ns)?;
             self.tell();
             self.wait(over, &mut events)?;
-            now_ns = self.shared.clock.now_ns();
+            let woke_ns = self.shared.clock.now_ns();
+            self.note_silence(woke_ns - now_ns);
+            now_ns = woke_ns;
         }
     }
 
@@ -164,6 +167,14 @@ impl<D: Dialer> Reactor<D> {
         let gauges = self.lane.gauges();
         gauges.in_flight.store(self.busy as u64, Ordering::Relaxed);
         gauges.queued.store(self.roster.queued() as u64, Ordering::Relaxed);
+    }
+
+    /// Tells the coordinator for how long nothing was heard from this thread, if for longer than ever.
+    fn note_silence(&self, ns: u64) {
+        let longest_ns = &self.lane.gauges().silent_ns;
+        if ns > longest_ns.load(Ordering::Relaxed) {
+            longest_ns.store(ns, Ordering::Relaxed);
+        }
     }
 
     /// Gives free seats to whoever is due.

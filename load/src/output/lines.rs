@@ -306,6 +306,27 @@ pub struct Headline {
     pub efficiency_of_12_605_percent: Option<f64>,
 }
 
+/// Why the generator did nothing for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GapKind {
+    /// Stopped by a signal, frozen, or suspended with its machine: nothing else explains it.
+    Stopped,
+    /// It was ready, and others had the CPU.
+    Delayed,
+}
+
+/// A time in which the generator itself did nothing though it wanted to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Gap {
+    /// Why.
+    pub kind: GapKind,
+    /// When it was last seen at work, since the load started.
+    pub at_s: f64,
+    /// How long it did nothing.
+    pub length_s: f64,
+}
+
 /// The last line.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Finished {
@@ -341,6 +362,8 @@ pub struct Finished {
     pub encryption: Option<String>,
     /// Of a run of TPC-C.
     pub headline: Option<Headline>,
+    /// When the generator itself stood still, or was late.
+    pub gaps: Vec<Gap>,
     /// Of the draws.
     pub audit: Vec<AuditLine>,
     /// Empty when none were checked.

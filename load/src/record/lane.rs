@@ -101,6 +101,10 @@ pub struct Gauges {
     pub queued: AtomicU64,
     /// Operations started.
     pub begun: AtomicU64,
+    /// The longest time between two of its looks at the clock since somebody took it from here.
+    pub silent_ns: AtomicU64,
+    /// When it ended; 0 while it drives.
+    pub ended_ns: AtomicU64,
 }
 
 impl Lane {

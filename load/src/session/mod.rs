@@ -6,7 +6,9 @@ use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::admin::Admin;
 use crate::output::headline;
 use crate::output::outcome::Outcome;
-use crate::output::{AuditLine, ErrorKind, Finished, Interval, Line, OperationTotal, Output, Phase, SCHEMA, Started};
+use crate::output::{
+    AuditLine, ErrorKind, Finished, Gap, GapKind, Interval, Line, OperationTotal, Output, Phase, SCHEMA, Started,
+};
 use crate::record::Ledger;
 use crate::spec::{Spec, SpecError, TargetKind};
 use crate::stop::Stop;
@@ -145,9 +147,9 @@ impl Execution {
         self.known().audit = lines.into_iter().map(line).collect();
     }
 
-    /// Judges what was driven: operations that failed, and the rate.
+    /// Judges what was driven: operations that failed, the rate, and whether this process was there all the time.
     fn judge(&self, driven: &Driven) -> Result<(), Failure> {
-        worst([self.judge_failed(), self.judge_rate(driven)])
+        worst([self.judge_failed(), self.judge_rate(driven), judge_gaps(&driven.gaps)])
     }
 
     /// Compares the operations that failed with the limit: those of the measurement, or all when none was measured.
@@ -215,6 +217,7 @@ impl Execution {
             self.write(&Line::Interval(interval))
         })?;
         self.count(&driven.ledger, driven.measured_s, driven.measured_cpu_s);
+        self.known().gaps.clone_from(&driven.gaps);
         Ok(driven)
     }
 
@@ -311,6 +314,19 @@ fn show_interval(interval: &Interval, known: Known<'_>) {
         known.books.count as f64 / seconds.max(1e-9),
         known.books.service_p99_ns as f64 / 1e6,
     ));
+}
+
+/// A process that was stopped sent nothing meanwhile, and answers waited for it.
+fn judge_gaps(gaps: &[Gap]) -> Result<(), Failure> {
+    let mut stops = gaps.iter().filter(|gap| gap.kind == GapKind::Stopped);
+    let Some(first) = stops.next() else { return Ok(()) };
+    let all_s = first.length_s + stops.map(|gap| gap.length_s).sum::<f64>();
+    let message = format!(
+        "the load generator stood still for {all_s:.2} s, from {:.1} s after its start on: it was stopped, frozen or \
+         suspended; run again, and leave it alone",
+        first.at_s
+    );
+    Err(Failure::new(ExitCode::StoodStill, message))
 }
 
 /// What to say of a load of which no operation succeeded.

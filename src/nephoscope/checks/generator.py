@@ -10,7 +10,7 @@ takes most of the time (a slow network, few connections, a point select on a nea
 times faster, and the generator idles in both: this is reported, but does not decide.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nephoscope.checks.thresholds import (
@@ -25,7 +25,7 @@ from nephoscope.checks.thresholds import (
     Threshold,
 )
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
-from nephoscope.model.records import CO_LOCATED, Evidence, Saturation, Verdict
+from nephoscope.model.records import CO_LOCATED, Evidence, GeneratorGap, Saturation, Verdict
 
 _MILLISECONDS_PER_SECOND = 1000
 
@@ -46,14 +46,15 @@ class GeneratorBound:
 
     name = "generator-bound"
     text = (
-        f"Rejects a trial whose load generator was the limit or was late: a thread more than {THREAD_BUSY.percent} "
-        f"busy in any second; calibrated (with a thread that busy) at less than {CALIBRATION.value:g} times the "
-        "trial's round trips; and, except on CPUs shared with the server, where this is only reported: a pacing error "
-        "p99 over "
+        "Rejects a trial whose load generator was stopped, frozen or suspended, was the limit or was late: a thread "
+        f"more than {THREAD_BUSY.percent} busy in any second; calibrated (with a thread that busy) at less than "
+        f"{CALIBRATION.value:g} times the trial's round trips; throttled in over {THROTTLED.percent} of periods, "
+        "unless by the quota of an emulated machine; and, except on CPUs shared with the server, where this is only "
+        "reported: a pacing error p99 over "
         f"{PACING_ERROR.value * _MILLISECONDS_PER_SECOND:g} ms, over {QUEUED_WHILE_IDLE.percent} of operations late "
         f"although a connection was free, over {RUN_QUEUE.percent} of the time waiting for a CPU (less "
-        f"{WAKE_UP.words} for each time that a thread wakes up), over {STEAL.percent} stolen, over {THROTTLED.percent} "
-        "throttled. Network drops and retransmissions are only reported."
+        f"{WAKE_UP.words} for each time that a thread wakes up), over {STEAL.percent} stolen. "
+        "Network drops and retransmissions are only reported."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
@@ -61,6 +62,9 @@ class GeneratorBound:
         if evidence.operations is None:
             return None
         seen = evidence.operations.saturation
+        stood_still = _stood_still(seen.gaps) if seen else ""
+        if stood_still:
+            return invalid(self.name, f"the load generator {stood_still}")
         if seen is None or seen.thread_cpu_share is None:
             return unknown(self.name, "the load generator did not report how busy its threads were")
         if seen.calibration_per_s is None or seen.calibration_thread_cpu_share is None:
@@ -69,7 +73,8 @@ class GeneratorBound:
         cpus = [facts.cpus_online for facts in looks if facts is not None and facts.cpus_online is not None]
         known = sum(cpus) if len(cpus) == len(looks) else None
         shares = _where_shared(evidence)
-        signs = list(_signs(seen, co_located=bool(shares), cpus=known))
+        emulated = evidence.own_quotas.keys() & set(evidence.load_machines)
+        signs = list(_signs(seen, co_located=bool(shares), cpus=known, own_quota=bool(emulated)))
         bound = [f"{sign.said} ({sign.limit})" for sign in signs if sign.over and sign.judged]
         if bound:
             return invalid(self.name, f"the load generator was the limit: {'; '.join(bound)}")
@@ -93,12 +98,28 @@ def _where_shared(evidence: Evidence) -> str:
     return "emulated on the same CPUs" if evidence.emulated and clients & servers else ""
 
 
+def _stood_still(gaps: Sequence[GeneratorGap]) -> str:
+    """That it was stopped, and when; empty: it was not."""
+    stops = [gap for gap in gaps if gap.kind == "stopped"]
+    if not stops:
+        return ""
+    all_s, first_s = sum(gap.length_s for gap in stops), min(gap.at_s for gap in stops)
+    return (
+        f"stood still for {all_s:.3g} s, from {first_s:.1f} s after its start on: it was stopped, frozen or suspended, "
+        "and no server is measured meanwhile"
+    )
+
+
 def signs_of_saturation(seen: Saturation, *, co_located: bool) -> list[str]:
     """Signs that the load generator was the limit, in words, as far as its own output shows them; pure."""
+    stood_still = _stood_still(seen.gaps)
+    if stood_still:
+        return [stood_still]
     return [f"{sign.said} ({sign.limit})" for sign in _signs(seen, co_located=co_located) if sign.over and sign.judged]
 
 
-def _signs(seen: Saturation, *, co_located: bool, cpus: int | None = None) -> Iterator[_Sign]:
+def _signs(seen: Saturation, *, co_located: bool, cpus: int | None = None, own_quota: bool = True) -> Iterator[_Sign]:
+    """`own_quota`: a quota belongs to its emulated machine, and is no disturbance."""
     own = not co_located
     thread = seen.thread_cpu_share or 0.0
     busiest = "its thread" if seen.threads == 1 else f"the busiest of {seen.threads} threads"
@@ -120,7 +141,7 @@ def _signs(seen: Saturation, *, co_located: bool, cpus: int | None = None) -> It
         yield _Sign(f"{percent(steal)} of its machine's CPU time was stolen", *_over(steal, STEAL), judged=own)
     if seen.throttled_share is not None:
         said = f"throttled by its cgroup in {percent(seen.throttled_share)} of periods"
-        yield _Sign(said, *_over(seen.throttled_share, THROTTLED), judged=own)
+        yield _Sign(said, *_over(seen.throttled_share, THROTTLED), judged=own or not own_quota)
 
 
 def _calibrated(seen: Saturation) -> _Sign:
@@ -150,4 +171,6 @@ def _over(share: float, limit: Threshold) -> tuple[bool, str]:
 
 def _warnings(seen: Saturation) -> list[str]:
     counts = {"segments retransmitted": seen.retransmitted_segments, "packets dropped": seen.dropped_packets}
-    return [f"warning: {count} {what} on its machine" for what, count in counts.items() if count]
+    delays_s = [gap.length_s for gap in seen.gaps if gap.kind == "delayed"]
+    waited = [f"warning: it had no CPU {len(delays_s)} times, for {max(delays_s):.2g} s at most"] if delays_s else []
+    return [*waited, *(f"warning: {count} {what} on its machine" for what, count in counts.items() if count)]

@@ -4,12 +4,12 @@
 so there an expectation is broken when no machine meets it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
-from nephoscope.checks.thresholds import CLOCK_OFFSET, CLOCK_STEP, MEMORY_MISSING, QUOTA_OFF
-from nephoscope.checks.verdicts import invalid, measured_of, over_machines, unknown, valid
-from nephoscope.model.records import Evidence, Facts, Verdict, VerdictKind
+from nephoscope.checks.thresholds import CLOCK_OFFSET, CLOCK_STEP, MEMORY_MISSING, QUOTA_OFF, THROTTLED
+from nephoscope.checks.verdicts import invalid, mean_over_time, measured_of, over_machines, percent, unknown, valid
+from nephoscope.model.records import Evidence, Facts, TelemetrySample, Verdict, VerdictKind
 from nephoscope.model.units import GIB
 from nephoscope.model.words import counted
 
@@ -158,13 +158,30 @@ class CgroupLimit:
     name = "cgroup-limit"
     text = (
         "Rejects a trial under a cgroup CPU quota smaller than its CPUs: it measured the throttling and not the "
-        "machine. An emulated machine's own quota must be in force."
+        f"machine; and one during which a quota was used up in over {THROTTLED.percent} of its periods, whoever set it "
+        "and for however long. An emulated machine's own quota must be in force, and may be used up."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict:
         """Compares the lowest quota found with the number of measured CPUs."""
         looks = [self._look(evidence, machine, facts) for machine, _, facts in _looks(evidence)]
-        return over_machines(self.name, looks, _NO_FACTS)
+        used_up = [
+            verdict
+            for machine, samples in sorted(evidence.telemetry.items())
+            if machine not in evidence.own_quotas and (verdict := self._used_up(machine, samples)) is not None
+        ]
+        return over_machines(self.name, [*looks, *used_up], _NO_FACTS)
+
+    def _used_up(self, machine: str, samples: Sequence[TelemetrySample]) -> Verdict | None:
+        """The quota of the sampler's control group, which is the trial's; None: there was none."""
+        share = mean_over_time(samples, lambda one: one.cpu_quota_used_up_share)
+        if share is None:
+            return None
+        said = f"{machine}: a CPU quota was used up in {percent(share)} of its periods"
+        if share <= THROTTLED.value:
+            return valid(self.name, said)
+        since_s = min(one.at_s - one.duration_s for one in samples if (one.cpu_quota_used_up_share or 0) > 0)
+        return invalid(self.name, f"{said} (limit {THROTTLED.percent}), from second {since_s:.0f} on")
 
     def _look(self, evidence: Evidence, machine: str, facts: Facts) -> Verdict:
         cpus = len(evidence.measured_cpus.get(machine, [])) or facts.cpus_allowed

@@ -349,6 +349,16 @@ class OperationErrors(Frozen):
     count: int = Field(ge=1)
 
 
+class GeneratorGap(Frozen):
+    """A time in which the load generator itself did nothing although it wanted to."""
+
+    kind: Literal["stopped", "delayed"] = Field(
+        description="stopped by a signal, frozen or suspended; or delayed: it was ready, and others had the CPU"
+    )
+    at_s: float = Field(description="when it was last seen at work, since the load started")
+    length_s: float = Field(ge=0)
+
+
 class Saturation(Frozen):
     """The load generator's own counters over the measurement interval. None: not available."""
 
@@ -370,6 +380,7 @@ class Saturation(Frozen):
     )
     retransmitted_segments: int | None
     dropped_packets: int | None
+    gaps: list[GeneratorGap] = Field(default=[], description="in which the generator itself did nothing")
     round_trips_per_s: float
     calibration_per_s: float | None = Field(
         description="empty round trips per second on the same number of connections, before the trial"

@@ -7,7 +7,16 @@ import pytest
 
 from nephoscope.checks.registry import CHECKS
 from nephoscope.model.kinds import MachineKind
-from nephoscope.model.records import Disk, Evidence, Expected, Facts, ForeignProcess, SearchEvidence, SustainedEvidence
+from nephoscope.model.records import (
+    Disk,
+    Evidence,
+    Expected,
+    Facts,
+    ForeignProcess,
+    GeneratorGap,
+    SearchEvidence,
+    SustainedEvidence,
+)
 from nephoscope.model.units import GIB, MIB
 from tests.support.evidence import (
     command,
@@ -135,6 +144,10 @@ def saturated(**changes: Any) -> dict[str, Any]:
     return {"operations": operations(saturation=saturation(**changes))}
 
 
+def gap(kind: Any, length_s: float) -> GeneratorGap:
+    return GeneratorGap(kind=kind, at_s=1.5, length_s=length_s)
+
+
 def searched(outcome: Any, reason: str = "") -> dict[str, Any]:
     return {"operations": operations(search=SearchEvidence(outcome=outcome, reason=reason))}
 
@@ -227,6 +240,30 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         },
         "unknown",
         "its own quota was not observed",
+    ),
+    (
+        "cgroup-limit",
+        {"telemetry": telemetry(cpu_quota_used_up_share=0.54)},
+        "invalid",
+        "db: a CPU quota was used up in 54 % of its periods (limit 1 %), from second 0 on",
+    ),
+    (
+        "cgroup-limit",
+        {"telemetry": {"db": [sample(cpu_quota_used_up_share=0.0), sample(at_s=2, cpu_quota_used_up_share=0.9)]}},
+        "invalid",
+        "in 45 % of its periods (limit 1 %), from second 1 on",
+    ),
+    ("cgroup-limit", {"telemetry": telemetry(cpu_quota_used_up_share=0.009)}, "valid", "in 0.9 % of its periods"),
+    (
+        "cgroup-limit",
+        {
+            "telemetry": telemetry(cpu_quota_used_up_share=0.9),
+            "facts_before": facts(cgroup_cpu_limit=0.5),
+            "facts_after": facts(cgroup_cpu_limit=0.5),
+            "own_quotas": {"db": 0.5},
+        },
+        "valid",
+        "which is its own",
     ),
     ("cgroup-limit", {"facts_before": facts(cgroups_seen=False)}, "unknown", "could not be read"),
     ("cgroup-limit", {"facts_after": facts(cgroups_seen=None)}, "unknown", "could not be read"),
@@ -557,16 +594,44 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("generator-bound", saturated(steal_s_per_s=0.04), "valid", "1 % of its machine's CPU time was stolen"),
     ("generator-bound", {**saturated(steal_s_per_s=0.12), "load_machines": []}, "valid", ""),
     ("generator-bound", saturated(throttled_share=0.02), "invalid", "throttled by its cgroup in 2 % of periods (limit"),
+    ("generator-bound", saturated(gaps=[gap("stopped", 6.02)]), "invalid", "stood still for 6.02 s, from 1.5 s after"),
+    (
+        "generator-bound",
+        {
+            **saturated(gaps=[gap("stopped", 0.1)], calibration_per_s=None),
+            "expected": expected(co_located=True),
+        },
+        "invalid",
+        "stopped, frozen or suspended",
+    ),
+    ("generator-bound", saturated(gaps=[gap("delayed", 0.7)]), "valid", "had no CPU 1 times, for 0.7 s at most"),
     ("generator-bound", saturated(retransmitted_segments=3), "valid", "warning: 3 segments retransmitted"),
     ("generator-bound", saturated(dropped_packets=2), "valid", "warning: 2 packets dropped"),
     (
         "generator-bound",
         {
-            **saturated(pacing_error_p99_s=0.004, run_queue_share=0.4, throttled_share=0.2),
+            **saturated(pacing_error_p99_s=0.004, run_queue_share=0.4),
             "expected": expected(co_located=True),
         },
         "valid",
-        "co-located, so only reported: late by 4 ms at p99, 40 % of the time waiting for a CPU,",
+        "co-located, so only reported: late by 4 ms at p99, 40 % of the time waiting for a CPU",
+    ),
+    (
+        "generator-bound",
+        {**saturated(throttled_share=0.2), "expected": expected(co_located=True)},
+        "invalid",
+        "throttled by its cgroup in 20 % of periods (limit 1 %)",
+    ),
+    (
+        "generator-bound",
+        {
+            **saturated(throttled_share=0.2),
+            "expected": expected(co_located=True),
+            "load_machines": ["db"],
+            "own_quotas": {"db": 1.0},
+        },
+        "valid",
+        "so only reported: throttled by its cgroup in 20 % of periods",
     ),
     (
         "generator-bound",

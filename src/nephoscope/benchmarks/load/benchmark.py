@@ -61,6 +61,7 @@ _COMPLETE = (
     contract.EXIT_RATE_NOT_KEPT,
     contract.EXIT_CONSISTENCY_BROKEN,
     contract.EXIT_TOO_MANY_FAILED,
+    contract.EXIT_STOOD_STILL,
 )
 """Exit codes with complete data; the checks decide whether it is valid."""
 
@@ -225,13 +226,14 @@ class LoadBenchmark(Benchmark):
     async def drive(self, site: Site, name: str, spec: LoadSpec, parameters: Any) -> load_output.LoadOutput:
         """One of several measurements of a trial; raw output is `<name>.stdout`.
 
-        Some of them may not keep their rate, or may have operations that fail.
+        Some of them may not keep their rate, or may have operations that fail. That the generator stood still during
+        one is for the checks.
 
         Raises:
             ToolFailed, TargetUnreachable, TargetLost: the load generator did not finish.
             OutputUnreadable: its output is damaged.
         """
-        allowed = (contract.EXIT_RATE_NOT_KEPT, contract.EXIT_TOO_MANY_FAILED)
+        allowed = (contract.EXIT_RATE_NOT_KEPT, contract.EXIT_TOO_MANY_FAILED, contract.EXIT_STOOD_STILL)
         completed = await self._drive(site, name, spec, parameters, allowed=allowed)
         return load_output.read(completed.stdout)
 

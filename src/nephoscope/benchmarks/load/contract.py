@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from nephoscope.benchmarks.load.spec import LoadSpec
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import GeneratorGap
 
 EXIT_FINISHED = 0
 EXIT_BAD_SPEC = 2
@@ -20,6 +21,7 @@ EXIT_RATE_NOT_KEPT = 4
 EXIT_CONSISTENCY_BROKEN = 5
 EXIT_TARGET_LOST = 6
 EXIT_TOO_MANY_FAILED = 7
+EXIT_STOOD_STILL = 8
 EXIT_INTERRUPTED = 130
 
 
@@ -258,6 +260,9 @@ class Finished(Frozen):
         description="of the run's sessions, none or protocol and cipher; null: nothing was run, or not in SQL",
     )
     headline: Headline | None = Field(default=None, description="of a run of tpcc")
+    gaps: list[GeneratorGap] = Field(
+        default=[], description="in which the generator itself did nothing although it wanted to; the first 1,000"
+    )
     audit: list[AuditLine]
     conditions: list[ConditionResult] = Field(description="empty when none were checked")
     counters: list[CounterResult]

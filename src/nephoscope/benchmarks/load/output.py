@@ -177,6 +177,7 @@ def joined(outputs: Sequence[LoadOutput]) -> LoadOutput:
             "not_sent": _sum_known(one.not_sent for one in finished),
             "round_trips": sum(one.round_trips for one in finished),
             "client_cpu_s": sum(one.client_cpu_s for one in finished),
+            "gaps": [gap for one in finished for gap in one.gaps],
             "errors": _by_name((row for one in finished for row in one.errors), _error_key, _one_error),
             "audit": _by_name((row for one in finished for row in one.audit), lambda row: row.name, _one_audit),
             "conditions": _by_name(

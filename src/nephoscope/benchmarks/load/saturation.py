@@ -63,6 +63,7 @@ def saturation(output: LoadOutput, calibration: LoadOutput | None) -> Saturation
         queued_while_idle_share=idle / ended if ended else None,
         retransmitted_segments=sum(row.retransmitted_segments for row in seen) if seen else None,
         dropped_packets=sum(row.dropped_packets for row in seen) if seen else None,
+        gaps=output.finished.gaps,
         round_trips_per_s=_round_trips_per_s(output),
         calibration_per_s=None if calibration is None else _round_trips_per_s(calibration),
         calibration_thread_cpu_share=None if calibration is None else _most_busy(calibration.measured),
