@@ -161,7 +161,8 @@ def parse_go_tpc(text: str) -> list[Parsed]:
 
 
 _HAMMERDB_END = re.compile(
-    rf"Vuser {INTEGER}:TEST RESULT : System achieved (?P<nopm>{INTEGER}) NOPM from (?P<tpm>{INTEGER}) (?P<of>.+) TPM"
+    rf"Vuser {INTEGER}:TEST RESULT : System achieved (?:(?P<nopm>{INTEGER}) NOPM from (?P<tpm>{INTEGER}) (?P<of>.+) TPM"
+    rf"|(?P<old_tpm>{INTEGER}) (?P<old_of>.+) TPM at (?P<old_nopm>{INTEGER}) NOPM)"
 )
 _HAMMERDB_VUSER = re.compile(rf"Vuser {INTEGER}:FINISHED (?P<how>SUCCESS|FAILED)")
 _HAMMERDB_VERSION = re.compile(r"HammerDB CLI v(?P<version>[0-9.]+)")
@@ -176,7 +177,8 @@ def parse_hammerdb(text: str) -> list[Parsed]:
     whole = whole_lines(text, "HammerDB log", ends=re.compile(r".*TEST SEQUENCE COMPLETE\s*"))
     lines = [line.strip() for line in whole]
     end = exactly_one((_HAMMERDB_END.fullmatch(line) for line in lines), "HammerDB log with a TEST RESULT")
-    if int(end["nopm"]) == 0:
+    nopm, tpm, of = (end[name] or end[f"old_{name}"] for name in ("nopm", "tpm", "of"))  # 4.0 turned the order round
+    if int(nopm) == 0:
         raise OutputUnreadable("HammerDB log: 0 NOPM: no transaction completed")
     users = [found["how"] for line in lines if (found := _HAMMERDB_VUSER.fullmatch(line))]
     failed = users.count("FAILED")
@@ -188,8 +190,8 @@ def parse_hammerdb(text: str) -> list[Parsed]:
     verdict = (invalid if failed or not users else valid)("errors", said)
     versions = [found["version"] for line in lines if (found := _HAMMERDB_VERSION.search(line))]
     values = [
-        Value(metric=metric("new_orders_per_minute", _NEW_ORDERS, "New orders", headline=True), value=int(end["nopm"])),
-        Value(metric=metric("transactions_per_minute", "1/min", f"{end['of']} transactions"), value=int(end["tpm"])),
+        Value(metric=metric("new_orders_per_minute", _NEW_ORDERS, "New orders", headline=True), value=int(nopm)),
+        Value(metric=metric("transactions_per_minute", "1/min", f"{of} transactions"), value=int(tpm)),
     ]
     return [
         Parsed(
@@ -200,7 +202,7 @@ def parse_hammerdb(text: str) -> list[Parsed]:
                 parameters={"database": end["of"], "virtual users": str(len(users))},
             ),
             subject=Subject.DATABASE,
-            title=f"HammerDB TPROC-C on {end['of']}",
+            title=f"HammerDB TPROC-C on {of}",
             values=values,
             verdicts=[verdict],
             versions={"HammerDB": versions[0]} if versions else {},

@@ -41,6 +41,9 @@ class Dmi(Frozen):
     product: str | None
     processors: tuple[str, ...] = Field(description="versions of the sockets that hold one")
     memory_bytes: int | None = Field(gt=0, description="total of all modules; None: no module reports its size")
+    memory_modules: int = Field(ge=0, description="slots that hold one")
+    memory_mt_per_s: tuple[int, ...] = Field(description="millions of transfers, as configured; empty: unknown")
+    memory_rated_mt_per_s: tuple[int, ...]
 
 
 def parse_dmidecode(text: str) -> Dmi:
@@ -62,7 +65,8 @@ def parse_dmidecode(text: str) -> Dmi:
     if len({one.handle for one in structures}) < len(structures):
         raise OutputUnreadable(f"{_WHAT}: a handle appears twice")
     system = next((one.fields for one in structures if one.kind == _SYSTEM), {})
-    sizes = [_bytes(one.fields["Size"]) for one in structures if one.kind == _MEMORY_DEVICE and "Size" in one.fields]
+    slots = [one.fields for one in structures if one.kind == _MEMORY_DEVICE and "Size" in one.fields]
+    modules = [fields for fields in slots if _bytes(fields["Size"])]
     return build(
         Dmi,
         _WHAT,
@@ -72,8 +76,18 @@ def parse_dmidecode(text: str) -> Dmi:
         processors=tuple(
             one.fields["Version"] for one in structures if one.kind == _PROCESSOR and "Version" in one.fields
         ),
-        memory_bytes=sum(sizes) or None,
+        memory_bytes=sum(_bytes(fields["Size"]) for fields in modules) or None,
+        memory_modules=len(modules),
+        memory_mt_per_s=_speeds(modules, "Configured Memory Speed", "Configured Clock Speed"),
+        memory_rated_mt_per_s=_speeds(modules, "Speed"),
     )
+
+
+def _speeds(modules: Sequence[dict[str, str]], *names: str) -> tuple[int, ...]:
+    """Versions before 3.3 write MHz for MT/s."""
+    texts = (fields.get(name, "") for fields in modules for name in names)
+    matches = (re.fullmatch(rf"({INTEGER}) (?:MT/s|MHz)", text) for text in texts)
+    return tuple(sorted({int(match[1]) for match in matches if match and int(match[1])}))
 
 
 def _structure(lines: Sequence[str]) -> DmiStructure:

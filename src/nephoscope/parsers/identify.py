@@ -95,6 +95,8 @@ def identify(text: str) -> Identified:
         if match := re.search(mark, cleaned, re.MULTILINE):
             line = cleaned.count("\n", 0, match.start()) + 1
             return Identified(tool=tool, reason=f"line {line} holds {match[0][:60]!r}")
+    if cleaned.lstrip().startswith("Pinging "):
+        raise OutputUnreadable("ping of Windows: it prints whole milliseconds, and '<1ms' is a bound, not a time")
     require_readable(cleaned, "output of an unknown tool")
     what = f"it starts with {cleaned.strip()[:40]!r}" if cleaned.strip() else "it is empty"
     raise OutputUnreadable(f"no known tool printed this: {what}")

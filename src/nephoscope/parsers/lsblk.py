@@ -3,6 +3,7 @@
 Old versions write numbers and truth values as text. Without `-b` a size is rounded ('465.8G'), and the value says so.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from nephoscope.parsers.sizes import size_of
 from nephoscope.parsers.text import build, shown
 
 _WHAT = "lsblk JSON"
+_OF_MEMORY = re.compile(r"(?:/dev/)?z?ram[0-9]+")
 _TRUTH = {"1": True, "0": False, "true": True, "false": False}
 
 
@@ -23,7 +25,8 @@ class BlockDevice(Frozen):
 
     name: str = Field(min_length=1)
     kind: str | None = Field(description="disk, part, lvm, crypt, loop ...")
-    parent: str | None = Field(description="name of the device that it is a part of")
+    parents: tuple[str, ...] = Field(description="names of the devices that it is a part of, or is made of")
+    is_disk: bool = Field(description="of the machine: with a size, and not of memory (zram, ram)")
     size_bytes: int | None = Field(ge=0)
     size_is_rounded: bool
     rotational: bool | None
@@ -35,7 +38,7 @@ class BlockDevice(Frozen):
 
 
 def parse_lsblk(text: str) -> tuple[BlockDevice, ...]:
-    """Every device, children behind their parents; a child of two parents stands there twice.
+    """Every device once, behind its first parent: lsblk repeats a RAID below each of its members.
 
     Raises:
         OutputUnreadable: nothing, another tool's, damaged, cut off, or no device.
@@ -44,10 +47,14 @@ def parse_lsblk(text: str) -> tuple[BlockDevice, ...]:
     rows = document.get("blockdevices") if isinstance(document, dict) else None
     if not isinstance(rows, list):
         raise OutputUnreadable(f"{_WHAT}: no 'blockdevices' in it")
-    found = tuple(_devices(rows))
-    if not found:
+    devices: dict[str, BlockDevice] = {}
+    for device in _devices(rows):
+        parents = (*devices.get(device.name, device).parents, *device.parents)
+        first = devices.setdefault(device.name, device)
+        devices[device.name] = first.model_copy(update={"parents": tuple(dict.fromkeys(parents))})
+    if not devices:
         raise OutputUnreadable(f"{_WHAT}: no device in it")
-    return found
+    return tuple(devices.values())
 
 
 def _devices(rows: list[Any]) -> Iterator[BlockDevice]:
@@ -67,12 +74,15 @@ def _devices(rows: list[Any]) -> Iterator[BlockDevice]:
 def _device(row: dict[str, Any], parent: str | None) -> BlockDevice:
     where = f"{_WHAT}: {shown(str(row.get('name')))}"
     size, rounded = _size(row.get("size"), where)
+    name, kind = _text(row.get("name"), where) or "", _text(row.get("type"), where)
+    above = parent or _text(row.get("pkname"), where)
     return build(
         BlockDevice,
         where,
-        name=_text(row.get("name"), where) or "",
-        kind=_text(row.get("type"), where),
-        parent=parent or _text(row.get("pkname"), where),
+        name=name,
+        kind=kind,
+        parents=(above,) if above else (),
+        is_disk=kind == "disk" and bool(size) and not _OF_MEMORY.fullmatch(name),
         size_bytes=size,
         size_is_rounded=rounded,
         rotational=_truth(row.get("rota"), where),

@@ -36,6 +36,8 @@ _KEYS = {
     "longest": rf" +max: +({DECIMAL})(?:ms)?",
     "end": rf" +execution time \(avg/stddev\): +({DECIMAL})/({DECIMAL})",
 }
+_NOT_IN_1_1 = {"time", "events", "end"}
+_HALF_A_DIGIT_MS = 0.005
 _PERCENTILE = re.compile(
     rf" +(?:approx\. +)?({INTEGER})(?:th)? percentile: +({DECIMAL})(?:ms)?| +percentile stats: +disabled"
 )
@@ -49,10 +51,11 @@ _RATES = {
     "written": rf" +written, MiB/s: +({DECIMAL})",
 }
 _RATES_OF_1_1 = {
-    "reads": rf" +read: +IOPS=({DECIMAL}) ({DECIMAL}) MiB/s.*",
-    "writes": rf" +write: +IOPS=({DECIMAL}) ({DECIMAL}) MiB/s.*",
+    "reads": rf" +read: +IOPS=({DECIMAL}) ({DECIMAL}) MiB/s \(({DECIMAL}) MB/s\)",
+    "writes": rf" +write: +IOPS=({DECIMAL}) ({DECIMAL}) MiB/s \(({DECIMAL}) MB/s\)",
     "fsyncs": rf" +fsync: +IOPS=({DECIMAL})",
 }
+_MEAN = rf" +avg: +({DECIMAL})"
 _COUNTS_OF_0_4 = re.compile(
     rf"Operations performed: +({INTEGER}) [Rr]eads?, +({INTEGER}) [Ww]rites?, +({INTEGER}) [Oo]ther = {INTEGER} Total"
 )
@@ -76,7 +79,7 @@ class FileioSection(Frozen):
 
     mode: str
     threads: int = Field(ge=1)
-    duration_s: float = Field(gt=0)
+    duration_s: float | None = Field(gt=0, description="None: not printed (1.1)")
     files_bytes: int = Field(gt=0)
     block_bytes: int = Field(gt=0)
     open_flags: str
@@ -85,7 +88,7 @@ class FileioSection(Frozen):
     fsyncs_per_s: float | None = Field(ge=0)
     read_bytes_per_s: float | None = Field(gt=0)
     written_bytes_per_s: float | None = Field(gt=0)
-    latency_mean_s: float = Field(gt=0)
+    latency_mean_s: float | None = Field(gt=0, description="None: below what 1.1 prints, 0.01 ms")
     latency_p95_s: float | None = Field(gt=0, description="None: below what is printed, 0.01 ms, or another was asked")
     latency_maximum_s: float | None = Field(gt=0)
 
@@ -183,31 +186,27 @@ def sections_of(text: str, what: str, *, ends: re.Pattern[str]) -> list[list[str
 
 
 def _section(lines: Sequence[str]) -> FileioSection:
+    of_1_1 = any(re.fullmatch(_RATES_OF_1_1["writes"], line) for line in lines)
     found = {
         key: exactly_one((re.fullmatch(pattern, line) for line in lines), f"{_WHAT} for {key!r}")
         for key, pattern in _KEYS.items()
+        if not of_1_1 or key not in _NOT_IN_1_1
     }
     number = {key: float(match[1]) for key, match in found.items() if key not in {"flags", "mode"}}
     mode, block_bytes = found["mode"][1], round(number["block"] * _UNITS[found["block"][2]])
-    latency_s = _all_latency_s(lines)
-    if min(number["events"], number["time"], latency_s, block_bytes) <= 0:
-        raise OutputUnreadable(f"{_WHAT}: nothing happened in {mode}")
-    rates = _rates(lines, number["time"])
+    if block_bytes <= 0:
+        raise OutputUnreadable(f"{_WHAT}: blocks of no bytes")
+    rates = _rates(lines, number.get("time"))
     _require_mode(mode, rates)
     for operations, amount in (("reads", "read"), ("writes", "written")):
         share = rates[operations] * block_bytes / MIB
         require_close(rates[amount], share, relative=0.002, absolute=0.02, what=f"{_WHAT}: MiB/s")
-    if latency_s > number["threads"] * number["time"] * 1.05:
-        have = f"{counted(number['threads'], 'thread')} {'has' if number['threads'] == 1 else 'have'}"
-        raise OutputUnreadable(f"{_WHAT}: latencies add up to more time than {have}")
-    if number["end"] > number["time"] * 1.05 + 0.06:
-        raise OutputUnreadable(f"{_WHAT}: threads that ran longer than the whole")
     return build(
         FileioSection,
         _WHAT,
         mode=mode,
         threads=int(found["threads"][1]),
-        duration_s=number["time"],
+        duration_s=number.get("time"),
         files_bytes=round(number["total"] * _UNITS[found["total"][2]]),
         block_bytes=block_bytes,
         open_flags=found["flags"][1],
@@ -216,10 +215,32 @@ def _section(lines: Sequence[str]) -> FileioSection:
         fsyncs_per_s=rates["fsyncs"],
         read_bytes_per_s=rates["read"] * MIB or None,
         written_bytes_per_s=rates["written"] * MIB or None,
-        latency_mean_s=latency_s / number["events"],
+        latency_mean_s=_printed_mean_s(lines, rates, number["threads"]) if of_1_1 else _mean_s(lines, number, mode),
         latency_p95_s=_p95_s(lines),
         latency_maximum_s=number["longest"] / _MS or None,
     )
+
+
+def _mean_s(lines: Sequence[str], number: Mapping[str, float], mode: str) -> float:
+    latency_s = _all_latency_s(lines)
+    if min(number["events"], number["time"], latency_s) <= 0:
+        raise OutputUnreadable(f"{_WHAT}: nothing happened in {mode}")
+    if latency_s > number["threads"] * number["time"] * 1.05:
+        have = f"{counted(number['threads'], 'thread')} {'has' if number['threads'] == 1 else 'have'}"
+        raise OutputUnreadable(f"{_WHAT}: latencies add up to more time than {have}")
+    if number["end"] > number["time"] * 1.05 + 0.06:
+        raise OutputUnreadable(f"{_WHAT}: threads that ran longer than the whole")
+    return latency_s / number["events"]
+
+
+def _printed_mean_s(lines: Sequence[str], rates: Mapping[str, float], threads: float) -> float | None:
+    """Of 1.1, which prints neither the time nor the number of events; the sum of all marks the end of its numbers."""
+    _all_latency_s(lines)
+    ms = float(exactly_one((re.fullmatch(_MEAN, line) for line in lines), f"{_WHAT} for 'avg'")[1])
+    busy = (rates["reads"] + rates["writes"] + rates["fsyncs"]) * max(ms - _HALF_A_DIGIT_MS, 0.0) / _MS
+    if busy > threads * 1.05:
+        raise OutputUnreadable(f"{_WHAT}: a mean latency of {ms:g} ms, but {busy:.3g} operations at once")
+    return ms / _MS or None
 
 
 def _p95_s(lines: Sequence[str]) -> float | None:
@@ -235,10 +256,10 @@ def _all_latency_s(lines: Sequence[str]) -> float:
     return float(exactly_one((re.fullmatch(_SUM_OF_0_4, line) for line in lines), f"{_WHAT} for 'sum'")[1])
 
 
-def _rates(lines: Sequence[str], seconds: float) -> Mapping[str, float]:
+def _rates(lines: Sequence[str], seconds: float | None) -> Mapping[str, float]:
     """Operations a second, and MiB a second, as the version prints them."""
     counts = one_or_none((_COUNTS_OF_0_4.fullmatch(line) for line in lines), f"{_WHAT} with operations")
-    if counts:
+    if counts and seconds:
         amounts = exactly_one((_AMOUNTS_OF_0_4.fullmatch(line) for line in lines), f"{_WHAT} with amounts")
         reads, writes, others = (int(counts[place]) / seconds for place in (1, 2, 3))
         read, written = (float(amounts[place]) * _UNITS[amounts[place + 1]] / MIB / seconds for place in (1, 3))
@@ -249,6 +270,9 @@ def _rates(lines: Sequence[str], seconds: float) -> Mapping[str, float]:
     }
     if newer["reads"] and newer["writes"]:
         fsyncs = newer["fsyncs"]
+        for match in (newer["reads"], newer["writes"]):
+            mega = float(match[2]) * MIB / 1e6
+            require_close(float(match[3]), mega, relative=0.0, absolute=0.0105, what=f"{_WHAT}: MB/s")
         return {
             "reads": float(newer["reads"][1]),
             "writes": float(newer["writes"][1]),

@@ -38,6 +38,7 @@ _INTERVAL_OF_0_5 = re.compile(
     rf"\[ *({INTEGER})s\] threads: ({INTEGER}), tps: ({DECIMAL}), reads(?:/s)?: {DECIMAL}, writes(?:/s)?: {DECIMAL},"
     rf" response time: ({DECIMAL})ms \(({INTEGER})%\)(?:, errors: ({DECIMAL}), reconnects: +{DECIMAL})?"
 )
+_ANY_INTERVAL = re.compile(r"\[ *[0-9]+s ?\] (?:thds|threads): ")
 _ENDS = re.compile(rf" +execution time \(avg/stddev\): +{DECIMAL}/[0-9]+\.[0-9]{{2}}")
 _ROUNDED = 0.0051
 
@@ -75,6 +76,7 @@ class SysbenchOltp(Frozen):
     latency_percent: int | None = Field(ge=1, le=100)
     latency_percentile_s: float | None = Field(gt=0)
     intervals: tuple[OltpInterval, ...]
+    left_out: tuple[str, ...] = Field(description="intermediate lines that cannot be: rates overflow in some versions")
 
 
 def parse_sysbench_oltp(text: str) -> SysbenchOltp:
@@ -126,6 +128,7 @@ def parse_sysbench_oltp(text: str) -> SysbenchOltp:
         latency_percent=int(percentile[1]) if percentile else None,
         latency_percentile_s=(float(percentile[2]) / _MS or None) if percentile else None,
         intervals=_intervals(lines),
+        left_out=tuple(line for line in lines if _ANY_INTERVAL.match(line) and _interval(line) is None),
     )
 
 

@@ -60,6 +60,11 @@ def test_a_whole_output_gives_its_headline_number_and_what_is_not_known(name: st
     assert trial.raw
 
 
+def test_hammerdb_before_4_prints_its_two_numbers_the_other_way_round() -> None:
+    old = HAMMERDB.replace("8000 NOPM from 24000 PostgreSQL TPM", "24000 PostgreSQL TPM at 8000 NOPM")
+    assert parse_hammerdb(old) == parse_hammerdb(HAMMERDB)
+
+
 @pytest.mark.parametrize("name", sorted(set(SAMPLES) - {"perfkit", "phoronix"}))
 def test_folders_name_the_machine_and_files_are_replicates(name: str, tmp_path: Path) -> None:
     first = placed(tmp_path, name, SAMPLES[name])

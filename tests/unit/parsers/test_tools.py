@@ -1,5 +1,7 @@
 """What the tools really printed, as values; and variants that other versions print."""
 
+import json
+
 import pytest
 
 from nephoscope.model.errors import OutputUnreadable
@@ -401,7 +403,7 @@ def test_lsblk() -> None:
     )
     disk, part = parse_lsblk(old)
     assert (disk.size_bytes, disk.rotational, disk.read_only) == (100, True, False)
-    assert (part.parent, part.mountpoints, part.size_bytes) == ("sda", ("/",), None)
+    assert (part.parents, part.mountpoints, part.size_bytes) == (("sda",), ("/",), None)
 
 
 def test_dmidecode() -> None:
@@ -418,3 +420,25 @@ def test_stress_ng_yaml() -> None:
     (row,) = report.stressors
     assert (report.version, row.stressor) == ("0.15.06", "matrix")
     assert row.per_second == pytest.approx(row.bogo_ops / row.real_s, rel=1e-3)
+
+
+def test_a_raid_below_two_disks_is_one_device_and_memory_is_no_disk() -> None:
+    raid = {"name": "md0", "type": "raid0", "size": 20}
+    disks = [{"name": name, "type": "disk", "size": 10, "children": [raid]} for name in ("sda", "sdb")]
+    others = [{"name": "zram0", "type": "disk", "size": 8}, {"name": "nbd0", "type": "disk", "size": 0}]
+    found = {one.name: one for one in parse_lsblk(json.dumps({"blockdevices": [*disks, *others]}))}
+    assert list(found) == ["sda", "md0", "sdb", "zram0", "nbd0"]
+    assert found["md0"].parents == ("sda", "sdb")
+    assert [name for name, one in found.items() if one.is_disk] == ["sda", "sdb"]
+
+
+def test_empty_slots_are_no_modules_and_what_is_configured_is_not_what_is_rated() -> None:
+    def slot(handle: str, *fields: str) -> str:
+        return "\n\t".join((f"Handle 0x{handle}, DMI type 17, 40 bytes\nMemory Device", *fields)) + "\n\n"
+
+    text = slot("0001", "Size: 4096 MB", "Speed: 1600 MHz", "Configured Clock Speed: 1067 MHz")
+    text += slot("0002", "Size: 4 GB", "Speed: 1600 MT/s", "Configured Memory Speed: 1067 MT/s")
+    text += slot("0003", "Size: No Module Installed", "Speed: Unknown")
+    found = parse_dmidecode(text)
+    assert (found.memory_bytes, found.memory_modules) == (8 * GIB, 2)
+    assert (found.memory_mt_per_s, found.memory_rated_mt_per_s) == ((1067,), (1600,))

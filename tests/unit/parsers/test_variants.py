@@ -316,6 +316,49 @@ def test_sysbench_with_another_percentile_has_none_of_95(line: str) -> None:
     assert parse_fileio_run(FILEIO_0_4.replace(asked, line))[0].latency_p95_s is None
 
 
+FILEIO_1_1 = """sysbench 1.1.0-df89d34 (using bundled LuaJIT 2.1.0-beta3)
+
+Running the test with following options:
+Number of threads: 4
+
+Extra file open flags: directio
+2GiB total file size
+Block size 16KiB
+Doing random r/w test
+Threads started!
+
+Throughput:
+         read:  IOPS=3000.00 46.88 MiB/s (49.15 MB/s)
+         write: IOPS=2000.00 31.25 MiB/s (32.77 MB/s)
+         fsync: IOPS=6400.00
+
+Latency (ms):
+         min:                                    0.00
+         avg:                                    0.35
+         max:                                   12.52
+         95th percentile:                        0.95
+         sum:                                39900.26
+
+"""
+
+
+def test_sysbench_1_1_prints_no_time_and_no_events() -> None:
+    (found,) = parse_fileio_run(FILEIO_1_1)
+    assert (found.reads_per_s, found.writes_per_s, found.fsyncs_per_s) == (3000.0, 2000.0, 6400.0)
+    assert found.read_bytes_per_s == 46.88 * MIB
+    assert (found.duration_s, found.latency_mean_s, found.latency_p95_s) == (None, 0.00035, 0.00095)
+    assert parse_fileio_run(FILEIO_1_1.replace(" 0.35", " 0.00"))[0].latency_mean_s is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("49.15 MB/s", "46.88 MB/s"), ("avg:                                    0.35", "avg:  35.00"), ("sum:", "sun:")],
+)
+def test_sysbench_1_1_that_contradicts_itself_is_refused(before: str, after: str) -> None:
+    with pytest.raises(OutputUnreadable):
+        parse_fileio_run(FILEIO_1_1.replace(before, after))
+
+
 OLTP_0_5 = """sysbench 0.5:  multi-threaded system evaluation benchmark
 
 Running the test with following options:
@@ -356,6 +399,10 @@ Threads fairness:
 
 def test_intermediate_lines_of_sysbench_0_5() -> None:
     text = OLTP_0_5.replace("@", ", errors: 2.00, reconnects:  0.00")
+    overflown = (
+        "[   3s] threads: 8, tps: 18446842801212211200.00, reads: 1.00, writes: 1.00, response time: 1.00ms (95%)"
+    )
+    assert parse_sysbench_oltp(text.replace("OLTP test", f"{overflown}\nOLTP test")).left_out == (overflown,)
     first, second = parse_sysbench_oltp(text).intervals
     assert (first.at_s, first.transactions_per_s, first.errors_per_s, first.latency_s) == (1, 1001, 2, 0.01234)
     assert (second.at_s, second.transactions_per_s, second.errors_per_s, second.queries_per_s) == (2, 999, None, None)

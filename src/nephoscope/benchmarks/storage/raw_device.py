@@ -102,7 +102,7 @@ def reason_against(devices: Sequence[BlockDevice], name: str) -> str:
     device = next((one for one in devices if one.name == name), None)
     if not name or device is None:
         return "there is no such block device"
-    parts = [one for one in devices if one.parent == name]
+    parts = [one for one in devices if name in one.parents]
     mounts = [place for one in devices if one.name == name or one in parts for place in one.mountpoints]
     kinds = sorted({str(part.kind) for part in parts})
     reasons = {

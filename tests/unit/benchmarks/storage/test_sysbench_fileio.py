@@ -76,7 +76,7 @@ def test_each_whole_second_is_a_value() -> None:
         ("write", 4, WRITE + WRITE, {}, "2 runs"),
         ("write", 4, WRITE[:-200], {}, "cut off"),
         ("write", 4, b"", {}, "empty"),
-        ("write", 4, b"FATAL: Cannot open file 'test_file.0'\n", {}, "no section"),
+        ("write", 4, b"FATAL: Cannot open file 'test_file.0'\n", {}, "the run failed: it says"),
     ],
 )
 def test_other_output_is_refused(kind: str, threads: int, output: bytes, given: dict[str, Any], said: str) -> None:
