@@ -199,7 +199,7 @@ def parse_hammerdb(text: str) -> list[Parsed]:
                 tool="hammerdb",
                 workload="tproc-c",
                 version=versions[0] if versions else "",
-                parameters={"database": end["of"], "virtual users": str(len(users))},
+                parameters={"database": of, "virtual users": str(len(users))},
             ),
             subject=Subject.DATABASE,
             title=f"HammerDB TPROC-C on {of}",

@@ -1,6 +1,7 @@
 """Samples of PerfKitBenchmarker: newline-delimited JSON, one sample a line, as its publisher writes them."""
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -22,7 +23,8 @@ from nephoscope.model.quantities import may_be
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import database_load_by_name, subject_by_name
 from nephoscope.model.words import counted
-from nephoscope.parsers.text import whole_lines
+from nephoscope.parsers.documents import unique_keys
+from nephoscope.parsers.text import decoded, whole_lines
 
 FORMAT = "perfkit"
 UNKNOWN = [
@@ -51,13 +53,11 @@ def read(path: Path) -> ImportedStudy:
     Raises:
         InputError: it cannot be read, or holds no sample.
     """
+    left_out: list[str] = []
     try:
-        samples = parse_samples(content_of(path, path).decode())
-    except UnicodeDecodeError as error:
-        raise InputError(f"cannot read {path}: {error}", hint="give the file of samples") from error
+        samples = parse_samples(decoded(content_of(path, path)), left_out)
     except OutputUnreadable as error:
         raise InputError(f"{path}: {error.message}", hint="expected newline-delimited JSON of samples") from error
-    left_out: list[str] = []
     runs: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for sample in samples:
         key = str(sample.get("run_uri")), _identity(sample).name, _machine(_labels(sample)).name
@@ -78,8 +78,12 @@ def read(path: Path) -> ImportedStudy:
     )
 
 
-def parse_samples(text: str) -> list[Mapping[str, Any]]:
-    """Every sample.
+def parse_samples(text: str, left_out: list[str]) -> list[Mapping[str, Any]]:
+    """Every sample with a number.
+
+    Args:
+        text: one sample a line.
+        left_out: gets a line for each sample whose value is null, NaN or infinite.
 
     Raises:
         OutputUnreadable: empty, cut off, or a line that is no sample.
@@ -89,13 +93,17 @@ def parse_samples(text: str) -> list[Mapping[str, Any]]:
         if not line.strip():
             continue
         try:
-            sample = json.loads(line)
+            sample = json.loads(line, object_pairs_hook=unique_keys)
             whole = all(isinstance(sample[key], str) for key in ("test", "metric", "unit"))
-            number_ok = isinstance(sample["value"], int | float) and not isinstance(sample["value"], bool)
+            value = sample["value"]
+            number_ok = isinstance(value, int | float) and not isinstance(value, bool)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise OutputUnreadable(
                 f"samples: line {number} is not a sample: {type(error).__name__}: {error}"
             ) from error
+        if whole and (value is None or (number_ok and not math.isfinite(value))):
+            left_out.append(f"line {number}: {sample['test']}: {sample['metric']}: {value} is no number")
+            continue
         if not whole or not number_ok or not may_be(sample["value"], sample["unit"]):
             raise OutputUnreadable(f"samples: line {number} has no test, metric, unit or number")
         samples.append(sample)

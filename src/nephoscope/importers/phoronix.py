@@ -11,6 +11,7 @@ from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_o
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import database_load_by_name, subject_by_name
+from nephoscope.parsers.text import decoded
 
 FORMAT = "phoronix"
 UNKNOWN = [
@@ -33,11 +34,12 @@ def read(path: Path) -> ImportedStudy:
         InputError: it cannot be read, or holds no result.
     """
     refused: list[str] = []
+    left_out: list[str] = []
     trials: list[ImportedTrial] = []
     for file in files_below(path, ".xml"):
         origin = origin_of(file, path)
         try:
-            trials += parse_composite(origin, content_of(file, path))
+            trials += parse_composite(origin, content_of(file, path), left_out)
         except DAMAGED as error:
             refused.append(f"{origin}: {why(error)}")
     if not trials:
@@ -53,6 +55,7 @@ def read(path: Path) -> ImportedStudy:
         unknown=UNKNOWN,
         trials=trials,
         refused=refused,
+        left_out=left_out,
     )
 
 
@@ -60,14 +63,20 @@ Entry = tuple[str, tuple[float, ...]]
 """System, and the value of each of its runs."""
 
 
-def parse_composite(origin: str, content: bytes) -> list[ImportedTrial]:
+def parse_composite(origin: str, content: bytes, left_out: list[str]) -> list[ImportedTrial]:
     """Every run of every result. Numbers in an origin have leading zeros, so that origins sort as the runs ran.
 
+    Args:
+        origin: of the file.
+        content: of the file.
+        left_out: gets a line for each result and entry without numbers of runs.
+
     Raises:
-        OutputUnreadable: not XML, another document, a DTD, a damaged number, or no result with a number.
+        OutputUnreadable: not XML, several or another document, a DTD, an element twice, or no result with a number.
     """
-    root = _root(content.decode("utf-8", errors="replace"))
+    root = _root(decoded(content))
     machines = {_text(system, "Identifier"): _machine(system) for system in root.iter("System")}
+    left_out += [f"{origin}: {name}" for result in root.iter("Result") for name in _without_number(result)]
     results = [result for result in root.iter("Result") if any(_entries(result))]
     if not results:
         raise OutputUnreadable("composite.xml: no result with a number")
@@ -84,9 +93,15 @@ def _root(text: str) -> ElementTree.Element:
     try:
         root = ElementTree.fromstring(text)  # noqa: S314  # no DTD, so no entities; expat bounds the rest
     except (ElementTree.ParseError, ValueError) as error:
+        if (count := text.count(f"<{_ROOT}>")) > 1:
+            raise OutputUnreadable(f"composite.xml: {count} documents in one text; expected one: split it") from error
         raise OutputUnreadable(f"composite.xml: not XML: {error}") from error
     if root.tag != _ROOT:
         raise OutputUnreadable(f"composite.xml: its root is {root.tag[:40]!r}, not {_ROOT!r}")
+    for element in (*root.iter("Result"), *root.iter("Entry")):
+        tags = [child.tag for child in element]
+        if twice := {tag for tag in tags if tags.count(tag) > 1}:
+            raise OutputUnreadable(f"composite.xml: {min(twice)!r} stands twice in one {element.tag}")
     return root
 
 
@@ -136,12 +151,27 @@ def _trials(
 
 
 def _entries(result: ElementTree.Element) -> Iterator[Entry]:
-    """Entries with a number; a test that failed has none."""
+    """Entries with a number; a test that failed has none. A series of a monitor is no result: its runs are seconds."""
+    for entry in result.iter("Entry") if _is_of_a_test(result) else ():
+        value, runs = _text(entry, "Value"), _text(entry, "RawString")
+        texts = [part for part in runs.split(":") if part] or [value]
+        if all(_NUMBER.fullmatch(part) for part in (value, *texts)):
+            yield _text(entry, "Identifier") or "unnamed", tuple(float(part) for part in texts)
+
+
+def _is_of_a_test(result: ElementTree.Element) -> bool:
+    return bool(_text(result, "Identifier")) and _text(result, "DisplayFormat") in {"", "BAR_GRAPH"}
+
+
+def _without_number(result: ElementTree.Element) -> Iterator[str]:
+    """Names of what `_entries` leaves out, with the reason."""
+    name = f"{_text(result, 'Title')} {_text(result, 'Description')}".strip()
+    if not _is_of_a_test(result):
+        yield f"{name}: a {_text(result, 'DisplayFormat') or 'result'} of a monitor, not of a test"
+        return
+    systems = {system for system, _ in _entries(result)}
     for entry in result.iter("Entry"):
         value, runs = _text(entry, "Value"), _text(entry, "RawString")
-        if not value:
-            continue
-        texts = [part for part in runs.split(":") if part] or [value]
-        if not all(_NUMBER.fullmatch(part) for part in texts):
-            raise OutputUnreadable(f"composite.xml: a run is {runs[:60]!r}")
-        yield _text(entry, "Identifier") or "unnamed", tuple(float(part) for part in texts)
+        if (system := _text(entry, "Identifier") or "unnamed") not in systems:
+            reason = f"{(runs or value)[:60]!r} is no number" if value else "the test failed"
+            yield f"{name}: {system}: {reason}"

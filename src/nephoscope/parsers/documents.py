@@ -132,7 +132,12 @@ def _decoded(text: str, begin: int, what: str, *, may_fail: bool) -> tuple[Any, 
     return value, begin + end, _NOISE.findall(text[begin:])
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, as the hook of a JSON reader.
+
+    Raises:
+        ValueError: a key has two values.
+    """
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found and found[key] != value:  # fio 2 writes "0.00": 0 where it has no percentile
@@ -151,4 +156,4 @@ def _whole_number(digits: str) -> int:
     return int(digits)
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=_whole_number, object_pairs_hook=_unique)
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=_whole_number, object_pairs_hook=unique_keys)

@@ -30,7 +30,11 @@ HEADLINES = {
 
 
 def composite(text: str) -> object:
-    return parse_composite("", text.encode())
+    return parse_composite("", text.encode(), [])
+
+
+def samples(text: str) -> object:
+    return parse_samples(text, [])
 
 
 def placed(folder: Path, name: str, text: str) -> Path:
@@ -58,6 +62,41 @@ def test_a_whole_output_gives_its_headline_number_and_what_is_not_known(name: st
     assert all(one.verdict is VerdictKind.VALID for one in trial.verdicts)
     assert study.unknown
     assert trial.raw
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "null"])
+def test_a_sample_of_perfkit_without_a_number_is_left_out_by_name(value: str) -> None:
+    left_out: list[str] = []
+    whole = parse_samples(PERFKIT, [])
+    assert len(parse_samples(PERFKIT.replace('"value": 3.5', f'"value": {value}'), left_out)) == len(whole) - 1
+    assert [line.startswith("line 3: ") and line.endswith(" is no number") for line in left_out] == [True]
+
+
+def test_a_series_of_a_monitor_and_a_failed_test_of_phoronix_are_left_out_by_name() -> None:
+    def result(identifier: str, form: str, value: str, runs: str) -> str:
+        entry = f"<Entry><Identifier>a</Identifier><Value>{value}</Value><RawString>{runs}</RawString></Entry>"
+        about = f"<Identifier>{identifier}</Identifier><Title>{form}</Title><DisplayFormat>{form}</DisplayFormat>"
+        return f"<Result>{about}<Scale>x</Scale><Data>{entry}</Data></Result>"
+
+    results = (
+        result("pts/pgbench-1", "BAR_GRAPH", "2.5", "2:3"),
+        result("", "LINE_GRAPH", "10,20,30", "10:20:30"),
+        result("", "", "20", "10:20:30"),
+        result("pts/monitor-1", "LINE_GRAPH", "20", "10:20:30"),
+        result("pts/openssl-1", "BAR_GRAPH", "", ""),
+        result("pts/fio-1", "BAR_GRAPH", "9", "8:1o"),
+    )
+    text = f"<PhoronixTestSuite>{''.join(results)}</PhoronixTestSuite>"
+    left_out: list[str] = []
+    trials = parse_composite("c.xml", text.encode("utf-16"), left_out)
+    assert [trial.measurements[0].value for trial in trials] == [2.0, 3.0]
+    assert left_out == [
+        "c.xml: LINE_GRAPH: a LINE_GRAPH of a monitor, not of a test",
+        "c.xml: : a result of a monitor, not of a test",
+        "c.xml: LINE_GRAPH: a LINE_GRAPH of a monitor, not of a test",
+        "c.xml: BAR_GRAPH: a: the test failed",
+        "c.xml: BAR_GRAPH: a: '8:1o' is no number",
+    ]
 
 
 def test_hammerdb_before_4_prints_its_two_numbers_the_other_way_round() -> None:
@@ -126,11 +165,12 @@ def test_cockroach_times_of_both_forms_and_rates_from_counts() -> None:
         ),
         (parse_ycsb, YCSB.replace("1666.8995807546416", "0.0"), "throughput of 0"),
         (parse_ycsb, YCSB + YCSB, "two values"),
-        (parse_samples, PERFKIT.replace('"value": 3.5', '"value": "3.5"'), "line 3"),
-        (parse_samples, PERFKIT.replace('"value": 3.5', '"value": NaN'), "line 3"),
-        (parse_samples, "[]\n", "line 1"),
-        (parse_samples, "", "empty"),
-        (composite, PHORONIX.replace("1000:1001", "1000:10o1"), "a run is"),
+        (samples, PERFKIT.replace('"value": 3.5', '"value": "3.5"'), "line 3"),
+        (samples, PERFKIT.replace('"value": 3.5', '"value": 3.5, "value": 4'), "stands twice"),
+        (samples, "[]\n", "line 1"),
+        (samples, "", "empty"),
+        (composite, PHORONIX + PHORONIX, "2 documents"),
+        (composite, PHORONIX.replace("</Value>", "</Value><Value>8</Value>", 1), "'Value' stands twice"),
         (composite, PHORONIX.replace("PhoronixTestSuite", "Other"), "root"),
         (composite, "<!DOCTYPE x [<!ENTITY a 'b'>]><PhoronixTestSuite/>", "entities"),
         (composite, "<PhoronixTestSuite/>", "no result"),

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from nephoscope.model.errors import OutputUnreadable
+from nephoscope.importers.registry import IMPORTERS
+from nephoscope.model.errors import InputError, OutputUnreadable
+from nephoscope.model.records import VerdictKind
 from nephoscope.parsers.flat import flat_metrics
 from nephoscope.parsers.text import decoded
 from tests.support.parser_samples import parse_any
@@ -106,3 +108,36 @@ def test_every_file_of_a_case_of_parsers_stands_in_the_table() -> None:
     folders = {path.partition("/")[0] for path in CASES}
     files = {str(Path(name, file.name)) for name in folders for file in shared(f"cases/{name}").iterdir()}
     assert files - {f"{name}/expected.txt" for name in folders} == set(CASES)
+
+
+IMPORTED: list[tuple[str, str, list[float], int, str]] = [
+    ("03-fio-status-interval/fio.json", "fio", [10_000.0], 0, ""),
+    ("05-fio-client-mode/fio.json", "fio", [15_000.0], 0, ""),
+    ("70-ycsb-failed-updates-nan", "ycsb", [], 1, ""),
+    ("72-go-tpc-one-error", "go-tpc", [7577.6], 0, ""),
+    ("73-hammerdb-old-order-and-steps", "hammerdb", [1_465_149, 1_465_149], 1, "steps/run.txt: 2 lines"),
+    ("74-cockroach-workload-trailing-stall", "cockroach-workload", [], 0, "the run was aborted"),
+    ("76-phoronix-failed-and-linegraph/composite.xml", "phoronix", [51_400, 52_300, 52_300.3], 0, "the test failed"),
+    ("76-phoronix-failed-and-linegraph/composite-raw.xml", "phoronix", [51_400, 52_300, 52_300.3], 0, "LINE_GRAPH"),
+    ("77-phoronix-undefined-entity/composite.xml", "phoronix", [], 0, "undefined entity: line 5"),
+    ("78-perfkit-nan-and-null/samples.json", "perfkit", [130_317.65], 0, "line 2: iperf: Throughput: nan"),
+    ("131-fio-terminated/fio.json", "fio", [], 0, "terminating on signal 2"),
+    ("131-fio-terminated/fio-after.json", "fio", [], 0, "terminating on signal 2"),
+]
+
+
+@pytest.mark.parametrize(("path", "name", "valid", "rejected", "words"), IMPORTED)
+def test_a_public_case_is_imported_as_it_should_be(
+    path: str, name: str, valid: list[float], rejected: int, words: str
+) -> None:
+    """Values of the headline of each valid trial, how many are rejected, and what is said of the rest."""
+    file = shared(f"cases/{path}")
+    if not valid and not rejected:
+        with pytest.raises(InputError, match=words):
+            IMPORTERS[name].read(file)
+        return
+    study = IMPORTERS[name].read(file)
+    good = [trial for trial in study.trials if all(one.verdict is VerdictKind.VALID for one in trial.verdicts)]
+    assert sorted(trial.measurements[0].value for trial in good) == valid
+    assert len(study.trials) - len(good) == rejected
+    assert any(words in line for line in ["", *study.refused, *study.left_out])
