@@ -28,7 +28,6 @@ REGISTERED = ("Benchmark",)
 """Endings of base classes whose subclasses a registry finds by itself: benchmarks/registry.py."""
 ALLOWED: Mapping[str, str] = MappingProxyType(
     {
-        "deserialize": "DBOS calls it",
         "detached": "the protocol Detached is recognised by this name: isinstance looks for it",
         "do_HEAD": "http.server calls it",
         "format_commands": "typer calls it",
@@ -39,7 +38,6 @@ ALLOWED: Mapping[str, str] = MappingProxyType(
         "on_broken_pipe": "rich calls it",
         "register": "app/cli.py calls it on each module of COMMANDS",
         "send_error": "http.server calls it",
-        "serialize": "DBOS calls it",
         "version_string": "http.server calls it",
         "validate_host_public_key": "asyncssh calls it",
     }

@@ -4,7 +4,7 @@ import multiprocessing
 from multiprocessing.context import ForkServerContext
 
 _PRELOADED = ["bench.soak.readers", "tests.support.fleet_controller", "nephoscope.app.commands.study"]
-_PRELOADED += ["boto3", "dbos", "google.cloud.compute_v1", "azure.mgmt.compute", "azure.mgmt.network"]
+_PRELOADED += ["boto3", "google.cloud.compute_v1", "azure.mgmt.compute", "azure.mgmt.network", "procrastinate"]
 
 
 def forks() -> ForkServerContext:

@@ -331,7 +331,7 @@ HEAVY = (
     "scipy",
 )
 """What help and a typo must not wait for: packages and modules, each with all below it."""
-HEAVIER = ("altair", "asyncssh", "dbos", "duckdb", "numpy", "polars", "scipy", "sqlalchemy", "nephoscope.run")
+HEAVIER = ("altair", "asyncssh", "duckdb", "numpy", "polars", "procrastinate", "psycopg", "scipy", "nephoscope.run")
 """What a plan must not wait for."""
 LOADED = """
 import json, sys

@@ -68,6 +68,9 @@ class Heard:
     def trial_started(self, trial: PlannedTrial) -> None:
         pass
 
+    def notice(self, text: str) -> None:
+        self.values.append(text)
+
     def value(self, text: str) -> None:
         self.values.append(text)
 

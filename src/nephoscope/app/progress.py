@@ -134,6 +134,10 @@ class LiveProgress:
         self._remaining.started(trial, self._clock.monotonic_s())
         self._value = ""
 
+    def notice(self, text: str) -> None:
+        """See `Listener.notice`."""
+        self._console.print(text, markup=False, highlight=False, style="yellow")
+
     def value(self, text: str) -> None:
         """See `Listener.value`."""
         self._value = text

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NoReturn, Protocol, runtime_checkable
 
 from typing_extensions import override
 
@@ -35,8 +35,27 @@ class Queue(Protocol):
         ...
 
 
+@runtime_checkable
+class SharedWork(Protocol):
+    """An ability of a queue: several controllers share its trials."""
+
+    async def living(self) -> NoReturn:
+        """Shows the others that this controller lives; runs as long as it works.
+
+        Raises:
+            NephoscopeError: the others must think that it is dead.
+        """
+        ...
+
+
+async def finish(trial: str, advance: Advance, clock: Clock) -> None:
+    """Takes one trial to its end."""
+    while not (step := await advance(trial)).ended:
+        await clock.sleep(step.wait_s)
+
+
 class OwnQueue(Queue):
-    """In memory, which is enough if machines die with their controller: the results folder shows what is left to do."""
+    """In memory, which is enough for one controller: the results folder shows its successor what is left to do."""
 
     def __init__(self, at_once: int, clock: Clock) -> None:
         self._at_once = at_once
@@ -57,5 +76,4 @@ class OwnQueue(Queue):
 
     async def _work(self, waiting: Iterator[str], advance: Advance) -> None:
         for trial in waiting:
-            while not (step := await advance(trial)).ended:
-                await self._clock.sleep(step.wait_s)
+            await finish(trial, advance, self._clock)

@@ -1,14 +1,14 @@
 """The ledger of several controllers in PostgreSQL, with their heartbeats.
 
-Every call is one transaction, and the calls of one study run one after the other (an advisory lock). The tables may be
-deleted without loss: each controller starts by writing what was spent according to its results folder. What a dead
+Every call is one transaction, and the calls of one study run one after the other (an advisory lock). The database may
+be deleted without loss: each controller starts by writing what was spent according to its results folder. What a dead
 controller spent stays in the books under its name, until a successor reports what its folder holds.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Collection
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, LiteralString, Self, TypeVar
 
 from typing_extensions import override
 
@@ -34,6 +34,8 @@ create table if not exists nephoscope_holdings (
 create table if not exists nephoscope_quotas (
     study text, provider text, region text, family text, vcpus integer not null,
     primary key (study, provider, region, family));
+create table if not exists nephoscope_workers (
+    study text, owner text, worker bigint not null, primary key (study, owner));
 """
 
 
@@ -60,7 +62,6 @@ class SharedLedger(Ledger):
         self._spent_usd = spent_usd
         self._dead_after_s = dead_after_s
         self.beat_every_s = dead_after_s / _BEATS
-        self._engine: Any = None
 
     async def __aenter__(self) -> Self:
         """Registers the controller, and releases what an earlier one of the same folder held.
@@ -68,20 +69,17 @@ class SharedLedger(Ledger):
         Raises:
             TargetUnreachable: the database does not answer.
         """
-        import sqlalchemy
 
-        url = sqlalchemy.make_url(self._url).set(drivername="postgresql+psycopg")
-        self._engine = sqlalchemy.create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True)
-
-        def register(run: "_Run") -> None:
-            run("delete from nephoscope_holdings where study = :study and owner = :owner")
-            run(
-                "insert into nephoscope_controllers values (:study, :owner, now(), :usd)"
-                " on conflict (study, owner) do update set seen = now(), spent_usd = :usd, taken_over = false",
+        async def register(run: "_Run") -> None:
+            await run(_TABLES)
+            await run("delete from nephoscope_holdings where study = %(study)s and owner = %(owner)s")
+            await run(
+                "insert into nephoscope_controllers values (%(study)s, %(owner)s, now(), %(usd)s)"
+                " on conflict (study, owner) do update set seen = now(), spent_usd = %(usd)s, taken_over = false",
                 usd=self._spent_usd,
             )
 
-        await self._try(register, first=_TABLES)
+        await self._try(register)
         return self
 
     async def __aexit__(
@@ -89,24 +87,24 @@ class SharedLedger(Ledger):
     ) -> None:
         """Signs off: others may take over what is left."""
 
-        def leave(run: "_Run") -> None:
-            run("delete from nephoscope_holdings where study = :study and owner = :owner")
-            run("update nephoscope_controllers set seen = '-infinity' where study = :study and owner = :owner")
+        async def leave(run: "_Run") -> None:
+            await run("delete from nephoscope_holdings where study = %(study)s and owner = %(owner)s")
+            await run(
+                "update nephoscope_controllers set seen = '-infinity' where study = %(study)s and owner = %(owner)s"
+            )
 
-        try:
-            await self._try(leave)
-        finally:
-            self._engine.dispose()
+        await self._try(leave)
 
     @override
     async def hold(self, wanted: Wanted) -> Grant | Refusal:
-        def hold(run: "_Run") -> Grant | Refusal:
-            found = decide(_books(run), wanted, self._limits)
+        async def hold(run: "_Run") -> Grant | Refusal:
+            found = decide(await _books(run), wanted, self._limits)
             if isinstance(found, Grant):
                 holding = held_as(wanted, found)
-                run(
+                await run(
                     "insert into nephoscope_holdings values"
-                    " (:study, :holder, :owner, :provider, :region, :family, :vcpus, :usd) on conflict do nothing",
+                    " (%(study)s, %(holder)s, %(owner)s, %(provider)s, %(region)s, %(family)s, %(vcpus)s,"
+                    " %(usd)s) on conflict do nothing",
                     holder=holding.holder,
                     vcpus=holding.vcpus,
                     usd=holding.usd,
@@ -118,11 +116,11 @@ class SharedLedger(Ledger):
 
     @override
     async def give_back(self, holder: str, spent_usd: float) -> None:
-        def give_back(run: "_Run") -> None:
-            run("delete from nephoscope_holdings where study = :study and holder = :holder", holder=holder)
-            run(
-                "update nephoscope_controllers set spent_usd = spent_usd + :usd"
-                " where study = :study and owner = :owner and not taken_over",  # its holdings were already counted then
+        async def give_back(run: "_Run") -> None:
+            await run("delete from nephoscope_holdings where study = %(study)s and holder = %(holder)s", holder=holder)
+            await run(  # what was taken over was already counted
+                "update nephoscope_controllers set spent_usd = spent_usd + %(usd)s"
+                " where study = %(study)s and owner = %(owner)s and not taken_over",
                 usd=spent_usd,
             )
 
@@ -130,55 +128,75 @@ class SharedLedger(Ledger):
 
     @override
     async def lower(self, quota: Quota) -> None:
-        def lower(run: "_Run") -> None:
-            run(
-                "insert into nephoscope_quotas values (:study, :provider, :region, :family, :vcpus)"
-                " on conflict (study, provider, region, family) do update set vcpus = :vcpus",
-                vcpus=_books(run).in_use(quota),
+        async def lower(run: "_Run") -> None:
+            await run(
+                "insert into nephoscope_quotas values (%(study)s, %(provider)s, %(region)s, %(family)s, %(vcpus)s)"
+                " on conflict (study, provider, region, family) do update set vcpus = %(vcpus)s",
+                vcpus=(await _books(run)).in_use(quota),
                 **vars(quota),
             )
 
         await self._transaction(lower)
 
-    async def beat(self) -> list[str]:
-        """Sends a heartbeat; returns controllers without one for too long, which this one takes over.
+    async def worker(self, register: Callable[[], Awaitable[int]]) -> int:
+        """Number of this controller as a worker of the queue: that of its predecessor, or a new one by `register`."""
+
+        async def enroll(run: "_Run") -> int:
+            known = await run("select worker from nephoscope_workers where study = %(study)s and owner = %(owner)s")
+            if known:
+                return int(known[0].worker)
+            worker = await register()
+            await run("insert into nephoscope_workers values (%(study)s, %(owner)s, %(worker)s)", worker=worker)
+            return worker
+
+        return await self._transaction(enroll)
+
+    async def beat(self, take_back: Callable[[Collection[int]], Awaitable[None]]) -> None:
+        """Sends a heartbeat, and finds controllers without one for too long, which are dead from here on.
+
+        Args:
+            take_back: called with the workers of all living controllers, by one controller at a time: what others took
+                returns to the queue.
 
         Raises:
-            LeaseLost: others took over this controller.
+            LeaseLost: others found that this controller is dead.
         """
 
-        def beat(run: "_Run") -> tuple[bool, list[str]]:
-            alive = run(
+        async def beat(run: "_Run") -> bool:
+            alive = await run(
                 "update nephoscope_controllers set seen = now()"
-                " where study = :study and owner = :owner and not taken_over returning owner"
+                " where study = %(study)s and owner = %(owner)s and not taken_over returning owner"
             )
-            dead = run(
-                "update nephoscope_controllers set taken_over = true where study = :study and not taken_over"
-                " and seen < now() - make_interval(secs => :seconds) returning owner",
+            dead = await run(
+                "update nephoscope_controllers set taken_over = true where study = %(study)s and not taken_over"
+                " and seen < now() - make_interval(secs => %(seconds)s) returning owner",
                 seconds=self._dead_after_s,
             )
-            for one in dead:  # what it held counts as spent, since nobody knows better
-                held = run(
-                    "delete from nephoscope_holdings where study = :study and owner = :dead returning usd",
-                    dead=one.owner,
+            for controller in dead:  # what it held counts as spent, since nobody knows better
+                held = await run(
+                    "delete from nephoscope_holdings where study = %(study)s and owner = %(dead)s returning usd",
+                    dead=controller.owner,
                 )
-                run(
-                    "update nephoscope_controllers set spent_usd = spent_usd + :usd"
-                    " where study = :study and owner = :dead",
-                    dead=one.owner,
+                await run(
+                    "update nephoscope_controllers set spent_usd = spent_usd + %(usd)s"
+                    " where study = %(study)s and owner = %(dead)s",
+                    dead=controller.owner,
                     usd=sum(row.usd or 0.0 for row in held),
                 )
-            return bool(alive), [str(one.owner) for one in dead]
+            living = await run(
+                "select worker from nephoscope_workers join nephoscope_controllers using (study, owner)"
+                " where study = %(study)s and not taken_over"
+            )
+            await take_back([row.worker for row in living])
+            return bool(alive)
 
-        alive, dead = await self._transaction(beat)
-        if not alive:
+        if not await self._transaction(beat):
             raise LeaseLost(
                 f"this controller sent no heartbeat for {self._dead_after_s:.0f} s, so others took over its trials",
                 hint="run the same command again: it continues with the remaining trials",
             )
-        return dead
 
-    async def _transaction(self, action: Callable[["_Run"], Result]) -> Result:
+    async def _transaction(self, action: Callable[["_Run"], Awaitable[Result]]) -> Result:
         """Retries while a server restarts, until others would consider this controller dead.
 
         After a cut connection a call may run twice: dollars are then counted twice rather than forgotten.
@@ -193,41 +211,42 @@ class SharedLedger(Ledger):
                     raise
             await asyncio.sleep(min(self.beat_every_s, LOOK_AGAIN_S))
 
-    async def _try(self, action: Callable[["_Run"], Result], *, first: str = "") -> Result:
-        import sqlalchemy
-
-        def run_all() -> Result:
-            with self._engine.begin() as connection:
-
-                def run(sql: str, **values: object) -> list[Any]:
-                    bound = {"study": self._study, "owner": self._owner, **values}
-                    result = connection.execute(sqlalchemy.text(sql), bound)
-                    return list(result) if result.returns_rows else []
-
-                run("select pg_advisory_xact_lock(hashtext('nephoscope/' || :study))")
-                for statement in filter(str.strip, first.split(";")):
-                    run(statement)
-                return action(run)
+    async def _try(self, action: Callable[["_Run"], Awaitable[Result]]) -> Result:
+        import psycopg
+        from psycopg.rows import namedtuple_row
 
         try:
-            return await asyncio.to_thread(run_all)
-        except sqlalchemy.exc.OperationalError as error:
-            raise TargetUnreachable(
-                f"the database of the controllers does not answer: {error.orig}",
-                hint="check the address given with --state, and that the server runs",
-            ) from error
+            async with await psycopg.AsyncConnection.connect(self._url, row_factory=namedtuple_row) as connection:
+
+                async def run(sql: LiteralString, **values: object) -> list[Any]:
+                    bound = {"study": self._study, "owner": self._owner, **values} if "%(" in sql else None
+                    cursor = await connection.execute(sql, bound)
+                    return await cursor.fetchall() if cursor.description else []
+
+                await run("select pg_advisory_xact_lock(hashtext(concat('nephoscope/', %(study)s::text)))")
+                return await action(run)
+        except psycopg.OperationalError as error:
+            raise unreachable(error) from error
 
 
-_Run = Callable[..., list[Any]]
+def unreachable(error: Exception) -> TargetUnreachable:
+    """The error that a person sees if the server does not answer."""
+    return TargetUnreachable(
+        f"the database of the controllers does not answer: {error}",
+        hint="check the address given with --state, and that the server runs",
+    )
 
 
-def _books(run: _Run) -> Books:
+_Run = Callable[..., Awaitable[list[Any]]]
+
+
+async def _books(run: _Run) -> Books:
     held = [
         Holding(row.holder, Quota(row.provider, row.region, row.family), row.vcpus, row.usd)
-        for row in run("select * from nephoscope_holdings where study = :study")
+        for row in await run("select * from nephoscope_holdings where study = %(study)s")
     ]
-    quotas = run("select * from nephoscope_quotas where study = :study")
-    spent = run("select coalesce(sum(spent_usd), 0) as usd from nephoscope_controllers where study = :study")
+    quotas = await run("select * from nephoscope_quotas where study = %(study)s")
+    spent = await run("select coalesce(sum(spent_usd), 0) as usd from nephoscope_controllers where study = %(study)s")
     return Books(
         held=held,
         spent_usd=float(spent[0].usd),

@@ -15,14 +15,13 @@ from nephoscope.model.errors import CleanupFailed, InputError
 from nephoscope.model.records import Plan, PlannedTrial, VerdictKind
 from nephoscope.model.words import counted
 from nephoscope.plan.cut import joined
-from nephoscope.providers.base import Detached, HasLimit, NamesHosts, Provider
+from nephoscope.providers.base import HasLimit, NamesHosts, Provider
 from nephoscope.run.cleaning import clean, find, stored_configurations
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
-from nephoscope.run.durable import DurableQueue, sqlite_url
 from nephoscope.run.equal import cell_of
 from nephoscope.run.groups import Groups
 from nephoscope.run.ledger import Ledger, Limits, OwnLedger
-from nephoscope.run.queue import Advance, OwnQueue, Queue, Step
+from nephoscope.run.queue import Advance, OwnQueue, Queue, SharedWork, Step
 from nephoscope.run.repeats import Candidates, RepeatRules, due
 from nephoscope.run.rounds import Rounds
 from nephoscope.run.shared_ledger import DEAD_AFTER_S, SharedLedger
@@ -30,7 +29,7 @@ from nephoscope.run.spending import spent_usd
 from nephoscope.run.states import STOPS, Patience
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
-from nephoscope.store.folder import ResultsFolder, Trial
+from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.managed import provider_of_machines
 
 Result = TypeVar("Result")
@@ -83,7 +82,6 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
                 "plans are kept; the others stay in the folder but are no longer used",
             )
         if gone:
-            folder.forget_queue()
             folder.forget_looks()
     folder.write_plan(study_text, plan)
 
@@ -185,14 +183,14 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
             conductor = Conductor(worked_on, key, world, ledger, conduct.rules)
             await conductor.hold_again(going_on)
             groups = Groups({row.intent.id: conductor.group(row.intent.id) for row, _ in worked_on.planned()})
-            queue = await leave.enter_async_context(_queue(worked_on, groups, providers, conduct, world))
-            last = max((planned.intent.block for planned, _ in rows), default=0)
             at_once = _at_once(providers, conduct)
+            queue = await leave.enter_async_context(_queue(worked_on, ledger, providers, conduct, world))
+            last = max((planned.intent.block for planned, _ in rows), default=0)
             rounds = Rounds(folder, conductor, world, candidates, at_once)
             work = _Work(queue, groups, conductor, rounds, conduct, one_at_a_time=at_once == 1)
             running = _all(elsewhere, left, last, work)
-            if isinstance(ledger, SharedLedger) and isinstance(queue, DurableQueue):
-                running = _beside(running, _living(ledger, queue, world))
+            if isinstance(queue, SharedWork):
+                running = _beside(running, queue.living())
             stopped = await running
     finally:
         await to_its_end(_leave_nothing(everywhere, key, world))
@@ -204,8 +202,7 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
 
 def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: RunOptions) -> None:
     """A queue may list ended trials that the folder does not hold: some may be of other controllers, but not all."""
-    shared = conduct.state_url is not None
-    if outcome.stopped or (shared and outcome.finished + outcome.failed + len(outcome.refused) > 0):
+    if conduct.state_url is None or outcome.stopped or outcome.finished + outcome.failed + len(outcome.refused) > 0:
         return
     known = {*outcome.refused, *folder.not_needed()}
     absent = [
@@ -214,13 +211,11 @@ def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: Run
         if not trial.attempts() and planned.intent.id not in known
     ]
     if absent:
-        anew = (
-            "use another study name, or another database with --state" if shared else f"delete {folder.queue_path.name}"
-        )
         ended = f"{counted(len(absent), 'trial')} of this study ended elsewhere"
         raise InputError(
             f"{ended}, but {folder.path} does not hold {'its' if len(absent) == 1 else 'their'} results",
-            hint=f"copy what is missing into trials/ from where it was measured; to measure it again, {anew}",
+            hint="copy what is missing into trials/ from where it was measured; to measure it again, "
+            "use another study name, or another database with --state",
         )
 
 
@@ -303,24 +298,29 @@ async def _drain(left: list[PlannedTrial], last: int, work: _Work) -> str:
 
 
 def _queue(
-    folder: ResultsFolder, groups: Groups, providers: Sequence[Provider], conduct: RunOptions, world: World
+    folder: ResultsFolder, ledger: Ledger, providers: Sequence[Provider], conduct: RunOptions, world: World
 ) -> AbstractAsyncContextManager[Queue]:
-    """In memory if machines die with their controller; durable if they, or other controllers, live on."""
-    at_once = _waiting(len(list(folder.planned())), providers, conduct)
-    outlives = any(isinstance(provider, Detached) for provider in providers)
-    if conduct.state_url is None and not outlives:
-        return nullcontext(OwnQueue(at_once, world.clock))
-    study, planned = folder.plan().study, {row.intent.id for row, _ in folder.planned()}
+    """In memory for one controller: its folder says what is left to do, also to its successor."""
+    if conduct.state_url is None or not isinstance(ledger, SharedLedger):
+        return nullcontext(OwnQueue(_waiting(len(list(folder.planned())), providers, conduct), world.clock))
+    from nephoscope.run.shared_queue import SharedQueue  # half a second that one controller need not wait
 
-    def ends(trial: Trial) -> int:
-        return sum(record.state in STOPS for record in trial.states())
+    planned = {row.intent.id for row, _ in folder.planned()}
 
-    def workflow_id(head: str) -> str:
-        left = [trial for trial in map(folder.trial, groups.members(head)) if due(trial)]
-        return f"{study}/{head}/{min(map(ends, left), default=ends(folder.trial(head)))}"
+    def times_ended(trial: str) -> int | None:
+        if trial not in planned:
+            return None
+        return sum(record.state in STOPS for record in folder.trial(trial).states())
 
-    url = conduct.state_url or sqlite_url(folder.queue_path)
-    return DurableQueue(url, study, folder.fleet_id(), at_once, workflow_id=workflow_id, knows=planned.__contains__)
+    return SharedQueue(
+        conduct.state_url,
+        folder.plan().study,
+        _at_once(providers, conduct),  # whoever takes more than it can start keeps it from the others
+        ledger,
+        world.clock,
+        times_ended=times_ended,
+        tell=world.listener.notice,
+    )
 
 
 def _ledger(folder: ResultsFolder, conduct: RunOptions, spent: float) -> AbstractAsyncContextManager[Ledger]:
@@ -328,14 +328,6 @@ def _ledger(folder: ResultsFolder, conduct: RunOptions, spent: float) -> Abstrac
         return nullcontext(OwnLedger(conduct.limits, spent))
     study, owner, dead_after_s = folder.plan().study, folder.fleet_id(), conduct.dead_after_s
     return SharedLedger(conduct.state_url, study, owner, conduct.limits, spent, dead_after_s=dead_after_s)
-
-
-async def _living(ledger: SharedLedger, queue: DurableQueue, world: World) -> NoReturn:
-    """Sends heartbeats to the other controllers, and takes over the trials of those that send none."""
-    while True:
-        for dead in await ledger.beat():
-            await queue.take_over(dead)
-        await world.clock.sleep(ledger.beat_every_s)
 
 
 async def _beside(work: Coroutine[Any, Any, Result], companion: Coroutine[Any, Any, NoReturn]) -> Result:

@@ -32,6 +32,10 @@ class Listener(Protocol):
         """A trial starts."""
         ...
 
+    def notice(self, text: str) -> None:
+        """Something outside of trials that a person should know."""
+        ...
+
     def value(self, text: str) -> None:
         """The last thing seen inside the trial ('12,345 operations/s')."""
         ...

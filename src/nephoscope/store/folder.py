@@ -11,7 +11,6 @@ rehearsal.log                               simulated clusters that a rehearsal 
 verified.json                               what was compared with its digests; may be deleted
 index.json                                  what `status` says of trials that have not changed; may be deleted
 made-from.json                              what the analysis was made from, as it looked; may be deleted
-queue.sqlite                                the queue, if machines outlive the controller; may be deleted
 scratch/                                    data of databases and files under test; deleted when the study is done
 """
 
@@ -324,19 +323,9 @@ class ResultsFolder:
         return self.path / "scratch"
 
     @property
-    def queue_path(self) -> Path:
-        """Database of the queue: who works on what. Deleting it loses nothing."""
-        return self.path / "queue.sqlite"
-
-    @property
     def rehearsal_path(self) -> Path:
         """rehearsal.log: the simulated clusters that a rehearsal created and deleted."""
         return self.path / "rehearsal.log"
-
-    def forget_queue(self) -> None:
-        """Deletes the queue, which belongs to trials no longer planned, with SQLite's own files next to it."""
-        for path in self.path.glob(f"{self.queue_path.name}*"):
-            path.unlink(missing_ok=True)
 
     @property
     def analysis_path(self) -> Path:

@@ -30,7 +30,6 @@ from nephoscope.run.cleaning import TRIES
 from nephoscope.run.clock import FakeClock
 from nephoscope.run.conductor import LOOK_AT_LEDGER_S, Rules
 from nephoscope.run.ledger import Limits
-from nephoscope.run.queue import Advance, OwnQueue
 from nephoscope.run.states import Patience
 from nephoscope.run.study import Rest, StudyOutcome, run_study
 from nephoscope.study.address import THIS_MACHINE, server_hosts
@@ -392,19 +391,6 @@ def test_what_one_trial_meets_ends_the_study_when_results_cannot_be_stored(
     with pytest.raises(NephoscopeError, match="could not store"):
         conducted(study, CliOptions(max_clusters=3))
     assert not study.provider.existing
-
-
-def test_a_queue_that_calls_trials_ended_which_the_folder_does_not_hold_is_told_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def ended_already(queue: OwnQueue, trials: Sequence[str], advance: Advance) -> None:
-        for trial in trials[1:]:
-            await advance(trial)
-
-    monkeypatch.setattr(OwnQueue, "drain", ended_already)
-    with pytest.raises(InputError, match="1 trial of this study ended elsewhere") as caught:
-        conducted(fleet(tmp_path / "r"))
-    assert "delete queue.sqlite" in caught.value.hint
 
 
 def test_wishes_and_the_studys_budget_meet_in_the_lower_limit(tmp_path: Path) -> None:
