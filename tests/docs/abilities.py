@@ -24,6 +24,7 @@ PROVIDER_ABILITIES: Sequence[type] = (
     providers.OnThisMachine,
     providers.HasLimit,
     providers.Detached,
+    providers.NamesHosts,
     providers.ExaminesHosts,
     providers.KnowsLosses,
     providers.FindsByPlan,

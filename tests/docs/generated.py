@@ -31,6 +31,7 @@ from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
 from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
 from tests.docs.abilities import benchmark_abilities, database_abilities, provider_abilities
+from tests.docs.cloud_answers import cloud_answers
 from tests.docs.counterparts import figures_table
 from tests.docs.disturbances import disturbance, throttled
 from tests.docs.pages import ROOT
@@ -80,6 +81,7 @@ def parts() -> dict[str, str]:
         "command-line": command_line,
         "exit-codes": exit_codes,
         "error-classes": error_classes,
+        "cloud-answers": cloud_answers,
         "load-spec": load_spec,
         "load-output": load_output,
         "load-exit-codes": load_exit_codes,

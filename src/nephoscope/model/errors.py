@@ -305,6 +305,13 @@ class InfrastructureFailure(TrialFailure):
     move = Move.NOBODY
 
 
+class UnknownAnswer(InfrastructureFailure):
+    """The provider refused with a code that nephoscope does not know: it tries once more, and then the trial ends."""
+
+    failure_class = "unknown_answer"
+    move = Move.YOURS
+
+
 class CapacityLacking(InfrastructureFailure):
     """The zone has no such machines at the moment: the next listed zone is tried, then nephoscope waits."""
 

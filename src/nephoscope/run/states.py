@@ -18,6 +18,7 @@ from nephoscope.model.errors import (
     MachineUnsupported,
     QuotaReached,
     Throttled,
+    UnknownAnswer,
 )
 
 ENDS = frozenset({State.DONE, State.INVALID, State.GAVE_UP})
@@ -120,7 +121,7 @@ class Decision:
 
 
 _WAITS = frozenset({CapacityLacking.failure_class, QuotaReached.failure_class, Throttled.failure_class})
-_LOST = frozenset({MachineLost.failure_class, MachinePreempted.failure_class, InfrastructureFailure.failure_class})
+_LOST = frozenset(kind.failure_class for kind in (MachineLost, MachinePreempted, InfrastructureFailure, UnknownAnswer))
 _ENDED: Mapping[str, State] = MappingProxyType({MachineUnsupported.failure_class: State.INVALID})
 
 
@@ -128,18 +129,15 @@ def after_failure(failures: Sequence[Failure], zones: Sequence[str | None], pati
     """What to do after these failures, oldest first; `zones` are those listed, in order of preference.
 
     Only infrastructure failures are retried: lost machines at most `patience.retries` times, each time on a new
-    cluster; missing capacity at once in the next listed zone, and after the last one later again; a zone that does not
-    offer the machine type is never tried again. Any failure of the measurement itself ends the trial: retrying until it
-    works would select results.
+    cluster, but an answer that is not known once; missing capacity at once in the next listed zone, and after the last
+    one later again; a zone that does not offer the machine type is never tried again. Any failure of the measurement
+    itself ends the trial: retrying until it works would select results.
     """
     last = failures[-1]
     without = {one.zone for one in failures if one.failure_class == MachineUnsupported.failure_class}
     zones = [zone for zone in zones if zone not in without]
     if last.failure_class in _LOST:
-        lost = sum(failure.failure_class in _LOST for failure in failures)
-        if lost > patience.retries:
-            return Decision(State.GAVE_UP, reason=f"machines were lost {lost} times")
-        return Decision(State.PLANNED, zone=last.zone, reason="new machines")
+        return _new_machines(failures, patience)
     if last.failure_class not in _WAITS:
         return _not_there(last, zones)
     waited = sum(failure.failure_class in _WAITS for failure in failures)
@@ -148,6 +146,15 @@ def after_failure(failures: Sequence[Failure], zones: Sequence[str | None], pati
     if last.failure_class == CapacityLacking.failure_class:
         return _next_zone(failures, zones, patience)
     return Decision(State.PLANNED, patience.wait_s(waited - 1), last.zone, f"waiting: {last.failure_class}")
+
+
+def _new_machines(failures: Sequence[Failure], patience: Patience) -> Decision:
+    lost = sum(failure.failure_class in _LOST for failure in failures)
+    if sum(failure.failure_class == UnknownAnswer.failure_class for failure in failures) > 1:
+        return Decision(State.GAVE_UP, reason="refused twice by an answer that nephoscope does not know")
+    if lost > patience.retries:
+        return Decision(State.GAVE_UP, reason=f"machines were lost {lost} times")
+    return Decision(State.PLANNED, zone=failures[-1].zone, reason="new machines")
 
 
 def _not_there(last: Failure, zones: Sequence[str | None]) -> Decision:

@@ -11,28 +11,44 @@ from nephoscope.model.errors import (
     EnvironmentProblem,
     InfrastructureFailure,
     InputError,
+    MachineLost,
+    MachinePreempted,
     MachineUnsupported,
+    NephoscopeError,
     QuotaReached,
     Throttled,
+    UnknownAnswer,
 )
 from nephoscope.providers.aws.cloud import typed
-from nephoscope.providers.aws.errors import NotAllowed, of_code
+from nephoscope.providers.aws.errors import NotAllowed, of_code, of_state_reason
+from nephoscope.providers.cloud.provider import EndedByUser
 
 
 @pytest.mark.parametrize(
     ("code", "meaning"),
     [
         ("InsufficientInstanceCapacity", CapacityLacking),
+        ("UnfulfillableCapacity", CapacityLacking),
+        ("InsufficientFreeAddressesInSubnet", CapacityLacking),
+        ("InsufficientCapacityOnHost", CapacityLacking),
+        ("ReservationCapacityExceeded", CapacityLacking),
+        ("InsufficientCapacityOfSomethingNew", CapacityLacking),
         ("VcpuLimitExceeded", QuotaReached),
+        ("NetworkInterfaceLimitExceeded", QuotaReached),
+        ("AddressLimitExceeded", QuotaReached),
         ("MaxSpotInstanceCountExceeded", QuotaReached),
         ("RequestLimitExceeded", Throttled),
+        ("EC2ThrottledException", Throttled),
+        ("SnapshotCreationPerVolumeRateExceeded", Throttled),
         ("Unsupported", MachineUnsupported),
+        ("UnsupportedOperation", MachineUnsupported),
         ("InvalidInstanceType", MachineUnsupported),
         ("InternalError", InfrastructureFailure),
         ("InvalidGroup.NotFound", InfrastructureFailure),
         ("UnauthorizedOperation", NotAllowed),
+        ("InsufficientPermissions", NotAllowed),
         ("InvalidAMIID.NotFound", InputError),
-        ("NeverHeardOf", EnvironmentProblem),
+        ("NeverHeardOf", UnknownAnswer),
     ],
 )
 def test_a_code_has_its_class_and_is_told(code: str, meaning: type[Exception]) -> None:
@@ -41,6 +57,20 @@ def test_a_code_has_its_class_and_is_told(code: str, meaning: type[Exception]) -
     assert code in str(said)
     assert "so it is" in str(said)
     assert type(of_code(code, "")) is meaning
+
+
+@pytest.mark.parametrize(
+    ("code", "meaning"),
+    [
+        ("Server.InsufficientInstanceCapacity", CapacityLacking),
+        ("Server.SpotInstanceTermination", MachinePreempted),
+        ("Client.VolumeLimitExceeded", QuotaReached),
+        ("Client.UserInitiatedShutdown", EndedByUser),
+        ("Server.ScheduledStop", MachineLost),
+    ],
+)
+def test_a_reason_why_a_machine_ended_has_its_class(code: str, meaning: type[NephoscopeError]) -> None:
+    assert type(of_state_reason(code, "")) is meaning
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from nephoscope.model.errors import (
     NephoscopeError,
     QuotaReached,
     Throttled,
+    UnknownAnswer,
 )
 from nephoscope.providers.azure.errors import of_code
 from nephoscope.providers.azure.plan import group_call, group_of, image_of, life_of, making_steps, sku_of
@@ -228,7 +229,12 @@ def test_a_machine_is_read(codes: list[str], spot: bool, life: Life, why: type[N
         ("OverconstrainedZonalAllocationRequest", None, "", CapacityLacking),
         ("OperationNotAllowed", 409, "exceeding approved standardDSv5Family Cores quota", QuotaReached),
         ("QuotaExceeded", 400, "", QuotaReached),
-        ("OperationNotAllowed", 409, "The disk is attached", InputError),
+        ("PublicIPCountLimitReached", 400, "", QuotaReached),
+        ("AllocationFailedByZone", 409, "", CapacityLacking),
+        ("AllocationTimedOut", None, "", CapacityLacking),
+        ("OSProvisioningTimedOut", None, "", InfrastructureFailure),
+        ("VMStartTimedOut", None, "", InfrastructureFailure),
+        ("OperationNotAllowed", 409, "The disk is attached", InfrastructureFailure),
         ("TooManyRequests", 429, "", Throttled),
         ("", 429, "", Throttled),
         ("SubscriptionRequestsThrottled", None, "", Throttled),
@@ -239,7 +245,7 @@ def test_a_machine_is_read(codes: list[str], spot: bool, life: Life, why: type[N
         ("MissingSubscriptionRegistration", 409, "", EnvironmentProblem),
         ("ResourceGroupBeingDeleted", 409, "", InfrastructureFailure),
         ("", 503, "", InfrastructureFailure),
-        ("SomethingNew", None, "", EnvironmentProblem),
+        ("SomethingNew", None, "", UnknownAnswer),
     ],
 )
 def test_an_error_means(code: str, status: int | None, message: str, meant: type[NephoscopeError]) -> None:
@@ -248,3 +254,5 @@ def test_an_error_means(code: str, status: int | None, message: str, meant: type
 
 def test_what_is_said_inside_an_error_counts() -> None:
     assert type(of_code("Conflict", 409, "", ("ZonalAllocationFailed",))) is CapacityLacking
+    not_there = "The requested VM size Standard_B2s is not available in the current region."
+    assert type(of_code("InvalidParameter", 400, not_there, target="vmSize")) is MachineUnsupported

@@ -14,6 +14,7 @@ from nephoscope.model.errors import (
     NephoscopeError,
     QuotaReached,
     Throttled,
+    UnknownAnswer,
 )
 from nephoscope.providers.cloud.order import ClusterOrder, order_of
 from nephoscope.providers.cloud.provider import Life
@@ -216,7 +217,9 @@ def test_a_machine_is_read(status: str, life: Life) -> None:
         ("authError", 401, "", EnvironmentProblem),
         ("backendError", 500, "", InfrastructureFailure),
         ("", 502, "", InfrastructureFailure),
-        ("SOMETHING_NEW", None, "", EnvironmentProblem),
+        ("ZONE_RESOURCE_STOCKOUT", None, "", CapacityLacking),
+        ("", 503, "does not have enough resources available to fulfill the request", CapacityLacking),
+        ("SOMETHING_NEW", None, "", UnknownAnswer),
     ],
 )
 def test_an_error_means(reason: str, status: int | None, message: str, meant: type[NephoscopeError]) -> None:

@@ -77,6 +77,12 @@ def test_lost_machines_are_replaced_three_times() -> None:
     assert decided("machine_lost").wait_s == 0
 
 
+def test_an_answer_that_nobody_knows_is_tried_once_more() -> None:
+    once = Failure("unknown_answer", "a")
+    assert after_failure([once], ["a"], PATIENCE).state is State.PLANNED
+    assert after_failure([once, once], ["a"], PATIENCE).state is State.GAVE_UP
+
+
 @pytest.mark.parametrize("name", ["tool_failed", "timeout", "database_failed", "target_lost", "output_unreadable"])
 def test_what_a_measurement_failed_of_is_never_tried_again(name: str) -> None:
     assert decided(name).state is State.GAVE_UP

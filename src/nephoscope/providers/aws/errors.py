@@ -1,4 +1,4 @@
-"""What EC2's error codes mean for a study; pure. Codes: "Error codes for the Amazon EC2 API" of its API reference."""
+"""What EC2's error codes mean for a study; pure."""
 
 from nephoscope.model.errors import (
     CapacityLacking,
@@ -11,7 +11,9 @@ from nephoscope.model.errors import (
     NephoscopeError,
     QuotaReached,
     Throttled,
+    UnknownAnswer,
 )
+from nephoscope.providers.cloud.answers import CHECK_STUDY, Rule, rule_of
 from nephoscope.providers.cloud.order import LATER, NOT_PREEMPTED, OTHER_ZONE, SLOWER
 from nephoscope.providers.cloud.provider import EndedByUser
 
@@ -50,107 +52,82 @@ DONE = frozenset({"RouteAlreadyExists", "Resource.AlreadyAssociated", "InvalidSt
 SUBNET_THERE = frozenset({"InvalidSubnet.Conflict"})
 """The network has a subnet with these addresses: an earlier call created it, and its answer was lost."""
 
-_CAPACITY = frozenset(
-    {
-        "InsufficientCapacity",
-        "InsufficientHostCapacity",
-        "InsufficientInstanceCapacity",
-        "InsufficientReservedInstanceCapacity",
-        "InsufficientVolumeCapacity",
-        "SpotMaxPriceTooLow",
-    }
-)
-_QUOTA = frozenset(
-    {
-        "InstanceLimitExceeded",
-        "MaxIOPSLimitExceeded",
-        "MaxSpotInstanceCountExceeded",
-        "ResourceCountExceeded",
-        "ResourceLimitExceeded",
-        "SecurityGroupLimitExceeded",
-        "VcpuLimitExceeded",
-        "VolumeLimitExceeded",
-        "VpcLimitExceeded",
-        "SubnetLimitExceeded",
-        "RouteTableLimitExceeded",
-        "InternetGatewayLimitExceeded",
-        "ActiveVpcPeeringConnectionPerVpcLimitExceeded",
-        "OutstandingVpcPeeringConnectionLimitExceeded",
-        "ConcurrentSnapshotLimitExceeded",
-        "PendingSnapshotLimitExceeded",
-        "SnapshotLimitExceeded",
-    }
-)
-_THROTTLE = frozenset(
-    {
-        "EC2ThrottledException",
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "SlowDown",
-        "SnapshotCreationPerVolumeRateExceeded",
-        "Throttling",
-        "ThrottlingException",
-        "TooManyRequestsException",
-    }
-)
-_UNSUPPORTED = frozenset(
-    {"InstanceTypeNotSupported", "InvalidInstanceType", "Unsupported", "UnsupportedHostConfiguration"}
-)
-_FAULTS = frozenset({"InternalError", "InternalFailure", "RequestTimeout", "ServiceUnavailable", "Unavailable"})
-_REFUSED = frozenset(
-    {
-        "AccessDenied",
-        "AuthFailure",
-        "Blocked",
-        "ExpiredToken",
-        "InvalidClientTokenId",
-        "OptInRequired",
-        "PendingVerification",
-        "RequestExpired",
-        "SignatureDoesNotMatch",
-        "UnauthorizedOperation",
-    }
-)
-_ASKED_WRONGLY = ("Invalid", "Missing", "Malformed", "UnknownParameter", "NoDefaultVpc", "VPCIdNotSpecified")
-
+_CODES = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html"
+_SPOT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-request-status.html"
+_SHUTDOWN = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StateReason.html"
 _MORE = "request more in Service Quotas, or use fewer clusters: --max-clusters"
+_WHO = "`aws sts get-caller-identity` shows who you are; docs/how-to/run-on-aws.md lists the permissions you need"
 
-_MEANINGS: tuple[tuple[frozenset[str], type[NephoscopeError], str], ...] = (
-    (_CAPACITY, CapacityLacking, LATER),
-    (_QUOTA, QuotaReached, _MORE),
-    (_THROTTLE, Throttled, SLOWER),
-    (_UNSUPPORTED, MachineUnsupported, OTHER_ZONE),
-    (_FAULTS | GONE, InfrastructureFailure, ""),
-    (
-        _REFUSED,
+RULES = (
+    Rule(
+        (
+            "RequestLimitExceeded",
+            "*Throttl*",
+            "SlowDown",
+            "TooManyRequests*",
+            "*RateExceeded",
+            "BandwidthLimitExceeded",
+        ),
+        Throttled,
+        _CODES,
+        SLOWER,
+    ),
+    Rule(
+        (
+            "AccessDenied*",
+            "AuthFailure",
+            "Blocked",
+            "ExpiredToken*",
+            "Insufficient*Permission*",
+            "Insufficient*Privilege*",
+            "InvalidAccessKeyId",
+            "InvalidClientTokenId",
+            "OptInRequired",
+            "PendingVerification",
+            "RequestExpired",
+            "SignatureDoesNotMatch",
+            "Unauthorized*",
+            "UnrecognizedClient*",
+        ),
         NotAllowed,
-        "`aws sts get-caller-identity` shows who you are; docs/how-to/run-on-aws.md lists the permissions you need",
+        _CODES,
+        _WHO,
+    ),
+    Rule(("Insufficient*", "Unfulfillable*", "*CapacityExceeded"), CapacityLacking, _CODES, LATER),
+    Rule(("SpotMaxPriceTooLow", "capacity-*", "price-too-low", "*-group-constraint"), CapacityLacking, _SPOT, LATER),
+    Rule(("*LimitExceeded", "*QuotaExceeded", "*CountExceeded", "max-spot-*"), QuotaReached, _CODES, _MORE),
+    Rule(
+        ("Unsupported*", "*NotSupported", "InvalidInstanceType*", "constraint-not-fulfillable"),
+        MachineUnsupported,
+        _CODES,
+        OTHER_ZONE,
+    ),
+    Rule(("Internal*", "*Unavailable", "RequestTimeout*", *sorted(GONE)), InfrastructureFailure, _CODES),
+    Rule(
+        ("Invalid*", "Missing*", "Malformed*", "UnknownParameter*", "NoDefaultVpc", "VPCIdNotSpecified"),
+        InputError,
+        _CODES,
+        CHECK_STUDY,
     ),
 )
+ENDED_RULES = (
+    Rule(("Client.UserInitiatedShutdown",), EndedByUser, _SHUTDOWN),
+    Rule(("*.Spot*",), MachinePreempted, _SPOT, NOT_PREEMPTED),
+    Rule(("Server.Insufficient*", "Server.Unfulfillable*"), CapacityLacking, _SHUTDOWN, LATER),
+    Rule(("*LimitExceeded", "*QuotaExceeded", "*CountExceeded"), QuotaReached, _SHUTDOWN, _MORE),
+)
+"""Why a machine ended."""
 
 
 def of_code(code: str, message: str) -> NephoscopeError:
     """The typed error for an answer of EC2."""
-    said = f"AWS answered {code}: {message}"
-    for codes, meaning, hint in _MEANINGS:
-        if code in codes:
-            return meaning(said, hint=hint)
-    if code.startswith(_ASKED_WRONGLY):
-        return InputError(said, hint="check image, type, zone, subnet and volumes in the study")
-    return EnvironmentProblem(said)
+    rule = rule_of(RULES, code)
+    meaning, hint = (UnknownAnswer, "") if rule is None else (rule.meaning, rule.hint)
+    return meaning(f"AWS answered {code}: {message}", hint=hint)
 
 
 def of_state_reason(code: str, message: str) -> NephoscopeError:
     """Why a machine ended."""
-    said = f"AWS ended the machine, {code}: {message}"
-    kind, _, what = code.partition(".")
-    if kind == "Server" and what in _CAPACITY:
-        return CapacityLacking(said, hint=LATER)
-    if what in _QUOTA:
-        return QuotaReached(said, hint=_MORE)
-    if what.startswith("Spot"):
-        return MachinePreempted(said, hint=NOT_PREEMPTED)
-    if code == "Client.UserInitiatedShutdown":
-        return EndedByUser(said)
-    return MachineLost(said)
+    rule = rule_of(ENDED_RULES, code)
+    meaning, hint = (MachineLost, "") if rule is None else (rule.meaning, rule.hint)
+    return meaning(f"AWS ended the machine, {code}: {message}", hint=hint)

@@ -244,7 +244,8 @@ def typed(error: Exception) -> NephoscopeError | None:
         details = getattr(error.error, "details", None) or ()
         inner = tuple(str(detail.code) for detail in details if getattr(detail, "code", None))
         said = getattr(error.error, "message", None) or error.message
-        return of_code(code_of(error), error.status_code, str(said), inner)
+        target = str(getattr(error.error, "target", None) or "")
+        return of_code(code_of(error), error.status_code, str(said), inner, target)
     if isinstance(error, HttpResponseError):
         said = str(error.message).partition("\n")[0]  # then follow all the ways to log in
         return EnvironmentProblem(f"no access to Azure: {said}", hint=_LOGIN)

@@ -1,7 +1,7 @@
 """What Azure's error codes mean for a study; pure.
 
-Codes: "Troubleshoot common Azure deployment errors" and "Resource Manager throttling" of its documentation. The code of
-an answer may be vague (`Conflict`), so the codes in its details matter, too.
+The code of an answer may be vague (`Conflict`, `InvalidParameter`), so the codes in its details matter, too, and the
+parameter that it is about.
 """
 
 from nephoscope.model.errors import (
@@ -14,106 +14,100 @@ from nephoscope.model.errors import (
     NephoscopeError,
     QuotaReached,
     Throttled,
+    UnknownAnswer,
 )
-from nephoscope.providers.cloud.order import LATER, NOT_PREEMPTED, SLOWER
+from nephoscope.providers.cloud.answers import CHECK_STUDY, Rule, rule_of
+from nephoscope.providers.cloud.order import LATER, NOT_PREEMPTED, OTHER_ZONE, SLOWER
 
 GONE = frozenset({"ResourceGroupNotFound", "ResourceNotFound", "NotFound", "ParentResourceNotFound"})
 """The resource to read or delete does not exist."""
 
-_CAPACITY = frozenset(
-    {
-        "AllocationFailed",
-        "OverconstrainedAllocationRequest",
-        "OverconstrainedZonalAllocationRequest",
-        "SkuNotAvailable",
-        "SpotAllocationFailed",
-        "ZonalAllocationFailed",
-    }
-)
-_QUOTA = frozenset(
-    {
-        "OverQuota",
-        "PublicIPCountLimitReached",
-        "QuotaExceeded",
-        "ResourceCountExceedsLimitDueToTemplate",
-        "ResourceQuotaExceeded",
-        "SubnetIsFull",
-    }
-)
-_THROTTLE = frozenset(
-    {
-        "OperationPreempted",
-        "ResourceCollectionRequestsThrottled",
-        "RetryableError",
-        "SubscriptionRequestsThrottled",
-        "TooManyRequests",
-    }
-)
-_UNSUPPORTED = frozenset(
-    {"NotSupported", "SkuNotSupported", "VMSizeNotSupported", "VirtualMachineSizeNotSupported", "UnsupportedVMSize"}
-)
-_EVICTED = frozenset({"Evicted", "Preempted", "VMEvicted"})
-_FAULTS = frozenset(
-    {
-        "AnotherOperationInProgress",
-        "InternalExecutionError",
-        "InternalOperationError",
-        "InternalServerError",
-        "NetworkingInternalOperationError",
-        "OperationTimedOut",
-        "ResourceGroupBeingDeleted",
-        "ServerTimeout",
-        "ServiceUnavailable",
-    }
-)
-_REFUSED = frozenset(
-    {
-        "AuthenticationFailed",
-        "AuthorizationFailed",
-        "ExpiredAuthenticationToken",
-        "InvalidAuthenticationToken",
-        "InvalidSubscriptionId",
-        "LinkedAuthorizationFailed",
-        "MissingSubscriptionRegistration",
-        "ReadOnlyDisabledSubscription",
-        "RequestDisallowedByPolicy",
-        "SubscriptionNotFound",
-    }
-)
+_DEPLOYMENT = "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors"
+_ALLOCATION = "https://learn.microsoft.com/troubleshoot/azure/virtual-machines/windows/allocation-failure"
+_MACHINES = "https://learn.microsoft.com/troubleshoot/azure/virtual-machines/windows/error-messages"
+_LIMITS = "https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling"
 _MORE = "request more in the subscription's quotas, or use fewer clusters: --max-clusters"
-_HINT = "`az account show` shows who you are; docs/how-to/run-on-azure.md lists the permissions you need"
+_WHO = "`az account show` shows who you are; docs/how-to/run-on-azure.md lists the permissions you need"
 
-_MEANINGS: tuple[tuple[frozenset[str], type[NephoscopeError], str], ...] = (
-    (_CAPACITY, CapacityLacking, LATER),
-    (_QUOTA, QuotaReached, _MORE),
-    (_THROTTLE, Throttled, SLOWER),
-    (_UNSUPPORTED, MachineUnsupported, "check that the zone offers this size, or list zones that do in `other_zones`"),
-    (_EVICTED, MachinePreempted, NOT_PREEMPTED),
-    (_FAULTS, InfrastructureFailure, ""),
-    (_REFUSED, EnvironmentProblem, _HINT),
+RULES = (
+    Rule(("*Throttled*", "TooManyRequests*", "RetryableError", "OperationPreempted"), Throttled, _LIMITS, SLOWER),
+    Rule(
+        (
+            "Authentication*",
+            "*AuthorizationFailed",
+            "ExpiredAuthenticationToken",
+            "InvalidAuthenticationToken*",
+            "InvalidSubscriptionId",
+            "MissingSubscriptionRegistration",
+            "ReadOnlyDisabledSubscription",
+            "RequestDisallowedByPolicy",
+            "SubscriptionNot*",
+        ),
+        EnvironmentProblem,
+        _DEPLOYMENT,
+        _WHO,
+    ),
+    Rule(
+        ("*Quota*", "*LimitReached", "*LimitExceeded", "*ExceedsLimit*", "SubnetIsFull"),
+        QuotaReached,
+        _DEPLOYMENT,
+        _MORE,
+    ),
+    Rule(
+        ("*Allocation*Failed*", "*AllocationRequest", "*AllocationTimedOut", "*NotEnoughCapacity*", "SkuNotAvailable"),
+        CapacityLacking,
+        _ALLOCATION,
+        LATER,
+    ),
+    Rule(("*NotSupported", "Unsupported*"), MachineUnsupported, _MACHINES, OTHER_ZONE),
+    Rule(("*Evicted", "Preempted"), MachinePreempted, _MACHINES, NOT_PREEMPTED),
+    Rule(
+        (
+            "*TimedOut",
+            "*Timeout",
+            "*InternalError",
+            "*InternalServerError",
+            "*Internal*Error",
+            "*Unavailable",
+            "AnotherOperationInProgress",
+            "*BeingDeleted",
+        ),
+        InfrastructureFailure,
+        _MACHINES,
+    ),
 )
+"""Where none fits, the HTTP status decides: see `of_code`."""
 
 
-def of_code(code: str, status: int | None, message: str, details: tuple[str, ...] = ()) -> NephoscopeError:
-    """The typed error for an answer; `details` are the codes inside it, `status` the HTTP one, if there is one."""
+def of_code(
+    code: str, status: int | None, message: str, details: tuple[str, ...] = (), target: str = ""
+) -> NephoscopeError:
+    """The typed error for an answer.
+
+    Args:
+        code: Azure's own; empty: it gave none.
+        status: of HTTP, if there is one.
+        message: its text.
+        details: the codes inside it.
+        target: the parameter that it is about, such as `vmSize`.
+    """
     said = f"Azure answered {code or status}: {message}"
     if status == 429:
         return Throttled(said, hint=SLOWER)
     if code == "OperationNotAllowed" and "quota" in message.lower():
         return QuotaReached(said, hint=_MORE)
-    for codes, meaning, hint in _MEANINGS:
-        if codes.intersection((code, *details)):
-            return meaning(said, hint=hint)
-    return _of_status(code, status, said, message)
-
-
-def _of_status(code: str, status: int | None, said: str, message: str) -> NephoscopeError:
-    if code == "InvalidParameter" and "vmsize" in message.lower():
+    if target.lower().endswith("vmsize") or (code == "InvalidParameter" and "vmsize" in message.lower()):
         return MachineUnsupported(said, hint="check that the region offers this size")
+    rule = rule_of(RULES, code, *details)
+    return _of_status(status, said) if rule is None else rule.meaning(said, hint=rule.hint)
+
+
+def _of_status(status: int | None, said: str) -> NephoscopeError:
+    """A conflict (409) is with what Azure does at the moment, and nobody's mistake by itself."""
     if status in {401, 403}:
-        return EnvironmentProblem(said, hint=_HINT)
-    if status is not None and status >= 500:
+        return EnvironmentProblem(said, hint=_WHO)
+    if status in {400, 404}:
+        return InputError(said, hint=CHECK_STUDY)
+    if status is not None and (status == 409 or status >= 500):
         return InfrastructureFailure(said)
-    if status is not None and status in {400, 404, 409}:
-        return InputError(said, hint="check image, type, zone, subnet and volumes in the study")
-    return EnvironmentProblem(said)
+    return UnknownAnswer(said)

@@ -1,7 +1,7 @@
 """What Compute Engine's errors mean for a study; pure.
 
-Reasons: "Error messages" and "Troubleshooting VM creation" of its documentation; they come with an HTTP answer
-(`quotaExceeded`) or with an operation that ended (`QUOTA_EXCEEDED`), and are compared without case and underscores.
+Reasons come with an HTTP answer (`quotaExceeded`) or with an operation that ended (`QUOTA_EXCEEDED`), and are compared
+without case and underscores.
 """
 
 import re
@@ -15,7 +15,9 @@ from nephoscope.model.errors import (
     NephoscopeError,
     QuotaReached,
     Throttled,
+    UnknownAnswer,
 )
+from nephoscope.providers.cloud.answers import CHECK_STUDY, Rule, rule_of
 from nephoscope.providers.cloud.order import LATER, OTHER_ZONE, SLOWER
 
 GONE = frozenset({"notfound"})
@@ -25,61 +27,62 @@ IN_USE = frozenset({"resourceinusebyanotherresource", "resourceinuse", "resource
 THERE = frozenset({"alreadyexists", "resourcealreadyexists"})
 """It already exists: an earlier call created it, and its answer was lost."""
 
-_CAPACITY = frozenset(
-    {
-        "insufficientcapacity",
-        "resourcepoolexhausted",
-        "stockout",
-        "zoneresourcepoolexhausted",
-        "zoneresourcepoolexhaustedwithdetails",
-    }
+_ANSWERS = "https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creation"
+_RESOURCES = "https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-resource-availability"
+_RATES = "https://cloud.google.com/compute/api-quota"
+_WHO = "run `gcloud auth application-default login`; docs/how-to/run-on-gcp.md lists the permissions you need"
+
+RULES = (
+    Rule(
+        ("*rateexceeded", "*ratelimitexceeded", "toomanyrequests*", "concurrentoperationsquotaexceeded"),
+        Throttled,
+        _RATES,
+        SLOWER,
+    ),
+    Rule(("*poolexhausted*", "*stockout*", "insufficient*capacity*"), CapacityLacking, _RESOURCES, LATER),
+    Rule(
+        ("*quotaexceeded", "*limitexceeded", "*quota*limit*"),
+        QuotaReached,
+        _ANSWERS,
+        "request more in the project's quotas, or use fewer clusters: --max-clusters",
+    ),
+    Rule(
+        ("unsupported*",),
+        MachineUnsupported,
+        _ANSWERS,
+        "check that this machine type supports its disks and options",
+    ),
+    Rule(
+        ("backenderror", "internal*", "*unavailable", "*deadlineexceeded", "aborted"), InfrastructureFailure, _ANSWERS
+    ),
+    Rule(
+        (
+            "accessnotconfigured",
+            "auth*",
+            "billing*",
+            "forbidden",
+            "*permission*",
+            "required",
+            "servicedisabled",
+            "unauthenticated",
+        ),
+        EnvironmentProblem,
+        _ANSWERS,
+        _WHO,
+    ),
 )
-_THROTTLE = frozenset(
-    {
-        "concurrentoperationsquotaexceeded",
-        "ratelimitexceeded",
-        "resourceoperationrateexceeded",
-        "toomanyrequests",
-        "userratelimitexceeded",
-    }
-)
-_QUOTA = frozenset({"limitexceeded", "quotaexceeded", "resourcequotaexceeded"})
-_FAULTS = frozenset({"backenderror", "internalerror", "serviceunavailable"})
-_REFUSED = frozenset(
-    {
-        "accessnotconfigured",
-        "authenticationrequired",
-        "autherror",
-        "billingdisabled",
-        "forbidden",
-        "iampermissiondenied",
-        "permissiondenied",
-        "permissionserror",
-        "required",
-        "servicedisabled",
-        "unauthenticated",
-    }
-)
-_UNSUPPORTED = frozenset({"unsupportedoperation"})
+"""Where none fits, the message and the HTTP status decide: see `of_reason`."""
 _NO_SUCH_TYPE = re.compile(
     r"machine ?type.*(not found|does not exist|not available|not supported)", re.IGNORECASE | re.DOTALL
 )
-_HINT = "run `gcloud auth application-default login`; docs/how-to/run-on-gcp.md lists the permissions you need"
-
-_MEANINGS: tuple[tuple[frozenset[str], type[NephoscopeError], str], ...] = (
-    (_CAPACITY, CapacityLacking, LATER),
-    (_THROTTLE, Throttled, SLOWER),
-    (_QUOTA, QuotaReached, "request more in the project's quotas, or use fewer clusters: --max-clusters"),
-    (_UNSUPPORTED, MachineUnsupported, "check that this machine type supports its disks and options"),
-    (_FAULTS, InfrastructureFailure, ""),
-    (_REFUSED, EnvironmentProblem, _HINT),
-)
-_BY_STATUS: tuple[tuple[range, type[NephoscopeError]], ...] = (
-    (range(429, 430), Throttled),
-    (range(401, 402), EnvironmentProblem),
-    (range(403, 404), EnvironmentProblem),
-    (range(400, 500), InputError),
-    (range(500, 600), InfrastructureFailure),
+_NOT_NOW = re.compile(r"enough resources available|currently unavailable", re.IGNORECASE)
+_BY_STATUS: tuple[tuple[range, type[NephoscopeError], str], ...] = (
+    (range(429, 430), Throttled, SLOWER),
+    (range(401, 402), EnvironmentProblem, _WHO),
+    (range(403, 404), EnvironmentProblem, _WHO),
+    (range(408, 410), InfrastructureFailure, ""),
+    (range(400, 500), InputError, CHECK_STUDY),
+    (range(500, 600), InfrastructureFailure, ""),
 )
 
 
@@ -91,13 +94,14 @@ def plain(reason: str) -> str:
 def of_reason(reason: str, status: int | None, message: str) -> NephoscopeError:
     """The typed error for an answer or an ended operation; `status` is the HTTP one, if there is one."""
     said = f"GCP answered {reason or status}: {message}"
-    for reasons, meaning, hint in _MEANINGS:
-        if plain(reason) in reasons:
-            return meaning(said, hint=hint)
+    rule = rule_of(RULES, plain(reason))
+    if rule is not None:
+        return rule.meaning(said, hint=rule.hint)
     if _NO_SUCH_TYPE.search(message):
         return MachineUnsupported(said, hint=OTHER_ZONE)
-    for statuses, meaning in _BY_STATUS:
+    if _NOT_NOW.search(message):
+        return CapacityLacking(said, hint=LATER)
+    for statuses, meaning, hint in _BY_STATUS:
         if status in statuses:
-            hint = "check image, type, zone, subnet and volumes in the study" if meaning is InputError else ""
             return meaning(said, hint=hint)
-    return EnvironmentProblem(said)
+    return UnknownAnswer(said)
