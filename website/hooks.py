@@ -37,12 +37,18 @@ class Place:
 
 
 def on_config(config: Any) -> Any:
-    """Takes the menu from docs/index.md: a heading is a tab, its links are the pages."""
+    """Takes the menu from docs/index.md: a heading is a tab, its links are the pages, perhaps in groups."""
     start, *parts = re.split(r"^## ", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     menu: list[Any] = [{"Start": ["index.md", *_entries(start)]}]
-    menu += [{part.partition("\n")[0]: entries} for part in parts if (entries := _entries(part))]
+    menu += [_section(part, below=3) for part in parts if _entries(part)]
     config.nav = menu
     return config
+
+
+def _section(text: str, below: int) -> dict[str, list[Any]]:
+    """Entries under the heading that begins the text, and under the headings of the next level in it."""
+    own, *groups = re.split(rf"^{'#' * below} ", text, flags=re.MULTILINE)
+    return {own.partition("\n")[0]: [*_entries(own), *(_section(group, below + 1) for group in groups)]}
 
 
 def _entries(text: str) -> list[dict[str, str]]:
