@@ -24,8 +24,8 @@ class Judged:
     """Neither surely worse by the margin nor surely not."""
     missing: list[LeftOut]
     """Results of the earlier study that the later one has no counterpart for: nothing is known about them."""
-    accepted: int
-    """How many are surely not worse by the margin."""
+    accepted: list[EditionCard]
+    """Surely not worse by the margin."""
 
     def by(self, words: str = "by") -> str:
         """' by 3 %', for a sentence; empty where the verdicts decide."""
@@ -47,13 +47,13 @@ def judge(found: Editions, by_percent: float | None) -> Judged:
     rows = [row for row in found.rows if (row.benchmark, row.metric, row.configuration) not in alone]
     judged = [*found.cards, *rows]
     worse = [row for row in judged if _surely_worse(row, by_percent) and not row.reason]
-    undecided = [row for row in judged if row not in worse and not _surely_not_worse(row, by_percent)]
+    accepted = [row for row in judged if row not in worse and _surely_not_worse(row, by_percent)]
     return Judged(
         by_percent=by_percent,
         worse=worse,
-        undecided=undecided,
+        undecided=[row for row in judged if row not in worse and row not in accepted],
         missing=[row for row in found.left_out if row.in_before],
-        accepted=len(judged) - len(worse) - len(undecided),
+        accepted=accepted,
     )
 
 

@@ -48,10 +48,11 @@ def _verdict(judged: Judged) -> list[str]:
     else:
         said = [f"**Nothing is certainly worse{judged.by('by at least')}.**"]
     open_results = len(judged.undecided) + len(judged.missing)
-    total = judged.accepted + len(judged.worse) + open_results
+    accepted = len(judged.accepted)
+    total = accepted + len(judged.worse) + open_results
     if open_results:
-        are = "is" if judged.accepted == 1 else "are"
-        results = f"{judged.accepted:,} of {counted(total, 'result')}"
+        are = "is" if accepted == 1 else "are"
+        results = f"{accepted:,} of {counted(total, 'result')}"
         open_are = "is" if open_results == 1 else "are"
         said.append(f"{results} {are} certainly not worse{judged.by()}; {open_results:,} {open_are} not known.")
     return said

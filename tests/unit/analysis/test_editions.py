@@ -216,7 +216,7 @@ def test_the_gate_fails_only_what_is_surely_worse_by_the_margin(percent: float, 
     judged = judge(found, 3)
     said = "worse" if judged.worse else "undecided" if judged.undecided else "accepted"
     assert said == outcome
-    assert (len(judged.worse), len(judged.undecided), judged.accepted) == (
+    assert (len(judged.worse), len(judged.undecided), len(judged.accepted)) == (
         outcome == "worse",
         outcome == "undecided",
         outcome == "accepted",

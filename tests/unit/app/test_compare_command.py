@@ -3,10 +3,12 @@
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from nephoscope.app.cli import main
+from nephoscope.app.outcomes import Outcome, write
 from nephoscope.model.words import SIMULATED
 from tests.support.made_results import made_results
 
@@ -30,6 +32,10 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made_results(path / "same", {"pg": slower(0.1), "lost": STEADY})
     made_results(path / "empty", {"other": STEADY, "another": slower(1)}, extra="")
     return path
+
+
+def suite_of(file: Path) -> ElementTree.Element:
+    return ElementTree.parse(file).getroot()  # noqa: S314  # our own
 
 
 def run(studies: Path, new: str, *options: str) -> int:
@@ -73,6 +79,34 @@ def test_without_a_margin_the_verdicts_of_the_table_decide(studies: Path, capsys
 def test_the_terminal_has_the_words_of_the_report(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(studies, "same") == 0
     assert [line.split("│")[4].strip() for line in capsys.readouterr().out.splitlines() if "│ pg " in line] == ["tie"]
+
+
+def test_ci_servers_and_monitoring_get_the_verdicts_that_the_command_acts_on(studies: Path, tmp_path: Path) -> None:
+    files = ("--junit", str(tmp_path / "verdicts.xml"), "--prometheus", str(tmp_path / "verdicts.prom"))
+    assert run(studies, "slow", "--fail-if", "worse", "--by", "3%", *files) == 8
+    suite = suite_of(tmp_path / "verdicts.xml")
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    failing = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert failing == ["pg, fake: fake operations per second"]
+    text = (tmp_path / "verdicts.prom").read_text()
+    labels = 'configuration="pg",benchmark="fake",metric="rate"'
+    assert f'nephoscope_compare_fails{{{labels},verdict="worse"}} 1.0\n' in text
+    ratio = re.search(rf"nephoscope_compare_ratio{{{labels}}} (\S+)\n", text)
+    assert ratio is not None
+    assert float(ratio[1]) == pytest.approx(0.92, abs=0.001)
+    assert 'verdict="missing"} 0.0' in text
+    assert run(studies, "slow", *files) == 0
+    assert suite_of(tmp_path / "verdicts.xml").get("failures") == "0"
+
+
+def test_text_of_others_stays_one_label(tmp_path: Path) -> None:
+    odd = Outcome('a "b"\n\\', {"claim": 'x"}\n\\'}, "refuted", fails=True)
+    write("claims", [odd], tmp_path / "a.xml", tmp_path / "a.prom")
+    (case,) = suite_of(tmp_path / "a.xml")
+    assert "\n" not in str(case.get("name"))
+    samples = [text for text in (tmp_path / "a.prom").read_text().splitlines() if not text.startswith("#")]
+    assert len(samples) == 1
+    assert re.fullmatch(r'nephoscope_claims_fails{claim="(?:[^"\\]|\\.)*",verdict="refuted"} 1\.0', samples[0])
 
 
 def test_a_claim_that_does_not_hold_is_named_with_its_ratio(

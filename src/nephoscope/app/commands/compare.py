@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nephoscope.app.commands.options import RESULTS, AsJson, add_command
+from nephoscope.app.commands.options import RESULTS, AsJson, JunitFile, PrometheusFile, add_command
 from nephoscope.app.console import print_json, print_table, say, say_document, tell
 from nephoscope.model.errors import ComparisonFailed, InputError
 
@@ -53,6 +53,8 @@ def compare(
         str | None,
         typer.Option("--by", metavar="PERCENT", help="worse by at least this much; default: as the verdicts say"),
     ] = None,
+    junit: JunitFile = None,
+    prometheus: PrometheusFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two studies: what changed in performance, in price, and in what a unit of performance costs."""
@@ -66,23 +68,29 @@ def compare(
     by_percent = None if by is None else _percent(by)
     old, new = ResultsFolder.existing(before), ResultsFolder.existing(after)
     found, names = evaluation.compare(old, new, basis), evaluation.names_of(old, new)
-    judged = judge(found, by_percent) if fail_if else None
+    wanted = {str(kind) for kind in fail_if or ()}
+    judged = judge(found, by_percent)
     if html is not None:
         evaluation.write_comparison(html, found, names)
     if markdown is not None:
         from nephoscope.report.edition_markdown import render_markdown
 
-        summary = render_markdown(found, judged, names)
+        summary = render_markdown(found, judged if wanted else None, names)
         if str(markdown) == "-":
             say_document(summary.rstrip("\n"))
         else:
             write_text(markdown, summary)
+    if junit or prometheus:
+        from nephoscope.app import outcomes
+
+        fails = {"worse_fails": FailIf.WORSE in wanted, "undecided_fails": FailIf.UNDECIDED in wanted}
+        outcomes.write("compare", outcomes.of_comparison(judged, **fails), junit, prometheus)
     if as_json:
         print_json(found)
     elif str(markdown) != "-":
         _tell_all(found)
-    if judged is not None:
-        _fail(judged, {one.value for one in fail_if or ()}, found)
+    if wanted:
+        _fail(judged, wanted, found)
 
 
 def _percent(text: str) -> float:

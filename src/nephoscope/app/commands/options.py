@@ -20,6 +20,15 @@ StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="study file (TO
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="results folder, as written by `run --out`")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="results folder [default: results/<study>]")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON instead of a table")]
+JunitFile = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="also write the verdicts as JUnit XML, for CI servers")
+]
+PrometheusFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--prometheus", metavar="FILE", help="also write the ratios as Prometheus text, for its textfile collector"
+    ),
+]
 
 
 class Command(typer.core.TyperCommand):

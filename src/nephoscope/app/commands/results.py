@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nephoscope.app.commands.options import RESULTS, AsJson, Folder, add_command
+from nephoscope.app.commands.options import RESULTS, AsJson, Folder, JunitFile, PrometheusFile, add_command
 from nephoscope.app.console import print_answer, print_json, print_table, say, say_document, tell
 from nephoscope.model.errors import EXIT_DEFECT, EXIT_TRIALS_FAILED, ClaimsFailed, ResultsAltered
 from nephoscope.model.words import counted, listed
@@ -167,6 +167,8 @@ def report(
 def claims(
     folder: Folder,
     file: Annotated[Path | None, typer.Option("--file", help="a claims file [default: DIR/claims.toml]")] = None,
+    junit: JunitFile = None,
+    prometheus: PrometheusFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Check claims against results: supported, refuted or not decided. Exit code 7 if one does not hold."""
@@ -176,6 +178,10 @@ def claims(
     from nephoscope.store.folder import ResultsFolder
 
     rows = evaluation.claims(ResultsFolder.existing(folder), file)
+    if junit or prometheus:
+        from nephoscope.app import outcomes
+
+        outcomes.write("claims", outcomes.of_claims(rows), junit, prometheus)
     if as_json:
         print_json(rows)
     else:
