@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 from nephoscope.analysis.edition_gate import Judged, named, named_group
 from nephoscope.model.editions import EditionCard, EditionRow
-from nephoscope.model.errors import line
 from nephoscope.model.rows import ClaimRow
+from nephoscope.model.text import line
 from nephoscope.store.atomic import write_text
 
 
