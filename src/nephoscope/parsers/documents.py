@@ -1,4 +1,4 @@
-"""JSON documents of tools in a text: how many, what stands around them, and what in them is no number.
+"""JSON and YAML documents of tools in a text: how many, what stands around them, and what in them is no number.
 
 A reader of JSON keeps the last of two equal keys and stops behind the first document; a number would be lost either
 way. Here a key with two values is refused, all documents are read, and text around them must not say that the run
@@ -8,6 +8,7 @@ failed. `nan` and `inf`, which C prints where JSON has no value, are None, and t
 import json
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -23,11 +24,14 @@ _NEXT = re.compile(r"[\s,]*([{\[])")
 """Behind a document: a file may end without a line end, and another be appended."""
 _NOISE = re.compile(r"^(?!(?:true|false|null)\b)[A-Za-z/<=].*$\n?", re.MULTILINE)
 """A line of multi-line JSON never starts like this: it comes from another stream."""
+_YAML_BEGIN, _YAML_END = (re.compile(rf"^{re.escape(mark)}[ \t]*$", re.MULTILINE) for mark in ("---", "..."))
 _NOT_A_NUMBER = re.compile(
     r'"(?P<key>[^"\n]{1,80})"(?P<is>\s*:\s*)(?P<value>[-+]?(?:nan|inf(?:inity)?))(?=\s*[,}\n])', re.IGNORECASE
 )
 _ERROR = re.compile(
-    r"(?<!\bno )(?<!\b0 )\b(?:errors?|failed|failure|fatal|exception|out of memory|no space left on device)\b"
+    r"(?<!\bno )(?<!\b0 )\b(?:errors?|failed|failure|fatal|exception|killed|terminat(?:ed|ing)|abort(?:ed|ing)"
+    r"|interrupted|crashed|timed out|connection (?:lost|reset|refused|closed)|disconnected|out of memory|ENOSPC"
+    r"|no such (?:file|device)|no space left on device|permission denied)\b"
     r"(?!\s*[:=]\s*(?:total\s*=\s*)?0\b)|\berr= ?[1-9]",
     re.IGNORECASE,
 )
@@ -93,14 +97,41 @@ def json_documents(text: str, what: str) -> Documents:
     return Documents(tuple(values), lines, left_out)
 
 
+def yaml_in(text: str, what: str) -> tuple[str, tuple[str, ...]]:
+    """The only YAML document in `text`, not decoded, and the lines around it.
+
+    Raises:
+        OutputUnreadable: none, several, no end mark (a cut number would still be one), or text around it that says
+            that the run failed.
+    """
+    cleaned = clean(text)
+    if not cleaned.strip():
+        raise OutputUnreadable(f"{what} is empty")
+    require_readable(cleaned, what)
+    begins, ends = ([found.span() for found in mark.finditer(cleaned)] for mark in (_YAML_BEGIN, _YAML_END))
+    if (count := max(len(begins), len(ends))) > 1:
+        raise OutputUnreadable(f"{what}: {count} documents in one text; expected one: split it")
+    if not ends:
+        raise OutputUnreadable(f"{what} is cut off: its end mark is missing")
+    begin = begins[0] if begins else (0, 0)
+    lines = f"{cleaned[: begin[0]]}\n{cleaned[ends[0][1] :]}".splitlines()
+    around = tuple(line for line in lines if line.strip())
+    _require_no_error(around, what)
+    return cleaned[begin[1] : ends[0][1]], around
+
+
 def remarks_on(text: str) -> tuple[str, ...]:
-    """What a reader of the numbers in `text` should know: lines around a JSON document, and keys without a number."""
+    """What a reader of the numbers in `text` should know: lines around a document, and keys without a number."""
+    around: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     try:
         found = json_documents(text, "")
+        around, left_out = found.around, found.left_out
     except OutputUnreadable:
-        return ()
-    around = [f"around the document: {line.strip()[:200]}" for line in found.around]
-    return (*around, *(f"left out, no number: {name}" for name in found.left_out))
+        with suppress(OutputUnreadable):
+            around = yaml_in(text, "")[1]
+    shown_lines = (f"around the document: {line.strip()[:200]}" for line in around)
+    return (*shown_lines, *(f"left out, no number: {name}" for name in left_out))
 
 
 def _require_no_error(around: Iterable[str], what: str) -> None:

@@ -26,6 +26,7 @@ _OF_ONE = re.compile(r"[0-9.,]+[KMG]")
 _MAX_CPUS = 65_536
 _MAX_MHZ = 20_000
 _MAX_CACHE_BYTES = 2**40
+_ONCE = {"Architecture", "CPU(s)", "On-line CPU(s) list", "NUMA node(s)", "Hypervisor vendor"}
 _OF_A_KIND = {
     "Model name", "Model", "CPU family", "Stepping", "Thread(s) per core", "Core(s) per socket", "Socket(s)", "CPU MHz",
     "CPU max MHz",
@@ -83,7 +84,8 @@ def parse_lscpu(text: str) -> Lscpu:
     rows = _rows(text)
     fields: dict[str, str] = {}
     for name, value in rows:
-        fields.setdefault(name, value)
+        if fields.setdefault(name, value) != value and (name in _ONCE or _NODE.fullmatch(name)):
+            raise OutputUnreadable(f"{_WHAT}: {name!r} stands twice, with different values")
     vcpus, architecture = _count(fields, "CPU(s)"), fields.get("Architecture")
     if vcpus is None or architecture is None:
         raise OutputUnreadable(f"{_WHAT}: no {'CPU(s)' if architecture else 'Architecture'} in it")

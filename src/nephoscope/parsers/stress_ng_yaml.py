@@ -3,7 +3,6 @@
 Every value is read as text: YAML 1.1 would take the file's own `time-hh-mm-ss: 14:27:49` for a number in base 60.
 """
 
-import re
 from typing import Any
 
 import yaml
@@ -12,12 +11,11 @@ from pydantic import Field
 from nephoscope.model.bounded_yaml import load_yaml
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.parsers.documents import yaml_in
 from nephoscope.parsers.text import (
     LenientModel,
     build,
-    clean,
     require_close,
-    require_readable,
     validate,
 )
 
@@ -25,7 +23,6 @@ _WHAT = "stress-ng YAML"
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """Where PyYAML was built with libyaml: ten times as fast."""
 _TIMES_ARE_PRECISE = 0.001
-_BEGIN, _END = (re.compile(rf"^{re.escape(mark)}[ \t]*$", re.MULTILINE) for mark in ("---", "..."))
 
 
 class StressNgMetrics(Frozen):
@@ -76,26 +73,13 @@ def parse_stress_ng_yaml(text: str) -> StressNgReport:
     Raises:
         OutputUnreadable: nothing, no YAML, no end mark, a missing or impossible value, or rates that contradict times.
     """
-    found = validate(_Document, _loaded(_document(clean(text))), _WHAT)
+    found = validate(_Document, _loaded(yaml_in(text, _WHAT)[0]), _WHAT)
     rows = tuple(_metrics(row) for row in found.metrics)
     if len({row.stressor for row in rows}) < len(rows):
         raise OutputUnreadable(f"{_WHAT}: a stressor appears twice")
     return build(
         StressNgReport, _WHAT, version=found.system.version, cpus_online=found.system.cpus_online, stressors=rows
     )
-
-
-def _document(cleaned: str) -> str:
-    """The only document: from `---` to `...`, without which a cut number would still be a number."""
-    if not cleaned.strip():
-        raise OutputUnreadable(f"{_WHAT} is empty")
-    require_readable(cleaned, _WHAT)
-    starts, ends = list(_BEGIN.finditer(cleaned)), list(_END.finditer(cleaned))
-    if len(starts) > 1 or len(ends) > 1:
-        raise OutputUnreadable(f"{_WHAT}: {max(len(starts), len(ends))} documents in one text; expected one: split it")
-    if not ends:
-        raise OutputUnreadable(f"{_WHAT} is cut off: its end mark is missing")
-    return cleaned[starts[0].end() if starts else 0 : ends[0].end()]
 
 
 def _loaded(text: str) -> Any:

@@ -15,6 +15,7 @@ from nephoscope.parsers.fio import parse_fio, parse_fio_log
 from nephoscope.parsers.identify import identify
 from nephoscope.parsers.iperf2 import parse_iperf_client
 from nephoscope.parsers.iperf3 import parse_iperf3
+from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
 from nephoscope.parsers.text import decoded
 from tests.support.parser_samples import SAMPLES, Parser, parse_any
@@ -186,10 +187,12 @@ metrics:
 def test_of_yaml_the_same_holds() -> None:
     whole = parse_stress_ng_yaml(YAML)
     assert parse_stress_ng_yaml(f"stress-ng: info:  [1] setting to a 10 second run\n{YAML}") == whole
+    assert remarks_on(f"nothing known\n{YAML}") == ("around the document: nothing known",)
     for damaged, why in (
         (YAML + YAML, "2 documents"),
         (YAML.replace("      bogo-ops: 1000\n", "      bogo-ops: 1000\n      bogo-ops: 8\n"), "stands twice"),
         (YAML.replace("time: 10.0", "time: 10,0"), "LC_ALL=C"),
+        (f"ssh: connection closed\n{YAML}", "the text around it says"),
         (YAML + "stress-ng: error: [1] aborted early\n", "aborted early"),
     ):
         with pytest.raises(OutputUnreadable, match=why):
@@ -209,6 +212,14 @@ def test_of_yaml_the_same_holds() -> None:
 def test_another_language_is_refused_with_the_way_out(text: str) -> None:
     with pytest.raises(OutputUnreadable, match="LC_ALL=C"):
         parse_any(text)
+
+
+@pytest.mark.parametrize("name", ["CPU(s)", "On-line CPU(s) list", "Architecture"])
+def test_a_field_of_lscpu_with_two_values_is_refused(name: str) -> None:
+    rows = {"Architecture": "x86_64", "CPU(s)": "2", "On-line CPU(s) list": "0,1"}
+    doubled = [{"field": f"{field}:", "data": data} for field, data in (*rows.items(), (name, "1"))]
+    with pytest.raises(OutputUnreadable, match="stands twice"):
+        parse_lscpu(json.dumps({"lscpu": doubled}))
 
 
 def test_two_streams_of_iperf3_are_two_tests() -> None:
