@@ -39,30 +39,47 @@ pub struct Known<'a> {
 pub type OnInterval<'a> = &'a mut dyn FnMut(Interval, Known<'_>) -> Result<(), Failure>;
 
 /// Counts what an open pace offers, by copies of the generators that run ahead of those that drive.
-pub(super) struct Offers {
-    arrivals: Vec<Peekable<Arrivals>>,
+pub(super) struct Offers(Vec<Due>);
+
+/// Arrivals of one thread.
+struct Due {
+    arrivals: Peekable<Arrivals>,
     /// Due so far.
-    pub(super) all: u64,
+    all: u64,
     /// Due in the measurement interval so far.
-    pub(super) measured: u64,
+    measured: u64,
 }
 
 impl Offers {
-    pub(super) fn new(arrivals: Vec<Arrivals>) -> Self {
-        Self { arrivals: arrivals.into_iter().map(Iterator::peekable).collect(), all: 0, measured: 0 }
+    /// Of the threads, in the order of their lanes.
+    pub(super) fn new(arrivals: impl Iterator<Item = Arrivals>) -> Self {
+        Self(arrivals.map(|arrivals| Due { arrivals: arrivals.peekable(), all: 0, measured: 0 }).collect())
     }
 
     /// Arrivals due before `end_ns` that were not counted before.
     pub(super) fn until(&mut self, end_ns: u64, phase: Phase) -> u64 {
         let mut count = 0;
-        for arrivals in &mut self.arrivals {
-            while arrivals.next_if(|arrival| arrival.due_ns < end_ns).is_some() {
-                count += 1;
+        for due in &mut self.0 {
+            let before = due.all;
+            while due.arrivals.next_if(|arrival| arrival.due_ns < end_ns).is_some() {
+                due.all += 1;
             }
+            due.measured += if phase == Phase::Measure { due.all - before } else { 0 };
+            count += due.all - before;
         }
-        self.all += count;
-        self.measured += if phase == Phase::Measure { count } else { 0 };
         count
+    }
+
+    pub(super) fn all(&self) -> u64 {
+        self.0.iter().map(|due| due.all).sum()
+    }
+
+    /// Those of the measurement interval, and how many of them never started when each thread began so many: a thread
+    /// begins them in the order in which they are due, so whoever is missing is among its last.
+    pub(super) fn in_measurement(&self, begun: impl Iterator<Item = u64>) -> (u64, u64) {
+        self.0.iter().zip(begun).fold((0, 0), |(measured, not_sent), (due, begun)| {
+            (measured + due.measured, not_sent + due.all.saturating_sub(begun).min(due.measured))
+        })
     }
 }
 
@@ -166,7 +183,7 @@ impl<'a> Coordinator<'a> {
         let mut books = self.ledger.close(span.phase, span.end_ns);
         let offered = self.offers.as_mut().map(|offers| offers.until(span.end_ns, span.phase));
         // In an open pace, whoever was due and has not begun waits, wherever that is.
-        let queued = self.offers.as_ref().map_or(waiting, |offers| offers.all.saturating_sub(begun));
+        let queued = self.offers.as_ref().map_or(waiting, |offers| offers.all().saturating_sub(begun));
         let now_s = process_cpu_s();
         let cpu_s = now_s - std::mem::replace(&mut self.cpu_s, now_s);
         if span.phase == Phase::Measure {

@@ -75,7 +75,7 @@ pub struct Driven {
 pub struct Offered {
     /// Due in the measurement interval.
     pub measured: u64,
-    /// Due before its end, and never started.
+    /// Of these, never started.
     pub not_sent: u64,
 }
 
@@ -113,16 +113,17 @@ pub fn run<D: Dialer>(load: Load<D>, on_interval: OnInterval<'_>) -> Result<Driv
     drop(done);
     let paced = load.pace.is_open() || load.workload.waits(load.share.clients).is_some();
     let ledger = Ledger::new(load.workload.operations(), paced);
-    let offers = load.pace.is_open().then(|| Offers::new(team.arrivals().collect()));
+    let offers = load.pace.is_open().then(|| Offers::new(team.arrivals()));
     let mut coordinator = Coordinator::new(shared.clock, &load.stop, ledger, offers, endings, numbers);
     coordinator.keep_books(load.timeline, &mut lanes, on_interval);
     let draws = coordinator.wait_for_threads();
     coordinator.ledger.collect(&mut lanes, Phase::Measure, 0); // of no interval
     coordinator.ledger.close_tail();
-    let begun: u64 = lanes.gauges().map(|gauges| gauges.begun.load(Ordering::Relaxed)).sum();
     let Coordinator { ledger, measured_s, measured_cpu_s, offers, watch, .. } = coordinator;
-    let offered =
-        offers.map(|offers| Offered { measured: offers.measured, not_sent: offers.all.saturating_sub(begun) });
+    let offered = offers.map(|offers| {
+        let (measured, not_sent) = offers.in_measurement(lanes.gauges().map(|one| one.begun.load(Ordering::Relaxed)));
+        Offered { measured, not_sent }
+    });
     Ok(Driven { ledger, draws, measured_s, measured_cpu_s, offered, gaps: watch.end(&lanes) })
 }
 

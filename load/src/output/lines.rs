@@ -300,9 +300,9 @@ pub struct Headline {
     pub round_trips_per_transaction: Option<f64>,
     /// New-Orders per minute with the specification's waits, truncated.
     pub tpmc: Option<f64>,
-    /// tpmC / (12.86 x active warehouses): the specification's mix.
+    /// The exact rate / (12.86 x active warehouses): the specification's mix.
     pub efficiency_of_12_86_percent: Option<f64>,
-    /// tpmC / (12.605 x active warehouses): the deck of 23 cards.
+    /// The exact rate / (12.605 x active warehouses): the deck of 23 cards.
     pub efficiency_of_12_605_percent: Option<f64>,
 }
 
@@ -344,7 +344,7 @@ pub struct Finished {
     pub errors: Vec<ErrorCount>,
     /// Arrivals due in the measurement interval; `None` in the closed pace.
     pub offered: Option<u64>,
-    /// Arrivals due before its end and never started.
+    /// Of these, never started.
     pub not_sent: Option<u64>,
     /// Over the whole action, set-up excluded.
     pub round_trips: u64,

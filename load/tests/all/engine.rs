@@ -98,6 +98,14 @@ fn a_schedule_is_kept_or_told_not_to_be() {
     assert!(ended.message().contains("rate was not kept"), "{}", ended.message());
     let last = ended.intervals().last().unwrap();
     assert!(number(&last["client"]["queued"]) >= not_sent);
+
+    // What the ramp left behind is not of the measurement.
+    spec["ramp_s"] = json!(2);
+    spec["duration_s"] = json!(1);
+    let ended = exec(&spec).expect(4);
+    let (offered, not_sent) = (number(&ended.finished()["offered"]), number(&ended.finished()["not_sent"]));
+    assert!((990_000..1_010_000).contains(&offered), "{offered}");
+    assert!(not_sent <= offered, "of {offered} due, {not_sent} never started");
 }
 
 #[test]

@@ -46,6 +46,10 @@ class Quantile:
         """True if enough of so many values lie beyond it."""
         return round(count * (1 - self.value), _DECIMALS) >= MIN_BEYOND
 
+    def rank(self, count: int) -> int:
+        """Which of so many values, the smallest being the first, it is: ceil(p x n), as HDR histograms define it."""
+        return max(1, math.ceil(round(self.value * count, _DECIMALS)))
+
 
 QUANTILES = tuple(Quantile(value) for value in (0.5, 0.9, 0.95, 0.99))
 
@@ -81,10 +85,13 @@ def mean_ns(histogram: HdrHistogram) -> float:
 
 
 def value_ns(histogram: HdrHistogram, quantile: Quantile) -> int:
-    """The value at a quantile, as the library has it: the highest one of its bucket; see `mean_ns`."""
+    """The value of the quantile's rank: the highest one of its bucket; see `mean_ns`.
+
+    The library rounds the rank to the nearest, and so is one value low wherever p x n ends below .5.
+    """
     import numpy as np
 
-    wanted = histogram.get_target_count_at_percentile(100 * quantile.value)
+    wanted = quantile.rank(histogram.get_total_count())
     reached = np.cumsum(np.frombuffer(histogram.counts, dtype=np.uint64))
     if len(reached) == 0 or reached[-1] < wanted:
         return 0

@@ -191,9 +191,9 @@ class RateKept:
         if operations.offered == 0:
             return unknown(self.name, "no operation was due in the measurement interval")
         share = operations.attempted / operations.offered
-        left = f", {operations.not_sent:,} of them never sent" if operations.not_sent else ""
-        offered, were = counted(operations.offered, "operation"), "was" if operations.attempted == 1 else "were"
-        said = f"{operations.attempted:,} of {offered} offered {were} completed{left}"
+        left = f", {operations.not_sent:,} of which never started" if operations.not_sent else ""
+        completed = f"{counted(operations.attempted, 'operation')} completed in the measurement interval"
+        said = f"{completed}, for {operations.offered:,} due in it{left}"
         if share < RATE_KEPT.value:
             return invalid(self.name, f"{said}: {percent(share)} (required: {RATE_KEPT.percent})")
         return valid(self.name, said)

@@ -218,10 +218,10 @@ class Headline(Frozen):
     round_trips_per_transaction: float | None = Field(ge=0)
     tpmc: float | None = Field(ge=0)
     efficiency_of_12_86_percent: float | None = Field(
-        ge=0, description="tpmC / (12.86 x active warehouses): the clause's mix"
+        ge=0, description="the exact rate / (12.86 x active warehouses): the clause's mix"
     )
     efficiency_of_12_605_percent: float | None = Field(
-        ge=0, description="tpmC / (12.605 x active warehouses): the deck of 23 cards"
+        ge=0, description="the exact rate / (12.605 x active warehouses): the deck of 23 cards"
     )
 
 
@@ -240,9 +240,7 @@ class Finished(Frozen):
     offered: int | None = Field(
         default=None, ge=0, description="arrivals due in the measurement interval; null: closed pace"
     )
-    not_sent: int | None = Field(
-        default=None, ge=0, description="arrivals due before the end and never started; null: closed pace"
-    )
+    not_sent: int | None = Field(default=None, ge=0, description="of these, never started; null: closed pace")
     round_trips: int = Field(ge=0, description="over the whole action, set-up excluded")
     round_trips_by_operation: list[RoundTrips] = []
     profile: str | None = Field(default=None, description="of the workload; null: it has none")

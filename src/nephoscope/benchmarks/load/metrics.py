@@ -45,9 +45,10 @@ def generator_metrics(*, paced: bool) -> tuple[Metric, ...]:
 def latency_metrics(operation: str, *, paced: bool) -> tuple[Metric, ...]:
     """The metrics `load_output.operation_latencies` may yield for one operation."""
     words = operation.replace("_", " ")
-    response = "from the intended start to the last byte read"
-    service = "from the first byte sent to the last byte read, retries included"
-    queue = "from the intended start (closed loop: the end of the previous operation) to the first byte sent"
+    only = "of operations that committed"
+    response = f"from the intended start to the last byte read, {only}"
+    service = f"from the first byte sent to the last byte read, retries included, {only}"
+    queue = f"from the intended start (closed loop: the end of the previous operation) to the first byte sent, {only}"
     attempt = "for single attempts, if operations were retried: first byte sent to last byte read"
     all_of_them = ("mean", "p50", "p90", "p95", "p99")
     return (

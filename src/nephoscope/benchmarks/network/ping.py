@@ -3,7 +3,6 @@
 The kernel of the other machine answers: neither a program nor TCP nor a disk is involved.
 """
 
-import math
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -159,7 +158,7 @@ def _quantiles(replies_s: tuple[float, ...]) -> dict[str, float]:
     """By nearest rank; those with fewer than ten replies beyond them are left out."""
     ordered = sorted(replies_s)
     return {
-        f"round_trip_{one.name}": ordered[math.ceil(one.value * len(ordered)) - 1]
+        f"round_trip_{one.name}": ordered[one.rank(len(ordered)) - 1]
         for one in QUANTILES
         if one.is_supported_by(len(ordered))
     }

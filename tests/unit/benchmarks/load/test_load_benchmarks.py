@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import math
 import random
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ import pytest
 
 from nephoscope.benchmarks.database.point_select import PointSelect, PointSelectParameters
 from nephoscope.benchmarks.database.tpcc import Tpcc, TpccParameters
-from nephoscope.benchmarks.histograms import QUANTILES, Quantile, latencies, mean_ns, merged, value_ns
+from nephoscope.benchmarks.histograms import Quantile, latencies, mean_ns, merged, value_ns
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
@@ -459,9 +462,18 @@ def test_a_large_data_set_is_given_more_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 1000])
-def test_mean_and_quantiles_are_those_of_the_library(count: int) -> None:
+def test_the_mean_is_that_of_the_library(count: int) -> None:
     draw = random.Random(count)
     histogram = merged([histogram_of(*(int(draw.lognormvariate(13, 2)) + 1 for _ in range(count)))])
     assert mean_ns(histogram) == histogram.get_mean_value()
-    for quantile in QUANTILES:
-        assert value_ns(histogram, quantile) == histogram.get_value_at_percentile(100 * quantile.value)
+
+
+@pytest.mark.parametrize("percent", [50, 90, 95, 99, Decimal("99.9"), Decimal("99.99")])
+@pytest.mark.parametrize("count", [1, 9, 10, 11, 55, 99, 100, 101, 121, 270, 999, 1000, 1001])
+def test_a_percentile_is_the_value_of_rank_p_times_n_rounded_up(percent: Decimal | int, count: int) -> None:
+    rank = math.ceil(Fraction(percent) * count / 100)
+    quantile = Quantile(float(percent) / 100)
+    assert quantile.rank(count) == rank
+    histogram = merged([histogram_of(*range(1, count + 1))])  # up to 2,047, every value has a bucket of its own
+    assert value_ns(histogram, quantile) == rank
+    assert value_ns(merged([]), quantile) == 0
