@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from nephoscope.model.rows import BenchmarkRow, Statistic, TrialRow
 from nephoscope.model.standing import PublicResult, Standing, StandingRow
@@ -22,6 +23,7 @@ def standing_of(
     statistics: Sequence[Statistic],
     versions: Versions,
     read_public: Callable[[], Sequence[PublicResult]],
+    online: Mapping[str, int | None] = MappingProxyType({}),
 ) -> Standing:
     """The study's machines among public results.
 
@@ -31,6 +33,7 @@ def standing_of(
         statistics: medians by configuration, with their CPUs.
         versions: trial id -> tool -> what its version command printed.
         read_public: gives the results of others, of any version; called only where they can be compared.
+        online: CPUs of each configuration's machine, whether or not they were measured; None or missing: not known.
     """
     asked = [row for row in benchmarks if row.uses == _USES and _is_comparable(row)]
     if not asked:
@@ -52,14 +55,28 @@ def standing_of(
     version = max(usable, key=lambda one: (usable[one], one))
     among = [one for one in public if one.version == version]
     left_out = sorted(name for name, benchmark in medians if ran.get((name, benchmark)) != version)
-    rows = [_placed(one, among) for key, one in medians.items() if ran.get(key) == version and one.cpus]
+    same = [one for key, one in medians.items() if ran.get(key) == version and one.cpus]
+    parts = sorted(one.configuration for one in same if 1 < (one.cpus or 0) < (online.get(one.configuration) or 0))
+    rows = [
+        _placed(one, among, alone=one.cpus == 1 < (online.get(one.configuration) or 0))
+        for one in same
+        if one.configuration not in parts
+    ]
+    why_not = [
+        f"{why}: {', '.join(names)}"
+        for why, names in (
+            (f"not measured with stress-ng {version}", left_out),
+            ("measured on a part of their CPUs, neither one nor all", parts),
+        )
+        if names
+    ]
     return Standing(
-        rows=sorted(rows, key=lambda row: (-row.per_vcpu_per_s, row.configuration)),
+        rows=sorted(rows, key=lambda row: (row.alone, -row.per_vcpu_per_s, row.configuration)),
         among=among,
         version=version,
         source=SOURCE,
         licence=LICENCE,
-        why_not=f"not placed, because not measured with stress-ng {version}: {', '.join(left_out)}" if left_out else "",
+        why_not=f"not placed, because {'; '.join(why_not)}" if why_not else "",
         is_asked=True,
     )
 
@@ -80,15 +97,21 @@ def _versions_of(trials: Sequence[TrialRow], versions: Versions) -> dict[tuple[s
     return {key: next(iter(several)) if len(several) == 1 else None for key, several in found.items()}
 
 
-def _placed(one: Statistic, among: Sequence[PublicResult]) -> StandingRow:
+def _placed(one: Statistic, among: Sequence[PublicResult], *, alone: bool) -> StandingRow:
+    """A whole machine among whole machines, or one CPU that worked `alone` among those that did."""
     cpus = one.cpus or 1
-    near = sorted(among, key=lambda other: (abs(other.per_s / one.median - 1), other.provider, other.type))
+
+    def distance(other: PublicResult) -> float:
+        return abs((other.one_worker_per_s if alone else other.per_s) / one.median - 1)
+
+    near = sorted(among, key=lambda other: (distance(other), other.provider, other.type))
     return StandingRow(
         configuration=one.configuration,
         benchmark=one.benchmark,
         cpus=cpus,
         per_s=one.median,
-        slower_per_vcpu=sum(other.per_vcpu_per_s < one.median / cpus for other in among),
+        slower_per_vcpu=sum(other.cpu_per_s(alone=alone) < one.median / cpus for other in among),
+        alone=alone,
         nearest=[other.type for other in near[:NEAREST]],
     )
 

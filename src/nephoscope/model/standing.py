@@ -22,6 +22,10 @@ class PublicResult(Frozen):
         """Of one vCPU while all of them work."""
         return self.per_s / self.vcpus
 
+    def cpu_per_s(self, *, alone: bool) -> float:
+        """Of one vCPU, alone or while all of them work."""
+        return self.one_worker_per_s if alone else self.per_vcpu_per_s
+
 
 class StandingRow(Frozen):
     """One configuration of the study among public results."""
@@ -32,6 +36,11 @@ class StandingRow(Frozen):
     per_s: float = Field(description="bogo operations a second with a worker on every CPU: median of the trials")
     slower_per_vcpu: int = Field(description="types whose vCPU is slower")
     nearest: list[str] = Field(description="types that are together nearest to as fast, the nearest first")
+    alone: bool = Field(
+        default=False,
+        description="one CPU of a larger machine worked, and is compared with one worker of each type: a vCPU among "
+        "others that work is slower",
+    )
 
     @property
     def per_vcpu_per_s(self) -> float:

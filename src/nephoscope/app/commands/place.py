@@ -61,7 +61,7 @@ def _cells(found: "Standing") -> list[tuple[str, ...]]:
     return [
         (
             row.configuration,
-            f"{row.cpus}",
+            "1, alone" if row.alone else f"{row.cpus}",
             f"{row.per_vcpu_per_s:,.0f}",
             f"{row.slower_per_vcpu / len(found.among):.0%} of types",
             ", ".join(row.nearest),

@@ -29,22 +29,22 @@ def why_not(study: AnalysedStudy) -> str:
 def sentence(standing: Standing) -> str:
     """Where the fastest CPU of the study stands."""
     best = standing.rows[0]
-    return f"{_place(best, standing)} All its {counted(best.cpus, 'CPU')} together are about as fast as " + (
-        ", ".join(best.nearest) + "."
-    )
+    together = "It is" if best.alone else f"All its {counted(best.cpus, 'CPU')} together are"
+    return f"{_place(best, standing)} {together} about as fast as {', '.join(best.nearest)}."
 
 
 def _place(row: StandingRow, standing: Standing) -> str:
-    share = row.slower_per_vcpu / len(standing.among)
+    share, alone = row.slower_per_vcpu / len(standing.among), " that works alone" if row.alone else ""
     return (
-        f"A CPU of {row.configuration} is faster than a vCPU of {share:.0%} of {len(standing.among):,} cloud types "
-        f"({row.per_vcpu_per_s:,.0f} bogo operations a second)."
+        f"A CPU of {row.configuration}{alone} is faster than a vCPU{alone} of {share:.0%} of {len(standing.among):,} "
+        f"cloud types ({row.per_vcpu_per_s:,.0f} bogo operations a second)."
     )
 
 
 def figure(book: Book, standing: Standing) -> Figure | None:
     """The strip; None when nothing is placed."""
-    if not standing.rows:
+    whole = [row for row in standing.rows if not row.alone]
+    if not whole:  # the strip is of vCPUs while all work
         return None
     types = [
         {
@@ -57,7 +57,7 @@ def figure(book: Book, standing: Standing) -> Figure | None:
     ]
     machines = [
         {"row": OWN, "name": row.configuration, "value": row.per_vcpu_per_s, "text": _rate(row.per_s, row.cpus)}
-        for row in standing.rows
+        for row in whole
     ]
     days = sorted(one.date for one in standing.among)
     return book.figure(
@@ -69,7 +69,7 @@ def figure(book: Book, standing: Standing) -> Figure | None:
         [
             (
                 "",
-                " ".join(_place(row, standing) for row in standing.rows[:3]),
+                " ".join(_place(row, standing) for row in whole[:3]),
                 strip(_rows(types), types, machines, _AXIS),
             )
         ],
