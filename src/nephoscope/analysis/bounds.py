@@ -1,4 +1,4 @@
-"""What limited the database machines: CPUs, a disk, or neither; judged second by second. Pure."""
+"""What limited the database machines: CPUs, a disk, or neither; judged second by second in each phase. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,9 @@ Kind = Literal["cpu", "disk", "neither", "unknown"]
 def bounds_of(
     trials: Sequence[TrialRow], resources: Mapping[str, Sequence[ResourceUse]], machines: Sequence[ObservedMachine]
 ) -> list[BoundRow]:
-    """By configuration and benchmark, over the trials that count and whose database machines were all sampled.
+    """By configuration, benchmark and phase, over the trials that count and whose database machines were all sampled.
+
+    A job that waits for the disk and one that waits for nothing have no median that says what limited either.
 
     Args:
         trials: of the study.
@@ -32,12 +34,19 @@ def bounds_of(
     for seen in machines:
         if seen.role == "database":
             database[seen.trial].add(seen.machine)
-    groups: dict[tuple[str, str], list[tuple[TrialRow, list[ResourceUse]]]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[tuple[TrialRow, list[ResourceUse]]]] = defaultdict(list)
     for row in trials:
         used = [use for use in resources.get(row.trial, ()) if use.machine in database[row.trial]]
         if row.counts and used and len(used) == len(database[row.trial]):
-            groups[row.configuration, row.benchmark].append((row, used))
-    return [_row(found) for _, found in sorted(groups.items(), key=itemgetter(0))]
+            for phase, of_phase in _by_phase(used).items():
+                groups[row.configuration, row.benchmark, phase].append((row, of_phase))
+    return [_row(phase, found) for (_, _, phase), found in sorted(groups.items(), key=itemgetter(0))]
+
+
+def _by_phase(machines: Sequence[ResourceUse]) -> dict[str, list[ResourceUse]]:
+    """What the machines did in each phase that all of them were sampled in; the whole where there is only one."""
+    shared = set.intersection(*({*use.phases} for use in machines))
+    return {phase: [use.phases[phase] for use in machines] for phase in shared} or {"": list(machines)}
 
 
 def kind_of(machines: Sequence[ResourceUse]) -> Kind:
@@ -51,7 +60,7 @@ def kind_of(machines: Sequence[ResourceUse]) -> Kind:
     return "disk" if disk >= BUSY else "neither"
 
 
-def _row(trials: Sequence[tuple[TrialRow, Sequence[ResourceUse]]]) -> BoundRow:
+def _row(phase: str, trials: Sequence[tuple[TrialRow, Sequence[ResourceUse]]]) -> BoundRow:
     first = trials[0][0]
     kinds = [kind_of(machines) for _, machines in trials]
 
@@ -62,6 +71,7 @@ def _row(trials: Sequence[tuple[TrialRow, Sequence[ResourceUse]]]) -> BoundRow:
     return BoundRow(
         configuration=first.configuration,
         benchmark=first.benchmark,
+        phase=phase,
         subject=first.subject,
         n=len(trials),
         cpu_bound=kinds.count("cpu"),

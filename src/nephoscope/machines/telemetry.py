@@ -163,6 +163,7 @@ def _between(before: _Line, after: _Line) -> TelemetrySample | None:
         network_send_bytes_per_s=None if sent is None else sent / duration_s,
         sampler_cpu_share=None if own_us is None else max(0, own_us) / _MICROSECONDS_PER_SECOND / duration_s,
         clock_step_s=_clock_step_s(before, after),
+        at_unix_ms=after.at_unix_ms,
     )
 
 

@@ -69,7 +69,7 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Deriv
         measurements=list(measurements),
         errors=None if evidence.operations is None else evidence.operations.errors,
         network=network_bytes(evidence.telemetry),
-        resources=resource_use(evidence.telemetry, evidence.measured_cpus, evidence.burstable),
+        resources=resource_use(evidence.telemetry, evidence.measured_cpus, evidence.burstable, evidence.commands),
         verdicts=run_checks(evidence),
     )
 

@@ -1,43 +1,76 @@
 """Telemetry -> what each machine did while it was measured; pure."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import fsum
 from statistics import median
 
 from nephoscope.checks.steal import at_baseline, stolen_share
-from nephoscope.model.records import ResourceUse, TelemetrySample
+from nephoscope.model.records import CommandRecord, ResourceUse, TelemetrySample
+
+_MS = 1000.0
 
 
 def resource_use(
     telemetry: Mapping[str, Sequence[TelemetrySample]],
     measured_cpus: Mapping[str, Sequence[str]],
     burstable: Collection[str] = (),
+    commands: Sequence[CommandRecord] = (),
 ) -> list[ResourceUse]:
-    """Resource use of each sampled machine, by name.
+    """Resource use of each sampled machine, by name, as a whole and during each command that left output.
 
     Args:
         telemetry: samples by machine.
         measured_cpus: by machine, names of the CPUs in the affinity mask of whatever is measured; if they are not
         known, all CPUs of the machine.
         burstable: names of the machines whose type earns CPU credits.
+        commands: that were executed, on any machine.
     """
-    return [
-        ResourceUse(
-            machine=machine,
-            sampled_s=fsum(one.duration_s for one in samples),
-            cpu_busy_share=median(_cpu_busy_share(one, measured_cpus.get(machine, ())) for one in samples),
-            cpu_quota_used_up_share=_median(samples, lambda one: one.cpu_quota_used_up_share),
-            disk_busy_share=_median(samples, lambda one: one.disk_busy_share),
-            disk_read_bytes_per_s=_median(samples, lambda one: one.disk_read_bytes_per_s),
-            disk_write_bytes_per_s=_median(samples, lambda one: one.disk_write_bytes_per_s),
-            network_receive_bytes_per_s=_median(samples, lambda one: one.network_receive_bytes_per_s),
-            network_send_bytes_per_s=_median(samples, lambda one: one.network_send_bytes_per_s),
-            stolen_share=stolen_share(samples, measured_cpus.get(machine, ())),
-            at_baseline=machine in burstable and at_baseline(samples, measured_cpus.get(machine, ())),
-        )
-        for machine, samples in sorted(telemetry.items())
-        if samples
-    ]
+
+    def use(machine: str, samples: Sequence[TelemetrySample]) -> ResourceUse:
+        return _use(machine, samples, measured_cpus.get(machine, ()), burstable=machine in burstable)
+
+    found = []
+    for machine, samples in sorted(telemetry.items()):
+        if samples:
+            parts = {name: use(machine, some) for name, some in _by_phase(samples, commands).items()}
+            found.append(use(machine, samples).model_copy(update={"phases": parts if len(parts) > 1 else {}}))
+    return found
+
+
+def _by_phase(
+    samples: Sequence[TelemetrySample], commands: Sequence[CommandRecord]
+) -> dict[str, list[TelemetrySample]]:
+    """The samples that lie within each command that left output, as far as the clocks of both machines agree."""
+    found: dict[str, list[TelemetrySample]] = defaultdict(list)
+    for command in commands:
+        begin_ms, end_ms = command.started_unix_ms, command.started_unix_ms + _MS * command.duration_s
+        inside = [
+            one
+            for one in samples
+            if one.at_unix_ms is not None
+            and begin_ms <= one.at_unix_ms - _MS * one.duration_s
+            and one.at_unix_ms <= end_ms
+        ]
+        if command.output is not None and inside:
+            found[command.output] += inside
+    return dict(found)
+
+
+def _use(machine: str, samples: Sequence[TelemetrySample], cpus: Sequence[str], *, burstable: bool) -> ResourceUse:
+    return ResourceUse(
+        machine=machine,
+        sampled_s=fsum(one.duration_s for one in samples),
+        cpu_busy_share=median(_cpu_busy_share(one, cpus) for one in samples),
+        cpu_quota_used_up_share=_median(samples, lambda one: one.cpu_quota_used_up_share),
+        disk_busy_share=_median(samples, lambda one: one.disk_busy_share),
+        disk_read_bytes_per_s=_median(samples, lambda one: one.disk_read_bytes_per_s),
+        disk_write_bytes_per_s=_median(samples, lambda one: one.disk_write_bytes_per_s),
+        network_receive_bytes_per_s=_median(samples, lambda one: one.network_receive_bytes_per_s),
+        network_send_bytes_per_s=_median(samples, lambda one: one.network_send_bytes_per_s),
+        stolen_share=stolen_share(samples, cpus),
+        at_baseline=burstable and at_baseline(samples, cpus),
+    )
 
 
 def _cpu_busy_share(sample: TelemetrySample, cpus: Sequence[str]) -> float:
