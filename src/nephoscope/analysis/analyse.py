@@ -35,6 +35,7 @@ from nephoscope.analysis.gate import gate_of
 from nephoscope.analysis.growth import growth_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.looks import not_repeatable, settled
+from nephoscope.analysis.lower_bounds import apart
 from nephoscope.analysis.machines import machines_of, split_names
 from nephoscope.analysis.one_question import one_question_each
 from nephoscope.analysis.passes import passes_of
@@ -95,7 +96,9 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
     """
     names = split_names(inputs.machines)
     trials = ordered([_renamed(row, names) for row in inputs.trials], TrialRow)
-    measurements = ordered([_renamed(row, names) for row in inputs.measurements], MeasurementRow)
+    values, bounds = ([_renamed(row, names) for row in rows] for rows in (inputs.measurements, inputs.bounds))
+    told, lower_bounds = apart(trials, values, bounds)
+    measurements = ordered(told, MeasurementRow)
     metrics: Metrics = {row.benchmark: row.metrics for row in inputs.benchmarks}
     margin_percent = inputs.study.equivalence_margin_percent
     original = {row.trial: row.configuration for row in inputs.trials}
@@ -133,6 +136,7 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         **given,
         trials=trials,
         measurements=measurements,
+        lower_bounds=lower_bounds,
         statistics=statistics,
         comparisons=comparisons,
         machines=machines,
@@ -160,9 +164,23 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         within=within_of(measurements),
         steal=list(steal_rows(trials)),
         delivered=delivered,
-        standing=standing_of(inputs.benchmarks, trials, statistics, inputs.versions_of_trials, public_results),
+        standing=standing_of(
+            inputs.benchmarks, trials, statistics, inputs.versions_of_trials, public_results, _online(inputs, names)
+        ),
     )
     return analysed, Findings.of(analysed, usable, not_repeatable(inputs), inputs.tool_versions)
+
+
+def _online(inputs: StudyInputs, names: Mapping[str, str]) -> dict[str, int | None]:
+    """CPUs of the machine under test of each configuration as analysed; `names` maps trials to those that were split.
+
+    None: not known, or not always as many.
+    """
+    seen: dict[str, set[int | None]] = defaultdict(set)
+    for one in inputs.machines:
+        if one.role == "database":
+            seen[names.get(one.trial, one.configuration)].add(one.facts.cpus_online)
+    return {name: next(iter(several)) if len(several) == 1 else None for name, several in seen.items()}
 
 
 def _beside_numbers(

@@ -20,6 +20,7 @@ from nephoscope.checks.registry import overall
 from nephoscope.checks.thresholds import STEAL
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.errors import InputError
+from nephoscope.model.lower_bound import Bound
 from nephoscope.model.records import (
     BenchmarkUse,
     CommandRecord,
@@ -116,6 +117,7 @@ def collect(
             {} if source else benchmarks,
         ),
         measurements=[row for one in finished.values() for row in one.measurements],
+        bounds=[row for one in finished.values() for row in one.bounds],
         machines=[seen for one in begun for seen in one.machines],
         commands={one.row.trial: one.commands for one in begun},
         network=[row for one in finished.values() for row in one.network],
@@ -144,6 +146,7 @@ class _Read:
     sighting: Sighting | None = None
     """None: it was never started, or its files were altered; then there is nothing else, either."""
     measurements: Sequence[MeasurementRow] = ()
+    bounds: Sequence[MeasurementRow] = ()
     machines: Sequence[ObservedMachine] = ()
     commands: Sequence[CommandRecord] = ()
     network: Sequence[NetworkRow] = ()
@@ -164,10 +167,12 @@ def _read(
     if attempt is None:
         return _Read(row)
     started, finished = attempt.started(), row.state == "finished"
+    measured = measurement_rows(intent, attempt, row, metrics, benchmarks) if finished else []
     return _Read(
         row=row,
         sighting=_sighting(intent, attempt),
-        measurements=measurement_rows(intent, attempt, row, metrics, benchmarks) if finished else (),
+        measurements=[found for found, bound in measured if bound is None],
+        bounds=[found for found, bound in measured if bound is not None],
         machines=_observed(intent, attempt),
         commands=attempt.commands(),
         network=_network_rows(intent, attempt, row) if finished else (),
@@ -421,8 +426,8 @@ def imported_rows(plan: Plan, source: SourceRecord) -> list[BenchmarkRow]:
 
 def measurement_rows(
     intent: TrialIntent, attempt: Attempt, trial: TrialRow, metrics: Metrics, benchmarks: Mapping[str, Benchmark]
-) -> list[MeasurementRow]:
-    """What a trial measured.
+) -> list[tuple[MeasurementRow, Bound | None]]:
+    """What a trial measured, each with whether it is a value or a bound.
 
     Raises:
         InputError: another version of its benchmark measured it.
@@ -433,21 +438,24 @@ def measurement_rows(
         raise _of_another_version(use, benchmarks[use.uses].version, f"trial {intent.id} holds {', '.join(unknown)}")
     declared, configuration, counts = metrics[use.name], intent.configuration_name, trial.counts
     return [
-        MeasurementRow(
-            trial=intent.id,
-            configuration=configuration,
-            benchmark=use.name,
-            subject=trial.subject,
-            metric=found.metric,
-            unit=found.unit,
-            direction=declared[found.metric].direction,
-            value=found.value,
-            role=found.role,
-            at_s=found.at_s,
-            replicate=intent.replicate,
-            block=intent.block,
-            position=intent.position,
-            valid=counts,
+        (
+            MeasurementRow(
+                trial=intent.id,
+                configuration=configuration,
+                benchmark=use.name,
+                subject=trial.subject,
+                metric=found.metric,
+                unit=found.unit,
+                direction=declared[found.metric].direction,
+                value=found.value,
+                role=found.role,
+                at_s=found.at_s,
+                replicate=intent.replicate,
+                block=intent.block,
+                position=intent.position,
+                valid=counts,
+            ),
+            found.bound,
         )
         for found in stored
         if found.metric in declared

@@ -26,6 +26,7 @@ from nephoscope.model.rows import (
     FamilyComparison,
     GateRow,
     GrowthRow,
+    LowerBoundRow,
     MachineRow,
     MeasurementRow,
     RankRow,
@@ -58,6 +59,7 @@ class Findings:
     family_comparisons: Sequence[FamilyComparison] = ()
     gate: Sequence[GateRow] = ()
     growth: Sequence[GrowthRow] = ()
+    lower_bounds: Sequence[LowerBoundRow] = ()
     ranks: Sequence[RankRow] = ()
     best: Sequence[BestRow] = ()
     contrasts: Sequence[ContrastRow] = ()

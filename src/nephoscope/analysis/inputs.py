@@ -34,6 +34,8 @@ class StudyInputs:
     trials: Sequence[TrialRow]
     """Every trial of the plan, whatever its outcome."""
     measurements: Sequence[MeasurementRow]
+    bounds: Sequence[MeasurementRow] = ()
+    """What its tool could only tell to be above the value of its row."""
     machines: Sequence[ObservedMachine] = ()
     """Facts before the attempt that counts, of every machine of every trial that has some."""
     commands: Mapping[str, Sequence[CommandRecord]] = field(default_factory=dict)

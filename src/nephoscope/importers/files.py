@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 
@@ -25,6 +26,7 @@ from nephoscope.importers.imported import (
 from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_of, text_of, why
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.lower_bound import Bounded, LowerBound
 from nephoscope.model.records import Direction, Facts, Measurement, Metric, Verdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
 
@@ -36,8 +38,7 @@ class Value(Frozen):
     """One number with its metric."""
 
     metric: Metric
-    value: float = Field(allow_inf_nan=False)
-    at_s: float | None = None
+    value: Annotated[float, Field(allow_inf_nan=False)] | LowerBound
 
 
 class Parsed(Frozen):
@@ -91,8 +92,8 @@ def metric(name: str, unit: str, title: str, *, headline: bool = False, lower: b
     return Metric(name=name, unit=unit, direction=direction, title=title, headline=headline)
 
 
-def latency(name: str, title: str, seconds: float) -> Value:
-    """A latency in seconds."""
+def latency(name: str, title: str, seconds: Bounded) -> Value:
+    """A latency in seconds, or what it is above."""
     return Value(metric=metric(name, "s", title, lower=True), value=seconds)
 
 
@@ -177,8 +178,7 @@ def _trial(parsed: Parsed, root: Path, file: Path, origin: str, place: FileOrigi
         database_load=parsed.database_load or (DatabaseLoad.OLTP if parsed.subject is Subject.DATABASE else None),
         metrics=[value.metric for value in parsed.values],
         measurements=[
-            Measurement(metric=value.metric.name, unit=value.metric.unit, value=value.value, at_s=value.at_s)
-            for value in parsed.values
+            Measurement.of(value.metric.name, value.metric.unit, value.value, role=None) for value in parsed.values
         ],
         verdicts=[read_whole(file.name), *parsed.verdicts, *place.verdicts],
         facts=place.facts,

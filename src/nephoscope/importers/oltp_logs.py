@@ -1,7 +1,8 @@
 """Logs of database benchmarks: `cockroach workload`, go-tpc, HammerDB, YCSB. Text in, numbers out; pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from nephoscope.checks.thresholds import ERRORS
 from nephoscope.checks.verdicts import invalid, valid
@@ -11,6 +12,9 @@ from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Verdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.words import counted
+from nephoscope.parsers.latencies import COCKROACH as COCKROACH_HISTOGRAM
+from nephoscope.parsers.latencies import EXACT, Histogram, latencies
+from nephoscope.parsers.latencies import GO_TPC as GO_TPC_HISTOGRAM
 from nephoscope.parsers.text import DECIMAL, INTEGER, exactly_one, whole_lines
 
 TPCC = "tpcc"
@@ -91,34 +95,43 @@ def _cockroach_rows(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _latencies(row: re.Match[str], of: str) -> list[Value]:
-    named = {"avg": "mean", "p50": "p50", "p95": "p95", "p99": "p99", "max": "maximum"}
+    mean_s, maximum_s = float(row["avg"]) * _MS, float(row["max"]) * _MS
+    percentiles_s = {percent: float(row[f"p{percent:g}"]) * _MS for percent in (50.0, 95.0, 99.0)}
+    return _all_latencies("cockroach workload log", of, COCKROACH_HISTOGRAM, percentiles_s, mean_s, maximum_s)
+
+
+def _all_latencies(
+    what: str,
+    of: str,
+    histogram: Histogram,
+    percentiles_s: Mapping[float, float],
+    mean_s: float | None,
+    maximum_s: float | None,
+) -> list[Value]:
+    """Those that were printed, as they can be told."""
+    checked = latencies(what, histogram, percentiles_s, mean_s=mean_s, maximum_s=maximum_s)
+    named = {f"p{percent:g}".replace(".", "_"): value for percent, value in checked.percentiles_s.items()}
     return [
-        latency(f"latency_{word}_{of}", f"Latency of {of}, {word}", float(row[group]) * _MS)
-        for group, word in named.items()
+        latency(f"latency_{word}_{of}", f"Latency of {of}, {word}", value)
+        for word, value in {"mean": checked.mean_s, **named, "maximum": checked.maximum_s}.items()
+        if value is not None
     ]
 
 
 def _tpcc_values(row: re.Match[str]) -> list[Value]:
     tpmc = metric("new_orders_per_minute", _NEW_ORDERS, "New-Orders committed", headline=True)
     share = metric("efficiency_share", "share", "tpmC of 12.86 for each warehouse")
+    checked = latencies("cockroach workload log", COCKROACH_HISTOGRAM, {90: float(row["p90"]) * _MS})
     return [
         Value(metric=tpmc, value=float(row["tpmc"])),
         Value(metric=share, value=float(row["efc"]) / 100),
-        latency("latency_p90_tpmc", "Latency of New-Order, p90", float(row["p90"]) * _MS),
+        *(latency("latency_p90_tpmc", "Latency of New-Order, p90", value) for value in checked.percentiles_s.values()),
     ]
 
 
 _GO_TPC_ROW = re.compile(r"\[Summary\] (?P<name>[A-Z_]+) +- (?P<values>.+)")
 _GO_TPC_END = re.compile(rf"tpmC: (?P<tpmc>{DECIMAL})(?:, tpmTotal: (?P<all>{DECIMAL}))?(?:, efficiency: {DECIMAL}%)?")
-_GO_TPC_MS = {
-    "Avg": "mean",
-    "50th": "p50",
-    "90th": "p90",
-    "95th": "p95",
-    "99th": "p99",
-    "99.9th": "p99_9",
-    "Max": "maximum",
-}
+_GO_TPC_PERCENTS = {"50th": 50.0, "90th": 90.0, "95th": 95.0, "99th": 99.0, "99.9th": 99.9}
 
 
 def parse_go_tpc(text: str) -> list[Parsed]:
@@ -141,11 +154,11 @@ def parse_go_tpc(text: str) -> list[Parsed]:
             continue
         done += int(float(fields["Count"]))
         name = row["name"].casefold()
-        values += [
-            latency(f"latency_{word}_{name}", f"Latency of {name}, {word}", float(fields[field]) * _MS)
-            for field, word in _GO_TPC_MS.items()
-            if field in fields
-        ]
+        printed = {field: float(text) * _MS for field, text in fields.items()}
+        percentiles_s = {percent: printed[field] for field, percent in _GO_TPC_PERCENTS.items() if field in printed}
+        values += _all_latencies(
+            "go-tpc log", name, GO_TPC_HISTOGRAM, percentiles_s, printed.get("Avg"), printed.get("Max")
+        )
     if done == 0:
         raise OutputUnreadable("go-tpc log: no summary of a transaction")
     verdicts = [_errors(errors, done)]
@@ -212,14 +225,14 @@ def parse_hammerdb(text: str) -> list[Parsed]:
 
 _YCSB_NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,20})?(?:E[0-9]{1,2})?"
 _YCSB_ROW = re.compile(rf"\[(?P<of>[A-Z-]+)\], *(?P<what>[^,]+), *(?P<value>{_YCSB_NUMBER})")
-_YCSB_LATENCY = re.compile(r"(?P<word>Average|Min|Max|50thPercentile|95thPercentile|99thPercentile|99\.9thPercentile)"
-                           r"Latency\((?P<unit>us|ms)\)")  # fmt: skip
+_YCSB_LATENCY = re.compile(
+    r"(?P<word>Average|Min|Max|(?P<percent>50|95|99|99\.9)thPercentile)Latency\((?P<unit>us|ms)\)"
+)
 _YCSB_VERSION = re.compile(r"YCSB Client (\S{1,40})")
 _YCSB_COMMAND = re.compile(r"Command line: (.+)")
 _YCSB_FILE = re.compile(r"-P \S*?([^/\s]+)(?!\S)")
 _YCSB_SERVER = re.compile(r"-p \S*(?:hosts?|url|port|user|passwd|password)=\S* ?")
 """Where the server is, and not what it is asked for."""
-_YCSB_WORDS = {"Average": "mean", "Min": "minimum", "Max": "maximum"}
 
 
 def parse_ycsb(text: str) -> list[Parsed]:
@@ -233,6 +246,7 @@ def parse_ycsb(text: str) -> list[Parsed]:
     lines = [line.strip() for line in whole_lines(text, "YCSB output")]
     rows = [found for line in lines if (found := _YCSB_ROW.fullmatch(line))]
     values: list[Value] = []
+    times: dict[str, dict[str | float, float]] = defaultdict(dict)
     good = bad = 0
     for row in rows:
         of, what, value = row["of"].casefold(), row["what"].strip(), float(row["value"])
@@ -243,12 +257,22 @@ def parse_ycsb(text: str) -> list[Parsed]:
             ok = what in {"Return=OK", "Return=0"}
             good, bad = good + (int(value) if ok else 0), bad + (0 if ok else int(value))
         elif found and of != "cleanup" and not (found["unit"] == "ms" and value == 0):
-            word = _YCSB_WORDS.get(found["word"], f"p{found['word'].removesuffix('thPercentile').replace('.', '_')}")
             seconds = value * (_US if found["unit"] == "us" else _MS)
-            values.append(latency(f"latency_{word}_{of}", f"Latency of {of}, {word}", seconds))
+            word = float(found["percent"]) if found["percent"] else found["word"]
+            if word in times[of]:
+                raise OutputUnreadable(
+                    f"YCSB output: two values of {what} of {of}: the file contains several runs; split it"
+                )
+            times[of][word] = seconds
+    for of, words in times.items():
+        percentiles_s = {word: seconds for word, seconds in words.items() if isinstance(word, float)}
+        name, mean_s, maximum_s = of, words.get("Average"), words.get("Max")
+        values += _all_latencies("YCSB output", name, EXACT, percentiles_s, mean_s, maximum_s)
+        if "Min" in words:
+            values.append(latency(f"latency_minimum_{name}", f"Latency of {name}, minimum", words["Min"]))
     if not any(one.metric.headline for one in values):
         raise OutputUnreadable("YCSB output: no line [OVERALL], Throughput(ops/sec): the run did not finish")
-    if not any(one.value > 0 for one in values if one.metric.headline):
+    if not any(one.value != 0 for one in values if one.metric.headline):
         raise OutputUnreadable("YCSB output: a throughput of 0")
     verdicts = [_errors(bad, good)] if good + bad else []
     version = next((found[1] for line in lines if (found := _YCSB_VERSION.fullmatch(line))), "")
@@ -283,7 +307,7 @@ COCKROACH = FileFormat(
     parse=parse_cockroach_workload,
     unknown=(
         "percentiles come from a histogram with one significant digit, from 100 µs to 100 s: a grid of 3 to 6 %",
-        "values above 100 s are shown as 100 s",
+        "latencies above 100 s are in the last bucket of its histogram: they are lower bounds, in no comparison",
         "latency includes the wait for a pooled connection",
         (
             "TPC-C: a lookup of customers by name reads about 12 rows instead of 2.5, because it uses the loader's "

@@ -30,6 +30,7 @@ from nephoscope.model.rows import (
     GateRow,
     GrowthRow,
     Insight,
+    LowerBoundRow,
     MachineRow,
     MeasurementRow,
     NetworkRow,
@@ -135,6 +136,7 @@ class AnalysedStudy(Frozen):
     growth: list[GrowthRow] = []
     passes: list[PassRow] = []
     bounds: list[BoundRow] = []
+    lower_bounds: list[LowerBoundRow] = []
     looks: list[Look] = []
     steal: list[StealRow] = []
     delivered: list[DeliveredRow] = []

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.kinds import MachineKind
+from nephoscope.model.lower_bound import Bound, Bounded, LowerBound
 from nephoscope.model.names import MachineName, Name, Named
 from nephoscope.model.old_texts import plan_warning
 from nephoscope.model.omission import Omission
@@ -61,6 +62,18 @@ class Measurement(Frozen):
     value: MeasuredValue
     role: Literal["database", "load"] | None = None
     at_s: Seconds | None = None
+    bound: Bound | None = Field(
+        default=None, description="'lower': the tool only says that it is above `value`; None: it is `value`"
+    )
+
+    @classmethod
+    def of(
+        cls, metric: str, unit: str, value: Bounded, role: Literal["database", "load"] | None = "database"
+    ) -> "Measurement":
+        """A number of a whole trial, or what it is above."""
+        if isinstance(value, LowerBound):
+            return cls(metric=metric, unit=unit, value=value.above, role=role, bound="lower")
+        return cls(metric=metric, unit=unit, value=value, role=role)
 
 
 class VerdictKind(StrEnum):
@@ -197,6 +210,7 @@ class TelemetrySample(Frozen):
     network_send_bytes_per_s: float | None
     sampler_cpu_share: float | None = Field(default=None, description="the sampler's CPU time, as a share of one core")
     clock_step_s: Seconds | None = Field(default=None, description="by how much the wall clock jumped; None: not known")
+    at_unix_ms: UnixMs | None = Field(default=None, description="`at_s` by the machine's clock; None: not recorded")
 
 
 class CommandRecord(Frozen):
@@ -280,6 +294,11 @@ class ResourceUse(Frozen):
     at_baseline: bool = Field(
         default=False, description="a burstable machine that lost CPU time at a steady level: its credits were spent"
     )
+    phases: dict[str, "ResourceUse"] = Field(
+        default={},
+        description="the same during each command that was measured, by its output: jobs, steps, points of a search; "
+        "empty: there was only one, or it was not recorded when",
+    )
 
 
 class Observations(Frozen):
@@ -326,17 +345,21 @@ class Requirement(Frozen):
     limit: float
     unit: str
     source: str = Field(description="who set the rule")
+    bound: Bound | None = Field(default=None, description="'lower': it is above `observed`, by an unknown amount")
 
     @property
     def met(self) -> bool | None:
-        """None: not known."""
+        """None: not known. A lower bound decides only what every value above it decides."""
         if self.observed is None:
             return None
+        reached = self.observed >= self.limit
+        if self.bound is not None:
+            return (self.relation in {"at least", "above"}) if reached else None
         return {
-            "at least": self.observed >= self.limit,
+            "at least": reached,
             "above": self.observed > self.limit,
             "at most": self.observed <= self.limit,
-            "below": self.observed < self.limit,
+            "below": not reached,
         }[self.relation]
 
 
@@ -404,7 +427,7 @@ class OperationEvidence(Frozen):
     audits_unjudged: int = Field(ge=0, description="quantities with too few draws to judge")
     failed_audits: list[str] = Field(default=[], description="random draws outside their specification")
     offered: int | None = Field(default=None, description="arrivals due in the interval; None: closed pace")
-    not_sent: int | None = Field(default=None, description="arrivals that were never started; None: closed pace")
+    not_sent: int | None = Field(default=None, description="of these, never started; None: closed pace")
     errors: list[OperationErrors] = []
     requirements: list[Requirement] = []
     saturation: Saturation | None = Field(default=None, description="None: the output does not say")

@@ -13,6 +13,7 @@ from pydantic import Field
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.extents import Extent, extent_by_subject
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
@@ -177,6 +178,7 @@ class BoundRow(Frozen):
 
     configuration: str
     benchmark: str
+    phase: str = Field(default="", description="a job, a step or a point of a search; empty: the trial has only one")
     n: int = Field(ge=1, description="valid trials whose database machines were all sampled")
     cpu_bound: int = Field(
         ge=0,
@@ -401,6 +403,20 @@ class MeasurementRow(NamedTuple):
     block: int
     position: int
     valid: bool
+    subject: Subject
+
+
+class LowerBoundRow(Frozen):
+    """Metrics whose tool could not tell how large they are: lower bounds, in no statistic and no comparison."""
+
+    configuration: str
+    benchmark: str
+    metric: str
+    unit: str
+    value: LowerBound = Field(description="the median of the valid trials, a bound in the place of each unknown value")
+    n: int = Field(ge=1, description="valid trials")
+    bounded: int = Field(ge=1, description="of these, those whose value is only known to be above the tool's limit")
+    trials: list[str]
     subject: Subject
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.lower_bound import LowerBound
 
 _UNITS = (
     ("bits_per_s", "bit/s"),
@@ -47,7 +48,9 @@ def flat_metrics(value: object, *, max_items: int | None = None) -> list[FlatMet
 def _rows(name: str, value: Any, unit: str, max_items: int | None) -> Iterator[FlatMetric]:
     if value is None or value in ((), {}):
         return
-    if isinstance(value, Frozen):
+    if isinstance(value, LowerBound):
+        yield FlatMetric(name, str(value), unit)
+    elif isinstance(value, Frozen):
         for field in type(value).model_fields:
             yield from _rows(_below(name, field), getattr(value, field), _unit_of(field), max_items)
     elif isinstance(value, tuple) and max_items is not None and len(value) > max_items:

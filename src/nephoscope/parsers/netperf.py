@@ -11,7 +11,9 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.lower_bound import Bounded
 from nephoscope.model.words import counted
+from nephoscope.parsers.latencies import NETPERF, latencies
 from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, shown, whole_lines
 
 _BANNER = re.compile(
@@ -60,9 +62,9 @@ class Netperf(Frozen):
     latency_mean_s: float | None = Field(gt=0)
     latency_maximum_s: float | None = Field(ge=0)
     latency_deviation_s: float | None = Field(ge=0)
-    latency_p50_s: float | None = Field(ge=0)
-    latency_p90_s: float | None = Field(ge=0)
-    latency_p99_s: float | None = Field(ge=0)
+    latency_p50_s: Bounded | None
+    latency_p90_s: Bounded | None
+    latency_p99_s: Bounded | None
     local_cpu_share: float | None = Field(ge=0)
     remote_cpu_share: float | None = Field(ge=0)
     retransmissions: int | None = Field(ge=0)
@@ -112,7 +114,7 @@ def parse_netperf(text: str) -> Netperf:
     return build(
         Netperf,
         WHAT,
-        **values,
+        **{**values, **_percentiles(values)},
         test=test or None,
         host=host["host"] if host else None,
         unit=unit,
@@ -123,6 +125,14 @@ def parse_netperf(text: str) -> Netperf:
         histogram=_histogram(lines),
         fields=fields,
     )
+
+
+def _percentiles(values: Mapping[str, float | None]) -> Mapping[str, Bounded]:
+    """As far as they were printed."""
+    printed = {percent: s for percent in (50.0, 90.0, 99.0) if (s := values[f"latency_p{percent:g}_s"]) is not None}
+    mean_s, maximum_s = values["latency_mean_s"], values["latency_maximum_s"]
+    checked = latencies(WHAT, NETPERF, printed, mean_s=mean_s, maximum_s=maximum_s)
+    return {f"latency_p{percent:g}_s": value for percent, value in checked.percentiles_s.items()}
 
 
 def _number(fields: Mapping[str, str], name: str) -> float | None:

@@ -18,7 +18,7 @@ _AVERAGE = re.compile(rf"====> avg-(?:latency|lat|rtt)= *({DECIMAL}) \(std-dev=(
 _LOST = re.compile(
     rf"# dropped messages = ({INTEGER}); # duplicated messages = ({INTEGER}); # out-of-order messages = ({INTEGER})"
 )
-_SUMMARY = re.compile(rf"Summary: (?:Latency|Round trip) is +({DECIMAL}) usec")
+_SUMMARY = re.compile(rf"Summary: (Latency|Round trip) is +({DECIMAL}) usec")
 _RATE = re.compile(rf"Summary: Message Rate is ({DECIMAL}) \[msg/sec\]")
 _BANDWIDTH = re.compile(rf"Summary: Band[Ww]idth is ({DECIMAL}) MBps \(({DECIMAL}) Mbps\)")
 _TOTAL = re.compile(rf"Total ({INTEGER}) observations; each percentile contains {DECIMAL} observations")
@@ -28,7 +28,7 @@ _DIGIT_US = 0.0011
 
 
 class SockperfLatency(Frozen):
-    """One-way latency, as half of the round trip; of `observations` messages."""
+    """One-way latency, as half of the round trip, also where the whole was printed; of `observations` messages."""
 
     duration_s: float = Field(gt=0)
     sent: int = Field(ge=1)
@@ -84,14 +84,16 @@ def _latency(said: list[str]) -> SockperfLatency:
     lost = exactly_one((_LOST.fullmatch(line) for line in said), f"{_WHAT} with what was lost")
     summary = exactly_one((_SUMMARY.fullmatch(line) for line in said), f"{_WHAT} with the summary")
     total = exactly_one((_TOTAL.fullmatch(line) for line in said), f"{_WHAT} with the number of observations")
-    require_close(float(summary[1]), float(average[1]), relative=0.001, absolute=_DIGIT_US, what=f"{_WHAT}: the mean")
+    require_close(float(summary[2]), float(average[1]), relative=0.001, absolute=_DIGIT_US, what=f"{_WHAT}: the mean")
+    unit_s = _US / 2 if summary[1] == "Round trip" else _US  # `--full-rtt` prints the whole of what it halves otherwise
     found = [match for line in said if (match := _PERCENTILE.fullmatch(line))]
-    ends = {match[2]: float(match[3]) * _US for match in found if match[2]}
-    percentiles = {float(match[1]): float(match[3]) * _US for match in found if match[1]}
+    ends = {match[2]: float(match[3]) * unit_s for match in found if match[2]}
+    percentiles = {float(match[1]): float(match[3]) * unit_s for match in found if match[1]}
     if set(ends) != {"MIN", "MAX"} or len(found) != len(percentiles) + 2:
         raise OutputUnreadable(f"{_WHAT}: minimum, maximum and each percentile must appear once")
+    mean_s = float(average[1]) * unit_s
     values = [ends["MIN"], *(percentiles[percent] for percent in sorted(percentiles)), ends["MAX"]]
-    if values != sorted(values) or not ends["MIN"] <= float(average[1]) * _US + _DIGIT_US * _US <= ends["MAX"] + _US:
+    if values != sorted(values) or not ends["MIN"] <= mean_s + _DIGIT_US * _US <= ends["MAX"] + _US:
         raise OutputUnreadable(f"{_WHAT}: percentiles that do not rise, or a mean outside their range")
     return build(
         SockperfLatency,
@@ -103,8 +105,8 @@ def _latency(said: list[str]) -> SockperfLatency:
         duplicated=int(lost[2]),
         out_of_order=int(lost[3]),
         observations=int(total[1]),
-        mean_s=float(average[1]) * _US,
-        deviation_s=float(average[2]) * _US,
+        mean_s=mean_s,
+        deviation_s=float(average[2]) * unit_s,
         minimum_s=ends["MIN"],
         maximum_s=ends["MAX"],
         percentiles_s=percentiles,

@@ -11,8 +11,10 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.lower_bound import Bounded
 from nephoscope.model.units import GIB, KIB, MIB
 from nephoscope.model.words import counted
+from nephoscope.parsers.latencies import SYSBENCH, latencies
 from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, require_close, whole_lines
 
 _WHAT = "sysbench fileio log"
@@ -89,7 +91,7 @@ class FileioSection(Frozen):
     read_bytes_per_s: float | None = Field(gt=0)
     written_bytes_per_s: float | None = Field(gt=0)
     latency_mean_s: float | None = Field(gt=0, description="None: below what 1.1 prints, 0.01 ms")
-    latency_p95_s: float | None = Field(gt=0, description="None: below what is printed, 0.01 ms, or another was asked")
+    latency_p95_s: Bounded | None = Field(description="None: below what is printed, 0.01 ms, or another was asked")
     latency_maximum_s: float | None = Field(gt=0)
 
     @property
@@ -201,6 +203,7 @@ def _section(lines: Sequence[str]) -> FileioSection:
     for operations, amount in (("reads", "read"), ("writes", "written")):
         share = rates[operations] * block_bytes / MIB
         require_close(rates[amount], share, relative=0.002, absolute=0.02, what=f"{_WHAT}: MiB/s")
+    mean_s = _printed_mean_s(lines, rates, number["threads"]) if of_1_1 else _mean_s(lines, number, mode)
     return build(
         FileioSection,
         _WHAT,
@@ -215,8 +218,8 @@ def _section(lines: Sequence[str]) -> FileioSection:
         fsyncs_per_s=rates["fsyncs"],
         read_bytes_per_s=rates["read"] * MIB or None,
         written_bytes_per_s=rates["written"] * MIB or None,
-        latency_mean_s=_printed_mean_s(lines, rates, number["threads"]) if of_1_1 else _mean_s(lines, number, mode),
-        latency_p95_s=_p95_s(lines),
+        latency_mean_s=mean_s,
+        latency_p95_s=_p95_s(lines, mean_s, number["longest"] / _MS),
         latency_maximum_s=number["longest"] / _MS or None,
     )
 
@@ -243,9 +246,23 @@ def _printed_mean_s(lines: Sequence[str], rates: Mapping[str, float], threads: f
     return ms / _MS or None
 
 
-def _p95_s(lines: Sequence[str]) -> float | None:
+def _p95_s(lines: Sequence[str], mean_s: float | None, longest_s: float) -> Bounded | None:
     match = exactly_one((_PERCENTILE.fullmatch(line) for line in lines), f"{_WHAT} for the percentile")
-    return float(match[2]) / _MS or None if match[1] == "95" else None
+    return percentile_s(_WHAT, match, mean_s, longest_s) if match[1] == "95" else None
+
+
+def percentile_s(what: str, match: re.Match[str], mean_s: float | None, longest_s: float) -> Bounded | None:
+    """Of a line with percent and milliseconds. None: of 0.00 it is not known.
+
+    Raises:
+        OutputUnreadable: it is above the longest latency.
+    """
+    percent, value_s = float(match[1]), float(match[2]) / _MS
+    if value_s == 0:
+        return None
+    return latencies(what, SYSBENCH, {percent: value_s}, mean_s=mean_s, maximum_s=longest_s or None).percentiles_s[
+        percent
+    ]
 
 
 def _all_latency_s(lines: Sequence[str]) -> float:

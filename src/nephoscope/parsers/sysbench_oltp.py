@@ -7,7 +7,9 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.parsers.sysbench_fileio import BEGIN, sections_of
+from nephoscope.model.lower_bound import Bounded
+from nephoscope.parsers.latencies import SYSBENCH, latencies
+from nephoscope.parsers.sysbench_fileio import BEGIN, percentile_s, sections_of
 from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, require_close
 
 _WHAT = "sysbench OLTP log"
@@ -51,7 +53,7 @@ class OltpInterval(Frozen):
     transactions_per_s: float = Field(ge=0)
     queries_per_s: float | None = Field(ge=0, description="None: not printed (0.5)")
     latency_percent: int = Field(ge=1, le=100)
-    latency_s: float = Field(ge=0)
+    latency_s: Bounded
     errors_per_s: float | None = Field(ge=0)
 
 
@@ -74,7 +76,7 @@ class SysbenchOltp(Frozen):
     latency_mean_s: float = Field(gt=0)
     latency_maximum_s: float = Field(gt=0)
     latency_percent: int | None = Field(ge=1, le=100)
-    latency_percentile_s: float | None = Field(gt=0)
+    latency_percentile_s: Bounded | None
     intervals: tuple[OltpInterval, ...]
     left_out: tuple[str, ...] = Field(description="intermediate lines that cannot be: rates overflow in some versions")
 
@@ -126,7 +128,7 @@ def parse_sysbench_oltp(text: str) -> SysbenchOltp:
         latency_mean_s=mean,
         latency_maximum_s=longest,
         latency_percent=int(percentile[1]) if percentile else None,
-        latency_percentile_s=(float(percentile[2]) / _MS or None) if percentile else None,
+        latency_percentile_s=percentile_s(_WHAT, percentile, mean, longest) if percentile else None,
         intervals=_intervals(lines),
         left_out=tuple(line for line in lines if _ANY_INTERVAL.match(line) and _interval(line) is None),
     )
@@ -155,6 +157,6 @@ def _interval(line: str) -> OltpInterval | None:
         transactions_per_s=float(rate),
         queries_per_s=None if queries is None else float(queries),
         latency_percent=int(percent),
-        latency_s=float(latency) / _MS,
+        latency_s=latencies(_WHAT, SYSBENCH, {float(percent): float(latency) / _MS}).percentiles_s[float(percent)],
         errors_per_s=None if errors is None else float(errors),
     )

@@ -4,6 +4,7 @@ netperf's TCP_RR is the Cloud Reports' of 2021 and 2022. sockperf's ping-pong do
 reports half of a round trip, which is doubled here.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -19,6 +20,7 @@ from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import TWO_ENDS
+from nephoscope.model.lower_bound import Bounded
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.parsers.netperf import parse_netperf
@@ -148,7 +150,7 @@ class RequestResponse(Benchmark):
         text = raw.get(f"{_RAW}.stdout", b"").decode(errors="replace")
         values = _netperf(text) if parameters.tool == "netperf" else _sockperf(text, parameters.run_s)
         return [
-            Measurement(metric=metric.name, unit=metric.unit, value=value, role="database")
+            Measurement.of(metric.name, metric.unit, value)
             for metric in self.metrics(parameters)
             if (value := values.get(metric.name)) is not None
         ]
@@ -174,7 +176,7 @@ def _client_argv(parameters: RequestResponseParameters, address: str) -> list[st
     return ["netperf", "-H", address, "-p", port, *test, "--", "-r", f"{size},{size}", "-o", _FIELDS]
 
 
-def _sockperf(text: str, duration_s: int) -> dict[str, float]:
+def _sockperf(text: str, duration_s: int) -> Mapping[str, Bounded]:
     test = parse_sockperf(text)
     if not isinstance(test, SockperfLatency):
         raise OutputUnreadable("sockperf output: from a throughput test instead of a ping-pong test")
@@ -191,11 +193,11 @@ def _sockperf(text: str, duration_s: int) -> dict[str, float]:
     }
 
 
-def _netperf(text: str) -> dict[str, float]:
+def _netperf(text: str) -> Mapping[str, Bounded]:
     test = parse_netperf(text)
     if test.latency_mean_s is None:
         raise OutputUnreadable("netperf output: it contains no latency")
-    found = {
+    found: dict[str, Bounded | None] = {
         "": test.latency_mean_s,
         "_min": test.latency_minimum_s,
         "_max": test.latency_maximum_s,

@@ -21,6 +21,7 @@ from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.tools import LSBLK, Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.extents import ONE_MACHINE_WITH_VOLUMES
+from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
@@ -148,7 +149,7 @@ class Fio(Benchmark):
                 raise OutputUnreadable(f"fio job {job.name}: its output is missing")
             values = values_of(output, job)
             measurements += [
-                Measurement(metric=metric.name, unit=metric.unit, value=values[key], role="database")
+                Measurement.of(metric.name, metric.unit, values[key])
                 for metric in _metrics_of(job, job.title)
                 if (key := metric.name.removeprefix(f"{job.name}.")) in values
             ]
@@ -181,12 +182,13 @@ def _reads(raw: RawOutput, job: FioJob) -> Reads:
     size = done.options.get("size", "")
     if done.read is None or not size.isdecimal():
         raise OutputUnreadable(f"fio job {job.name}: nothing was read, or the output does not give the block size")
+    median_s = done.read.total.percentiles_s.get(50.0) if done.read.total else None
     return Reads(
         job=job.name,
         direct=job.direct,
         files_bytes=int(size) * (job.threads if job.apart else 1),
         bytes_per_s=done.read.bytes_per_s,
-        latency_median_s=done.read.total.percentiles_s.get(50.0) if done.read.total else None,
+        latency_median_s=None if isinstance(median_s, LowerBound) else median_s,
     )
 
 

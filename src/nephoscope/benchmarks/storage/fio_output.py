@@ -8,6 +8,7 @@ import math
 
 from nephoscope.benchmarks.storage.fio_jobs import FioJob
 from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.lower_bound import Bounded
 from nephoscope.parsers.fio import FioJob as FioDone
 from nephoscope.parsers.fio import FioLatency, FioSide, parse_fio
 
@@ -18,7 +19,7 @@ _MIN_IN_TAIL = 10
 _MIN_SHARE_OF_DURATION = 0.9
 
 
-def values_of(output: bytes, job: FioJob) -> dict[str, float]:
+def values_of(output: bytes, job: FioJob) -> dict[str, Bounded]:
     """Numbers of one job: iops (1/s), bandwidth (B/s), latency_* and fsync_latency_* (s), queue_depth.
 
     Of a job that reads and writes, iops and bandwidth are of both together, and the names of everything else begin with
@@ -36,7 +37,7 @@ def values_of(output: bytes, job: FioJob) -> dict[str, float]:
     if found.name != job.name or ran != job.asked:
         raise OutputUnreadable(f"fio job {job.name}: the output is of {found.name!r} with {ran}, not {job.asked}")
     sides = {name: _side(found, name, job) for name in sides_of(job)}
-    values = {
+    values: dict[str, Bounded] = {
         "iops": math.fsum(side.ios_per_s for side, _ in sides.values()),
         "bandwidth": math.fsum(side.bytes_per_s for side, _ in sides.values()),
     }
@@ -68,9 +69,9 @@ def _side(found: FioDone, name: str, job: FioJob) -> tuple[FioSide, FioLatency]:
     return side, side.total
 
 
-def _latencies(prefix: str, latency: FioLatency) -> dict[str, float]:
+def _latencies(prefix: str, latency: FioLatency) -> dict[str, Bounded]:
     """Mean, longest, and each percentile that has at least ten values above it."""
-    values = {f"{prefix}_mean": latency.mean_s, f"{prefix}_max": latency.maximum_s}
+    values: dict[str, Bounded] = {f"{prefix}_mean": latency.mean_s, f"{prefix}_max": latency.maximum_s}
     count = latency.count or 0
     for name, percent in {**PERCENTILES, **FURTHER_PERCENTILES}.items():
         if round(count * (100 - percent) / 100, 6) < _MIN_IN_TAIL:

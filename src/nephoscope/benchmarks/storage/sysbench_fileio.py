@@ -22,6 +22,7 @@ from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.extents import ONE_MACHINE_WITH_VOLUMES
+from nephoscope.model.lower_bound import Bounded
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
@@ -222,7 +223,7 @@ class SysbenchFileio(Benchmark):
         found: list[Measurement] = []
         for test in _tests(parameters):
             section = _section(raw, test, parameters)
-            values = {
+            values: dict[str, Bounded | None] = {
                 "iops": section.operations_per_s,
                 "bandwidth": section.bytes_per_s,
                 "latency_mean": section.latency_mean_s,
@@ -230,7 +231,7 @@ class SysbenchFileio(Benchmark):
                 "latency_max": section.latency_maximum_s,
             }
             found += [
-                Measurement(metric=metric.name, unit=metric.unit, value=value, role="database")
+                Measurement.of(metric.name, metric.unit, value)
                 for metric in _metrics_of(test, headline=False)
                 if (value := values[metric.name.rpartition(".")[2]]) is not None
             ]

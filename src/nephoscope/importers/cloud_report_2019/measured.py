@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.lower_bound import Bound, Bounded, LowerBound
 from nephoscope.model.quantities import MeasuredValue
 from nephoscope.model.records import Direction, Verdict
 from nephoscope.model.subjects import Subject
@@ -26,6 +27,7 @@ class ImportedMeasurement(Frozen):
     threads: int | None = None
     at_s: float | None = Field(default=None, description="end of the interval; None: the whole run")
     value: MeasuredValue
+    bound: Bound | None = None
     own_verdict: Verdict | None = Field(
         default=None, description="verdict of this number only, in addition to its run's"
     )
@@ -105,7 +107,7 @@ def load_measurements(load: FileioLoad) -> list[ImportedMeasurement]:
 
 def section_measurements(section: FileioSection, own: Verdict | None) -> list[ImportedMeasurement]:
     """Rate, operations and latency at one number of threads."""
-    values = (
+    values: tuple[tuple[str, str, Direction, Bounded | None], ...] = (
         ("read_bytes_per_s" if section.reading else "written_bytes_per_s", "B/s", _UP, section.bytes_per_s),
         ("operations_per_s", "IO/s", _UP, section.operations_per_s),
         ("latency_mean", "s", _DOWN, section.latency_mean_s),
@@ -120,7 +122,8 @@ def section_measurements(section: FileioSection, own: Verdict | None) -> list[Im
             unit=unit,
             direction=direction,
             threads=section.threads,
-            value=value,
+            value=value.above if isinstance(value, LowerBound) else value,
+            bound="lower" if isinstance(value, LowerBound) else None,
             own_verdict=own,
         )
         for metric, unit, direction, value in values

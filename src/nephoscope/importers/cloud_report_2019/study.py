@@ -127,7 +127,8 @@ def _trials(tree: Path, run: ImportedRun, measured: Sequence[ImportedMeasurement
             title=what.replace("-", " "),
             metrics=_metrics(many),
             measurements=[
-                Measurement(metric=_name(one), unit=one.unit, value=one.value, at_s=one.at_s) for one in many
+                Measurement(metric=_name(one), unit=one.unit, value=one.value, at_s=one.at_s, bound=one.bound)
+                for one in many
             ],
             verdicts=[*run.verdicts, *own.values()],
             same_machine=run.same_machine,

@@ -325,6 +325,7 @@ SAID: Mapping[str, Say] = {
     "gaps": _gaps,
     "altered": _altered,
     "exclusions": _exclusions,
+    "lower_bounds": _as_it_is,
     "order": _order,
     "shared_machines": _shared,
     "machines": _machines,

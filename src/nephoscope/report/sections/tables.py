@@ -179,6 +179,7 @@ def of_benchmark(book: Book, row: BenchmarkRow) -> Tables:
             most=most,
             file="statistics.csv",
         ),
+        table_of(book, [bound for bound in study.lower_bounds if bound.benchmark == name], of=name),
         table_of(book, row.metrics, by=("clock",), of=name),
     )
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.grouped import grouped
+from nephoscope.model.lower_bound import Bounded, LowerBound
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import Comparison, ComparisonVerdict, Statistic, TrialRow
+from nephoscope.model.rows import Comparison, ComparisonVerdict, LowerBoundRow, Statistic, TrialRow
 from nephoscope.model.scopes import Scope
 from nephoscope.model.words import NOT_DECIDED, counted, scope_name
 from nephoscope.report import format as people
@@ -140,7 +141,8 @@ def _grouping(model: type[Frozen]) -> tuple[str, ...]:
     fields = model.model_fields.keys()
     if "question" in fields:
         return ("question",)
-    return tuple(name for name in OF_A_METRIC if name in fields) if fields & SCALED else ()
+    scaled = fields & SCALED or issubclass(model, LowerBoundRow)
+    return tuple(name for name in OF_A_METRIC if name in fields) if scaled else ()
 
 
 def _without_constants(table: Table) -> Table:
@@ -282,7 +284,7 @@ def text_of(name: str, value: Any, scale: people.Scale) -> str:
         return ", ".join(_parts(name, value, scale)) or people.MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | LowerBound):
         return _number(name, value, scale)
     if isinstance(value, Scope):
         return scope_name(value)
@@ -291,7 +293,9 @@ def text_of(name: str, value: Any, scale: people.Scale) -> str:
     return people.MISSING if value is None or value == "" else str(value)
 
 
-def _number(name: str, value: float, scale: people.Scale) -> str:
+def _number(name: str, value: Bounded, scale: people.Scale) -> str:
+    if isinstance(value, LowerBound):
+        return f"{value.sign} {scale.number(value.above)}"
     if name in IN_ITS_UNIT:
         return scale.number(value)
     write = next((write for ending, write in FORMATS if name.endswith(ending)), None)
@@ -341,7 +345,7 @@ def _scale(rows: Sequence[Any]) -> people.Scale:
         for row in rows
         for name in fields
         if name in SCALED and isinstance(value := getattr(row, name), float | int)
-    ]
+    ] + [row.value.above for row in rows if isinstance(row, LowerBoundRow)]
     ends = [(name, name.removesuffix("low") + "high") for name in SCALED_ENDS if "median" in fields and name in fields]
     widths = [
         (high - low) / 2
