@@ -86,15 +86,15 @@ class FileFormat:
     """Whether a file is read together with others instead of separately."""
 
 
-def metric(name: str, unit: str, title: str, *, headline: bool = False, lower: bool = False) -> Metric:
-    """A metric of somebody else's benchmark."""
+def metric(name: str, unit: str, title: str, *, headline: bool = False, lower: bool = False, clock: str = "") -> Metric:
+    """A metric of somebody else's benchmark; `clock` is its definition: what was measured, from where to where."""
     direction = Direction.LOWER if lower else Direction.HIGHER
-    return Metric(name=name, unit=unit, direction=direction, title=title, headline=headline)
+    return Metric(name=name, unit=unit, direction=direction, title=title, clock=clock, headline=headline)
 
 
-def latency(name: str, title: str, seconds: Bounded) -> Value:
+def latency(name: str, title: str, seconds: Bounded, clock: str) -> Value:
     """A latency in seconds, or what it is above."""
-    return Value(metric=metric(name, "s", title, lower=True), value=seconds)
+    return Value(metric=metric(name, "s", title, lower=True, clock=clock), value=seconds)
 
 
 def read_files(path: Path, form: FileFormat) -> ImportedStudy:

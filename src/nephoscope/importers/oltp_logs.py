@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from nephoscope.checks.thresholds import ERRORS
 from nephoscope.checks.verdicts import invalid, valid
@@ -97,22 +98,38 @@ def _cockroach_rows(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _latencies(row: re.Match[str], of: str) -> list[Value]:
     mean_s, maximum_s = float(row["avg"]) * _MS, float(row["max"]) * _MS
     percentiles_s = {percent: float(row[f"p{percent:g}"]) * _MS for percent in (50.0, 95.0, 99.0)}
-    return _all_latencies("cockroach workload log", of, COCKROACH_HISTOGRAM, percentiles_s, mean_s, maximum_s)
+    return _all_latencies(_OF_COCKROACH, of, percentiles_s, mean_s, maximum_s)
+
+
+class _Tool(NamedTuple):
+    """How a tool takes its latencies."""
+
+    what: str
+    clock: str
+    histogram: Histogram
+
+
+_OF_COCKROACH = _Tool(
+    "cockroach workload log",
+    "from asking for a pooled connection until the operation has succeeded; failed ones are left out",
+    COCKROACH_HISTOGRAM,
+)
+_OF_GO_TPC = _Tool(
+    "go-tpc log", "from the begin of a transaction until it has succeeded; failed ones are left out", GO_TPC_HISTOGRAM
+)
+_OF_YCSB = _Tool(
+    "YCSB output", "from the call of an operation until it returns; failed ones are in it, or apart by a name", EXACT
+)
 
 
 def _all_latencies(
-    what: str,
-    of: str,
-    histogram: Histogram,
-    percentiles_s: Mapping[float, float],
-    mean_s: float | None,
-    maximum_s: float | None,
+    tool: _Tool, of: str, percentiles_s: Mapping[float, float], mean_s: float | None, maximum_s: float | None
 ) -> list[Value]:
     """Those that were printed, as they can be told."""
-    checked = latencies(what, histogram, percentiles_s, mean_s=mean_s, maximum_s=maximum_s)
+    checked = latencies(tool.what, tool.histogram, percentiles_s, mean_s=mean_s, maximum_s=maximum_s)
     named = {f"p{percent:g}".replace(".", "_"): value for percent, value in checked.percentiles_s.items()}
     return [
-        latency(f"latency_{word}_{of}", f"Latency of {of}, {word}", value)
+        latency(f"latency_{word}_{of}", f"Latency of {of}, {word}", value, tool.clock)
         for word, value in {"mean": checked.mean_s, **named, "maximum": checked.maximum_s}.items()
         if value is not None
     ]
@@ -121,11 +138,14 @@ def _all_latencies(
 def _tpcc_values(row: re.Match[str]) -> list[Value]:
     tpmc = metric("new_orders_per_minute", _NEW_ORDERS, "New-Orders committed", headline=True)
     share = metric("efficiency_share", "share", "tpmC of 12.86 for each warehouse")
-    checked = latencies("cockroach workload log", COCKROACH_HISTOGRAM, {90: float(row["p90"]) * _MS})
+    checked = latencies(_OF_COCKROACH.what, COCKROACH_HISTOGRAM, {90: float(row["p90"]) * _MS})
     return [
         Value(metric=tpmc, value=float(row["tpmc"])),
         Value(metric=share, value=float(row["efc"]) / 100),
-        *(latency("latency_p90_tpmc", "Latency of New-Order, p90", value) for value in checked.percentiles_s.values()),
+        *(
+            latency("latency_p90_tpmc", "Latency of New-Order, p90", value, _OF_COCKROACH.clock)
+            for value in checked.percentiles_s.values()
+        ),
     ]
 
 
@@ -156,9 +176,7 @@ def parse_go_tpc(text: str) -> list[Parsed]:
         name = row["name"].casefold()
         printed = {field: float(text) * _MS for field, text in fields.items()}
         percentiles_s = {percent: printed[field] for field, percent in _GO_TPC_PERCENTS.items() if field in printed}
-        values += _all_latencies(
-            "go-tpc log", name, GO_TPC_HISTOGRAM, percentiles_s, printed.get("Avg"), printed.get("Max")
-        )
+        values += _all_latencies(_OF_GO_TPC, name, percentiles_s, printed.get("Avg"), printed.get("Max"))
     if done == 0:
         raise OutputUnreadable("go-tpc log: no summary of a transaction")
     verdicts = [_errors(errors, done)]
@@ -267,9 +285,11 @@ def parse_ycsb(text: str) -> list[Parsed]:
     for of, words in times.items():
         percentiles_s = {word: seconds for word, seconds in words.items() if isinstance(word, float)}
         name, mean_s, maximum_s = of, words.get("Average"), words.get("Max")
-        values += _all_latencies("YCSB output", name, EXACT, percentiles_s, mean_s, maximum_s)
+        values += _all_latencies(_OF_YCSB, name, percentiles_s, mean_s, maximum_s)
         if "Min" in words:
-            values.append(latency(f"latency_minimum_{name}", f"Latency of {name}, minimum", words["Min"]))
+            values.append(
+                latency(f"latency_minimum_{name}", f"Latency of {name}, minimum", words["Min"], _OF_YCSB.clock)
+            )
     if not any(one.metric.headline for one in values):
         raise OutputUnreadable("YCSB output: no line [OVERALL], Throughput(ops/sec): the run did not finish")
     if not any(one.value != 0 for one in values if one.metric.headline):

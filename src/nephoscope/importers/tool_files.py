@@ -11,6 +11,10 @@ from nephoscope.parsers.fio import FioJob, FioSide, parse_fio
 from nephoscope.parsers.netperf import parse_netperf
 
 _FIO_WORDS = ("bs", "rw", "iodepth", "numjobs")
+_CLOCKS = {
+    "latency": "fio's lat: from handing an I/O over until it is done",
+    "completion": "fio's clat: from when the kernel has accepted an I/O until it is done",
+}
 
 
 def parse_fio_file(text: str) -> list[Parsed]:
@@ -54,10 +58,15 @@ def _fio_side(word: str, side: FioSide, *, headline: bool) -> list[Value]:
     times = side.total or side.completion
     if times is not None:
         of = "latency" if side.total is not None else "completion"
-        values.append(latency(f"{word}_{of}_mean", f"{word} {of}, mean", times.mean_s))
+        values.append(latency(f"{word}_{of}_mean", f"{word} {of}, mean", times.mean_s, _CLOCKS[of]))
     if side.completion is not None:
         values += [
-            latency(f"{word}_completion_p{percent:g}".replace(".", "_"), f"{word} completion, p{percent:g}", seconds)
+            latency(
+                f"{word}_completion_p{percent:g}".replace(".", "_"),
+                f"{word} completion, p{percent:g}",
+                seconds,
+                _CLOCKS["completion"],
+            )
             for percent, seconds in sorted(side.completion.percentiles_s.items())
             if percent in {50, 90, 95, 99, 99.9}
         ]
@@ -107,7 +116,8 @@ def parse_netperf_file(text: str) -> list[Parsed]:
         rate = metric("transactions_per_s", "1/s", "Request and response pairs", headline=True)
         values.append(Value(metric=rate, value=found.transactions_per_s))
     named = {"minimum": found.latency_minimum_s, "mean": found.latency_mean_s, "maximum": found.latency_maximum_s}
-    values += [latency(f"latency_{word}", f"Latency, {word}", s) for word, s in named.items() if s is not None]
+    clock = f"from sending a request until its response has arrived, by netperf's {found.test or 'request/response'}"
+    values += [latency(f"latency_{word}", f"Latency, {word}", s, clock) for word, s in named.items() if s is not None]
     if not values:
         raise OutputUnreadable(f"netperf output: a throughput in {found.unit!r}, neither bits nor transactions")
     kind = "rr" if found.transactions_per_s is not None else "stream"

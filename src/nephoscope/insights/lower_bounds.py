@@ -4,7 +4,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from nephoscope.analysis.findings import Findings
-from nephoscope.insights.words import Draft, keyed, quantity_style, say
+from nephoscope.insights.words import Draft, keyed, say
 from nephoscope.model.rows import LowerBoundRow
 from nephoscope.model.words import enumeration
 
@@ -24,9 +24,10 @@ def _warning(findings: Findings, rows: list[LowerBoundRow]) -> Draft:
     words: dict[str, str] = {}
     parts = []
     for key, row in keyed(rows[:MAX_NAMED]):
-        numbers[f"above_{key}"] = row.value.above
-        words |= {f"title_{key}": findings.title(row.benchmark, row.metric), f"name_{key}": row.configuration}
-        parts.append(f"{{title_{key}}} on {{name_{key}}} {row.value.sign} {{above_{key}:{quantity_style(row.unit)}}}")
+        numbers[f"above_{key}"] = row.value.written
+        words |= {f"title_{key}": findings.title(row.benchmark, row.metric), f"unit_{key}": row.unit}
+        words |= {f"name_{key}": row.configuration}
+        parts.append(f"{{title_{key}}} on {{name_{key}}} {row.value.sign} {{above_{key}:limit}} {{unit_{key}}}")
     if len(rows) > MAX_NAMED:
         parts.append("{more:count} more")
     return say(

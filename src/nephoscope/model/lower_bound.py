@@ -1,9 +1,12 @@
 """A value that its tool could not tell: a histogram ends somewhere, and what is longer is in its last bucket."""
 
+import math
 from typing import Literal
 
 from nephoscope.model.frozen import Frozen
 
+_EXACT = 1e-9
+"""What a division leaves of a whole number."""
 Bound = Literal["lower"]
 """What a stored number may be instead of a value."""
 
@@ -20,8 +23,14 @@ class LowerBound(Frozen):
         """'>' or '≥'."""
         return "≥" if self.or_equal else ">"
 
+    @property
+    def written(self) -> float:
+        """Three significant digits, rounded down: a bound that is rounded up may be none."""
+        step = 10.0 ** (math.floor(math.log10(self.above)) - 2) if self.above > 0 else 1.0
+        return float(f"{math.floor(self.above / step + _EXACT) * step:.3g}")
+
     def __str__(self) -> str:
-        return f"{self.sign} {self.above:g}"
+        return f"{self.sign} {self.written:g}"
 
 
 Bounded = float | LowerBound

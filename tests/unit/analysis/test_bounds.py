@@ -70,3 +70,10 @@ def test_only_trials_that_count_with_all_database_machines_and_no_load_machine()
     (one,) = bounds_of(trials[:1], resources, machines)
     assert one.words == "neither"
     assert bounds_of(trials, {}, machines) == []
+
+
+def test_each_phase_has_its_own_limit() -> None:
+    phases = {"fio-read": use("1", 0.2, 0.98), "fio-write": use("1", 0.2, 0.1)}
+    both = use("1", 0.2, 0.5).model_copy(update={"phases": phases})
+    found = bounds_of([trial("t1", "a")], {"t1": [both]}, [seen("t1", "1")])
+    assert [(row.phase, row.words) for row in found] == [("fio-read", "disk-bound"), ("fio-write", "neither")]

@@ -14,12 +14,12 @@ from nephoscope.importers.spare_cores.words import cores_measurements, of_cores
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Verdict, VerdictKind
-from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.prices.catalogue.index import architectures
 from nephoscope.prices.catalogue.measured import public_results
 from nephoscope.report.files import report_files
-from tests.unit.analysis.study_builder import inputs, rows
+from tests.unit.analysis.study_builder import inputs, observed, rows
 
 DIV16 = {"stressor": "cpu", "method": "div16", "duration_s": 10}
 METRIC = StressNg().metrics(StressNgParameters())[0]
@@ -35,8 +35,20 @@ def analysed(versions: dict[str, str], **parameters: Any) -> AnalysedStudy:
         metric=METRIC,
         cpus={"like-c5": 8, "half": 8},
     )
+    return analysed_rows(trials, measurements, None, versions, **parameters)
+
+
+def analysed_rows(
+    trials: list[TrialRow],
+    measurements: list[MeasurementRow],
+    online: int | None,
+    versions: dict[str, str] | None = None,
+    **parameters: Any,
+) -> AnalysedStudy:
+    """`online`: CPUs of every machine, whether or not they were measured."""
     trials = [row.model_copy(update={"uses": "stress-ng"}) for row in trials]
-    asked: StudyInputs = inputs((trials, measurements))
+    machines = [observed(row, cpus_online=online) for row in trials]
+    asked: StudyInputs = inputs((trials, measurements), machines=machines)
     benchmark = BenchmarkRow(
         benchmark="div16",
         uses="stress-ng",
@@ -46,7 +58,7 @@ def analysed(versions: dict[str, str], **parameters: Any) -> AnalysedStudy:
         metrics=[METRIC],
         subject=Subject.CPU,
     )
-    ran = {row.trial: {"stress-ng": versions[row.configuration]} for row in trials}
+    ran = {row.trial: {"stress-ng": (versions or {}).get(row.configuration, KNOWN)} for row in trials}
     return analyse(replace(asked, benchmarks=[benchmark], versions_of_trials=ran))
 
 
@@ -137,3 +149,26 @@ def test_the_script_keeps_what_the_importer_accepts() -> None:
     vcpus = {("aws", f"{letter}.large"): 2 for letter in "abc"}
     (found,) = results_of([*trials, imported("unknown.large")], vcpus)
     assert (found.type, found.per_s, found.one_worker_per_s, found.date) == ("a.large", 180.0, 100.0, "2024-09-25")
+
+
+@pytest.mark.parametrize(
+    ("cpus", "online", "alone", "placed"),
+    [(8, 8, False, True), (1, 1, False, True), (1, 8, True, True), (4, 8, False, False), (8, None, False, True)],
+)
+def test_a_whole_machine_is_compared_with_whole_ones_and_one_worker_with_one(
+    cpus: int, online: int | None, alone: bool, placed: bool
+) -> None:
+    among = [one for one in public_results() if one.version == "0.17.08"]
+    like = next(one for one in among if one.type == "c5.2xlarge")
+    rate = like.one_worker_per_s if alone else like.per_vcpu_per_s * cpus
+    trials, measurements = rows(
+        {"a": [rate] * 6}, benchmark="div16", subject=Subject.CPU, metric=METRIC, cpus={"a": cpus}
+    )
+    study = analysed_rows(trials, measurements, online)
+    if not placed:
+        assert (study.standing.rows, "a part of their CPUs" in str(study.standing.why_not)) == ([], True)
+        return
+    (row,) = study.standing.rows
+    assert row.alone is alone
+    own = like.one_worker_per_s if alone else like.per_vcpu_per_s
+    assert row.slower_per_vcpu == sum(one.cpu_per_s(alone=alone) < own for one in among)

@@ -74,6 +74,12 @@ def exchanged(*, left: bool = False) -> Rows:
     return trials, measurements
 
 
+def saturated() -> AnalysedStudy:
+    """Five configurations whose p95 is only known to be above the end of a histogram."""
+    found = noisy(dict.fromkeys("abcde", 1))
+    return analyse(inputs(found, bounds=[measurement(row, 103.079, LATENCY) for row in found[0]]))
+
+
 def drifting() -> Rows:
     generator = np.random.default_rng(3)
     drift = 10 * np.arange(6)
@@ -312,6 +318,7 @@ STUDIES: dict[str, AnalysedStudy] = {
     "refused": analyse(inputs(refused())),
     "altered": analyse(inputs(altered())),
     "drifting": analyse(inputs(drifting())),
+    "saturated": saturated(),
     "split": split(),
     "exchanged": analyse(inputs(exchanged())),
     "one kind left": analyse(inputs(exchanged(left=True))),

@@ -79,7 +79,7 @@ def test_what_is_in_the_last_bucket_of_a_tool_is_a_lower_bound(tool: str, first:
     for percent in told.keys() & values.keys():
         value = told[percent]
         assert isinstance(value, LowerBound) == (percent >= first), percent
-        assert not isinstance(value, LowerBound) or value.above == pytest.approx(end_s)
+        assert not isinstance(value, LowerBound) or value.above == pytest.approx(end_s, rel=1e-5)
 
 
 @given(

@@ -1,5 +1,6 @@
 """What machines did, from their samples."""
 
+from nephoscope.model.records import CommandRecord
 from nephoscope.run.resources import resource_use
 from tests.support.evidence import sample
 
@@ -17,6 +18,30 @@ def test_medians_over_seconds_of_the_cpus_that_were_measured() -> None:
     assert use.disk_write_bytes_per_s == 5.0
     assert use.cpu_quota_used_up_share == 0.8
     assert use.sampled_s == sum(one.duration_s for one in [begins, *busy])
+
+
+def test_each_command_that_left_output_is_a_phase() -> None:
+    """Read, then write: the median over both says nothing of either."""
+    begin_ms = 1_000_000
+    seconds = [
+        sample(at_s=second, duration_s=1.0, disk_busy_share=0.98 if second <= 4 else 0.1).model_copy(
+            update={"at_unix_ms": begin_ms + 1000 * second}
+        )
+        for second in range(1, 10)
+    ]
+
+    def ran(output: str | None, after_s: int) -> CommandRecord:
+        started_ms = begin_ms + 1000 * after_s
+        return CommandRecord(
+            argv=["x"], machine="db", started_unix_ms=started_ms, duration_s=4.0, exit_code=0, output=output
+        )
+
+    commands = [ran("fio-read", 0), ran("fio-write", 4), ran(None, 8)]
+    (use,) = resource_use({"db": seconds}, {}, (), commands)
+    shares = {name: (phase.disk_busy_share, phase.sampled_s) for name, phase in use.phases.items()}
+    assert shares == {"fio-read": (0.98, 4.0), "fio-write": (0.1, 4.0)}
+    (whole,) = resource_use({"db": seconds}, {}, (), commands[:1])
+    assert whole.phases == {}, "one phase is the whole"
 
 
 def test_without_a_mask_the_whole_machine_counts_and_never_more() -> None:

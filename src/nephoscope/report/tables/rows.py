@@ -295,7 +295,7 @@ def text_of(name: str, value: Any, scale: people.Scale) -> str:
 
 def _number(name: str, value: Bounded, scale: people.Scale) -> str:
     if isinstance(value, LowerBound):
-        return f"{value.sign} {scale.number(value.above)}"
+        return f"{value.sign} {scale.number(value.written)}"
     if name in IN_ITS_UNIT:
         return scale.number(value)
     write = next((write for ending, write in FORMATS if name.endswith(ending)), None)
@@ -345,7 +345,7 @@ def _scale(rows: Sequence[Any]) -> people.Scale:
         for row in rows
         for name in fields
         if name in SCALED and isinstance(value := getattr(row, name), float | int)
-    ] + [row.value.above for row in rows if isinstance(row, LowerBoundRow)]
+    ] + [row.value.written for row in rows if isinstance(row, LowerBoundRow)]
     ends = [(name, name.removesuffix("low") + "high") for name in SCALED_ENDS if "median" in fields and name in fields]
     widths = [
         (high - low) / 2
