@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.units import GIB, KIB, MIB, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
 
@@ -62,6 +63,12 @@ def significant(value: float, digits: int) -> str:
     """So many significant digits, more only before the point, and never an exponent: 0.04879, 9.500, 12,860."""
     size = abs(float(f"{value:.{digits - 1}e}"))
     return grouped(value, max(0, digits - 1 - math.floor(math.log10(size))) if size else 0)
+
+
+def text_of_bound(bound: LowerBound, scale: Scale) -> str:
+    """'> 103', without the unit; rounded down, because a bound that is rounded up may be none."""
+    step = 10.0**-scale.decimals
+    return f"{bound.sign} {grouped(math.floor(bound.written / scale.divisor / step + 1e-9) * step, scale.decimals)}"
 
 
 def scale_for(

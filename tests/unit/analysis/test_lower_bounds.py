@@ -70,6 +70,15 @@ def test_a_lower_bound_stands_on_the_page_and_in_no_ratio_mean_or_rank() -> None
     assert "&gt; 103" in page or "> 103" in page
 
 
+def test_the_figure_of_latencies_says_what_it_cannot_draw() -> None:
+    metric = LATENCY.model_copy(update={"name": "read.latency_p99", "title": "read: latency, p99"})
+    trials, measurements = rows({"quick": [1.0, 1.1, 1.2]}, metric=metric)
+    slow = [trial(f"slow-{number}", "slow", number) for number in (1, 2, 3)]
+    bounds = [measurement(row, 17.1127, metric) for row in slow]
+    study = analyse(inputs((trials + slow, measurements), {"tpcc": [metric]}, bounds=bounds))
+    assert "not drawn: slow p99 &gt; 17.1" in report_files(study).files["evidence.html"].decode()
+
+
 def test_a_measurement_says_that_it_is_a_bound_and_older_ones_are_values() -> None:
     told = Measurement.of("p95_s", "s", LowerBound(above=END_S))
     assert (told.value, told.bound) == (END_S, "lower")

@@ -52,7 +52,8 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
         f"Latency by operation in {row.benchmark}",
         f"{scale.unit}, lower is better",
         "Signs: level of each percentile over replicates; bars: its interval. All panels share one "
-        f"{log} axis, which does not start at zero. " + (f"Clock: {clock}" if clock else ""),
+        f"{log} axis, which does not start at zero. {_beyond(book, row, groups, scale)}"
+        + (f"Clock: {clock}" if clock else ""),
         drawn,
         key=[
             KeyEntry(sign(i)[1], PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)], name)
@@ -61,6 +62,17 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
         table=_table(book, row, groups, scale),
         columns=min(3 if len(drawn) != 4 else 2, len(drawn)),
     )
+
+
+def _beyond(book: Book, row: BenchmarkRow, groups: dict[str, Group], scale: people.Scale) -> str:
+    """What the tool could only tell a lower bound of, in words: it has no place on the axis."""
+    names = {metric.name: name for group in groups.values() for name, metric, _ in group}
+    beyond = [
+        f"{bound.configuration} {names[bound.metric]} {people.text_of_bound(bound.value, scale)} {scale.unit}"
+        for bound in book.lookup.study.lower_bounds
+        if bound.benchmark == row.benchmark and bound.metric in names
+    ]
+    return f"Beyond what the tool can tell, and not drawn: {', '.join(beyond)}. " if beyond else ""
 
 
 def _by_clock(book: Book, row: BenchmarkRow) -> dict[str, dict[str, Group]]:

@@ -295,7 +295,7 @@ def text_of(name: str, value: Any, scale: people.Scale) -> str:
 
 def _number(name: str, value: Bounded, scale: people.Scale) -> str:
     if isinstance(value, LowerBound):
-        return f"{value.sign} {scale.number(value.written)}"
+        return people.text_of_bound(value, scale)
     if name in IN_ITS_UNIT:
         return scale.number(value)
     write = next((write for ending, write in FORMATS if name.endswith(ending)), None)
