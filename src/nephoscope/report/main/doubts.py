@@ -13,6 +13,7 @@ from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
+from nephoscope.report.wording import metric_title
 
 MAX_DOUBTS = 10
 MANY_PERCENT = 200.0
@@ -114,6 +115,18 @@ def _configurations(lookup: Lookup, rows: Sequence[Insight]) -> list[str]:
 
 def _benchmarks(rows: Sequence[Insight]) -> list[str]:
     return unique(row.benchmark for row in rows if row.benchmark)
+
+
+def _lower_bounds(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
+    """How many there are, and the first: 'p95 of a > 103 s'."""
+    bounds = lookup.study.lower_bounds
+    first, metric = bounds[0], lookup.metrics.get((bounds[0].benchmark, bounds[0].metric))
+    title = metric_title(metric) if metric else first.metric
+    more = f" and {len(bounds) - 1:,} more" if len(bounds) > 1 else ""
+    return (
+        f"{counted(len(bounds), 'value')} {'is' if len(bounds) == 1 else 'are'} only known to be above what the tool "
+        f"can tell, and in no ratio or rank: {title} of {first.configuration} {first.value} {first.unit}{more}."
+    )
 
 
 def _as_it_is(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
@@ -325,7 +338,7 @@ SAID: Mapping[str, Say] = {
     "gaps": _gaps,
     "altered": _altered,
     "exclusions": _exclusions,
-    "lower_bounds": _as_it_is,
+    "lower_bounds": _lower_bounds,
     "order": _order,
     "shared_machines": _shared,
     "machines": _machines,
