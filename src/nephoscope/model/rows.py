@@ -13,7 +13,7 @@ from pydantic import Field
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.extents import Extent, extent_by_subject
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.lower_bound import LowerBound
+from nephoscope.model.lower_bound import Bound, LowerBound
 from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
@@ -713,3 +713,4 @@ class ImportedRow(Frozen):
     source: str
     licence: str
     subject: Subject
+    bound: Bound | None = Field(default=None, description="'lower': it is above `value`; None: it is `value`")
