@@ -120,6 +120,8 @@ def _benchmarks(rows: Sequence[Insight]) -> list[str]:
 def _lower_bounds(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
     """How many there are, and the first: 'p95 of a > 103 s'."""
     bounds = lookup.study.lower_bounds
+    if not bounds:
+        return ""
     first, metric = bounds[0], lookup.metrics.get((bounds[0].benchmark, bounds[0].metric))
     title = metric_title(metric) if metric else first.metric
     more = f" and {len(bounds) - 1:,} more" if len(bounds) > 1 else ""
