@@ -21,7 +21,6 @@ class FakeDatabase(Database, HasFixtures, CanAttach, HasSettings):
     name: str = "fake"
     running: set[str] = field(default_factory=set)
     fixtures: set[str] = field(default_factory=set)
-    starts: int = 0
 
     @override
     async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
@@ -31,7 +30,6 @@ class FakeDatabase(Database, HasFixtures, CanAttach, HasSettings):
         if failure is not None:
             raise failure
         self.running.add(cluster.key)
-        self.starts += 1
         return Endpoint("fake://database", {}, settings.version or "1", "fake")
 
     @override
@@ -65,4 +63,4 @@ class FakeDatabase(Database, HasFixtures, CanAttach, HasSettings):
 
     @override
     async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        return {"start": str(self.starts), "role": "primary", "version": endpoint.version}
+        return {"start": cluster.key, "role": "primary", "version": endpoint.version}
