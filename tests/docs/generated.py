@@ -98,6 +98,7 @@ def parts() -> dict[str, str]:
         "throttled": throttled,
         "placements": placements,
         "catalogue": catalogue,
+        "price-coverage": price_coverage,
         "leaderboard-simulations": leaderboard_simulations,
         "reliability": reliability,
         "soak": soak,
@@ -141,6 +142,21 @@ def catalogue() -> str:
         counts = (table["type"].n_unique(), table["region"].n_unique())
         lines.append(f"| {provider} | {basis} | {counts[0]:,} | {counts[1]} | {dates} |")
     return f"{said}\n\n" + "\n".join(lines) + "\n"
+
+
+def price_coverage() -> str:
+    """The share of a cloud's types in the catalogue that have a usable price, by region and basis."""
+    usable = prices().filter(pl.col("wrong") == "")
+    counts = usable.group_by("provider", "region", "basis").agg(pl.col("type").n_unique())
+    known = dict(types().group_by("provider").len().iter_rows())
+    bases = ("on-demand", "spot", "reserved-1y", "reserved-3y", "savings-plan-1y", "savings-plan-3y")
+    priced = {(provider, region, basis): count for provider, region, basis, count in counts.iter_rows()}
+    lines = [f"| cloud | region | {' | '.join(bases)} |", f"|---|---|{'--:|' * len(bases)}"]
+    for provider, region in sorted({key[:2] for key in priced}):
+        shares = (100 * priced.get((provider, region, basis), 0) / known[provider] for basis in bases)
+        cells = (f"{share:.0f} %" if share else "none" for share in shares)
+        lines.append(f"| {provider} | {region} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def exit_codes() -> str:

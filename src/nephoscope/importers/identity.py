@@ -98,7 +98,7 @@ def rule_of(undescribed: int, *, same: bool) -> Sentence:
         undescribed: results whose files say nothing of their parameters.
         same: whether the user said that such files are the same.
     """
-    rule = "replicates: results whose tool, version, workload, parameters and unit are equal"
+    rule = "results are replicates where tool, version, workload, parameters and unit are equal"
     if not undescribed:
         return Sentence(rule)
     silent = f"{counted(undescribed, 'result')} whose files do not say their parameters"

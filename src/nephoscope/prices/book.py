@@ -95,10 +95,9 @@ class PriceBook:
         region: str | None = None,
         item: str | None = None,
         basis: Basis | None = None,
-        on: date | None = None,
     ) -> list[Price]:
-        """Rows to look at; `item` may hold `*` and `?`. With a day: only those that `price_at` picks for it."""
-        rows = [
+        """Rows to look at; `item` may hold `*` and `?`."""
+        return [
             row
             for row in self.rows
             if (provider is None or row.provider == provider)
@@ -106,16 +105,11 @@ class PriceBook:
             and (item is None or fnmatchcase(row.item, item))
             and (basis is None or row.basis is basis)
         ]
-        if on is None:
-            return rows
-        picked: dict[Price, None] = {}
-        for thing in dict.fromkeys(
-            (row.provider, row.region, row.item, row.basis, row.unit, row.terms) for row in rows
-        ):
-            place, (of_basis, unit, terms) = thing[:3], thing[3:]
-            pick = self.price_at(on, *place, of_basis, unit=unit, terms=terms)
-            picked.update(dict.fromkeys(pick.prices))
-        return list(picked)
+
+    def picks(self, rows: Iterable[Price], on: date) -> list[Pick]:
+        """What `price_at` picks for a day, for each thing that the rows price."""
+        things = dict.fromkeys((row.provider, row.region, row.item, row.basis, row.unit, row.terms) for row in rows)
+        return [self.price_at(on, *thing[:4], unit=thing[4], terms=thing[5]) for thing in things]
 
     def of_item(self, provider: str, region: str, item: str) -> list[Price]:
         """Every row of one item in one region; those for any region where it has none of its own."""
@@ -158,7 +152,13 @@ class PriceBook:
         if not before:
             first = min(fitting, key=lambda row: row.since)
             return Pick(reason_missing=f"{what}: the first {basis} price is of {first.date}, after {on}")
-        return _newest(before, f"{what}: {basis}")
+        day = max(row.since for row in before)
+        newest = [row for row in before if row.since == day]
+        held = [row for row in newest if not row.ended(on)]
+        if not held:
+            last = max(row.until for row in newest)
+            return Pick(reason_missing=f"{what}: the last {basis} price held until {last}, before {on}")
+        return _newest(held, f"{what}: {basis}")
 
     def price_elsewhere(
         self,
@@ -198,12 +198,10 @@ def _newest(rows: list[Price], what: str) -> Pick:
         choices = sorted({getattr(row, name) or "(not stated)" for row in rows})
         if len(choices) > 1:
             return Pick(reason_missing=f"{what} has several {name}, choose one: {'; '.join(choices)}")
-    day = max(row.since for row in rows)
-    newest = [row for row in rows if row.since == day]
-    source = newest[0].source  # of equal rows, one of the book stands before those of the catalogue
-    tiers = sorted((row for row in newest if row.source == source), key=lambda row: row.above)
+    source = rows[0].source  # of equal rows, one of the book stands before those of the catalogue
+    tiers = sorted((row for row in rows if row.source == source), key=lambda row: row.above)
     by_tier = {row.above: row for row in tiers}
-    for row in newest:
+    for row in rows:
         chosen = by_tier.get(row.above)
         if chosen is None or not agree(chosen.usd, row.usd):
             return Pick(reason_missing=f"{what}: {source} and {row.source} disagree on {row.date}")

@@ -38,10 +38,12 @@ class Changes(Frozen):
 
 
 def changes(rows: Iterable[Price], book: PriceBook, on: date) -> Changes:
-    """Compares each row with the book's price on a day of the same item, region, basis, unit, terms and tier."""
+    """Compares each row that holds on a day with the book's price of its item, region, basis, unit, terms and tier."""
     changed: list[Change] = []
     unchanged = new = 0
     for row in rows:
+        if row.since > on or row.ended(on):
+            continue
         pick = book.price_at(on, row.provider, row.region, row.item, row.basis, unit=row.unit, terms=row.terms)
         before = next((price for price in pick.prices if price.above == row.above and price.usd > 0), None)
         if before is None:

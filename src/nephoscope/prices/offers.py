@@ -119,7 +119,7 @@ def bills_of(
     """
     newest: dict[Basis, Price] = {}
     for row in book.of_item(offer.provider, offer.region, offer.type):
-        if row.disputed or row.unexplained_zero:
+        if row.disputed or row.unexplained_zero or row.ended(on):
             continue
         newest[row.basis] = max(
             newest.get(row.basis, row), row, key=lambda one: (one.since <= on, one.since, one.terms)

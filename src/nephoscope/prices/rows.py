@@ -108,11 +108,13 @@ class Price(Frozen):
         default="", description="why this row is considered wrong; such a row is shown but never used"
     )
     note: Line = ""
+    until: Line = Field(default="", description="last day on which the price holds; empty: it has no end yet")
 
-    @field_validator("date")
+    @field_validator("date", "until")
     @classmethod
     def _is_a_date(cls, text: str) -> str:
-        first_day(text)
+        if text:
+            first_day(text)
         return text
 
     @model_validator(mode="after")
@@ -126,6 +128,10 @@ class Price(Frozen):
         """From which day on the row counts: the first day of its date."""
         return first_day(self.date)
 
+    def ended(self, on: datetime.date) -> bool:
+        """Whether it no longer holds on a day."""
+        return self.until != "" and first_day(self.until) < on
+
     @property
     def unexplained_zero(self) -> bool:
         """A price of 0 that does not say 'free': lists write 0 for what is not sold."""
@@ -134,7 +140,8 @@ class Price(Frozen):
     @property
     def id(self) -> str:
         """12 hexadecimal digits of the SHA-256 of its cells: what evidence names it by."""
-        cells = "\x1f".join(_cell(getattr(self, column)) for column in COLUMNS)
+        columns = COLUMNS if self.until else COLUMNS[:-1]  # as before prices had an end
+        cells = "\x1f".join(_cell(getattr(self, column)) for column in columns)
         return hashlib.sha256(cells.encode()).hexdigest()[:12]
 
     @property

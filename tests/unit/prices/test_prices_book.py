@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nephoscope.model.errors import InputError
 from nephoscope.prices.book import PriceBook, agree, shipped
 from nephoscope.prices.findings import Problem, check
-from nephoscope.prices.rows import Basis, Kind, Price, Unit
+from nephoscope.prices.rows import Basis, Kind, Price, Unit, parse_csv, to_csv
 from tests.support.shared_data import shared
 
 GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "prices.md"
@@ -116,7 +116,26 @@ def test_select_filters_and_picks() -> None:
     )
     assert len(book.select(item="m6i.*")) == 3
     assert [row.item for row in book.select(provider="gcp", region="s", basis=Basis.ON_DEMAND)] == ["c5"]
-    assert [row.date for row in book.select(item="m6i.*", on=date(2022, 5, 1))] == ["2022"]
+    picks = book.picks(book.select(item="m6i.*"), date(2022, 5, 1))
+    assert [row.date for pick in picks for row in pick.prices] == ["2022"]
+    assert [pick.reason_missing for pick in picks if not pick.prices] == [
+        "aws r m6i.a: the first on-demand price is of 2026-01-01, after 2022-05-01"
+    ]
+
+
+def test_a_price_holds_from_its_first_to_its_last_day() -> None:
+    book = PriceBook([price(usd=4, on="2024", until="2026-11-30"), price(usd=3, on="2027-01-01")])
+    days = {"2023-12-31": None, "2024-01-01": 4, "2026-11-30": 4, "2026-12-01": None, "2027-01-01": 3}
+    assert {day: usd_at(book, day) for day in days} == days
+    missing = book.price_at(date(2026, 12, 1), "aws", "r", "m", Basis.ON_DEMAND).reason_missing
+    assert missing == "aws r m: the last on-demand price held until 2026-11-30, before 2026-12-01"
+
+
+def test_an_end_is_a_part_of_a_row_and_of_its_id() -> None:
+    assert price().id == "84fb2ca56ae0"
+    assert price(until="2026-12-01").id != price().id
+    (row,) = parse_csv(to_csv([price(until="2026-12-01")]), "book.csv")
+    assert row == price(until="2026-12-01")
 
 
 # findings

@@ -79,7 +79,7 @@ def test_import_prints_or_writes_rows_and_says_what_it_left_out(
     command = ["prices", "import", "cyclenerd", str(tmp_path / "pricing.yml"), "--date", "2026-07"]
     assert main(command) == 0
     printed = capsys.readouterr()
-    assert "1 row\n    1 left out: commitment of price 0" in printed.err
+    assert "1 row\n    1 left out: price of 0" in printed.err
     assert main([*command, "--out", str(tmp_path / "own.csv")]) == 0
     assert (tmp_path / "own.csv").read_text() == printed.out
     (row,) = read_csv(tmp_path / "own.csv")

@@ -2,18 +2,20 @@
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nephoscope.model.errors import InputError
+from nephoscope.prices.book import PriceBook
 from nephoscope.prices.importers.base import Origin
 from nephoscope.prices.importers.registry import IMPORTERS
 from nephoscope.prices.rows import to_csv
 from tests.support.shared_data import shared
-from tests.unit.prices.price_lists import AWS, AZURE, GCP, SAVINGS, read, read_json
+from tests.unit.prices.price_lists import AWS, AZURE, GCP, SAVINGS, dimension, item, on_demand, read, read_json, sku
 
 DATED = Origin(source="a list", date="2026-01-01")
 JSON_LISTS = [("aws", AWS), ("aws", SAVINGS), ("azure", AZURE), ("gcp-skus", GCP)]
@@ -80,3 +82,66 @@ def _paths(content: Any) -> Iterator[tuple[Any, ...]]:
 def test_samples_of_real_lists(kind: str, name: str, origin: dict[str, str], rows: int, skipped: int) -> None:
     found = read(kind, shared(f"prices/api-samples/{name}"), **origin)
     assert (len(found.rows), sum(found.skipped.values())) == (rows, skipped)
+
+
+START, END = "2024-01-01T00:00:00Z", "2026-11-30T00:00:00Z"
+
+
+def aws_list(usd: float, start: str, name: str) -> Any:
+    terms = on_demand(dimension(str(usd), description=name))
+    terms["t"]["effectiveDate"] = start
+    attributes = {"instanceType": "m5.large", "regionCode": "us-east-1", "location": "", "operatingSystem": "Linux"}
+    product = {"productFamily": "Compute Instance", "attributes": attributes}
+    return [{"publicationDate": "2026-11-20T00:00:00Z", "product": product, "terms": {"OnDemand": terms}}]
+
+
+def gcp_sku(usd: float, start: str, name: str) -> Any:
+    found = sku(f"N2 Instance Core {name}", "OnDemand", "h", (0, round(usd * 1e9)))
+    found["pricingInfo"][0]["effectiveTime"] = start
+    found["serviceRegions"] = ["us-east4"]
+    return found
+
+
+LISTS: dict[str, Callable[[float, str, str], Any]] = {
+    "azure": lambda usd, start, name: {
+        "Items": [item(armSkuName=name, skuName=name, meterName=name, retailPrice=usd, effectiveStartDate=start)]
+    },
+    "aws": aws_list,
+    "gcp-skus": lambda usd, start, name: {"skus": [gcp_sku(usd, start, name)]},
+}
+"""Importer -> a list with one price of a day."""
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_price_of_0_is_none_unless_its_list_calls_it_free(kind: str, tmp_path: Path) -> None:
+    found = read_json(kind, tmp_path, LISTS[kind](0, START, "meter"), date="2026-11-20")
+    assert (found.rows, list(found.skipped)) == (
+        [],
+        ["price of 0 that is not called free: lists write it for what is not sold"],
+    )
+    (row,) = read_json(kind, tmp_path, LISTS[kind](0, START, "Free meter"), date="2026-11-20").rows
+    assert (row.usd, row.unexplained_zero) == (0, False)
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_price_of_the_future_counts_from_its_first_day(kind: str, tmp_path: Path) -> None:
+    (row,) = read_json(kind, tmp_path, LISTS[kind](0.3, "2027-05-01T00:00:00Z", "m"), date="2026-11-20").rows
+    assert row.date == "2027-05-01"
+    (row,) = read_json(kind, tmp_path, LISTS[kind](0.3, START, "m"), date="2026-11-20").rows
+    assert row.date == "2026-11-20", "it is in force on the day of the list"
+
+
+def test_a_pair_around_a_change_has_one_price_on_each_day(tmp_path: Path) -> None:
+    before = item(retailPrice=0.4, effectiveStartDate=START, effectiveEndDate=END)
+    after = item(retailPrice=0.384, effectiveStartDate="2026-12-01T00:00:00Z")
+    ended = item(retailPrice=0.5, effectiveStartDate="2020-01-01T00:00:00Z", effectiveEndDate="2023-12-31T00:00:00Z")
+    expired = item(retailPrice=0.2, meterName="D4s v5 Expired")
+    for day in ("2026-11-20", None):
+        found = read_json("azure", tmp_path, {"Items": [after, ended, expired, before]}, date=day)
+        book = PriceBook(found.rows)
+        on_days = [
+            [row.usd for pick in book.picks(found.rows, date.fromisoformat(on)) for row in pick.prices]
+            for on in ("2026-11-20", "2026-11-30", "2026-12-01")
+        ]
+        assert on_days == [[0.4], [0.4], [0.384]]
+        assert found.skipped["meter that has expired"] == 1

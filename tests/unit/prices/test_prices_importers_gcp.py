@@ -49,7 +49,7 @@ def test_a_real_list_of_gcp_is_read_whole() -> None:
     found = read("cyclenerd", shared("prices/gcp-pricing-2022-03-07.yml"))
     counts = Counter(row.kind for row in found.rows)
     assert counts[Kind.MACHINE] >= 3 * 4345
-    assert found.skipped == {"commitment of price 0, which this list uses for 'not sold'": 116}
+    assert found.skipped == {"price of 0 that is not called free: lists write it for what is not sold": 116}
     assert all(row.usd > 0 for row in found.rows)
     facts = [row for row in found.rows if row.region == "us-east4" and row.item == "n2-standard-8"]
     assert {row.basis: round(row.usd, 6) for row in facts} == {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nephoscope.prices.changes import Changes
     from nephoscope.prices.rows import Price
 
-_SHOWN_CHANGES = 20
+_SHOWN = 20
 _KINDS = ", ".join(f"{name} ({importer.what})" for name, importer in IMPORTERS.items())
 
 ProviderName = Annotated[str | None, typer.Option("--provider", metavar="NAME", help="aws, gcp, azure or another name")]
@@ -88,20 +88,28 @@ def show(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print rows of the price book; with --date only the rows that a study of that day would use."""
+    """Print rows of the price book; with --date the one price that a study of that day uses, or why there is none."""
     from nephoscope.prices.book import PriceBook, shipped
     from nephoscope.prices.rows import Basis, read_csv
 
     chosen = PriceBook(read_csv(book)) if book else shipped()
     provider = _known_provider(provider, chosen.providers)
     wanted = Basis(basis) if basis else None
-    rows = chosen.select(provider=provider, region=region, item=item, basis=wanted, on=_day(on))
+    rows, reasons = chosen.select(provider=provider, region=region, item=item, basis=wanted), []
+    if (day := _day(on)) is not None:
+        picks = chosen.picks(rows, day)
+        rows = [price for pick in picks for price in pick.prices]
+        reasons = [pick.reason_missing for pick in picks if pick.reason_missing]
     if as_json:
         print_json(rows)
         return
     if rows:
         headers = ("provider", "region", "item", "basis", "USD", "per", "date", "source")
         print_answer(headers, map(_cells, rows), ("source",))
+    for reason in dict.fromkeys(reasons[:_SHOWN]):
+        say(f"no price: {reason}")
+    if len(reasons) > _SHOWN:
+        say(f"no price: {len(reasons) - _SHOWN:,} more; name an --item")
     say(f"{len(rows):,} of {counted(len(chosen.rows), 'row')}")
 
 
@@ -234,10 +242,10 @@ def _tell_changes(found: "Changes") -> None:
         f"compared with the built-in price book: {len(found.changed):,} changed, {found.unchanged:,} unchanged, "
         f"{found.new:,} new"
     )
-    for change in found.changed[:_SHOWN_CHANGES]:
+    for change in found.changed[:_SHOWN]:
         tell(f"    {change}")
-    if len(found.changed) > _SHOWN_CHANGES:
-        tell(f"    {counted(len(found.changed) - _SHOWN_CHANGES, 'smaller change')}")
+    if len(found.changed) > _SHOWN:
+        tell(f"    {counted(len(found.changed) - _SHOWN, 'smaller change')}")
 
 
 def _tell_rows(skipped: Iterable[tuple[str, int]], rows: int, out: Path | None) -> None:

@@ -13,10 +13,10 @@ from nephoscope.prices.importers.base import (
     HOURS_PER_YEAR,
     Imported,
     Origin,
-    day_of,
     read_json,
     reserved,
     savings_plan,
+    says_free,
     shape_of,
 )
 from nephoscope.prices.rows import Basis, Kind, Unit
@@ -91,24 +91,25 @@ def read(path: Path, origin: Origin) -> Imported:
         if "PriceList" in content:
             for entry in content["PriceList"]:
                 offer = json.loads(entry) if isinstance(entry, str) else entry
-                _product(found, origin, offer["product"], offer["terms"], day_of(origin, offer.get("publicationDate")))
+                _product(found, origin, offer["product"], offer["terms"], offer.get("publicationDate"))
         elif "savingsPlan" in content["terms"]:
             _savings_plans(found, origin, content)
         else:
-            day = day_of(origin, content.get("publicationDate"))
             for sku, product in content["products"].items():
                 terms = {kind: content["terms"].get(kind, {}).get(sku, {}) for kind in ("OnDemand", "Reserved")}
-                _product(found, origin, product, terms, day)
+                _product(found, origin, product, terms, content.get("publicationDate"))
     return found
 
 
-def _product(found: Imported, origin: Origin, product: Mapping[str, Any], terms: Mapping[str, Any], day: str) -> None:
+def _product(
+    found: Imported, origin: Origin, product: Mapping[str, Any], terms: Mapping[str, Any], listed: object
+) -> None:
     attributes = product["attributes"]
     family = product.get("productFamily", "")
     if attributes.get("locationType", "AWS Region") != "AWS Region":
         found.skip(f"place of type {attributes['locationType']}")
         return
-    values: dict[str, Any] = {"provider": "aws", "date": day}
+    values: dict[str, Any] = {"provider": "aws", "listed": listed}
     if family.startswith("Compute Instance"):
         other = [key for key, wanted in _LINUX.items() if attributes.get(key, wanted) != wanted]
         if other:
@@ -164,7 +165,9 @@ def _on_demand(found: Imported, origin: Origin, term: Mapping[str, Any], values:
         elif dimension["unit"] != ("Hrs" if values["kind"] is Kind.MACHINE else "GB"):
             found.skip(f"{values['kind']} by the {dimension['unit']}")
             continue
-        found.add(origin, **(_tier(dimension) | row), basis=Basis.ON_DEMAND, usd=usd)
+        free = says_free(dimension.get("description"))
+        starts = term.get("effectiveDate")
+        found.add(origin, **(_tier(dimension) | row), basis=Basis.ON_DEMAND, usd=usd, free=free, starts=starts)
 
 
 def _tier(dimension: Mapping[str, Any]) -> dict[str, float | None]:
@@ -194,12 +197,12 @@ def _reserved(found: Imported, origin: Origin, term: Mapping[str, Any], values: 
         basis=basis,
         terms=f"{attributes['PurchaseOption'].lower()}, {attributes['OfferingClass'].lower()}",
         usd=hourly + upfront / (HOURS_PER_YEAR * years),
+        starts=term.get("effectiveDate"),
         note=f"{upfront:g} USD upfront over {HOURS_PER_YEAR * years} h, and {hourly:g} USD/h" if upfront else "",
     )
 
 
 def _savings_plans(found: Imported, origin: Origin, content: Mapping[str, Any]) -> None:
-    day = day_of(origin, content.get("publicationDate"))
     plans = {product["sku"]: product for product in content["products"]}
     for term, rate in _rates(content["terms"]["savingsPlan"]):
         years = term["leaseContractLength"]
@@ -224,7 +227,8 @@ def _savings_plans(found: Imported, origin: Origin, content: Mapping[str, Any]) 
                 basis=basis,
                 terms=f"{plan['attributes']['purchaseOption'].lower()}, {plan['productFamily']}",
                 usd=float(price["price"]),
-                date=day,
+                listed=content.get("publicationDate"),
+                starts=term.get("effectiveDate"),
             )
 
 

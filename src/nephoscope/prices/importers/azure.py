@@ -14,10 +14,10 @@ from nephoscope.prices.importers.base import (
     HOURS_PER_YEAR,
     Imported,
     Origin,
-    day_of,
     read_json,
     reserved,
     savings_plan,
+    says_free,
     shape_of,
 )
 from nephoscope.prices.rows import Basis, Kind, Unit
@@ -52,8 +52,8 @@ def _item(found: Imported, origin: Origin, item: Mapping[str, Any]) -> None:
     service, usd = item["serviceName"], float(item["retailPrice"])
     if item["currencyCode"] != "USD":
         found.skip("price in a currency other than USD")
-    elif usd == 0:
-        found.skip("price 0, which this list uses for 'not sold'")
+    elif item["meterName"].endswith("Expired"):
+        found.skip("meter that has expired")
     elif service == "Virtual Machines":
         _machine(found, origin, item, usd)
     elif service == "Storage":
@@ -61,17 +61,19 @@ def _item(found: Imported, origin: Origin, item: Mapping[str, Any]) -> None:
     elif service == "Bandwidth" and item["unitOfMeasure"] in {"1 GB", "1 GiB"}:
         unit = Unit.GB if item["unitOfMeasure"] == "1 GB" else Unit.GIB
         above = float(item.get("tierMinimumUnits", 0))
-        values = _common(origin, item) | {"kind": Kind.TRANSFER, "item": item["meterName"], "unit": unit}
+        values = _common(item) | {"kind": Kind.TRANSFER, "item": item["meterName"], "unit": unit}
         found.add(origin, **values, above=above, basis=Basis.ON_DEMAND, usd=usd, note=item["productName"])
     else:
         found.skip(f"service {service}")
 
 
-def _common(origin: Origin, item: Mapping[str, Any]) -> dict[str, Any]:
+def _common(item: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "provider": "azure",
         "region": item["armRegionName"] or "any",
-        "date": day_of(origin, item.get("effectiveStartDate")),
+        "starts": item.get("effectiveStartDate"),
+        "ends": item.get("effectiveEndDate"),
+        "free": says_free(f"{item['meterName']} {item['productName']}"),
     }
 
 
@@ -84,7 +86,7 @@ def _machine(found: Imported, origin: Origin, item: Mapping[str, Any], usd: floa
     if not item["armSkuName"] or item["unitOfMeasure"] != "1 Hour":
         found.skip("machine without a type, or billed by a unit other than the hour")
         return
-    values = _common(origin, item) | {"kind": Kind.MACHINE, "item": item["armSkuName"], "unit": Unit.HOUR}
+    values = _common(item) | {"kind": Kind.MACHINE, "item": item["armSkuName"], "unit": Unit.HOUR}
     if item["type"] == "Reservation":
         years = _years(item["reservationTerm"])
         basis = reserved(years)
@@ -121,7 +123,7 @@ def _years(term: str) -> int:
 
 def _disk(found: Imported, origin: Origin, item: Mapping[str, Any], usd: float) -> None:
     meter, measure, product = item["meterName"], item["unitOfMeasure"], item["productName"]
-    values = _common(origin, item) | {"kind": Kind.STORAGE}
+    values = _common(item) | {"kind": Kind.STORAGE}
     if measure in {"1/Hour", "1 GiB/Hour"}:
         unit = next((unit for words, unit in _PROVISIONED if words in meter), None)
         if unit is None:

@@ -1,6 +1,7 @@
 """What importers share: a list's origin, their results, and clear errors for damaged files."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,9 +36,51 @@ class Imported:
     rows: list[Price] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
 
-    def add(self, origin: Origin, **values: Any) -> None:
-        """Adds a row of that origin; a row that equals an earlier one in every column is added only once."""
-        row = Price(source=origin.source, licence=origin.licence, **values)
+    def add(
+        self,
+        origin: Origin,
+        *,
+        usd: float,
+        free: bool = False,
+        listed: object = None,
+        starts: object = None,
+        ends: object = None,
+        **values: Any,
+    ) -> None:
+        """Adds a row of that origin; a row that equals an earlier one in every column is added only once.
+
+        The row holds from the day of the list on, or later where its price starts later. Without a day of the list it
+        holds since its price started.
+
+        Args:
+            origin: where the list is from; its date overrides the list's own.
+            usd: its price; 0 is none unless it is free.
+            free: whether the source says so.
+            listed: day of the list, as it says: '2020-07-09T22:30:13Z'.
+            starts: first day of the price, as the list says.
+            ends: last day of the price, as the list says.
+            values: the other columns.
+
+        Raises:
+            InputError: neither the origin nor the list says a day.
+        """
+        start, until = _day(starts), _day(ends) or ""
+        date = origin.date or _day(listed) or start
+        if date is None:
+            raise InputError(
+                f"{origin.source}: the list does not state its date (found {listed or starts!r})",
+                hint="give the date of the download with --date",
+            )
+        if until and first_day(until) < first_day(date):
+            self.skip("price that had ended on the day of the list")
+            return
+        if usd == 0 and not free:
+            self.skip("price of 0 that is not called free: lists write it for what is not sold")
+            return
+        if usd == 0:
+            values["note"] = f"{values.get('note', '')}; free".removeprefix("; ")
+        date = max(date, start or date, key=first_day)
+        row = Price(source=origin.source, licence=origin.licence, usd=usd, date=date, until=until, **values)
         if row not in self._seen:
             self._seen.add(row)
             self.rows.append(row)
@@ -100,22 +143,21 @@ def shape_of(path: Path, what: str) -> Iterator[None]:
         raise InputError(f"{path}: unexpected format: {error}", hint=f"expected {what}") from error
 
 
-def day_of(origin: Origin, stated: object) -> str:
-    """The origin's date, else the day that the list states ('2020-07-09T22:30:13Z').
+_FREE = re.compile(r"\bfree\b", re.IGNORECASE)
 
-    Raises:
-        InputError: neither is a date.
-    """
-    if origin.date is not None:
-        return origin.date
+
+def says_free(text: object) -> bool:
+    """Whether a list calls something free."""
+    return _FREE.search(str(text)) is not None
+
+
+def _day(stated: object) -> str | None:
+    """The day of a moment as a list states it; None: it states none."""
     day = str(stated)[:10]
     try:
         first_day(day)
     except ValueError:
-        raise InputError(
-            f"{origin.source}: the list does not state its date (found {stated!r})",
-            hint="give the date of the download with --date",
-        ) from None
+        return None
     return day
 
 

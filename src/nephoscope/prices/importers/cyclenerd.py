@@ -13,7 +13,7 @@ import yaml
 
 from nephoscope.model.bounded_yaml import load_yaml
 from nephoscope.model.errors import InputError
-from nephoscope.prices.importers.base import HOURS_PER_MONTH, Imported, Origin, day_of, read_bytes, shape_of
+from nephoscope.prices.importers.base import HOURS_PER_MONTH, Imported, Origin, read_bytes, shape_of
 from nephoscope.prices.rows import Basis, Kind, Unit
 
 _SHAPE = "pricing.yml of Cyclenerd's google-cloud-pricing-cost-calculator"
@@ -30,7 +30,6 @@ _DISKS = {
 }
 _EGRESS_GIB: dict[str, tuple[float, float | None]] = {"0-1": (0, 1024), "1-10": (1024, 10240), "10n": (10240, None)}
 _COMMITMENT = "resource-based commitment"
-_NOT_SOLD = "commitment of price 0, which this list uses for 'not sold'"
 
 
 def read(path: Path, origin: Origin) -> Imported:
@@ -49,7 +48,7 @@ def read(path: Path, origin: Origin) -> Imported:
     found = Imported()
     with shape_of(path, _SHAPE):
         about = content["about"]
-        values = {"provider": "gcp", "date": day_of(origin, datetime.fromtimestamp(about["timestamp"], UTC).date())}
+        values = {"provider": "gcp", "listed": datetime.fromtimestamp(about["timestamp"], UTC).date()}
         for machine, entry in content["compute"]["instance"].items():
             for region, cost in entry["cost"].items():
                 _machine(found, origin, {**values, "region": region, "item": machine}, cost)
@@ -79,9 +78,7 @@ def _machine(found: Imported, origin: Origin, values: dict[str, Any], cost: Mapp
             note="month/730",
         )
     for key, basis in (("month_1y", Basis.RESERVED_1Y), ("month_3y", Basis.RESERVED_3Y)):
-        if cost.get(key) == 0:
-            found.skip(_NOT_SOLD)
-        elif key in cost:
+        if key in cost:
             usd = cost[key] / HOURS_PER_MONTH
             found.add(origin, **values, basis=basis, terms=_COMMITMENT, usd=usd, note=f"{key}/730")
 

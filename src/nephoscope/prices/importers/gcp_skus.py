@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from nephoscope.prices.importers.base import Imported, Origin, day_of, read_json, shape_of
+from nephoscope.prices.importers.base import Imported, Origin, read_json, says_free, shape_of
 from nephoscope.prices.rows import Basis, Kind, Unit
 
 _SHAPE = "GCP SKU JSON: an object with 'skus', or a list of such objects"
@@ -62,15 +62,18 @@ def _sku(found: Imported, origin: Origin, sku: Mapping[str, Any]) -> None:
             "item": _PLACE.sub("", description.removeprefix("Preemptible ").removeprefix("Spot Preemptible ")),
             "unit": unit,
             "basis": basis,
-            "date": day_of(origin, pricing.get("effectiveTime")),
+            "starts": pricing.get("effectiveTime"),
             "note": description,
         }
+        tiers = list(_tiers(expression["tieredRates"]))
+        # An allowance before a price is free; 0 alone may be a SKU that is not sold.
+        free = says_free(description) or any(tier["usd"] for tier in tiers)
         for region in sku["serviceRegions"]:
-            for tier in _tiers(expression["tieredRates"]):
-                found.add(origin, region="any" if region == "global" else region, **values, **tier)
+            for tier in tiers:
+                found.add(origin, region="any" if region == "global" else region, free=free, **values, **tier)
 
 
-def _tiers(rates: list[Mapping[str, Any]]) -> Iterator[dict[str, float | None]]:
+def _tiers(rates: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     starts: list[float | None] = [float(rate["startUsageAmount"]) for rate in rates]
     for rate, (start, end) in zip(rates, pairwise([*starts, None]), strict=True):
         price = rate["unitPrice"]

@@ -76,10 +76,10 @@ def _replicates(lookup: Lookup) -> str:
 
 
 def design(lookup: Lookup) -> str:
-    """What the plan repeats how often, and what it left out; empty for results of others."""
+    """What the plan repeats how often, and what it left out; of results of others, what are replicates."""
     study = lookup.study
     if study.source is not None:
-        return ""
+        return f"As imported, {study.source.rule}." if study.source.rule else ""
     times = {1: "once", 2: "twice"}.get(study.replicates, f"{study.replicates:,} times")
     skipped = sum(row.state == "not needed" for row in study.trials)
     often = f"up to {times}" if skipped else times
