@@ -64,6 +64,7 @@ def load_names(count: int) -> list[str]:
 def idle_answers(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]:
     """The machine's answers about itself: eight idle CPUs, `cpus` of them in the affinity mask."""
     lscpu = {
+        "CPU(s)": str(CPUS_OF_ALL),
         "On-line CPU(s) list": f"0-{CPUS_OF_ALL - 1}",
         "Model name": "Fake CPU",
         "Socket(s)": "1",

@@ -53,7 +53,8 @@ STUDY += "".join(
 
 
 def lscpu_of(model: str) -> AnswerTo:
-    fields = [{"field": "Model name:", "data": model}, {"field": "On-line CPU(s) list:", "data": "0-7"}]
+    said = {"Architecture": "fake", "CPU(s)": "8", "On-line CPU(s) list": "0-7", "Model name": model}
+    fields = [{"field": f"{name}:", "data": data} for name, data in said.items()]
     return lambda _argv, _stdin: Answer(json.dumps({"lscpu": fields}).encode())
 
 
