@@ -111,10 +111,10 @@ def parse_samples(text: str, left_out: list[str]) -> list[Mapping[str, Any]]:
 
 
 def _labels(sample: Mapping[str, Any]) -> dict[str, str]:
-    said = sample.get("labels", sample.get("metadata", {}))
-    if isinstance(said, dict):
-        return {str(key): str(value) for key, value in said.items()}
-    return dict(_LABEL.findall(str(said)))
+    """Its metadata and its labels, which repeat some of them as a text."""
+    tables = (sample.get(key) or {} for key in ("metadata", "labels"))
+    pairs = [table.items() if isinstance(table, dict) else _LABEL.findall(str(table)) for table in tables]
+    return {str(key): str(value) for one in pairs for key, value in one}
 
 
 def _first(labels: Mapping[str, str], keys: Iterable[str]) -> str:

@@ -58,6 +58,11 @@ PAIRS: dict[str, tuple[str, str, str]] = {
     "versions of a test profile": ("phoronix", phoronix(), phoronix(**{"compress_7zip_1.10.0": "compress-7zip-1.9.0"})),
     "directions": ("phoronix", phoronix(), phoronix(HIB="LIB")),
     "labels": ("perfkit", perfkit(ip_type="external"), perfkit(ip_type="internal")),
+    "metadata beside labels": (
+        "perfkit",
+        perfkit(),
+        perfkit().replace('"unit"', '"metadata": {"ip_type": "x"}, "unit"'),
+    ),
     "threads": ("perfkit", perfkit(num_threads="1"), perfkit(num_threads="64")),
     "a label more": ("perfkit", perfkit(), perfkit(jumbo_frames="True")),
     "workloads": ("ycsb", COMMAND.format("a"), COMMAND.format("c")),
