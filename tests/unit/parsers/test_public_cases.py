@@ -52,8 +52,10 @@ CASES: dict[str, str | dict[str, Any]] = {
         "0.fsyncs_per_s": 96.96,
         "0.reads_per_s": None,
     },
+    "37-sysbench-percentile-capped/sysbench.txt": {"latency_percentile_s": "> 100", "latency_mean_s": 130.00025},
     "38-sysbench-huge-interval/sysbench.txt": {"transactions_per_s": 4.12, "intervals.0.at_s": None},
     "39-sysbench-ignored-errors/sysbench.txt": {"errors": 76},
+    "40-sockperf-full-rtt/sockperf.txt": {"mean_s": pytest.approx(1.8926e-3 / 2)},
     "42-netperf-confidence-warning/netperf.txt": {"bits_per_s": 9591780000.0, "confidence_reached": False},
     "43-iperf2-udp-no-ack/iperf.txt": "did not receive ack of last datagram",
     "45-iperf2-parallel-no-sum/iperf.txt": "several streams and no sum",
@@ -121,6 +123,7 @@ IMPORTED: list[tuple[str, str, list[float], int, str]] = [
     ("76-phoronix-failed-and-linegraph/composite-raw.xml", "phoronix", [51_400, 52_300, 52_300.3], 0, "LINE_GRAPH"),
     ("77-phoronix-undefined-entity/composite.xml", "phoronix", [], 0, "undefined entity: line 5"),
     ("78-perfkit-nan-and-null/samples.json", "perfkit", [130_317.65], 0, "line 2: iperf: Throughput: nan"),
+    ("130-cockroach-latency-capped", "cockroach-workload", [0.9], 0, ""),
     ("131-fio-terminated/fio.json", "fio", [], 0, "terminating on signal 2"),
     ("131-fio-terminated/fio-after.json", "fio", [], 0, "terminating on signal 2"),
 ]
