@@ -63,6 +63,7 @@ from nephoscope.model.rows import (
     CommandRow,
     Comparison,
     ErrorRow,
+    LowerBoundRow,
     MeasurementRow,
     NetworkRow,
     RankRow,
@@ -71,6 +72,7 @@ from nephoscope.model.rows import (
     TrialRow,
 )
 from nephoscope.model.scopes import Scope
+from nephoscope.model.standing import Standing
 from nephoscope.model.usable import UsableCell, worst_first
 from nephoscope.prices.catalogue.measured import public_results
 from nephoscope.stats.decide import ALPHA
@@ -96,13 +98,10 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
     """
     names = split_names(inputs.machines)
     trials = ordered([_renamed(row, names) for row in inputs.trials], TrialRow)
-    values, bounds = ([_renamed(row, names) for row in rows] for rows in (inputs.measurements, inputs.bounds))
-    told, lower_bounds = apart(trials, values, bounds)
-    measurements = ordered(told, MeasurementRow)
+    measurements, lower_bounds = _measured(inputs, trials, names)
     metrics: Metrics = {row.benchmark: row.metrics for row in inputs.benchmarks}
     margin_percent = inputs.study.equivalence_margin_percent
-    original = {row.trial: row.configuration for row in inputs.trials}
-    asked = {row.configuration: original[row.trial] for row in trials}
+    asked = _asked_for(inputs, trials)
     usable = usable_cells(inputs.study, inputs.trials, inputs.verdicts)
     given = _beside_numbers(inputs, trials, asked, usable)
     day = day_of(inputs.study, given["started_unix_ms"])
@@ -164,11 +163,31 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         within=within_of(measurements),
         steal=list(steal_rows(trials)),
         delivered=delivered,
-        standing=standing_of(
-            inputs.benchmarks, trials, statistics, inputs.versions_of_trials, public_results, _online(inputs, names)
-        ),
+        standing=_standing(inputs, trials, statistics, names),
     )
     return analysed, Findings.of(analysed, usable, not_repeatable(inputs), inputs.tool_versions)
+
+
+def _asked_for(inputs: StudyInputs, trials: Sequence[TrialRow]) -> dict[str, str]:
+    """Configuration as analysed -> its name in the study."""
+    original = {row.trial: row.configuration for row in inputs.trials}
+    return {row.configuration: original[row.trial] for row in trials}
+
+
+def _measured(
+    inputs: StudyInputs, trials: Sequence[TrialRow], names: Mapping[str, str]
+) -> tuple[list[MeasurementRow], list[LowerBoundRow]]:
+    """What statistics may use, and what is only known to be above something."""
+    values, bounds = ([_renamed(row, names) for row in rows] for rows in (inputs.measurements, inputs.bounds))
+    known, lower_bounds = apart(trials, values, bounds)
+    return ordered(known, MeasurementRow), lower_bounds
+
+
+def _standing(
+    inputs: StudyInputs, trials: Sequence[TrialRow], statistics: Sequence[Statistic], names: Mapping[str, str]
+) -> Standing:
+    online = _online(inputs, names)
+    return standing_of(inputs.benchmarks, trials, statistics, inputs.versions_of_trials, public_results, online)
 
 
 def _online(inputs: StudyInputs, names: Mapping[str, str]) -> dict[str, int | None]:
