@@ -86,7 +86,7 @@ def test_a_budget_question_is_answered_by_fields_that_are_visible_at_once(page: 
     assert [*found] == sorted(found, key=lambda name: -levels[name])
     assert page.inner_text("#explore-answer") == (
         f"{len(found)} of 34 configurations match. "
-        f"Best: m6i-2xlarge, {levels['m6i-2xlarge']:,.0f} SET/s for $288 a month."
+        f"Best: m6i-2xlarge, {levels['m6i-2xlarge']:,.0f} SET/s for ${months(study)['m6i-2xlarge']:,.2f} a month."
     )
     assert page.get_attribute("#explore-rows a >> nth=0", "href") == "evidence.html#benchmark-sets"
     page.fill("#explore-least", "10000000")
@@ -160,8 +160,8 @@ def test_prices_follow_basis_discount_and_the_reader(page: Any, study: AnalysedS
         page.select_option("#explore-basis", basis)
         usd = months(study, basis)["m6i-2xlarge"]
         assert usd_per_set() == pytest.approx(usd / levels["m6i-2xlarge"])
-        assert f"${usd:,.0f}" in page.inner_text(row)
-        assert f"${1000 * usd / levels['m6i-2xlarge']:.3f}" in page.inner_text(row)
+        assert f"${usd:,.2f}" in page.inner_text(row)
+        assert f"${1000 * usd / levels['m6i-2xlarge']:.2f}" in page.inner_text(row)
     assert "$ A MONTH PER 1,000 SET/S" in page.inner_text("#explore-head").upper()
     page.select_option("#explore-basis", "on-demand")
     page.fill("#explore-discount", "50")

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nephoscope.app.stages import evaluation, imports
-from nephoscope.insights.words import coverage, probability, ratio
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.mirrored import sides_exchanged
+from nephoscope.model.numbers import coverage, probability, ratio
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.rows import ComparisonVerdict, FamilyComparison
 from nephoscope.stats.decide import holm
@@ -143,7 +143,7 @@ def _verdicts(asked: Sequence[tuple[Claim, str, FamilyComparison]]) -> Iterator[
         row = _as_claimed(claim, found)
         interval = "none: too few types"
         if row.low is not None and row.high is not None and row.coverage is not None:
-            interval = f"{ratio(row.low)} to {ratio(row.high)} ({coverage(100 * row.coverage)} %)"
+            interval = f"{ratio(row.low)} to {ratio(row.high)} ({coverage(row.coverage)})"
         cells = (claim.edition, claim.text, name, f"**{_says(claim, row)}**", f"{row.left} ÷ {row.right}")
         numbers = (ratio(row.ratio), interval, f"{row.n_left} against {row.n_right}", str(row.blocks))
         yield f"| {' | '.join((*cells, *numbers, probability(row.p_adjusted)))} |"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tests.support.reader import Card
 
-_NUMBER = re.compile(r"-?[\d,]+(?:\.\d+)?")
+_NUMBER = re.compile(r"(-?[\d,]+(?:\.\d+)?)(?: (ms|µs|ns)\b)?")
+_SECONDS = {"ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 _LESS = re.compile(r" less(?: [^,]+?)? than (.+)$")
 _TIMES = re.compile(r"^the .+? of (.+)$")
 _RANK = re.compile(r", number 2 of [\d,]+$")
@@ -24,9 +25,9 @@ class Printed:
         """The first number of a text."""
         found = _NUMBER.search(text)
         assert found is not None, f"no number in {text!r}"
-        digits = found[0].replace(",", "")
+        digits, unit = found[1].replace(",", ""), _SECONDS.get(found[2], 1.0)
         decimals = len(digits.partition(".")[2])
-        return cls(float(digits), 0.5 * 10.0**-decimals)
+        return cls(unit * float(digits), unit * 0.5 * 10.0**-decimals)
 
     @property
     def relative(self) -> float:

@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 
+from nephoscope.model.numbers import duration
 from nephoscope.model.records import Plan
 from nephoscope.model.units import GIB, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
-from nephoscope.model.words import counted, duration
+from nephoscope.model.words import counted
 from nephoscope.plan.bill import FULL_BLOCKS, LATER_SHARE, Bill, BillRow, KeptData, Loads, Spend
 from nephoscope.plan.calendar import Calendar
 from nephoscope.plan.quotas import RegionNeeds
@@ -88,8 +89,9 @@ def host_lines(calendar: Calendar | None) -> Iterator[str]:
     """What hosts that work at the same time would save."""
     if calendar is not None:
         yield from _wrapped(
-            f"--max-clusters {calendar.clusters} would take {duration(calendar.time_s)}: so many clusters have no host "
-            "in common. Do so if they share no hardware, such as a network link or the server of virtual machines."
+            f"--max-clusters {calendar.clusters} would take {duration(round(calendar.time_s))}: so many clusters have "
+            "no host in common. Do so if they share no hardware, such as a network link or the server of virtual "
+            "machines."
         )
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from nephoscope.model.numbers import duration, money
 from nephoscope.model.omission import Omission
 from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
-from nephoscope.model.words import counted, dollars, duration, named_or_counted
+from nephoscope.model.words import counted, named_or_counted
 from nephoscope.plan.calendar import Calendar
 from nephoscope.plan.cut import Cut, LeftOut
 from nephoscope.plan.next_dollars import Purchase
@@ -56,7 +57,7 @@ def left_out_lines(left_out: Sequence[LeftOut], cut: Cut) -> Iterator[str]:
     by_chapter: dict[tuple[str, int, int], list[str]] = {}
     for one in sorted(left_out, key=lambda one: one.configurations > 0):
         by_chapter.setdefault((one.chapter, one.configurations, one.of_configurations), []).append(one.benchmark)
-    yield f"{dollars(cut.budget_usd or 0.0)} do not pay for all of it. Left out:"
+    yield f"{money(cut.budget_usd or 0.0)} do not pay for all of it. Left out:"
     for (chapter, kept, whole), names in by_chapter.items():
         what = f"{whole - kept:,} of" if kept else "all"
         yield f"  {chapter}: {', '.join(names)} on {what} {counted(whole, 'configuration')}"
@@ -69,9 +70,9 @@ def purchase_lines(bought: Sequence[Purchase], cut: Cut, planned: Plan) -> Itera
     if not bought:
         return
     rest_usd = (cut.budget_usd or 0.0) - (planned.price_usd or 0.0)
-    yield f"{dollars(rest_usd)} of {dollars(cut.budget_usd or 0.0)} are left. They would pay for one of:"
+    yield f"{money(rest_usd)} of {money(cut.budget_usd or 0.0)} are left. They would pay for one of:"
     for one in bought:
-        each = f"{dollars(one.usd)} each" if one.what == "replicates" else f"about {dollars(one.usd)}"
+        each = f"{money(one.usd)} each" if one.what == "replicates" else f"about {money(one.usd)}"
         yield {
             "replicates": f"  {counted(one.count, 'more replicate')} of everything, {each}: `replicates` of the study",
             "load": f"  a second load, if it is as dear as {one.benchmark}: {each}",
@@ -97,29 +98,29 @@ def rows(plan: Plan) -> Iterator[tuple[str, ...]]:
         intent = trial.intent
         yield (
             *(str(intent.position), str(intent.block), intent.configuration_name, intent.benchmark.name),
-            *(str(intent.replicate), duration(trial.expected_duration_s), intent.id),
+            *(str(intent.replicate), duration(round(trial.expected_duration_s)), intent.id),
         )
 
 
 def _group(name: str, trials: list[PlannedTrial]) -> tuple[str, ...]:
     total_s = sum(trial.expected_duration_s for trial in trials)
     prices_usd = [trial.price_usd for trial in trials if trial.price_usd is not None]
-    cost = dollars(sum(prices_usd)) if len(prices_usd) == len(trials) else _UNKNOWN
-    return name, f"{len(trials):,}", duration(total_s / len(trials)), duration(total_s), cost
+    cost = money(sum(prices_usd)) if len(prices_usd) == len(trials) else _UNKNOWN
+    return name, f"{len(trials):,}", duration(round(total_s / len(trials))), duration(round(total_s)), cost
 
 
 def _time(plan: Plan, calendar: Calendar | None) -> str:
     """'29 min 00 s with 18 clusters at once, 8 h 39 min one trial after another'."""
-    one_by_one = duration(plan.expected_duration_s)
+    one_by_one = duration(round(plan.expected_duration_s))
     if calendar is None or calendar.clusters == 1:
         return f"{one_by_one}, one trial after another"
     clusters = counted(calendar.clusters, "cluster")
-    return f"{duration(calendar.time_s)} with {clusters} at once, {one_by_one} one trial after another"
+    return f"{duration(round(calendar.time_s))} with {clusters} at once, {one_by_one} one trial after another"
 
 
 def _price(plan: Plan) -> str:
     if plan.price_usd is not None:
-        return dollars(plan.price_usd)
+        return money(plan.price_usd)
     return "not priced" + (f" ({_reasons(plan.unpriced)})" if plan.unpriced else "")
 
 

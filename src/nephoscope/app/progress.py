@@ -11,9 +11,10 @@ from rich.text import Text
 
 from nephoscope.app.remaining import Remaining
 from nephoscope.machines.doctor import Health, HostFindings
+from nephoscope.model.numbers import duration
 from nephoscope.model.records import PlannedTrial, Status, TrialIntent, VerdictKind
 from nephoscope.model.text import line
-from nephoscope.model.words import counted, duration, left_in_words
+from nephoscope.model.words import counted, left_in_words
 from nephoscope.run.clock import Clock
 
 _MARKS = {
@@ -51,7 +52,7 @@ def live_line(view: View, width: int, turn: int = 0) -> str:
     """
     head = f"{_SPINNER[turn % len(_SPINNER)]} {view.ended}/{view.planned} "
     at_most = "at most " if view.may_stop else ""
-    tail = f"  {at_most}{duration(view.left_s)} left" if view.left_s >= 1 else "  almost done"
+    tail = f"  {at_most}{duration(round(view.left_s))} left" if view.left_s >= 1 else "  almost done"
     room = max(0, width - len(head) - len(tail))
     value = f": {view.value}" if view.value else ""
     whole = f"{view.title}{value}"
@@ -157,7 +158,7 @@ class LiveProgress:
         """See `Listener.trial_again`."""
         self._stop(trial)
         self._remaining.again(trial)
-        when = f"again in {duration(wait_s)}" if wait_s else "again now"
+        when = f"again in {duration(round(wait_s))}" if wait_s else "again now"
         self._console.print(f"{_title(trial)}: {when}", markup=False, highlight=False, style="yellow")
         for reason in filter(None, reasons):
             self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)

@@ -1,6 +1,6 @@
 """What `run` says of its time."""
 
-from nephoscope.model.words import duration
+from nephoscope.model.numbers import duration
 from nephoscope.run.timing import TimeSpent
 
 _LEAST_S = 0.5
@@ -16,14 +16,14 @@ def in_one_line(spent: TimeSpent) -> str:
     beside = total_s > spent.elapsed_s
     share_of_s = total_s if beside else spent.elapsed_s
     steps = [
-        f"{step} {duration(seconds)}" + (f" ({seconds / share_of_s:.0%})" if place == 0 else "")
+        f"{step} {duration(round(seconds))}" + (f" ({seconds / share_of_s:.0%})" if place == 0 else "")
         for place, (step, seconds) in enumerate(spent.by_step_s.items())
         if seconds >= _LEAST_S
     ]
     rest_s = spent.elapsed_s - total_s
     if rest_s >= _LEAST_S:
-        steps.append(f"the rest {duration(rest_s)}")
-    said = f"took {duration(spent.elapsed_s)}"
+        steps.append(f"the rest {duration(round(rest_s))}")
+    said = f"took {duration(round(spent.elapsed_s))}"
     if not steps:
         return said
     return f"{said}: {', '.join(steps)}" + (", added up over clusters" if beside else "")

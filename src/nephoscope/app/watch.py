@@ -11,7 +11,8 @@ from nephoscope.app.console import output
 from nephoscope.app.stages import tracking
 from nephoscope.app.stages.tracking import StudyProgress
 from nephoscope.model.control import State
-from nephoscope.model.words import counted, dollars, left_in_words
+from nephoscope.model.numbers import money
+from nephoscope.model.words import counted, left_in_words
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.states import STOPS
 from nephoscope.store.folder import ResultsFolder
@@ -33,7 +34,7 @@ def watch(folder: ResultsFolder, clock: SystemClock) -> None:
 
 def _view(folder: ResultsFolder, progress: StudyProgress) -> Group:
     """One line of counts, and one for each trial that has started and not ended."""
-    spent = "" if progress.spent_usd is None else f"; {dollars(progress.spent_usd)} spent"
+    spent = "" if progress.spent_usd is None else f"; {money(progress.spent_usd)} spent"
     may_stop = folder.plan().stop == "decided"
     left = f"; {left_in_words(progress.left_s, may_stop=may_stop)}" if progress.left_s else ""
     head = Text(f"{progress.ended:,} of {counted(len(progress.states), 'trial')} ended: {progress.words}{left}{spent}")

@@ -45,9 +45,9 @@ def _alone(row: Statistic, metric: Metric) -> Draft:
         NAME,
         "answer",
         f"{{benchmark_name}}: the median {{title}} of {{name}} is {{median:{style}}} ("
-        + interval_of_one(row.n, style)
+        + interval_of_one(row.n, "median", style)
         + ").",
-        numbers={"median": row.median, "low": row.low, "high": row.high, "coverage": 100 * row.coverage, "n": row.n},
+        numbers={"median": row.middle, "coverage": 100 * row.coverage, "n": row.n},
         trials=row.trials,
         benchmark=row.benchmark,
         benchmark_name=row.benchmark,
@@ -64,13 +64,13 @@ def _best(best: BestRow, statistics: list[Statistic], metric: Metric) -> Draft:
     answer = told(best, value=f", {{level:{style}}}" if winner else "")
     numbers, words, template = answer.numbers, answer.words, answer.template
     if winner:
-        numbers["level"] = winner.compared.value
+        numbers["level"] = winner.compared
     elif not best.excluded or len(best.best) > MAX_NAMED:
         sign = -1 if metric.direction is Direction.HIGHER else 1
         first = sorted(statistics, key=lambda row: (sign * row.compared.value, row.configuration))[:_NAMED]
         parts = []
         for key, row in keyed(first):
-            numbers[f"level_{key}"] = row.compared.value
+            numbers[f"level_{key}"] = row.compared
             words[f"name_{key}"] = row.configuration
             parts.append(f"{{name_{key}}} ({{level_{key}:{style}}})")
         what = ("values" if best.n_most == 1 else "levels") + (" as delivered" if best.reason else "")
@@ -98,11 +98,7 @@ def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Draft:
             "interval is within ±{margin:limit} % (" + INTERVAL + ")."
         )
     else:
-        template = (
-            "{benchmark_name}: {first} has {ratio:ratio} \N{MULTIPLICATION SIGN} the {title} of {second} ("
-            + INTERVAL
-            + ")"
-        )
+        template = "{benchmark_name}: {first} has {ratio:ratio} the {title} of {second} (" + INTERVAL + ")"
         template += "." if metric.direction is Direction.HIGHER else "; lower is better."
     return say(
         NAME,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nephoscope.insights.words import keyed, plural
+from nephoscope.model.numbers import Number
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction
 from nephoscope.model.words import capitalised, enumeration
@@ -19,7 +20,7 @@ class Told:
     """A template with its numbers and words, for `say`."""
 
     template: str
-    numbers: dict[str, float]
+    numbers: dict[str, Number]
     words: dict[str, str]
 
 
@@ -31,7 +32,7 @@ def told(row: BestRow, *, best: str = "best {title}", value: str = "") -> Told:
         best: part of a template that names what is asked for; the caller gives the words of its title.
         value: part of a template that is added to the only winner, as ": {median:quantity:s}".
     """
-    numbers: dict[str, float] = {
+    numbers: dict[str, Number] = {
         "of": row.of - (0 if row.method == "none" else len(row.open)),
         "alpha": 100 * row.alpha,
         "left": len(row.best),
@@ -60,7 +61,7 @@ def _answer(row: BestRow, best: str, value: str) -> str:
     which = ": {names}" if len(row.best) <= MAX_NAMED else ""
     are = plural(row.excluded, "is", "are")
     side = "above" if row.direction is Direction.LOWER else "below"
-    slow = [f"{{slow_{key}}}, {{behind_{key}:percent}} % {side}" for key, _ in keyed(row.behind)]
+    slow = [f"{{slow_{key}}}, {{behind_{key}:percent}} {side}" for key, _ in keyed(row.behind)]
     named = f": {enumeration(slow)} the median of the others" if slow else ""
     return (
         f"{{excluded:count}} of {{of:count}} configurations {are} clearly worse{named}; any of the remaining "
@@ -68,7 +69,7 @@ def _answer(row: BestRow, best: str, value: str) -> str:
     )
 
 
-def _besides(row: BestRow, numbers: dict[str, float]) -> str:
+def _besides(row: BestRow, numbers: dict[str, Number]) -> str:
     """What else there is to know about the answer."""
     parts = ""
     if row.reason:
@@ -78,7 +79,7 @@ def _besides(row: BestRow, numbers: dict[str, float]) -> str:
     elif len(row.best) > 1 and row.detectable_percent is not None and not row.reason:
         numbers |= {"detectable": row.detectable_percent, "power": 100 * POWER, "n_least": row.n_least}
         parts += (
-            " With n = {n_least:count}, a configuration that is {detectable:percent} % behind the best is found "
+            " With n = {n_least:count}, a configuration that is {detectable:percent} behind the best is found "
             "to be worse with a chance of {power:count} %."
         )
     if row.open and row.method != "none":

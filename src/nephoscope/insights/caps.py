@@ -50,7 +50,7 @@ def _told(findings: Findings, benchmark: str, metric: Metric, provider: str, cap
         "note",
         "{metric}: {n:count} machine types of {provider} ({types}) all reach about {level:quantity:"
         + metric.unit
-        + "}, with a spread of at most {spread:percent} % within a type. This looks like a limit set by the provider, "
+        + "}, with a spread of at most {spread:percent} within a type. This looks like a limit set by the provider, "
         "not by the machines.",
         numbers={"n": len(cap.types), "level": cap.level, "spread": 100 * cap.largest_spread},
         trials=sorted(

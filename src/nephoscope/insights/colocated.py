@@ -32,7 +32,7 @@ def _note(benchmark: str, configuration: str, of: Mapping[str, float]) -> Draft:
         NAME,
         "note",
         "{benchmark_name} on {name}: client and database shared a machine. The client took a median of "
-        "{median:percent} % of its CPU time ("
+        "{median:percent} of its CPU time ("
         + percent_range("smallest", "largest", numbers)
         + ", n = {n:count}), which the database could not use.",
         numbers=numbers,

@@ -67,7 +67,7 @@ def _relation(one: _Asked, found: RankCorrelation) -> Draft:
         NAME,
         "answer",
         "{benchmark_name}: the rank correlation of memory per vCPU with the spread (CV) of {title} over {n:count} "
-        "configurations is {rho:signed} ({level:coverage} % interval {low:signed} to {high:signed}): "
+        "configurations is {rho:signed} ({level:coverage} interval {low:signed} to {high:signed}): "
         + ("more" if found.high < 0 else "less")
         + " memory per vCPU goes with more repeatable results.",
         numbers={
@@ -100,7 +100,7 @@ def _no_relation(nothing: Sequence[tuple[_Asked, RankCorrelation]]) -> Draft:
         "note",
         "These data do not show a relation between memory per vCPU and the spread (CV) of "
         + enumeration(parts)
-        + "; in parentheses the rank correlation, its {level:coverage} % interval and the number of configurations.",
+        + "; in parentheses the rank correlation, its {level:coverage} interval and the number of configurations.",
         numbers=numbers,
         trials=[trial for one, _ in nothing for row in one.rows for trial in row.trials],
         **words,

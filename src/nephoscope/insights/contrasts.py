@@ -3,6 +3,7 @@
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import Draft, plural, say
+from nephoscope.model.numbers import Number, interval
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict
@@ -40,27 +41,27 @@ def sentence(
     """
     of_costs = stored.view == "per dollar"
     row = stored.as_costs() if of_costs else stored
-    numbers: dict[str, float] = {
-        "ratio": row.ratio,
+    numbers: dict[str, Number] = {
+        "ratio": interval(row.ratio, row.low, row.high),
         "alpha": 100 * row.alpha,
         "agreeing": row.pairs_agreeing,
         "pairs": row.pairs,
         "margin": row.margin_percent,
     }
-    interval = ""
+    ends = ""
     if row.low is not None and row.high is not None and row.coverage is not None:
-        numbers |= {"low": row.low, "high": row.high, "coverage": 100 * row.coverage}
-        interval = " ({coverage:coverage} % interval {low:ratio} to {high:ratio})"
+        numbers["coverage"] = 100 * row.coverage
+        ends = " ({coverage:coverage} interval {ratio:ends:ratio})"
     template = (
         "{benchmark_name}"
         + ("" if row.basis is None else ", {basis} prices")
-        + ": {question}, {left} against {right}: {ratio:ratio} \N{MULTIPLICATION SIGN} the "
+        + ": {question}, {left} against {right}: {ratio:ratio} the "
         + ("cost of the same {title}" if of_costs else "{title}")
-        + interval
+        + ends
     )
     if as_measured is not None:
         numbers["speed"] = as_measured
-        template += " and {speed:ratio} \N{MULTIPLICATION SIGN} as much of it"
+        template += " and {speed:ratio} as much of it"
     if row.pairs > 1:
         template += ", in {agreeing:count} of {pairs:count} " + plural(row.pairs, "pair") + " on that side of equality"
     told = say(
@@ -81,7 +82,7 @@ def sentence(
     return cautioned(told, findings)
 
 
-def _end(row: ContrastRow, numbers: dict[str, float], ending: str | None) -> str:
+def _end(row: ContrastRow, numbers: dict[str, Number], ending: str | None) -> str:
     if row.verdict is ComparisonVerdict.TIE:
         return ": a tie, as the whole interval is within ±{margin:limit} %."
     if row.delivered not in {None, row.verdict}:
@@ -90,7 +91,7 @@ def _end(row: ContrastRow, numbers: dict[str, float], ending: str | None) -> str
         detectable = ""
         if row.detectable_percent is not None:
             numbers |= {"detectable": row.detectable_percent, "power": 100 * POWER}
-            detectable = "; a difference of {detectable:percent} % would show with a chance of {power:count} %"
+            detectable = "; a difference of {detectable:percent} would show with a chance of {power:count} %"
         return ": not decided, as the interval includes equality" + detectable + "."
     if ending is not None:
         return ending

@@ -29,10 +29,10 @@ def more_replicates(findings: Findings, benchmark: str, configurations: Iterable
 
 
 def effort_words(effort: dict[str, float]) -> str:
-    """A part of a template: 'about 1.2 hours of machine time (about $3.10)'; empty where nothing is known."""
+    """A part of a template: 'about 1 h 12 min of machine time (about $3.10)'; empty where nothing is known."""
     if not effort:
         return ""
-    return "about {hours:machine_time} of machine time" + (" (about ${usd:money})" if "usd" in effort else "")
+    return "about {hours:hours} of machine time" + (" (about {usd:money})" if "usd" in effort else "")
 
 
 def _usd_per_hour(costs: Iterable[CostRow]) -> float | None:

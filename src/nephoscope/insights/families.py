@@ -5,6 +5,7 @@ from itertools import groupby
 
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import Draft, keyed, plural, say
+from nephoscope.model.numbers import Number, interval
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict, FamilyComparison
 from nephoscope.model.words import NOT_DECIDED, enumeration
@@ -35,20 +36,20 @@ def families(findings: Findings) -> list[Draft]:
 
 
 def _sentence(findings: Findings, rows: Sequence[FamilyComparison]) -> Draft:
-    numbers: dict[str, float] = {}
+    numbers: dict[str, Number] = {}
     words: dict[str, str] = {}
     parts: dict[str, list[str]] = {}
     sizes = {(row.n_left, row.n_right, row.blocks) for row in rows}
     for key, row in keyed(rows):
-        numbers |= {f"ratio_{key}": row.ratio} | _sizes(row, key)
+        numbers |= {f"ratio_{key}": interval(row.ratio, row.low, row.high)} | _sizes(row, key)
         words[f"metric_{key}"] = f"{findings.title(row.benchmark, row.metric)}" + (" per vCPU" if row.per_cpu else "")
-        interval = ", too few types for an interval"
+        ends = ", too few types for an interval"
         if row.low is not None and row.high is not None and row.coverage is not None:
-            numbers |= {f"low_{key}": row.low, f"high_{key}": row.high, f"coverage_{key}": 100 * row.coverage}
-            interval = f", {{coverage_{key}:coverage}} % interval {{low_{key}:ratio}} to {{high_{key}:ratio}}"
+            numbers[f"coverage_{key}"] = 100 * row.coverage
+            ends = f", {{coverage_{key}:coverage}} interval {{ratio_{key}:ends:ratio}}"
         lower = "" if row.direction is Direction.HIGHER else ", lower is better"
         own = f", {_types(row, key)}" if len(sizes) > 1 else ""
-        said = f"{{metric_{key}}} ({{ratio_{key}:ratio}} \N{MULTIPLICATION SIGN}{interval}{lower}{own})"
+        said = f"{{metric_{key}}} ({{ratio_{key}:ratio}}{ends}{lower}{own})"
         parts.setdefault(_VERDICTS[row.verdict], []).append(said)
     first = rows[0]
     numbers |= _sizes(first, "all") if len(sizes) == 1 else {}

@@ -30,7 +30,7 @@ def _sentence(findings: Findings, row: GrowthRow) -> Draft:
     interval = "too few trials for an interval"
     if row.low is not None and row.high is not None and row.coverage is not None:
         numbers |= {"low": row.low, "high": row.high, "coverage": 100 * row.coverage}
-        interval = "{coverage:coverage} % interval {low:signed} to {high:signed}"
+        interval = "{coverage:coverage} interval {low:signed} to {high:signed}"
     copies = " One machine takes all writes; the others hold replicas." if _keeps_copies(row) else ""
     return say(
         NAME,

@@ -7,6 +7,7 @@ from nephoscope.analysis.findings import Findings
 from nephoscope.insights.bests import RATE, short, told
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import Draft, keyed, say
+from nephoscope.model.numbers import Number
 from nephoscope.model.questions import BestRow, View
 from nephoscope.model.records import Metric
 from nephoscope.model.scopes import OVERALL
@@ -52,7 +53,7 @@ def leaders(findings: Findings) -> list[Draft]:
 
 def _within(rows: Sequence[BestRow], metric: Metric, kind: str, view: View) -> Draft:
     parts = []
-    numbers: dict[str, float] = {"alpha": 100 * rows[0].alpha}
+    numbers: dict[str, Number] = {"alpha": 100 * rows[0].alpha}
     words: dict[str, str] = {}
     for key, row in keyed(rows):
         answer, more, named = short(row, key)

@@ -26,8 +26,8 @@ def _extremes(findings: Findings, rows: list[Statistic]) -> list[Draft]:
     if best is worst:
         return []
     template = (
-        "The margins of error of the headline medians range from ±{best:percent} % ({best_name}) to "
-        "±{worst:percent} % ({worst_name})."
+        "The margins of error of the headline medians range from ±{best:percent} ({best_name}) to "
+        "±{worst:percent} ({worst_name})."
     )
     return [
         say(
@@ -52,7 +52,7 @@ def _wide(findings: Findings) -> list[Draft]:
             if row.n > 1 and (row.margin_percent or 0) > findings.margin_percent
         ]
         if rows:
-            parts = [f"{{name_{key}}} ±{{margin_{key}:percent}} %" for key, _ in keyed(rows)]
+            parts = [f"{{name_{key}}} ±{{margin_{key}:percent}}" for key, _ in keyed(rows)]
             widths = {f"margin_{key}": row.margin_percent or 0.0 for key, row in keyed(rows)}
             names = {f"name_{key}": row.configuration for key, row in keyed(rows)}
             insights.append(
@@ -92,7 +92,7 @@ def _others(findings: Findings) -> list[Draft]:
             + plural(len(rows), "median")
             + " of other metrics, {wide:count} "
             + plural(len(wide), "has", "have")
-            + " a margin of error wider than ±{margin:limit} %; the widest is ±{worst:percent} % ({name}).",
+            + " a margin of error wider than ±{margin:limit} %; the widest is ±{worst:percent} ({name}).",
             numbers={
                 "total": len(rows),
                 "wide": len(wide),

@@ -48,11 +48,11 @@ def order(findings: Findings) -> list[Draft]:
 
 def _warning(what: str, effect: OrderEffect, p_adjusted: float, trials: list[str]) -> Draft:
     template = (
-        "The headline values depend on the {what} in which they were measured (Kruskal-Wallis H = {statistic:ratio}, "
-        "p = {p:probability}). The randomised order spreads this effect over all configurations, so it widens their "
-        "intervals rather than favouring one of them."
+        "The headline values depend on the {what} in which they were measured "
+        "(Kruskal-Wallis H = {statistic:statistic}, p = {p:probability}). The randomised order spreads this effect "
+        "over all configurations, so it widens their intervals rather than favouring one of them."
         if what
-        else "Headline values depend on the replicate measured just before (autocorrelation {statistic:ratio}, "
+        else "Headline values depend on the replicate measured just before (autocorrelation {statistic:statistic}, "
         "p = {p:probability}): replicates are not independent, so intervals may be too narrow."
     )
     return say(

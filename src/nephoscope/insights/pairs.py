@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights.effort import effort_words, more_replicates
 from nephoscope.insights.words import Draft, plural, say
+from nephoscope.model.numbers import Number, interval
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import MAX_TIMES_MORE, Comparison, ComparisonVerdict
 from nephoscope.stats.decide import ALPHA, POWER
@@ -17,21 +18,21 @@ class Oriented:
     first: str
     second: str
     verdict: ComparisonVerdict
-    numbers: dict[str, float]
-    """ratio, n_first and n_second; also low, high and coverage (percent) when there is an interval."""
+    numbers: dict[str, Number]
+    """ratio, n_first and n_second; also coverage (percent) when there is an interval."""
 
 
 def oriented(comparison: Comparison, first: str) -> Oriented:
     """The comparison with `first` as the numerator of the ratio."""
     row = comparison if comparison.left == first else comparison.mirrored()
-    numbers: dict[str, float] = {
-        "ratio": row.ratio,
+    numbers: dict[str, Number] = {
+        "ratio": interval(row.ratio, row.low, row.high),
         "n_first": row.n_left,
         "n_second": row.n_right,
         "alpha": 100 * ALPHA,
     }
     if row.low is not None and row.high is not None and row.coverage is not None:
-        numbers |= {"low": row.low, "high": row.high, "coverage": 100 * row.coverage}
+        numbers["coverage"] = 100 * row.coverage
     return Oriented(first, row.right, row.verdict, numbers)
 
 
@@ -41,7 +42,7 @@ def winner_first(comparison: Comparison) -> Oriented:
 
 
 INTERVAL = (
-    "{coverage:coverage} % interval {low:ratio} to {high:ratio}, n = {n_first:count} and {n_second:count}, error rate "
+    "{coverage:coverage} interval {ratio:ends:ratio}, n = {n_first:count} and {n_second:count}, error rate "
     "{alpha:limit} %"
 )
 
@@ -56,7 +57,7 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
     elif comparison.low is None or comparison.high is None:
         template += "because n = {n_first:count} and {n_second:count} is too few for any claim."
     elif comparison.is_disputed and comparison.ratio_of_medians is not None:
-        numbers["medians"] = comparison.ratio_of_medians
+        numbers["medians"] = interval(comparison.ratio_of_medians, comparison.low, comparison.high)
         template += (
             "with a ratio of {ratio:ratio} (" + INTERVAL + "), but {medians:ratio} by medians: a few values make the "
             "difference."

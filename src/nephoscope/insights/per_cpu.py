@@ -56,7 +56,7 @@ def _sentence(findings: Findings, comparison: Comparison, metric: Metric, left: 
         "margin": comparison.margin_percent,
     }
     template = (
-        "{benchmark_name}: {first}, with {cpus_large:count} CPUs, has {ratio:ratio} \N{MULTIPLICATION SIGN} the "
+        "{benchmark_name}: {first}, with {cpus_large:count} CPUs, has {ratio:ratio} the "
         "{title} of {second}, with {cpus_small:count} "
         + plural(min(left, right), "CPU")
         + " ("

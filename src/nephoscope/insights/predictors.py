@@ -137,7 +137,7 @@ def _predicts(findings: Findings, one: _MostLike) -> Draft:
         "answer",
         ("Of {tried:count} microbenchmark metrics, " if one.tried > 1 else "")
         + "{micro_title} of {micro} ranks {n:count} configurations most like {title} of {database}: rank correlation "
-        "{rho:signed} ({level:coverage} % interval {low:signed} to {high:signed}), so it predicts the order. Its first "
+        "{rho:signed} ({level:coverage} interval {low:signed} to {high:signed}), so it predicts the order. Its first "
         "{short:count} are {shortlist}; the configuration with the best {title}, {best}, is number {rank:count} in its "
         "order.",
         numbers=one.numbers
@@ -163,7 +163,7 @@ def _nothing_predicts(findings: Findings, many: Sequence[_MostLike]) -> Draft:
         most_like = f"the most similar order of {{tried_{key}:count}} is that of " if one.tried > 1 else ""
         parts.append(
             f"{{title_{key}}} of {{database_{key}}} ({most_like}{{micro_title_{key}}} of {{micro_{key}}}: rank "
-            f"correlation {{rho_{key}:signed}}, {{level_{key}:coverage}} % interval {{low_{key}:signed}} to "
+            f"correlation {{rho_{key}:signed}}, {{level_{key}:coverage}} interval {{low_{key}:signed}} to "
             f"{{high_{key}:signed}}, n = {{n_{key}:count}})"
         )
     return say(

@@ -6,6 +6,7 @@ from nephoscope.analysis.findings import Findings
 from nephoscope.insights.bests import told
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import Draft, interval_of_one, plural, say
+from nephoscope.model.numbers import Number
 from nephoscope.model.price_rows import STATED, PricePerformance
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.words import enumeration
@@ -59,12 +60,10 @@ def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequen
     sold = priced_quantity(
         best.unit, min(row.usd_per_unit for row in findings.price_performance if row.unit == best.unit)
     )
-    numbers: dict[str, float] = {
-        "usd": sold.size * best.usd_per_unit,
+    numbers: dict[str, Number] = {
+        "usd": sold.price(best),
         "quantity": sold.count,
         "month": best.month_usd,
-        "low": sold.size * best.low,
-        "high": sold.size * best.high,
         "coverage": 100 * best.coverage,
         "n": best.n,
         "machines": best.machines,
@@ -88,9 +87,9 @@ def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequen
         NAME,
         "answer",
         f"{{benchmark_name}}: at {{basis}} prices{known}, {delivered}"
-        "{name} costs least for its {title}: ${usd:money} a month per "
+        "{name} costs least for its {title}: {usd:money} a month per "
         + ("{quantity:count}{unit} (" if sold.needs_count else "{unit} (")
-        + interval_of_one(best.n, "exact_money", sign="$")
+        + interval_of_one(best.n, "usd", "money")
         + "; price from {date}"
         + _measured(best)
         + rate

@@ -36,7 +36,7 @@ def _warning(n: int, rows: list[Statistic]) -> Draft:
             "{more:count} more "
             if n == 1
             else "With {n:count} valid replicates, the interval shown is the range of the values and covers the median "
-            "with {coverage:coverage} %, not {wanted:coverage} %; {more:count} more "
+            "with {coverage:coverage}, not {wanted:coverage}; {more:count} more "
         )
         + plural(more, "is", "are")
         + " needed for "

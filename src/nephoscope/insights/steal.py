@@ -7,6 +7,7 @@ from nephoscope.analysis.delivered import NOTABLE_REJECTED_SHARE
 from nephoscope.analysis.findings import Findings
 from nephoscope.insights.words import Draft, plural, quantity_style, say
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
+from nephoscope.model.numbers import Between, Number
 from nephoscope.model.records import Metric
 from nephoscope.model.words import enumeration
 
@@ -111,14 +112,12 @@ def _share(row: StealRow) -> Draft:
     return say(
         NAME,
         "answer",
-        "{name}: {share:percent} % of trials lost over {limit:limit} % of CPU time to the hypervisor, {low:percent} to "
-        "{high:percent} % at a confidence of {confidence:limit} % ({over:count} of {n:count}); the median loss is "
-        "{median:percent} %, the largest {highest:percent} %." + rejected,
+        "{name}: {share:percent} of trials lost over {limit:limit} % of CPU time to the hypervisor, "
+        "{share:ends:percent} at a confidence of {confidence:limit} % ({over:count} of {n:count}); the median loss is "
+        "{median:percent}, the largest {highest:percent}." + rejected,
         numbers={
-            "share": 100 * row.share,
+            "share": Between(100 * row.share, 100 * row.low, 100 * row.high),
             "limit": 100 * row.limit_share,
-            "low": 100 * row.low,
-            "high": 100 * row.high,
             "confidence": 95,
             "over": row.over,
             "n": row.n,
@@ -133,7 +132,7 @@ def _share(row: StealRow) -> Draft:
 
 def _median(row: DeliveredRow, metric: Metric) -> Draft:
     style = quantity_style(row.unit)
-    numbers: dict[str, float] = {"n": row.n, "n_quiet": row.n_quiet, "rejected": row.n_rejected}
+    numbers: dict[str, Number] = {"n": row.n, "n_quiet": row.n_quiet, "rejected": row.n_rejected}
     numbers |= {
         name: value
         for name, value in (
@@ -143,7 +142,8 @@ def _median(row: DeliveredRow, metric: Metric) -> Draft:
         )
         if value is not None
     }
-    numbers["all"] = row.n + row.n_rejected
+    every = row.n + row.n_rejected
+    numbers["all"] = every
     parts = []
     if row.n_quiet < row.n:
         quiet = f"{{quiet:{style}}} in the {{n_quiet:count}} quiet {plural(row.n_quiet, 'one')}"
@@ -155,7 +155,7 @@ def _median(row: DeliveredRow, metric: Metric) -> Draft:
         them = plural(row.n_rejected, "it", "them")
         without = f"without {them} " + (f"{{median:{style}}}" if row.n else "no trial is left")
         parts.append(
-            f"steal rejected {{rejected:count}} of {{all:count}} {plural(numbers['all'], 'trial')}: with {them} the "
+            f"steal rejected {{rejected:count}} of {{all:count}} {plural(every, 'trial')}: with {them} the "
             f"median is {{with_rejected:{style}}}, {without}"
         )
     return say(

@@ -4,7 +4,6 @@ A template gives each number a style: `{ratio:ratio}`. The template itself must 
 only print numbers that are in `numbers`. Names (of configurations, metrics, checks) may contain digits.
 """
 
-import math
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,98 +11,44 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
-from nephoscope.model.numbers import quantity, significant
+from nephoscope.model.numbers import (
+    Form,
+    Number,
+    coverage,
+    duration,
+    ends,
+    integer,
+    limit,
+    money,
+    money_form,
+    percent,
+    percent_form,
+    probability,
+    quantity,
+    quantity_form,
+    ratio,
+    ratio_form,
+    signed,
+    significant,
+)
 from nephoscope.model.rows import Insight
-from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+from nephoscope.model.units import SECONDS_PER_HOUR
 
 Item = TypeVar("Item")
 
-MIN_IN_CENTS_USD = 0.095
-"""Smaller amounts need more digits than whole cents."""
-
-
-def count(value: float) -> str:
-    """12,345."""
-    return f"{value:,.0f}"
-
-
-def ratio(value: float) -> str:
-    """Three significant digits; near one, three decimals or as many as it takes to show which side of one it is on."""
-    if not 0.9 <= value < 1.1:
-        return significant(value, 3)
-    decimals = next((d for d in range(3, 9) if value == 1 or float(f"{value:.{d}f}") != 1), 9)
-    return f"{value:.{decimals}f}"
-
-
-def percent(value: float) -> str:
-    """Two significant digits, no decimals from 9.95 up: 0.34, 1.2, 12, 120. The value is already a percentage."""
-    return significant(value, 2)
-
-
-def coverage(value: float) -> str:
-    """A coverage in percent, truncated rather than rounded, so that 94.99 never reads as 95."""
-    return f"{math.floor(10 * value + 1e-9) / 10:.1f}".removesuffix(".0")
-
-
-def money(value: float) -> str:
-    """Dollars without the dollar sign: 1,234.50, 0.58; below ten cents two significant digits: 0.0031."""
-    return f"{value:,.2f}" if value >= MIN_IN_CENTS_USD else significant(value, 2)
-
-
-def exact_money(value: float) -> str:
-    """Dollars without the dollar sign, four significant digits: for the ends of an interval."""
-    return significant(value, 4)
-
-
-def machine_time(hours: float) -> str:
-    """A rough duration in the unit people would choose: '20 seconds', '12 minutes', '3.5 hours', '2.2 days'."""
-    seconds = hours * SECONDS_PER_HOUR
-    for limit_s, unit_s, name in _TIME_UNITS:
-        if seconds < limit_s:
-            text = significant(seconds / unit_s, 2).removesuffix(".0")
-            return f"{text} {name}" if text == "1" else f"{text} {name}s"
-    days = significant(seconds / SECONDS_PER_DAY, 2).removesuffix(".0")
-    return f"{count(hours)} hours ({days} days)"
-
-
-def limit(value: float) -> str:
-    """A number that a person chose: 5, 1.5, 365."""
-    return f"{value:,g}"
-
-
-def rough(value: float) -> str:
-    """An estimate: two significant digits."""
-    return significant(value, 2)
-
-
-def signed(value: float) -> str:
-    """A number around zero, such as an exponent: two decimals."""
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "\N{MINUS SIGN}")
-
-
-def probability(value: float) -> str:
-    """A p-value, two significant digits."""
-    return significant(value, 2)
-
-
-_TIME_UNITS = (
-    (90, 1, "second"),
-    (90 * SECONDS_PER_MINUTE, SECONDS_PER_MINUTE, "minute"),
-    (2 * SECONDS_PER_DAY, SECONDS_PER_HOUR, "hour"),
-)
-"""Below this many seconds, durations are given in this unit."""
-STYLES: Mapping[str, Callable[[float], str]] = {
-    "count": count,
+_FORMS: Mapping[str, Callable[[Number], Form]] = {"ratio": ratio_form, "percent": percent_form, "money": money_form}
+"""Styles that round by an interval where the number has one; `ends:` before one of them writes the interval."""
+STYLES: Mapping[str, Callable[[Any], str]] = {
+    "count": integer,
     "ratio": ratio,
     "percent": percent,
-    "coverage": coverage,
+    "coverage": lambda percentage: coverage(percentage / 100),
     "probability": probability,
     "money": money,
-    "exact_money": exact_money,
-    "machine_time": machine_time,
+    "hours": lambda hours: duration(hours * SECONDS_PER_HOUR),
     "limit": limit,
-    "rough": rough,
     "signed": signed,
+    "statistic": lambda value: significant(value, 3),
 }
 """Name of a style in a template -> its function. One style is not in here: `quantity:<unit>`."""
 
@@ -121,8 +66,26 @@ class _Writer(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, str):
             return value
-        style, _, unit = format_spec.partition(":")
-        return quantity(value, unit.translate(_MARKS)) if style == "quantity" else STYLES[style](value)
+        style, _, rest = format_spec.partition(":")
+        if style == "ends":
+            return ends(value, _form(value, rest))
+        return quantity(value, rest.translate(_MARKS)) if style == "quantity" else STYLES[style](value)
+
+
+def _form(value: Number, style: str) -> Form:
+    name, _, unit = style.partition(":")
+    return quantity_form(value, unit.translate(_MARKS)) if name == "quantity" else _FORMS[name](value)
+
+
+def stored(numbers: Mapping[str, Number]) -> dict[str, float]:
+    """By name; of a number with an interval its ends, too, as `ratio_low` and `ratio_high`."""
+    plain: dict[str, float] = {}
+    for name, value in numbers.items():
+        if isinstance(value, float | int):
+            plain[name] = float(value)
+        else:
+            plain |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
+    return plain
 
 
 @dataclass(frozen=True)
@@ -132,7 +95,7 @@ class Draft:
     rule: str
     kind: Literal["answer", "warning", "note"]
     template: str
-    numbers: Mapping[str, float]
+    numbers: Mapping[str, Number]
     words: Mapping[str, str]
     trials: list[str]
     benchmark: str | None
@@ -143,7 +106,7 @@ class Draft:
         """The template, filled in."""
         return _Writer().vformat(self.template, (), {**self.numbers, **self.words})
 
-    def with_ending(self, template: str, numbers: Mapping[str, float] = MappingProxyType({}), **words: str) -> "Draft":
+    def with_ending(self, template: str, numbers: Mapping[str, Number] = MappingProxyType({}), **words: str) -> "Draft":
         """The same with more at the end of its template."""
         numbers, words = {**self.numbers, **numbers}, {**self.words, **words}
         return replace(self, template=self.template + template, numbers=numbers, words=words)
@@ -162,7 +125,7 @@ class Draft:
             text=self.text,
             benchmark=self.benchmark,
             trials=self.trials,
-            numbers=dict(self.numbers),
+            numbers=stored(self.numbers),
             case=self.case,
         )
 
@@ -172,7 +135,7 @@ def say(
     kind: Literal["answer", "warning", "note"],
     template: str,
     *,
-    numbers: Mapping[str, float],
+    numbers: Mapping[str, Number],
     trials: Sequence[str],
     benchmark: str | None = None,
     case: str = "",
@@ -200,7 +163,7 @@ def say(
     if numbers.keys() & words.keys():
         raise ValueError(f"{rule} passes {sorted(numbers.keys() & words.keys())} both as a number and as a word")
     used = {name for _, name, *_ in fields}
-    kept = {name: float(value) for name, value in sorted(numbers.items()) if name in used}
+    kept = {name: value for name, value in sorted(numbers.items()) if name in used}
     draft = Draft(rule, kind, template, kept, words, sorted(set(trials)), benchmark, case)
     _ = draft.text
     return draft
@@ -219,12 +182,12 @@ def plural(number: float, one: str, many: str = "") -> str:
 def percent_range(least: str, most: str, numbers: Mapping[str, float]) -> str:
     """A template for a range of percentages; one number where both ends look the same."""
     if percent(numbers[least]) == percent(numbers[most]):
-        return f"{{{most}:percent}} %"
-    return f"{{{least}:percent}} to {{{most}:percent}} %"
+        return f"{{{most}:percent}}"
+    return f"{{{least}:percent}} to {{{most}:percent}}"
 
 
-def interval_of_one(n: int, style: str, *, sign: str = "") -> str:
-    """A template for the interval of one configuration's median; a single run has no interval."""
+def interval_of_one(n: int, name: str, style: str) -> str:
+    """A template for the interval of one configuration's number; a single run has no interval."""
     if n == 1:
         return "single run, no interval"
-    return f"{{coverage:coverage}} % interval {sign}{{low:{style}}} to {sign}{{high:{style}}}, n = {{n:count}}"
+    return f"{{coverage:coverage}} interval {{{name}:ends:{style}}}, n = {{n:count}}"

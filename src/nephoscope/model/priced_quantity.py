@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from nephoscope.model.numbers import Between
+from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.units import MIB
 
 MIN_USD = 0.1
@@ -27,6 +29,10 @@ class PricedQuantity:
     def text(self) -> str:
         """For headings and sentences."""
         return f"{self.count:,}{self.suffix}" if self.needs_count else self.suffix.strip()
+
+    def price(self, row: PricePerformance) -> Between:
+        """What it costs a month, with its interval."""
+        return Between(row.usd_per_unit * self.size, row.low * self.size, row.high * self.size)
 
     @property
     def needs_count(self) -> bool:

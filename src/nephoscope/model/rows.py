@@ -428,11 +428,6 @@ class Estimate(NamedTuple):
     high: float
     coverage: float
 
-    @property
-    def half_width(self) -> float:
-        """Half the width of the interval."""
-        return (self.high - self.low) / 2
-
 
 class Statistic(Frozen):
     """One metric of one configuration over its valid replicates. statistics.parquet. No NaN; None: unknown."""
@@ -483,10 +478,15 @@ class Statistic(Frozen):
     )
 
     @property
+    def middle(self) -> Estimate:
+        """The median with its interval."""
+        return Estimate(self.median, self.low, self.high, self.coverage)
+
+    @property
     def compared(self) -> Estimate:
         """What stands where configurations are compared: the level, or the median of a metric without ratios."""
         if self.level is None or self.level_low is None or self.level_high is None or self.level_coverage is None:
-            return Estimate(self.median, self.low, self.high, self.coverage)
+            return self.middle
         return Estimate(self.level, self.level_low, self.level_high, self.level_coverage)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from nephoscope.model.numbers import duration
 from nephoscope.model.sentence import Sentence
-from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
 if TYPE_CHECKING:
     from nephoscope.model.scopes import Scope  # help starts without pydantic
@@ -79,23 +79,6 @@ def named_or_counted(names: Sequence[str], most: int, noun: str = "configuration
     return enumeration(names) if len(names) <= most else counted(len(names), noun)
 
 
-def duration(seconds: float) -> str:
-    """'8 s', '2 min 05 s', '3 h 10 min', '1,234 h (51.4 days)'."""
-    whole = round(seconds)
-    if whole < SECONDS_PER_MINUTE:
-        return f"{whole} s"
-    if whole < SECONDS_PER_HOUR:
-        return f"{whole // SECONDS_PER_MINUTE} min {whole % SECONDS_PER_MINUTE:02d} s"
-    if whole < SECONDS_PER_DAY:
-        return f"{whole // SECONDS_PER_HOUR} h {whole % SECONDS_PER_HOUR // SECONDS_PER_MINUTE:02d} min"
-    return f"{whole / SECONDS_PER_HOUR:,.0f} h ({whole / SECONDS_PER_DAY:,.1f} days)"
-
-
 def left_in_words(seconds: float, *, may_stop: bool) -> str:
     """'about 3 min 20 s left'; of a study that may stop before its last block, 'at most 3 min 20 s left'."""
-    return f"{'at most' if may_stop else 'about'} {duration(seconds)} left"
-
-
-def dollars(usd: float) -> str:
-    """'$0.10', '$101,491.71'."""
-    return f"${usd:,.2f}"
+    return f"{'at most' if may_stop else 'about'} {duration(round(seconds))} left"

@@ -15,10 +15,11 @@ from typing import Any, Protocol, TypeVar
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.model.analysed import PartOfStudy
 from nephoscope.model.errors import InputError
+from nephoscope.model.numbers import duration, money
 from nephoscope.model.records import Plan
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
-from nephoscope.model.words import dollars, duration, listed
+from nephoscope.model.words import listed
 from nephoscope.plan.expand import fitting_cells
 from nephoscope.plan.order import Cell
 from nephoscope.prices.catalogue.index import short_name
@@ -286,7 +287,7 @@ def _of_one_benchmark(study: Study, plan_of: Callable[[Study], Plan], budget_usd
     if least_usd is None:
         raise InputError("--budget chooses pairs of configurations, but no benchmark here runs on two of them")
     raise InputError(
-        f"{dollars(budget_usd)} do not pay for a comparison: the cheapest one costs {dollars(least_usd)}",
+        f"{money(budget_usd)} do not pay for a comparison: the cheapest one costs {money(least_usd)}",
         hint="raise --budget, or lower `replicates`",
     )
 
@@ -382,17 +383,17 @@ def check_budget(plan: Plan, budget: Budget) -> None:
     problems = []
     takes_s = plan.expected_duration_s
     if budget.max_hours is not None and takes_s > (allowed_s := budget.max_hours * SECONDS_PER_HOUR):
-        over = duration(takes_s - allowed_s)
-        problems.append(f"the plan takes {duration(takes_s)}, {over} more than {duration(allowed_s)}")
+        over = duration(round(takes_s - allowed_s))
+        problems.append(f"the plan takes {duration(round(takes_s))}, {over} more than {duration(round(allowed_s))}")
     if budget.max_usd is not None:
         known = sum(trial.price_usd or 0 for trial in plan.trials)
         at_least = "at least " if plan.price_usd is None else ""
         if known > budget.max_usd:
-            over = dollars(known - budget.max_usd)
-            problems.append(f"the plan costs {at_least}{dollars(known)}, {over} more than {dollars(budget.max_usd)}")
+            over = money(known - budget.max_usd)
+            problems.append(f"the plan costs {at_least}{money(known)}, {over} more than {money(budget.max_usd)}")
         elif plan.price_usd is None:
             unknown = "; ".join(map(str, plan.unpriced))
-            problems.append(f"the budget is {dollars(budget.max_usd)}, but the plan's price is not known ({unknown})")
+            problems.append(f"the budget is {money(budget.max_usd)}, but the plan's price is not known ({unknown})")
     if problems:
         raise InputError(
             "; ".join(problems),

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from nephoscope.analysis.edition_gate import reasons
+from nephoscope.model import numbers as people
 from nephoscope.model.editions import BestChange, ContrastChange, EditionCard, EditionRow, Editions
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.model.text import visible
 from nephoscope.model.words import SIMULATED, counted, scope_name
 from nephoscope.report import edition_words as words
-from nephoscope.report import format as people
 from nephoscope.report.page import environment, style
 from nephoscope.report.parts import SIGNS, Badge, Cell, Column, Row, Table, verdict_badge
 from nephoscope.report.wording import candidates_text, view_text
@@ -120,7 +120,7 @@ def _table(rows: list[EditionRow], *, priced: bool) -> Table:
 
 
 def _row(row: EditionRow, *, priced: bool) -> Row:
-    months = f"{people.dollars(row.month_before_usd)} → {people.dollars(row.month_after_usd)}"
+    months = f"{people.money(row.month_before_usd)} → {people.money(row.month_after_usd)}"
     sign, _, tone = SIGNS[row.verdict]
     money = (
         Cell(words.change(row.price_ratio), note=months if row.price_ratio else "a price is missing"),

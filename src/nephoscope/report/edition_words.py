@@ -1,11 +1,11 @@
 """What a change is in words: for the page of two studies, its Markdown summary and the terminal."""
 
 from nephoscope.analysis.edition_gate import named_group
+from nephoscope.model import numbers as people
 from nephoscope.model.editions import EditionCard, EditionRow
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.model.words import verdict_name
-from nephoscope.report import format as people
 
 _RATES = ("/s", "/min", "/h")
 _SPEEDS = {ComparisonVerdict.BETTER: "faster", ComparisonVerdict.WORSE: "slower"}
@@ -45,8 +45,7 @@ def levels(row: EditionCard) -> str:
     """'1,234/s → 1,190/s'; empty: several configurations have none in common."""
     if row.before is None or row.after is None:
         return ""
-    scale = people.scale_for(row.unit, [row.before, row.after], metric=row.metric)
-    return f"{scale.text(row.before)} → {scale.text(row.after)}"
+    return f"{people.quantity(row.before, row.unit)} → {people.quantity(row.after, row.unit)}"
 
 
 def counts(row: EditionCard) -> str:

@@ -9,6 +9,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.extents import Extent
 from nephoscope.model.grouped import grouped
+from nephoscope.model.numbers import Scale, scale_for
 from nephoscope.model.price_rows import CostRow, PricePerformance, bases_in_order
 from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
 from nephoscope.model.records import Direction, Metric
@@ -21,7 +22,6 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
-from nephoscope.report.format import FEW_DIGITS, MAX_DIGITS, Scale, scale_for
 from nephoscope.report.limits import MAX_DRAWN_VALUES, MAX_TRIALS
 
 MetricKey = tuple[str, str]
@@ -200,27 +200,19 @@ class Lookup:
         best = best_first(self.statistics_of(benchmark, metric.name), metric)
         return [one.configuration for one in best] + missing
 
-    def brief_scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
-        """`scale` for the main page, with fewer digits."""
-        return self.scale(benchmark, metric, per_cpu=per_cpu, digits=FEW_DIGITS)
-
-    def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False, digits: int = MAX_DIGITS) -> Scale:
+    def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
         """How to write the values of this metric, the same for every configuration."""
         rows = self.statistics_of(benchmark, metric.name, per_cpu=per_cpu)
-        if rows:
-            return scale_of(metric, rows, digits)
-        return scale_for(
-            metric.unit,
-            [row.value for row in self.values.get((benchmark, metric.name), [])],
-            metric=metric.name,
-            digits=digits,
+        return (
+            scale_of(metric, rows)
+            if rows
+            else scale_for(metric.unit, [row.value for row in self.values.get((benchmark, metric.name), [])])
         )
 
 
-def scale_of(metric: Metric, rows: Sequence[Statistic], digits: int = FEW_DIGITS) -> Scale:
+def scale_of(metric: Metric, rows: Sequence[Statistic]) -> Scale:
     """How to write these statistics: a round trip within a zone in microseconds, though others are between regions."""
-    half_widths = [row.compared.half_width for row in rows]
-    return scale_for(metric.unit, [row.compared.value for row in rows], half_widths, metric=metric.name, digits=digits)
+    return scale_for(metric.unit, [row.compared.value for row in rows])
 
 
 def best_first(statistics: Iterable[Statistic], metric: Metric) -> list[Statistic]:

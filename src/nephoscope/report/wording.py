@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from nephoscope.model.extents import Extent
+from nephoscope.model.lower_bound import LowerBound
+from nephoscope.model.numbers import SECONDS, TIMES, Between, Scale, coverage, dashed, ratio_form, significant
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Estimate, Statistic
 from nephoscope.model.words import counted
-from nephoscope.report.format import SECONDS, TIMES, Scale, coverage, ratio_interval
 
 ENOUGH = 0.95
 Line = Literal["interval", "range", "none"]
@@ -123,12 +124,18 @@ def basis_text(basis: str) -> str:
 def tie_text(margin_percent: float) -> str:
     """The least and the largest ratio that is a tie: '0.985' and '1.015×' for a margin of 1.5 %."""
     most = 1 + margin_percent / 100
-    return ratio_interval(1.0, 1 / most, most)
+    margin = Between(1.0, 1 / most, most)
+    return dashed(margin, ratio_form(margin))
+
+
+def text_of_bound(bound: LowerBound, scale: Scale) -> str:
+    """'> 103', without the unit; the bound is rounded down, because one that is rounded up may be none."""
+    return f"{bound.sign} {significant(bound.written / scale.divisor, 3)}"
 
 
 def interval_text(row: Statistic | Estimate, scale: Scale) -> str:
     """Both ends of the interval of a median, or of a level."""
-    return f"{scale.number(row.low)} \N{EN DASH} {scale.number(row.high)}"
+    return scale.ends(row.middle if isinstance(row, Statistic) else row)
 
 
 def interval_row(row: Statistic, scale: Scale) -> dict[str, object]:
@@ -138,7 +145,7 @@ def interval_row(row: Statistic, scale: Scale) -> dict[str, object]:
         "level": scale.value(level.value),
         "low": scale.value(level.low),
         "high": scale.value(level.high),
-        "level_text": scale.text(level.value),
+        "level_text": scale.text(level),
         "interval_text": interval_text(level, scale),
     }
 
@@ -169,18 +176,15 @@ def range_text(rows: Sequence[Statistic]) -> str:
     """'the range of 3 to 5 replicates (75 to 93.7 %)': how often ranges of so few values contain the true value."""
     ranges = [row for row in rows if line_of(row) == "range"]
     few, most = min(row.n for row in ranges), max(row.n for row in ranges)
-    shares = [coverage(end(row.compared.coverage for row in ranges)).replace(".0 ", " ") for end in (min, max)]
+    shares = [coverage(end(row.compared.coverage for row in ranges)) for end in (min, max)]
     if few == most:
         return f"the range of {counted(few, 'replicate')} ({shares[0]})"
     return f"the range of {few} to {counted(most, 'replicate')} ({shares[0].removesuffix(' %')} to {shares[1]})"
 
 
-def statistic_row(row: Statistic, scale: Scale, told: Scale | None = None) -> dict[str, object]:
-    """A statistic as a row of chart data: numbers in the scale's unit for the marks, texts for the tooltip.
-
-    Texts are of the scale `told`, if there is one.
-    """
-    told, level = told or scale, row.compared
+def statistic_row(row: Statistic, scale: Scale) -> dict[str, object]:
+    """A statistic as a row of chart data: numbers in the scale's unit for the marks, texts for the tooltip."""
+    level = row.compared
     return {
         "configuration": row.configuration,
         "level": scale.value(level.value),
@@ -188,8 +192,8 @@ def statistic_row(row: Statistic, scale: Scale, told: Scale | None = None) -> di
         "high": scale.value(level.high),
         "minimum": scale.value(row.minimum),
         "maximum": scale.value(row.maximum),
-        "level_text": told.text(level.value),
-        "interval_text": interval_text(level, told) if row.n > 1 else "none: one value",
+        "level_text": scale.text(level),
+        "interval_text": interval_text(level, scale) if row.n > 1 else "none: one value",
         "coverage_text": coverage(level.coverage),
         "line": line_of(row),
         "n": str(row.n),
@@ -204,7 +208,7 @@ def candidates_text(names: Sequence[str], most: int) -> str:
 def percentile_of(metric: Metric) -> tuple[str, str] | None:
     """('new_order_response', 'p99.9') of a latency such as new_order_response_p999; None for every other metric."""
     found = list(_PERCENTILE.finditer(metric.name))
-    if metric.unit not in {"s", "second", "seconds"} or len(found) != 1:
+    if metric.unit not in SECONDS or len(found) != 1:
         return None
     rest = metric.name[: found[0].start()] + metric.name[found[0].end() :]
     return _SEPARATORS.sub("_", rest).strip("_"), f"p{percentile_number(f'p{found[0].group(1)}'.replace('_', '.')):g}"

@@ -1,5 +1,6 @@
 """A result is paid for with the machines that its benchmark measures: one, both ends of a network, or a cluster."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -111,7 +112,8 @@ def test_the_card_says_which_machines_a_result_is_divided_by() -> None:
     book = Book(Lookup.of(study))
 
     def line(name: str) -> str:
-        return cost_lines(book, name, rate(name), ["c5d"])[0]
+        said = cost_lines(book, name, rate(name), ["c5d"])[0]
+        return re.sub(r"\$([\d,]+\.\d\d)", lambda usd: f"${float(usd[1].replace(',', '')):,.0f}", said)
 
     assert line("stress-ng").startswith(
         "Costs $561 a month for one c5d.4xlarge without volumes, $193 a month per 1,000"

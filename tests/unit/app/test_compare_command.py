@@ -120,7 +120,7 @@ def test_a_claim_that_does_not_hold_is_named_with_its_ratio(
     ]
     (tmp_path / "claims.toml").write_text("".join(claims))
     assert main(["claims", str(both.path), "--file", str(tmp_path / "claims.toml")]) == 7
-    assert "error: 1 of 2 claims does not hold: old (fake rate 0.92 ×)" in capsys.readouterr().err
+    assert "error: 1 of 2 claims does not hold: old (fake rate 0.920×)" in capsys.readouterr().err
 
 
 def test_a_gate_that_can_check_nothing_is_an_error(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,40 +2,20 @@
 
 from typing import get_args
 
-import pytest
-
 from nephoscope.app.bill import stop_lines
 from nephoscope.app.commands.prices import BasisName
 from nephoscope.app.planned import groups, in_one_line, summary
 from nephoscope.app.stages.planning import bill, load, plan
 from nephoscope.model.scopes import Scope
-from nephoscope.model.words import counted, dollars, duration, scope_name
+from nephoscope.model.words import counted, scope_name
 from nephoscope.plan.calendar import Calendar
 from nephoscope.prices.rows import Basis
 from tests.support.fake_world import STUDY
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (8.2, "8 s"),
-        (125, "2 min 05 s"),
-        (3600 * 3 + 600, "3 h 10 min"),
-        (86400, "24 h (1.0 days)"),
-        (50_366_727, "13,991 h (582.9 days)"),
-    ],
-)
-def test_long_durations_have_their_days_beside_them(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
-
-
-def test_thousands_are_separated() -> None:
-    assert dollars(101_491.706) == "$101,491.71"
-    assert (counted(1, "row"), counted(3102, "row")) == ("1 row", "3,102 rows")
-
-
 def test_a_noun_agrees_with_its_number() -> None:
     assert (counted(0, "CPU"), counted(1.0, "CPU"), counted(1.5, "CPU")) == ("0 CPUs", "1 CPU", "1.5 CPUs")
+    assert (counted(1, "row"), counted(3102, "row")) == ("1 row", "3,102 rows")
     assert [counted(many, "reply", "replies") for many in (1, 2)] == ["1 reply", "2 replies"]
     assert [scope_name(Scope("size", many)) for many in (1, 8)] == ["1 vCPU", "8 vCPUs"]
 

@@ -1,8 +1,11 @@
 """Every rule: what it says, when it is silent, and that it never says more than the verdict."""
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ from nephoscope.insights import words
 from nephoscope.insights.analyse import analyse
 from nephoscope.insights.price_age import price_age
 from nephoscope.insights.registry import RULES
-from nephoscope.model.numbers import quantity
+from nephoscope.model.numbers import Between, money_form, percent_form, quantity, quantity_form, ratio_form
 from nephoscope.model.rows import ComparisonVerdict, Insight
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import scope_name
@@ -23,12 +26,26 @@ from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, inputs, measurement, noisy, observed, rows
 from tests.unit.insights.rule_studies import CPU_TIME, STUDIES, clouds, ordered_alike, stopped
 
+WRITTEN = re.compile(r"\d[\d,]*(?:\.\d+)?")
 UNITS = ("USD", "New-Orders/min", "s")
 WIDTHS = {"narrow": 0.002, "wide": 0.03}
 """Configuration -> deviation of its values."""
 
 
 ALL = [(name, insight) for name, study in STUDIES.items() for insight in study.insights]
+
+
+def texts_of(insight: Insight) -> Iterator[str]:
+    """Every form that a style could give one of its numbers."""
+    styles: list[Callable[[Any], str]] = [*words.STYLES.values(), *(partial(quantity, unit=unit) for unit in UNITS)]
+    for name, value in insight.numbers.items():
+        yield from (style(value) for style in styles)
+        low, high = (insight.numbers.get(f"{name}_{end}") for end in ("low", "high"))
+        if low is not None and high is not None:
+            between = Between(value, low, high)
+            forms = [ratio_form(between), money_form(between), percent_form(between)]
+            for form in [*forms, *(quantity_form(between, unit) for unit in UNITS)]:
+                yield from (form.text(value), form.ends(low, high))
 
 
 def told(study: str, rule: str) -> list[Insight]:
@@ -56,11 +73,8 @@ def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styl
     rest = str(insight.text)
     for name in sorted(names, key=len, reverse=True):
         rest = rest.replace(name, " ") if any(character.isdigit() for character in name) else rest
-    possible = {style(value) for value in insight.numbers.values() for style in words.STYLES.values()}
-    possible |= {quantity(value, unit).split()[0] for value in insight.numbers.values() for unit in UNITS}
-    possible |= {number for value in insight.numbers.values() for number in words.machine_time(value).split()}
-    possible |= {text.removeprefix("-").removeprefix("(") for text in possible}
-    written = re.findall(r"\d[\d,]*(?:\.\d+)?", rest)
+    possible = {number.rstrip(",") for text in texts_of(insight) for number in WRITTEN.findall(text)}
+    written = WRITTEN.findall(rest)
     assert [number.rstrip(",") for number in written if number.rstrip(",") not in possible] == []
     assert insight.numbers
 
@@ -296,7 +310,7 @@ def test_families_are_decided_over_types_and_told_by_pairs_of_groups() -> None:
     designs = told_["Ice Lake compared with Milan"]
     assert designs.numbers["ratio_k2"] == pytest.approx(1 / 1.3, rel=0.01)
     assert str(designs.text).startswith(
-        "Ice Lake compared with Milan: worse in Bogo operations per vCPU (0.768 ×, 96 % interval"
+        "Ice Lake compared with Milan: worse in Bogo operations per vCPU (0.768×, 96 % interval"
     )
     assert str(designs.text).endswith("n = 9 and 9 types in 9 blocks.")
     assert "AMD compared with Intel" in told_
@@ -461,12 +475,12 @@ def test_what_more_replicates_take_is_told_in_hours_and_where_there_is_a_price_i
     more = open_.numbers["more"]
     assert open_.numbers["hours"] == pytest.approx(2 * more)
     assert "usd" not in open_.numbers
-    assert "hours of machine time." in str(open_.text)
+    assert " min of machine time." in str(open_.text)
     sold = [one.model_copy(update={"price_usd_per_hour": 1.5}) for one in found.study.configurations]
     priced = replace(found, study=found.study.model_copy(update={"configurations": sold}))
     (open_,) = [one for one in analyse(priced).insights if one.rule == "answer"]
     assert open_.numbers["usd"] == pytest.approx(1.5 * 2 * more)
-    assert f"hours of machine time (about ${1.5 * 2 * more:,.2f})." in str(open_.text)
+    assert f" of machine time (about ${1.5 * 2 * more:,.2f})." in str(open_.text)
 
 
 def test_precision_is_told_of_the_least_precise_configuration() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nephoscope.model import numbers as people
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.subjects import Subject
-from nephoscope.report import format as people
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.cloud_curves import curves_by_cloud
 from nephoscope.report.figures.counted_metrics import curves_of
@@ -208,9 +208,7 @@ def test_a_histogram_holds_every_second_and_its_table_the_deviation() -> None:
     bins = specs(figure)[title]["datasets"]["bins"]
     assert sum(one["count"] for one in bins) == len(seconds)
     assert len(bins) <= BINS
-    assert (
-        title == f"c5d.4xlarge: standard deviation {people.significant(float(np.std(seconds, ddof=1)) / 1e9, 2)} Gbit/s"
-    )
+    assert title == f"c5d.4xlarge: standard deviation {people.quantity(float(np.std(seconds, ddof=1)), 'bit/s')}"
     assert figure is not None
     assert figure.table is not None
     cells = next(one for one in figure.table.rows if one.cells[0].text == "c5d.4xlarge").cells

@@ -3,6 +3,7 @@
 import pytest
 
 from nephoscope.insights.analyse import analyse
+from nephoscope.model.numbers import quantity
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer import STEP, explorer_data
@@ -24,7 +25,8 @@ def test_it_has_the_levels_of_the_analysis(on: int, n: int) -> None:
         if row.metric == "new_orders_per_minute":
             found = data["boards"][0]["cpu" if row.per_cpu else "plain"][row.configuration]
             assert found[:5] == [*row.compared[:3], n, row.compared.coverage]
-            assert found[5:] == ([{"a": 2, "b": 4}[row.configuration]] if row.per_cpu else [])
+            assert found[5:-1] == ([{"a": 2, "b": 4}[row.configuration]] if row.per_cpu else [])
+            assert found[-1][0] == quantity(row.compared, "")
 
 
 def test_half_widths_are_packed_upwards_by_at_most_a_step() -> None:

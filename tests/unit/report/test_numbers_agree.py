@@ -102,18 +102,18 @@ def test_a_card_says_where_medians_tell_another_story() -> None:
     assert card.text("h3") == "Best: b"
     said = card.text("card-after")
     assert said == "By medians 1.98×: 2 of 6 values of b are about 35 % lower than its median."
-    assert card.texts["bar-value"] == ["174 New-Orders/min", "101 New-Orders/min"]
+    assert card.texts["bar-value"] == ["173.6 New-Orders/min", "101.0 New-Orders/min"]
 
 
 def test_a_card_names_no_best_where_medians_order_two_the_other_way_round() -> None:
     two = {"steady": STEADY, "two-models": BIMODAL}
     (card, *_) = Reader(main_page(study_of(two))).cards
     assert card.text("h3") == "Not decided"
-    assert "By medians 0.991, the other way round, so neither is called better" in card.text("card-after")
+    assert "By medians 0.991×, the other way round, so neither is called better" in card.text("card-after")
     assert "4 of 10 values of two-models are about 37 % lower than its median" in card.text("card-after")
     (said, *_) = (str(row.text) for row in study_of(two).insights if row.rule == "answer")
-    assert "not decided, with a ratio of 1.19 (" in said
-    assert "but 0.991 by medians: a few values make the difference." in said
+    assert "not decided, with a ratio of 1.194× (" in said
+    assert "but 0.991× by medians: a few values make the difference." in said
     three = two | {"slow": [0.7 * value for value in STEADY]}
     (card, *_) = Reader(main_page(study_of(three))).cards
     assert (card.state, card.text("h3")) == ("open", "Not decided")

@@ -17,6 +17,7 @@ from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.numbers import money
 from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.records import VerdictKind
@@ -32,7 +33,6 @@ from nephoscope.model.rows import (
 )
 from nephoscope.report.bundle import BUNDLE
 from nephoscope.report.files import report_files
-from nephoscope.report.format import money
 from tests.oracle import answers, quiet, recompute
 from tests.oracle.recompute import recomputed
 from tests.support.report_folder import evidence_page, write_report

@@ -156,7 +156,7 @@ def test_the_qualification_table_says_what_is_published_and_how_sure_it_is(figur
     rows = {row.cells[0].text: [cell.text for cell in row.cells] for row in table.rows}
     assert rows["small"][2] == "11,890"
     assert rows["large"][2] == "23,780"
-    assert rows["small"][4] == "50.0 %"
+    assert rows["small"][4] == "50 %"
     assert rows["small"][heads.index("Objects")] == "1,000"
     assert rows["small"][heads.index("Object size")] == "\N{EN DASH}"
     assert rows["small"][heads.index("Disk")] == "100 GiB SSD"
@@ -185,7 +185,7 @@ def test_each_level_has_its_pass_probability_in_a_group_for_each_configuration(b
     levels = {panel.title: spec_of(figure, index)["datasets"]["levels"] for index, panel in enumerate(figure.panels)}
     assert sum(map(len, levels.values())) == len(rows)
     confirmed = next(row for row in rows if row[0] == "small-1" and row[1] == "11,890")
-    assert confirmed[2:] == ["4 of 4", "3", "100 %", "40 % to 100 %"]
+    assert confirmed[2:] == ["4 of 4", "3", "100 %", "40 to 100 %"]
     drawn = next(one for one in levels["small"] if (one["trial"], one["level"]) == ("small-1", 11890))
     assert (drawn["share"], drawn["text"], drawn["counts"]) == (100, "4 of 4", True)
     assert drawn["low"] == pytest.approx(100 * 0.025**0.25)

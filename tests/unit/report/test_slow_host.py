@@ -43,8 +43,8 @@ def card(study: AnalysedStudy) -> Card:
 def test_the_card_names_the_slow_host_with_its_difference_from_the_others() -> None:
     found = card(rack({"rack1-07": 0.875}))
     assert (found.state, found.answer, found.number) == ("decided", "Slower: rack1-07", "1 of 12")
-    assert found.about.startswith("is clearly slower: rack1-07, 12.")
-    assert "% below the median of the others; the other 11 are within 1.5 % of each other" in found.about
+    assert found.about.startswith("is clearly slower: rack1-07, 12 %")
+    assert "below the median of the others; the other 11 are within 1.5 % of each other" in found.about
     assert found.bars[0].name == "rack1-07"
 
 

@@ -11,7 +11,7 @@ from tests.unit.analysis.test_delivered import FASTER, STOLEN, studied
     [
         (
             False,
-            ["Quiet median: 1,054.5", "better as delivered, but worse in quiet trials"],
+            ["Quiet median: 1,054", "better as delivered, but worse in quiet trials"],
         ),
         (True, ["Median with rejected: 896.5", "steal rejected 20 of 24 trials of b"]),
     ],

@@ -8,7 +8,8 @@ import typer
 from nephoscope.app.commands.options import MEASURE, AsJson, Folder, add_command
 from nephoscope.app.console import print_json, print_rows, print_table, say, talk, tell
 from nephoscope.model.errors import CleanupFailed, InputError
-from nephoscope.model.words import counted, dollars
+from nephoscope.model.numbers import money
+from nephoscope.model.words import counted
 
 if TYPE_CHECKING:
     from nephoscope.model.rows import TrialRow
@@ -88,7 +89,7 @@ def status(folder: Folder, as_json: AsJson = False, watch: Watch = False, rows: 
             say(line)
     say(_counts(trials))
     if spent_usd is not None:
-        say(f"{dollars(spent_usd)} spent")
+        say(f"{money(spent_usd)} spent")
 
 
 _HEADS = ("#", "configuration", "benchmark", "replicate", "state", "verdict", "attempts")

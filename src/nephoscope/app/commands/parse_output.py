@@ -135,12 +135,12 @@ def _print(one: Read) -> None:
 
 def _for_people(row: "FlatMetric") -> tuple[str, str]:
     """Value and unit: 0.00013 s is 130 µs; a list has one unit."""
-    from nephoscope.report.format import scale_for
+    from nephoscope.model.numbers import scale_for
 
     values = row.value if isinstance(row.value, tuple) else (row.value,)
     if not row.unit or not all(isinstance(value, (int, float)) for value in values):
         return _text(row.value), row.unit
-    scale = scale_for(row.unit, values, metric=row.metric)
+    scale = scale_for(row.unit, values)
     return ", ".join(scale.number(value) for value in values), scale.unit
 
 

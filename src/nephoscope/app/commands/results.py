@@ -211,7 +211,10 @@ def claims(
 
 def _failing(row: "ClaimRow") -> str:
     """The ratio tells which way: a tie fails with either side ahead."""
-    return f"{_measured_by(row)} " + (row.verdict if row.ratio is None else f"{row.ratio:.4g} ×")
+    from nephoscope.model.numbers import interval, ratio
+
+    by = _measured_by(row)
+    return f"{by} {row.verdict if row.ratio is None else ratio(interval(row.ratio, row.low, row.high))}"
 
 
 def _measured_by(row: "ClaimRow") -> str:
@@ -219,17 +222,16 @@ def _measured_by(row: "ClaimRow") -> str:
 
 
 def _grounds(row: "ClaimRow") -> str:
+    from nephoscope.model.numbers import ends, interval, ratio, ratio_form
+
     by = _measured_by(row)
     if row.ratio is None:
         return f"{by}: {row.reason}"
-    interval = f" ({_interval(row.low, row.high)})" if row.low is not None else ""
+    of = interval(row.ratio, row.low, row.high)
+    between = f" ({ends(of, ratio_form(of))})" if not isinstance(of, float) else ""
     blocks = f" in {row.blocks} blocks" if row.blocks > 1 else ""
     n = f"n = {row.n_left} against {row.n_right} {row.unit_of_n}{blocks}"
-    return f"{by}: {row.ratio:.4g} ×{interval}, {n}" + (f"; {row.reason}" if row.reason else "")
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.4g} to {high:.4g}"
+    return f"{by}: {ratio(of)}{between}, {n}" + (f"; {row.reason}" if row.reason else "")
 
 
 def query(

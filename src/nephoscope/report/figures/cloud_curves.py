@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.counted_metrics import Curve
 from nephoscope.report.parts import Book, Figure, Table
@@ -98,9 +98,7 @@ def _counts(found: Found) -> Sequence[int]:
 
 def _scale(curve: Curve, found: Found) -> people.Scale:
     metric = curve.metrics[0][1]
-    return people.scale_for(
-        metric.unit, [one.compared.value for many in found.values() for _, one in many], metric=metric.name
-    )
+    return people.scale_for(metric.unit, [one.compared.value for many in found.values() for _, one in many])
 
 
 def _point(name: str, at: int, one: Statistic, scale: people.Scale) -> dict[str, Any]:

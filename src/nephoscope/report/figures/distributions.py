@@ -7,10 +7,10 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, WithinRow
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
@@ -93,14 +93,14 @@ def within_table(book: Book, row: BenchmarkRow, metric: Metric) -> Table | None:
 
 def _number(value: float | None, scale: people.Scale) -> str:
     """Four significant digits: a deviation is much smaller than the mean beside it."""
-    return people.MISSING if value is None else people.significant(scale.value(value), people.FEW_DIGITS)
+    return scale.number(value)
 
 
 def titled(row: WithinRow, scale: people.Scale) -> str:
     """Of a panel: the configuration with the standard deviation of what the panel shows, where there is one."""
     if row.deviation is None:
         return row.configuration
-    return f"{row.configuration}: standard deviation {people.significant(scale.value(row.deviation), 2)} {scale.unit}"
+    return f"{row.configuration}: standard deviation {scale.text(row.deviation)}"
 
 
 def _bins(rows: Sequence[MeasurementRow], low: float, width: float, scale: people.Scale) -> list[dict[str, Any]]:

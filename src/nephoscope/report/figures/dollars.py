@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
-from nephoscope.report import format as people
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.tops import TEN
@@ -36,7 +36,7 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
     for title, names in shown.items():
         data = [_point(row, sold) for name in names for row in by_name[name]]
         spec = row_charts.signs(names, data, (0.0, max(ends) * 1.05), axis, series, "price basis")
-        begins = ", ".join(f"{name} {people.money(first[name].usd_per_unit * sold.size)}" for name in names[:6])
+        begins = ", ".join(f"{name} {people.money(sold.price(first[name]))}" for name in names[:6])
         drawn.append((title, f"{title}: cheapest first: {begins}", spec))
     cut = any(len(names) > most for names in panels.values())
     return book.figure(
@@ -72,9 +72,9 @@ def _table(book: Book, results: Results, rows: Sequence[PricePerformance], sold:
                 Cell(row.configuration, tone="name"),
                 Cell(row.benchmark),
                 Cell(row.basis),
-                evidence_cell(book, people.money(row.usd_per_unit * sold.size), row.trials, results.about),
+                evidence_cell(book, people.money(sold.price(row)), row.trials, results.about),
                 Cell(money_interval(row, sold)),
-                Cell(people.dollars(row.month_usd)),
+                Cell(people.money(row.month_usd)),
             )
         )
         for row in rows
@@ -84,7 +84,8 @@ def _table(book: Book, results: Results, rows: Sequence[PricePerformance], sold:
 
 def money_interval(row: PricePerformance, sold: PricedQuantity) -> str:
     """Both ends of the interval of what a quantity costs."""
-    return " \N{EN DASH} ".join(people.money(end * sold.size) for end in (row.low, row.high))
+    of = sold.price(row)
+    return people.dashed(of, people.money_form(of))
 
 
 def _point(row: PricePerformance, sold: PricedQuantity) -> dict[str, Any]:
@@ -95,6 +96,6 @@ def _point(row: PricePerformance, sold: PricedQuantity) -> dict[str, Any]:
         "level": row.usd_per_unit * sold.size,
         "low": row.low * sold.size,
         "high": row.high * sold.size,
-        "text": people.money(row.usd_per_unit * sold.size),
+        "text": people.money(sold.price(row)),
         "interval_text": money_interval(row, sold),
     }

@@ -5,9 +5,9 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, GrowthRow
-from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Spec, by_counting, data, finished
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell, validity_key
@@ -31,7 +31,7 @@ def growth_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
 
 
 def _figure(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow]) -> Figure:
-    scale = people.scale_for(metric.unit, [median for one in rows for median in one.medians], metric=metric.name)
+    scale = people.scale_for(metric.unit, [median for one in rows for median in one.medians])
     drawn = [
         (one.group, f"{metric_title(metric)} of {one.group} over {_counts(one.machines)} machines: {one.growth}.",
          _chart(book, one, scale))

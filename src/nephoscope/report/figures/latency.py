@@ -1,16 +1,14 @@
 """The figure of latencies: a panel per operation, a sign per percentile, recognised by metric names."""
 
-import math
-
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
-from nephoscope.report import format as people
 from nephoscope.report.figures import panels
 from nephoscope.report.figures.searches import LIMIT
 from nephoscope.report.figures.theme import PERCENTILE_COLOURS, sign
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
 from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
-from nephoscope.report.wording import operation_title, percentile_number, percentile_of, statistic_row
+from nephoscope.report.wording import operation_title, percentile_number, percentile_of, statistic_row, text_of_bound
 
 Group = list[tuple[str, Metric, list[Statistic]]]
 """For one operation: percentile, metric, statistics."""
@@ -36,7 +34,7 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
         title = operation_title(group[0][1], operation)
         rows = [
             {
-                **statistic_row(one, scale, told=people.own_scale("s", one.compared.value, one.compared.half_width)),
+                **statistic_row(one, scale),
                 "percentile": name,
             }
             for name, _, found in group
@@ -68,7 +66,7 @@ def _beyond(book: Book, row: BenchmarkRow, groups: dict[str, Group], scale: peop
     """What the tool could only tell a lower bound of, in words: it has no place on the axis."""
     names = {metric.name: name for group in groups.values() for name, metric, _ in group}
     beyond = [
-        f"{bound.configuration} {names[bound.metric]} {people.text_of_bound(bound.value, scale)} {scale.unit}"
+        f"{bound.configuration} {names[bound.metric]} {text_of_bound(bound.value, scale)} {scale.unit}"
         for bound in book.lookup.study.lower_bounds
         if bound.benchmark == row.benchmark and bound.metric in names
     ]
@@ -90,23 +88,16 @@ def _table(book: Book, row: BenchmarkRow, groups: dict[str, Group], scale: peopl
     rows = []
     for operation, group in groups.items():
         for name, metric, found in group:
-            fine = people.scale_for("s", [s.compared.value for s in found], [s.compared.half_width for s in found])
-            digits = people.Scale(scale.divisor, scale.unit, max(scale.decimals, _decimals(fine, scale)))
             rows += [
                 Row(
                     (
                         Cell(operation_title(metric, operation)),
                         Cell(name),
                         Cell(statistic.configuration),
-                        *statistic_cells(book, statistic, digits),
+                        *statistic_cells(book, statistic, scale),
                     )
                 )
                 for statistic in found
             ]
     columns = (Column("Operation"), Column("Percentile"), Column("Configuration"), *STATISTIC_COLUMNS)
     return Table(f"Latencies of {row.benchmark}, {scale.unit}", columns, tuple(rows), compact=True)
-
-
-def _decimals(fine: people.Scale, scale: people.Scale) -> int:
-    """Those that show as much in the scale's unit as the fine one does in its own."""
-    return fine.decimals + round(math.log10(scale.divisor / fine.divisor))

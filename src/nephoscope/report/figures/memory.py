@@ -5,9 +5,9 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.model import numbers as people
 from nephoscope.model.rows import Statistic
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
 from nephoscope.report.figures.results import Results
@@ -35,7 +35,7 @@ def consistency(book: Book, results: Results) -> Figure | None:
     if len({round(point["memory"], 1) for point in rows}) < 2:
         return None
     title = metric_title(metric)
-    scale = people.scale_for(metric.unit, [one.compared.value for one in found], metric=metric.name)
+    scale = people.scale_for(metric.unit, [one.compared.value for one in found])
     return book.figure(
         f"{results.about}: spread of {title} and memory per vCPU",
         "coefficient of variation in %, lower is more repeatable",

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFloor
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts, panels, theme
 from nephoscope.report.figures.counted_metrics import curves_of
 from nephoscope.report.figures.distributions import throughput_histogram, titled, within, within_table
@@ -93,7 +93,7 @@ def throughput_ranges(book: Book, row: BenchmarkRow, metric: Metric, found: Rang
         name: {
             "configuration": name,
             **{key: scale.value(one.compared.value) for key, one in ends.items()},
-            **{f"{key}_text": scale.text(one.compared.value) for key, one in ends.items()},
+            **{f"{key}_text": scale.text(one.compared) for key, one in ends.items()},
         }
         for name, ends in found.items()
     }

@@ -4,9 +4,9 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow, PassRow
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished
 from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, trial_cell, validity_key
@@ -96,10 +96,15 @@ def _row(book: Book, one: PassRow, scale: people.Scale) -> Row:
             Cell(_passed(one)),
             Cell(people.integer(one.confirmations)),
             Cell(people.share(one.share)),
-            Cell(f"{people.share(one.low)} to {people.share(one.high)}"),
+            Cell(_interval(one)),
         )
     )
 
 
 def _passed(one: PassRow) -> str:
     return f"{one.passed} of {one.points}"
+
+
+def _interval(row: PassRow) -> str:
+    passed = people.Between(row.share, row.low, row.high)
+    return people.ends(passed, people.share_form(passed))

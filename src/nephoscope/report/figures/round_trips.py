@@ -5,8 +5,8 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow, Statistic, WanFloor
-from nephoscope.report import format as people
 from nephoscope.report.figures import groups, theme
 from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, ROW
 from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, rows_axis
@@ -116,8 +116,8 @@ def _point(name: str, found: dict[str, dict[str, Statistic]], scale: people.Scal
         "shortest": scale.value(found[_LOW][name].compared.value),
         "longest": scale.value(found[_HIGH][name].compared.value),
         **interval_row(mean, scale),
-        "shortest_text": scale.text(found[_LOW][name].compared.value),
-        "longest_text": scale.text(found[_HIGH][name].compared.value),
+        "shortest_text": scale.text(found[_LOW][name].compared),
+        "longest_text": scale.text(found[_HIGH][name].compared),
     }
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.figures import panels, theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
 from nephoscope.report.lookup import Lookup, headlines
@@ -238,9 +238,9 @@ def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
                 (
                     Cell(one.configuration),
                     Cell(types.get(one.configuration) or people.MISSING),
-                    Cell(scale.number(one.compared.value)),
+                    Cell(scale.number(one.compared)),
                     *interval_cells(one, scale),
-                    Cell(scale.number(failing[0].compared.value) if failing else people.MISSING),
+                    Cell(scale.number(failing[0].compared) if failing else people.MISSING),
                     *(Cell(_time(book, row, each, one.configuration)) for each in shown),
                     Cell(_number(book, row, "object_bytes", one.configuration, " B")),
                     Cell(_number(book, row, "objects", one.configuration)),
@@ -259,7 +259,7 @@ def _short(metric: Metric) -> str:
 
 def _time(book: Book, row: BenchmarkRow, metric: Metric, configuration: str) -> str:
     found = book.lookup.of_configuration(row.benchmark, metric.name, configuration)
-    return people.own_scale("s", found[0].compared.value).text(found[0].compared.value) if found else people.MISSING
+    return people.quantity(found[0].compared, "s") if found else people.MISSING
 
 
 def _number(book: Book, row: BenchmarkRow, metric: str, configuration: str, unit: str = "") -> str:

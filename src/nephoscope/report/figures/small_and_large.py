@@ -1,8 +1,8 @@
 """Small and large machines of one family, by the performance of one of their CPUs."""
 
+from nephoscope.model import numbers as people
 from nephoscope.model.rows import ConfigurationRow, Statistic
 from nephoscope.model.words import provider_name
-from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts, theme
 from nephoscope.report.figures.results import Results
 from nephoscope.report.lookup import Lookup
@@ -26,9 +26,7 @@ def small_and_large(book: Book, results: Results) -> Figure | None:
     several = {name: many for name, many in by_family.items() if len({_size(book.lookup, one) for one in many}) > 1}
     if not several:
         return None
-    scale = people.scale_for(
-        metric.unit, [one.compared.value for many in several.values() for one in many], metric=metric.name
-    )
+    scale = people.scale_for(metric.unit, [one.compared.value for many in several.values() for one in many])
     rows, shown = [], []
     for family, many in several.items():
         of = {one.configuration: _size(book.lookup, one) for one in many}

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.rows import Statistic
 from nephoscope.model.words import counted, provider_name
-from nephoscope.report import format as people
 from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import Steps
@@ -159,12 +159,11 @@ def _best_first(found: Found) -> list[str]:
 
 
 def _scale(steps: Steps, many: Sequence[Statistic]) -> people.Scale:
-    widths = [one.compared.half_width for one in many]
-    return people.scale_for(steps.metric.unit, [one.compared.value for one in many], widths, metric=steps.metric.name)
+    return people.scale_for(steps.metric.unit, [one.compared.value for one in many])
 
 
 def _point(one: Statistic, scale: people.Scale) -> dict[str, Any]:
-    return {**interval_row(one, scale), "text": scale.text(one.compared.value)}
+    return {**interval_row(one, scale), "text": scale.text(one.compared)}
 
 
 def _table(book: Book, steps: Steps, found: Found, scale: people.Scale) -> Table:

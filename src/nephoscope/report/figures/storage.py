@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
-from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts
 from nephoscope.report.figures.cloud_curves import best_curves, curves_by_cloud
 from nephoscope.report.figures.counted_metrics import Curve, curves_of
@@ -68,7 +68,7 @@ def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Fig
         if not found:
             continue
         metric = curve.metrics[0][1]
-        scale = people.scale_for(metric.unit, [one.compared.value for _, one in found], metric=metric.name)
+        scale = people.scale_for(metric.unit, [one.compared.value for _, one in found])
         rows = [{**statistic_row(one, scale), "at": count} for count, one in found]
         counts = sorted({count for count, _ in found})
         quantity = curve.quantity.replace("_", " ")
@@ -100,7 +100,7 @@ def _jobs(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> Figure | No
     positive = [one.compared.low for one in every if one.compared.low > 0]
     if len(rates) < 2 or not positive:
         return None
-    scale = people.Scale(1.0, "IO/s", 0)
+    scale = people.Scale(1.0, "IO/s", "IO/s")
     domain = (min(positive) / 1.3, max(one.high for one in every) * 1.3)
     drawn = []
     for kind in ("Reads", "Writes", "Both"):

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ConfigurationRow, Statistic
 from nephoscope.model.storage_classes import GENERAL, HIGH, LOCAL, storage_class
-from nephoscope.report import format as people
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import Results
@@ -37,12 +37,7 @@ def by_storage(book: Book, results: Results, *, per_cpu: bool = False) -> Figure
     panels = groups.only(_types_by_cloud(book, stored), best)
     shown = {title: names[:MAX_TYPES] for title, names in panels.items()}
     drawn_rows = [one for names in shown.values() for name in names for one in by_type[name]]
-    scale = people.scale_for(
-        metric.unit,
-        [one.compared.value for one in drawn_rows],
-        [one.compared.half_width for one in drawn_rows],
-        metric=metric.name,
-    )
+    scale = people.scale_for(metric.unit, [one.compared.value for one in drawn_rows])
     series = _signs([_kind(book, one.configuration) for one in drawn_rows])
     unit = unit_text(scale, per_cpu=per_cpu)
     end = max(scale.value(one.compared.high) for one in drawn_rows) * 1.05
@@ -115,7 +110,7 @@ def _share(book: Book, row: CostRow, sizes: dict[str, str]) -> dict[str, Any]:
         "level": share,
         "low": share,
         "high": share,
-        "text": f"{people.percent(share)} of {people.dollars(row.month_usd)} a month",
+        "text": f"{people.percent(share)} of {people.money(row.month_usd)} a month",
         "interval_text": people.MISSING,
     }
 
@@ -134,7 +129,7 @@ def _share_table(book: Book, rows: Sequence[CostRow]) -> Table:
                 Cell(row.configuration, tone="name"),
                 Cell(_kind(book, row.configuration)),
                 Cell(row.basis),
-                Cell(people.dollars(row.month_usd)),
+                Cell(people.money(row.month_usd)),
                 Cell(people.share(row.storage_share)),
             )
         )
@@ -177,6 +172,6 @@ def _point(book: Book, name: str, one: Statistic, scale: people.Scale) -> dict[s
         "level": scale.value(one.compared.value),
         "low": scale.value(one.compared.low),
         "high": scale.value(one.compared.high),
-        "text": scale.text(one.compared.value),
+        "text": scale.text(one.compared),
         "interval_text": interval_text(one.compared, scale),
     }

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Statistic
-from nephoscope.report import format as people
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import Results
@@ -93,12 +93,7 @@ def _bars(
 ) -> Figure:
     names = {name for many in panels.values() for name in many}
     shown = {one.configuration: one for one in best if one.configuration in names}
-    scale = people.scale_for(
-        metric.unit,
-        [one.compared.value for one in shown.values()],
-        [one.compared.half_width for one in shown.values()],
-        metric=metric.name,
-    )
+    scale = people.scale_for(metric.unit, [one.compared.value for one in shown.values()])
     most = max(scale.value(one.compared.high) for one in shown.values())
     axis = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(metric.direction)}"
     drawn = []
@@ -106,11 +101,11 @@ def _bars(
         rows = [
             {
                 **statistic_row(shown[name], scale),
-                "number": scale.number(shown[name].compared.value) + _cloud(book, name, panel),
+                "number": scale.number(shown[name].compared) + _cloud(book, name, panel),
             }
             for name in members
         ]
-        spoken = "; ".join(f"{name} {scale.text(shown[name].compared.value)}" for name in members[:6])
+        spoken = "; ".join(f"{name} {scale.text(shown[name].compared)}" for name in members[:6])
         spec = row_charts.bars(members, rows, axis, coloured(book.lookup.configurations), most=most)
         drawn.append((panel, f"Bars, best first{f', {panel}' if panel else ''}: {spoken}", spec))
     return book.figure(

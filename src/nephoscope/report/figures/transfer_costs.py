@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow, Statistic
-from nephoscope.report import format as people
 from nephoscope.report.figures import row_charts
 from nephoscope.report.figures.spec import coloured
 from nephoscope.report.lookup import headlines
@@ -90,8 +90,8 @@ def _rate(one: Statistic, scale: people.Scale) -> dict[str, Any]:
         "level": scale.value(one.compared.value),
         "low": scale.value(one.compared.low),
         "high": scale.value(one.compared.high),
-        "number": scale.number(one.compared.value),
-        "level_text": scale.text(one.compared.value),
+        "number": scale.number(one.compared),
+        "level_text": scale.text(one.compared),
         "interval_text": interval_text(one.compared, scale),
         "n": str(one.n),
     }
@@ -118,7 +118,7 @@ def _table(
                 Cell(name, tone="name"),
                 Cell(people.money(costs[name])),
                 evidence_cell(
-                    book, scale.number(reached[name].compared.value), reached[name].trials, f"{row.benchmark}: {name}"
+                    book, scale.number(reached[name].compared), reached[name].trials, f"{row.benchmark}: {name}"
                 ),
                 Cell(interval_text(reached[name].compared, scale)),
             )

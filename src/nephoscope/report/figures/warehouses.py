@@ -5,9 +5,9 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
 from nephoscope.report.lookup import Lookup
@@ -17,7 +17,7 @@ from nephoscope.report.tables.statistics import interval_cells
 WAREHOUSES, PASSED = "point.warehouses", "point.passed"
 MOST, FAILING = "most_warehouses", "least_failing_warehouses"
 _HEIGHT = 230
-_WHOLE = people.Scale(1.0, "", 0)
+_WHOLE = people.Scale(1.0, "", "")
 """Of numbers of warehouses."""
 QUANTITIES = (
     ("point.efficiency", "limit.efficiency", "efficiency", "%"),
@@ -160,5 +160,4 @@ def _median(book: Book, row: BenchmarkRow, metric: str, configuration: str) -> s
     found = book.lookup.of_configuration(row.benchmark, metric, configuration)
     if not found:
         return people.MISSING
-    median = found[0].compared.value
-    return people.integer(median) if metric in {MOST, FAILING} else people.significant(median, people.FEW_DIGITS)
+    return people.quantity(found[0].compared, "")

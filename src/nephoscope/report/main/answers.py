@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from nephoscope.analysis.rank_intervals import lead_of
+from nephoscope.model import numbers as people
 from nephoscope.model.questions import BestRow, Headline, RankIntervals, View
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Estimate, Scope, Statistic, TrialRow
 from nephoscope.model.scopes import OVERALL
 from nephoscope.model.sentence import Sentence
 from nephoscope.model.words import capitalised, counted
-from nephoscope.report import format as people
 from nephoscope.report.lookup import MetricKey, best_first, headlines, scale_of
 from nephoscope.report.main.bars import MAX_BARS
 from nephoscope.report.main.boards import in_order
@@ -41,7 +41,7 @@ class Answer:
     answer: str
     """A few words: 'Best: 2 CPUs'."""
     clause: str
-    """The same as a sentence: 'the best is 2 CPUs, with 1.91× the rate of 1 CPU (1.77× to 2.05×)'."""
+    """The same as a sentence: 'the best is 2 CPUs, with 1.91× the rate of 1 CPU (1.77 to 2.05×)'."""
     number: str
     about: str
     """What the number is."""
@@ -106,7 +106,7 @@ class Question:
 
     @property
     def scale(self) -> people.Scale:
-        """How to write its values on the main page, whose cards show the best of them."""
+        """How to write its values."""
         return scale_of(self.metric, self.rows[:MAX_BARS])
 
     def called(self, names: Sequence[str], last: str = "and") -> str:
@@ -182,7 +182,7 @@ def _single_runs(question: Question, of: int, caution: str) -> Answer:
     """The configuration that leads, where each was measured once."""
     first = question.rows[0]
     name, extreme = question.names[first.configuration], _extreme(question.metric)
-    value = question.scale.text(first.compared.value)
+    value = question.scale.text(first.compared)
     why = "each was measured once, so nothing is decided"
     clause = f"the {extreme} single run of {of:,} is {value}, of {name}; {why}"
     return Answer(
@@ -197,7 +197,7 @@ def _extreme(metric: Metric) -> str:
 
 def _alone(question: Question) -> Answer:
     (row,) = question.rows
-    name, value = question.names[row.configuration], question.scale.text(row.median)
+    name, value = question.names[row.configuration], question.scale.text(row.middle)
     lost = _without_value(question)
     if row.n == 1:
         about = "a single run, so its precision is unknown"
@@ -218,8 +218,8 @@ def _alone(question: Question) -> Answer:
 
 
 def _interval(question: Question, row: Statistic | Estimate) -> str:
-    scale = question.scale
-    return f"{scale.number(row.low)} to {scale.text(row.high)}"
+    of = row.middle if isinstance(row, Statistic) else row
+    return people.ends(of, people.quantity_form(of, question.metric.unit))
 
 
 def _without_value(question: Question) -> str:
@@ -408,8 +408,7 @@ def _slow(question: Question, best: BestRow, unknown: str, caution: str, sure: s
     extreme, worse = pace_words(question.metric)
     side = "above" if question.metric.direction is Direction.LOWER else "below"
     named = [
-        f"{question.names[one.configuration]}, {people.significant(abs(one.change_percent), 3)} % {side}"
-        for one in best.behind
+        f"{question.names[one.configuration]}, {people.percent(abs(one.change_percent))} {side}" for one in best.behind
     ]
     others = (
         f"the other {len(best.best):,} are within {best.margin_percent:g} % of each other"
@@ -452,7 +451,7 @@ def _winner(question: Question, best: BestRow, unknown: str, caution: str) -> An
             told, "decided", answer, f"{first} {told.words}", sure=sure, caution=caution, winners=(name,),
             alpha=best.alpha, after=" ".join(filter(None, (medians, unknown))),
         )  # fmt: skip
-    interval, value = _interval(question, row.compared), question.scale.text(row.compared.value)
+    interval, value = _interval(question, row.compared), question.scale.text(row.compared)
     after = " ".join(filter(None, (_next(question, best, row, second), unknown)))
     return Answer(
         "decided", answer, f"{first} a level of {value} ({interval}). {after.removesuffix('.')}", value,

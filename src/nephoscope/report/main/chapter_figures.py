@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.rows import ComparisonVerdict, Statistic
 from nephoscope.model.words import counted, verdict_name
-from nephoscope.report import format as people
 from nephoscope.report.lookup import headlines, scale_of, unique
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
@@ -179,7 +179,7 @@ def _contrast_panel(
                 "ratio": row.ratio,
                 "low": row.low if row.low is not None else row.ratio,
                 "high": row.high if row.high is not None else row.ratio,
-                "ratio_text": people.ratio(row.ratio),
+                "ratio_text": people.ratio(people.interval(row.ratio, row.low, row.high)),
                 "interval_text": _interval(row),
                 "verdict": row.verdict.value,
                 "verdict_text": _verdict(row, left),
@@ -235,4 +235,5 @@ def _metric(book: Book, row: ContrastRow) -> str:
 def _interval(row: ContrastRow) -> str:
     if row.low is None or row.high is None:
         return "no interval: too few values"
-    return people.ratio_interval(row.ratio, row.low, row.high)
+    between = people.Between(row.ratio, row.low, row.high)
+    return people.dashed(between, people.ratio_form(between))

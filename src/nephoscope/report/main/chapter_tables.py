@@ -29,7 +29,7 @@ def _levels(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> T
     by = f"{lead.row.benchmark}: {metric_title(lead.metric)}"
     columns = [Column("Configuration"), Column("Rank", numeric=True, hint=f"By {by}; a range if uncertain.")]
     for board in boards:
-        scale = book.lookup.brief_scale(board.row.benchmark, board.metric)
+        scale = book.lookup.scale(board.row.benchmark, board.metric)
         columns.append(Column(title_with_unit(board.metric, scale), numeric=True, hint=board.row.benchmark))
     columns.append(Column("n", numeric=True, hint=f"Valid replicates of {by}."))
     ranks = book.lookup.ranks.get((*lead.key, "plain", None), {})
@@ -53,11 +53,9 @@ def _level(book: Book, board: Board, configuration: str) -> Cell:
         return Cell("not measured", tone="quiet")
     if not found:
         return Cell("no valid trial", tone="warn")
-    one, scale = found[0], book.lookup.brief_scale(board.row.benchmark, board.metric)
+    one, scale = found[0], book.lookup.scale(board.row.benchmark, board.metric)
     note = interval_text(one.compared, scale) if one.n > 1 else "measured once"
-    return evidence_cell(
-        book, scale.number(one.compared.value), one.trials, f"{one.benchmark} on {configuration}", note
-    )
+    return evidence_cell(book, scale.number(one.compared), one.trials, f"{one.benchmark} on {configuration}", note)
 
 
 def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import CostRow, PricePerformance
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.dollars import money_interval
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
@@ -34,8 +34,8 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
             "level": row.usd_per_unit * sold.size,
             "low": row.low * sold.size,
             "high": row.high * sold.size,
-            "number": people.money(row.usd_per_unit * sold.size),
-            "level_text": people.money(row.usd_per_unit * sold.size),
+            "number": people.money(sold.price(row)),
+            "level_text": people.money(sold.price(row)),
             "interval_text": money_interval(row, sold),
             "coverage_text": people.coverage(statistics[row.configuration].coverage),
             "line": line_of(statistics[row.configuration]),
@@ -99,7 +99,7 @@ def _parts(row: CostRow, name: str) -> list[dict[str, Any]]:
             "part": part,
             "low": low,
             "high": high,
-            "text": f"{people.dollars(high - low)} a month",
+            "text": f"{people.money(high - low)} a month",
             "number": people.share(share) if part == "volumes" else "",
         }
         for part, (low, high) in ends.items()
@@ -180,8 +180,8 @@ def transfer(book: Book, palette: Palette) -> Figure | None:
                 "part": "volumes",
                 "low": 0.0,
                 "high": month,
-                "text": f"{people.dollars(month)} a month",
-                "number": people.dollars(month),
+                "text": f"{people.money(month)} a month",
+                "number": people.money(month),
             },
         )
     rows = list(best.values())[:MAX_TRANSFERS]

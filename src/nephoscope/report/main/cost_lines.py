@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.scopes import OVERALL
-from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.answers import answers
 from nephoscope.report.main.names import enumerated, names_of
@@ -57,13 +57,13 @@ def _winner(
         return "It has no price."
     per = f", {_per(row, sold, metric)}" if row is not None and sold is not None else ""
     if row is not None and sold is not None and (row.usd_per_unit_with_transfer or 0.0) > row.usd_per_unit:
-        per += f", {people.rounded((row.usd_per_unit_with_transfer or 0.0) * sold.size)} with transfer between them"
+        per += f", {people.money((row.usd_per_unit_with_transfer or 0.0) * sold.size)} with transfer between them"
     what = paid_for(cost, lookup.extents[benchmark])
-    return f"Costs {people.rounded(month)} a month for {what}{per} ({basis_text(cost.basis)})."
+    return f"Costs {people.money(month)} a month for {what}{per} ({basis_text(cost.basis)})."
 
 
 def _nearly_as_good(lookup: Lookup, benchmark: str, metric: Metric, winner: str) -> str:
-    """'98 % of it for 23 % of its price: m9g, $326 a month.'; empty if no close follower costs much less."""
+    """'98 % of it for 23 % of its price: m9g, $326.40 a month.'; empty if no close follower costs much less."""
     levels = {row.configuration: row.compared.value for row in lookup.statistics_of(benchmark, metric.name)}
     month, best = _month_usd(lookup, benchmark, winner), levels.get(winner)
     if not month or not best:
@@ -78,7 +78,7 @@ def _nearly_as_good(lookup: Lookup, benchmark: str, metric: Metric, winner: str)
     share = people.share(levels[name] / best)
     what = f"{share} of it" if sign > 0 else f"{people.share(max(behind[name], 0.0))} more"
     price = f"{people.share(cheap[name] / month)} of its price"
-    return f"{what} for {price}: {names_of(lookup)[name]}, {people.rounded(cheap[name])} a month."
+    return f"{what} for {price}: {names_of(lookup)[name]}, {people.money(cheap[name])} a month."
 
 
 @dataclass(frozen=True)
@@ -148,4 +148,4 @@ def _is_answered(best: BestRow) -> bool:
 
 
 def _per(row: PricePerformance, sold: PricedQuantity, metric: Metric) -> str:
-    return f"{people.rounded(row.usd_per_unit * sold.size)} a month per {sold_text(metric, sold)}"
+    return f"{people.money(sold.price(row))} a month per {sold_text(metric, sold)}"

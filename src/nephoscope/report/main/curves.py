@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.figures import panels, searches, theme, warehouses
 from nephoscope.report.figures.counted_metrics import Curve, curves_of
 from nephoscope.report.lookup import Lookup, headlines, unique
@@ -15,7 +15,6 @@ from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure, KeyEntry, validity_key
 from nephoscope.report.wording import (
     direction_text,
-    interval_text,
     lines_text,
     operation_title,
     percentile_number,
@@ -67,17 +66,13 @@ def _over_load(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[
     if shown is None:
         return None
     metric = f"point.{operation}.response_{shown}"
-    rates = people.scale_for(
-        "1/s", [float(one[searches.OFFERED]) for many in points.values() for one in many], digits=people.FEW_DIGITS
-    )
-    times = people.scale_for(
-        "s", [float(one[metric]) for many in points.values() for one in many if metric in one], digits=people.FEW_DIGITS
-    )
+    rates = people.scale_for("1/s", [float(one[searches.OFFERED]) for many in points.values() for one in many])
+    times = people.scale_for("s", [float(one[metric]) for many in points.values() for one in many if metric in one])
     rows = [
         _row(palette, name, rates.value(float(one[searches.OFFERED])), times.value(float(one[metric])))
         | {
             "at_text": rates.text(float(one[searches.OFFERED])),
-            "text": _text("s", float(one[metric])),
+            "text": people.quantity(float(one[metric]), "s"),
             **_passed(bool(one[searches.PASSED])),
         }
         for name, many in points.items()
@@ -106,10 +101,6 @@ def _row(palette: Palette, name: str, at: float, value: float) -> dict[str, Any]
     return {"configuration": palette.called[name], "shade": palette.of[name], "at": at, "value": value}
 
 
-def _text(unit: str, value: float) -> str:
-    return people.own_scale(unit, value, digits=people.FEW_DIGITS).text(value)
-
-
 def _passed(passed: bool) -> dict[str, Any]:
     return {"counts": passed, "passed_text": "held" if passed else "did not hold"}
 
@@ -124,12 +115,12 @@ def _over_warehouses(book: Book, row: BenchmarkRow, palette: Palette, names: Seq
         values = [float(one[metric]) for many in points.values() for one in many if metric in one]
         if not values:
             continue
-        scale = people.scale_for(unit, values, digits=people.FEW_DIGITS)
+        scale = people.scale_for(unit, values)
         rows = [
             _row(palette, name, float(one[warehouses.WAREHOUSES]), scale.value(float(one[metric])))
             | {
                 "at_text": counted(round(float(one[warehouses.WAREHOUSES])), "warehouse"),
-                "text": _text(unit, float(one[metric])),
+                "text": people.quantity(float(one[metric]), unit),
                 **_passed(bool(one[warehouses.PASSED])),
             }
             for name, many in points.items()
@@ -189,14 +180,12 @@ def _counted(
     if not found:
         return None
     metric = curve.metrics[0][1]
-    scale = people.scale_for(
-        metric.unit, [one.compared.value for _, one in found], metric=metric.name, digits=people.FEW_DIGITS
-    )
+    scale = people.scale_for(metric.unit, [one.compared.value for _, one in found])
     rows = [
         _row(palette, one.configuration, float(count), scale.value(one.compared.value))
         | {
             "at_text": f"{count} {curve.counted}",
-            "text": f"{scale.text(one.compared.value)} ({interval_text(one.compared, scale)})",
+            "text": f"{scale.text(one.compared)} ({scale.ends(one.compared)})",
             "counts": True,
             "passed_text": "",
         }
@@ -260,7 +249,7 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     shown = [(name, one) for name, _, many in group for one in many if one.configuration in names]
     if not shown:
         return None
-    scale = people.scale_for("s", [one.compared.value for _, one in shown], digits=people.FEW_DIGITS)
+    scale = people.scale_for("s", [one.compared.value for _, one in shown])
     percentiles = unique(name for name, _, _ in group)
     domain = (
         scale.value(min(one.compared.low for _, one in shown)),
@@ -268,7 +257,7 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     )
     rows = [
         {
-            **statistic_row(one, scale, told=people.own_scale("s", one.compared.value, digits=people.FEW_DIGITS)),
+            **statistic_row(one, scale),
             "configuration": palette.called[one.configuration],
             "percentile": name,
         }

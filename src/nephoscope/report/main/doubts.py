@@ -4,12 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from nephoscope.model import numbers as people
 from nephoscope.model.looks import Look
 from nephoscope.model.records import PlanWarning
 from nephoscope.model.rows import Insight
 from nephoscope.model.sentence import Sentence
 from nephoscope.model.words import NOT_DECIDED, capitalised, counted
-from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book

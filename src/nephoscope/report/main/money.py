@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.rows import Statistic
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.spec import Spec
 from nephoscope.report.figures.ticks import linear_ticks, log_ticks
@@ -47,7 +47,7 @@ def price_and_performance(book: Book) -> Figure | None:
 
 def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palette: Palette) -> Figure:
     lookup, metric = book.lookup, board.metric
-    scale = lookup.brief_scale(board.row.benchmark, metric)
+    scale = lookup.scale(board.row.benchmark, metric)
     processors = {row.configuration: processor_of(lookup, row.configuration) for row in priced}
     statistics = {one.configuration: one for one in lookup.statistics_of(board.row.benchmark, metric.name)}
     sold = lookup.sold(metric.unit)
@@ -61,8 +61,8 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
             "provider": palette.of[row.configuration] if palette.by == "provider" else "",
             "processor": processors[row.configuration],
             "machine": types.get(row.configuration) or people.MISSING,
-            "price_text": f"{people.dollars(row.month_usd)} a month",
-            "per_dollar_text": f"{people.money(row.usd_per_unit * sold.size)} a month per {sold.text}",
+            "price_text": f"{people.money(row.month_usd)} a month",
+            "per_dollar_text": f"{people.money(sold.price(row))} a month per {sold.text}",
             "front_text": FRONT[row.front],
             "front": row.front == "on it",
         }
@@ -104,7 +104,7 @@ def _front(rows: Sequence[Mapping[str, Any]], worth: str) -> Table:
             (
                 Cell(row["number"]),
                 Cell(row["configuration"], tone="name"),
-                Cell(people.dollars(row["month"])),
+                Cell(people.money(row["month"])),
                 Cell(row["level_text"]),
             )
         )
@@ -219,7 +219,7 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
     """Bars with intervals, best first."""
     found = board.ranked(book.lookup)
     shown, metric = found[:TOP], board.metric
-    scale = book.lookup.brief_scale(board.row.benchmark, metric)
+    scale = book.lookup.scale(board.row.benchmark, metric)
     axis = f"{unit_text(scale)}, {direction_text(metric.direction)}"
     more = f" The best {TOP} of {len(found)} are drawn." if len(found) > TOP else ""
     return book.figure(
@@ -245,7 +245,7 @@ def bars(statistics: Sequence[Statistic], scale: people.Scale, axis: str, palett
         {
             **statistic_row(one, scale),
             "configuration": palette.called[one.configuration],
-            "number": scale.number(one.compared.value),
+            "number": scale.number(one.compared),
             "shade": palette.of[one.configuration],
         }
         for one in statistics
@@ -256,5 +256,5 @@ def bars(statistics: Sequence[Statistic], scale: people.Scale, axis: str, palett
 
 def ranking_text(statistics: Sequence[Statistic], scale: people.Scale, palette: Palette) -> str:
     """A ranking as a sentence."""
-    named = ", ".join(f"{palette.called[one.configuration]} {scale.text(one.compared.value)}" for one in statistics[:6])
+    named = ", ".join(f"{palette.called[one.configuration]} {scale.text(one.compared)}" for one in statistics[:6])
     return f"Bars, best first: {named}" + (f"; and {len(statistics) - 6} more." if len(statistics) > 6 else ".")

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import OLD_PRICE_DAYS
 from nephoscope.model.words import counted, provider_name
-from nephoscope.report import format as people
 from nephoscope.report.lookup import Lookup, unique
 
 MAX_NAMED = 6

@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nephoscope.model import numbers as people
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import TrialRow
 from nephoscope.model.words import counted, left_in_words
-from nephoscope.report import format as people
 
 MAX_TRIALS = 10
 """Trials in a list, the latest ones."""

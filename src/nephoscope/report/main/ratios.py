@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction, Metric
-from nephoscope.report import format as people
 from nephoscope.report.wording import quantity_noun
 
 MIN_AS_PERCENT = 0.5
@@ -22,7 +22,7 @@ class Told:
 
     @property
     def words(self) -> str:
-        """'1.91× the rate of 1 CPU (1.77× to 2.05×)', 'a ÷ b = 1.019 (0.999 to 1.039)'."""
+        """'1.91× the rate of 1 CPU (1.77 to 2.05×)', 'a ÷ b = 1.019× (0.999 to 1.039×)'."""
         said = " ".join(part for part in (self.before, self.number, self.about) if part)
         return f"{said} ({self.interval})" if self.interval else said
 
@@ -46,16 +46,17 @@ class Ratio:
         """Of a winner over `second`."""
         noun = quantity_noun(self.metric)
         if not (self.is_less_better and MIN_AS_PERCENT <= self.value < 1):
-            value, low, high = (f"{text}{people.TIMES}" for text in people.ratios(self.value, self.low, self.high))
-            return Told("", value, f"the {noun} of {second}", f"{low} to {high}", self.coverage)
-        parts = (100 * (1 - ratio) for ratio in (self.value, self.high, self.low))
-        value, least, most = people.percentages(*parts)
+            form = people.ratio_form(self)
+            ends = people.ends(self, form)
+            return Told("", form.text(self.value), f"the {noun} of {second}", ends, self.coverage)
+        part = people.Between(*(100 * (1 - ratio) for ratio in (self.value, self.high, self.low)))
+        form = people.percent_form(part)
         less = "less" if noun == "value" else f"less {noun}"
-        return Told("", f"{value} %", f"{less} than {second}", f"{least} % to {most} %", self.coverage)
+        return Told("", form.text(part.value), f"{less} than {second}", people.ends(part, form), self.coverage)
 
     def by_medians(self, of_medians: float, *, wins: bool) -> str:
         """'1.95×', or '3.1 % less', as `lead` and `quotient` write the ratio itself."""
-        told = replace(self, value=of_medians, low=of_medians, high=of_medians)
+        told = replace(self, value=of_medians)
         if not wins:
             return told.quotient("", "").number
         lead = told.lead("")
@@ -63,6 +64,7 @@ class Ratio:
 
     def quotient(self, first: str, second: str) -> Told:
         """Of two of which neither wins."""
-        value, low, high = people.ratios(self.value, self.low, self.high)
+        form = people.ratio_form(self)
         lower = "; lower is better" if self.is_less_better else ""
-        return Told(f"{first} \N{DIVISION SIGN} {second} =", value, "", f"{low} to {high}{lower}", self.coverage)
+        before, ends = f"{first} \N{DIVISION SIGN} {second} =", people.ends(self, form)
+        return Told(before, form.text(self.value), "", f"{ends}{lower}", self.coverage)

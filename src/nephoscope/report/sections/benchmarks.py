@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.figures import charts, panels, theme
 from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.latency import latency_figures
@@ -81,7 +81,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         book.figures(warehouse_figures, row),
         book.figures(pass_figures, row),
     ]
-    facts = [version, people.counting(count, len(trials)), round_trips(book, row)]
+    facts = [version, f"{count:,} of {counted(len(trials), 'trial')} valid", round_trips(book, row)]
     return BenchmarkSection(
         anchor=section_anchor(row.benchmark),
         name=row.benchmark,
@@ -181,7 +181,7 @@ def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[Meas
 
 def _spoken(row: BenchmarkRow, metric: Metric, statistics: list[Any], scale: people.Scale) -> str:
     levels = "; ".join(
-        f"{s.configuration} {scale.text(s.compared.value)}, interval {interval_text(s.compared, scale)}"
+        f"{s.configuration} {scale.text(s.compared)}, interval {interval_text(s.compared, scale)}"
         for s in statistics[:6]
     )
     more = f"; and {counted(len(statistics) - 6, 'more configuration')}" if len(statistics) > 6 else ""
@@ -255,7 +255,7 @@ def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
     values = [value for many in drawable.values() for value in many]
     if not values:
         return None
-    scale = people.scale_for(metric.unit, [value.value for value in values], metric=metric.name)
+    scale = people.scale_for(metric.unit, [value.value for value in values])
     every = -(-len(values) // MAX_SERIES_POINTS)
     names = [name for name in lookup.configurations if any(value.configuration == name for value in values)]
     domain = (min(0.0, *(scale.value(v.value) for v in values)), max(scale.value(v.value) for v in values))

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison
 from nephoscope.model.words import verdict_name
-from nephoscope.report import format as people
 from nephoscope.report.figures import charts
 from nephoscope.report.parts import SIGNS, Book, Figure, KeyEntry
 from nephoscope.report.sections.tables import headline_comparisons
@@ -45,7 +45,7 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
                 "ratio": row.ratio,
                 "low": row.low,
                 "high": row.high,
-                "ratio_text": people.ratio(row.ratio),
+                "ratio_text": _ratio(row),
                 "interval_text": _interval(row),
                 "verdict": row.verdict.value,
                 "verdict_text": verdict_name(row.verdict),
@@ -54,8 +54,7 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
     left, right = next(iter(pairs)) if len(pairs) == 1 else ("left", "right")
     margin = book.lookup.study.equivalence_margin_percent
     spoken = "; ".join(
-        f"{_about(row, titles[row.benchmark, row.metric])} {people.ratio(row.ratio)}, {verdict_name(row.verdict)}"
-        for row in rows
+        f"{_about(row, titles[row.benchmark, row.metric])} {_ratio(row)}, {verdict_name(row.verdict)}" for row in rows
     )
     return book.figure(
         f"{left} compared with {right}: headline metrics",
@@ -71,7 +70,12 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
     )
 
 
+def _ratio(row: Comparison) -> str:
+    return people.ratio(people.interval(row.ratio, row.low, row.high))
+
+
 def _interval(row: Comparison) -> str:
     if row.low is None or row.high is None:
         return "no interval: too few replicates"
-    return people.ratio_interval(row.ratio, row.low, row.high)
+    between = people.Between(row.ratio, row.low, row.high)
+    return people.dashed(between, people.ratio_form(between))

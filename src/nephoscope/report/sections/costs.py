@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
+from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
-from nephoscope.report import format as people
 from nephoscope.report.figures.dollars import dollars, money_interval
 from nephoscope.report.figures.results import all_steps, every_step, of_databases
 from nephoscope.report.figures.storage_kinds import storage_shares
@@ -96,10 +96,10 @@ def _priced(book: Book, row: PricePerformance, name: str, sold: PricedQuantity, 
             rank_cell(rank),
             evidence_cell(
                 book,
-                people.money(row.usd_per_unit * size),
+                people.money(sold.price(row)),
                 row.trials,
                 f"{row.benchmark} on {row.configuration}",
-                f"{people.dollars(row.month_usd)} a month for {_paid_for(book, row)}",
+                f"{people.money(row.month_usd)} a month for {_paid_for(book, row)}",
             ),
             Cell(people.MISSING, note="single run")
             if row.n == 1

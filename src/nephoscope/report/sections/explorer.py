@@ -52,7 +52,7 @@ def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | No
     if not plain:
         return None
     per_cpu = lookup.statistics.get((row.benchmark, metric.name, True), {})
-    scale, of_cpu = lookup.brief_scale(row.benchmark, metric), lookup.brief_scale(row.benchmark, metric, per_cpu=True)
+    scale, of_cpu = lookup.scale(row.benchmark, metric), lookup.scale(row.benchmark, metric, per_cpu=True)
     return {
         "name": f"{row.benchmark}/{metric.name}",
         "benchmark": row.benchmark,
@@ -61,12 +61,13 @@ def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | No
         "stored_unit": metric.unit,
         "unit": scale.unit,
         "divisor": scale.divisor,
-        "decimals": scale.decimals,
-        "per_cpu": {"unit": of_cpu.unit, "divisor": of_cpu.divisor, "decimals": of_cpu.decimals},
+        "per_cpu": {"unit": of_cpu.unit, "divisor": of_cpu.divisor},
         "higher": metric.direction is Direction.HIGHER,
         "measures": row.extent.model_dump(),
-        "plain": {name: _level(one) for name, one in plain.items()},
-        "cpu": {name: [*_level(one), one.cpus] for name, one in per_cpu.items()} if metric.per_cpu else {},
+        "plain": {name: [*_level(one), scale.value_and_ends(one.compared)] for name, one in plain.items()},
+        "cpu": {name: [*_level(one), one.cpus, of_cpu.value_and_ends(one.compared)] for name, one in per_cpu.items()}
+        if metric.per_cpu
+        else {},
         "ranks": _ranks(lookup, row.benchmark, metric.name),
         "best": _best(lookup, row.benchmark, metric.name),
         "unknown": _unknown(lookup, row.benchmark, metric.name),

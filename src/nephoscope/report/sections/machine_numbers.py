@@ -92,7 +92,7 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
         return None
     best = best_first(statistics, metric)
     shown, scale = best[:MAX_RANKED], book.lookup.scale(row.benchmark, metric, per_cpu=True)
-    rows = [{**statistic_row(one, scale), "number": scale.number(one.compared.value)} for one in shown]
+    rows = [{**statistic_row(one, scale), "number": scale.number(one.compared)} for one in shown]
     title = metric_title(metric, per_cpu=True)
     axis = f"{unit_text(scale, per_cpu=True)}, {direction_text(metric.direction)}"
     names, most = [one.configuration for one in shown], max(scale.value(one.high) for one in shown)
@@ -106,7 +106,7 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
             (
                 "",
                 f"Bars of {title}, best first: "
-                + ", ".join(f"{one.configuration} {scale.text(one.compared.value)}" for one in shown[:6]),
+                + ", ".join(f"{one.configuration} {scale.text(one.compared)}" for one in shown[:6]),
                 row_charts.bars(names, rows, axis, coloured(book.lookup.configurations), most=most),
             )
         ],

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Facts
 from nephoscope.model.rows import MachineRow
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.parts import Book, Cell, Column, Row, Table
 
 Read = Callable[[Facts], str | None]

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
+from nephoscope.model import numbers as people
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.words import counted
-from nephoscope.report import format as people
 from nephoscope.report.lookup import unique
 from nephoscope.report.main.names import names_of
 from nephoscope.report.main.part import part_words

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import MachineRow, MeasurementRow, TrialRow
-from nephoscope.report import format as people
 from nephoscope.report.figures.spec import packed
 from nephoscope.report.lookup import Lookup, MetricKey
 from nephoscope.report.sections.machines import FACTS

@@ -10,14 +10,14 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from nephoscope.model import numbers as people
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.grouped import grouped
-from nephoscope.model.lower_bound import Bounded, LowerBound
+from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Comparison, ComparisonVerdict, LowerBoundRow, Statistic, TrialRow
 from nephoscope.model.scopes import Scope
 from nephoscope.model.words import NOT_DECIDED, counted, scope_name
-from nephoscope.report import format as people
 from nephoscope.report.parts import (
     Book,
     Cell,
@@ -32,21 +32,24 @@ from nephoscope.report.parts import (
     verdict_badge,
 )
 from nephoscope.report.tables.statistics import rank_cell
-from nephoscope.report.wording import ENOUGH, direction_text, metric_title, unit_text, view_text
+from nephoscope.report.wording import ENOUGH, direction_text, metric_title, text_of_bound, unit_text, view_text
 
 MAX_ROWS = 600
 """The most rows of one table; the others are in its CSV file."""
 OF_A_METRIC = ("benchmark", "metric", "per_cpu", "view", "basis")
 """Fields that say together which numbers stand on one scale."""
-ESTIMATES = ("ratio", "usd_per_unit", "share", "median")
+FORMS: Mapping[str, Callable[[people.Number], people.Form]] = {
+    "ratio": people.ratio_form,
+    "usd_per_unit": people.money_form,
+    "share": people.share_form,
+}
+ESTIMATES = (*FORMS, "median")
 """What `low` and `high` are the ends of: the first of these that a model has."""
 IN_ITS_UNIT = frozenset({"level", "median", "low", "high", "minimum", "maximum", "mad", "level_low", "level_high"}) | {
     *("median_before", "median_after", "quiet_median", "quiet_low", "quiet_high", "median_with_rejected")
 }
 """Numbers in the unit that the row names."""
 SCALED = IN_ITS_UNIT - {"low", "high", "mad", "level_low", "level_high"}
-SCALED_ENDS = ("low", "quiet_low")
-"""Fields that say with their other end how many digits of an estimate have a meaning."""
 FORMATS: tuple[tuple[str, Callable[[Any], str]], ...] = (
     ("bytes_per_s", lambda value: f"{people.byte_size(value)}/s"),
     ("bytes", people.byte_size),
@@ -61,6 +64,7 @@ FORMATS: tuple[tuple[str, Callable[[Any], str]], ...] = (
     ("ratio", people.ratio),
     ("usd", people.money),
     ("usd_per_hour", people.money),
+    ("usd_per_unit", people.money),
 )
 """Ending of a field's name -> how its numbers are written."""
 WORDS: Mapping[str, str] = {
@@ -268,7 +272,8 @@ def _cell(book: Book, row: Any, name: str, scale: people.Scale) -> Cell:
     if isinstance(value, Mapping):
         return Cell(lines=tuple(f"{key}: {text_of(name, part, scale)}" for key, part in value.items()))
     doubtful = name == "coverage" and value is not None and value < ENOUGH
-    return Cell(text_of(name, value, scale), tone="warn" if doubtful else "name" if name in NAMES else "")
+    tone = "warn" if doubtful else "name" if name in NAMES else ""
+    return Cell(text_of(name, _with_ends(row, name), scale), tone=tone)
 
 
 def _parts(name: str, value: Sequence[Any] | Mapping[str, Any], scale: people.Scale) -> list[str]:
@@ -280,12 +285,12 @@ def _parts(name: str, value: Sequence[Any] | Mapping[str, Any], scale: people.Sc
 
 def text_of(name: str, value: Any, scale: people.Scale) -> str:
     """A field's value for a reader; numbers in the row's own unit by `scale`."""
-    if isinstance(value, list | tuple | Mapping):
-        return ", ".join(_parts(name, value, scale)) or people.MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float | LowerBound):
+    if isinstance(value, int | float | people.Between | LowerBound):
         return _number(name, value, scale)
+    if isinstance(value, list | tuple | Mapping):
+        return ", ".join(_parts(name, value, scale)) or people.MISSING
     if isinstance(value, Scope):
         return scope_name(value)
     if value in ("unresolved", "undecided"):
@@ -293,13 +298,15 @@ def text_of(name: str, value: Any, scale: people.Scale) -> str:
     return people.MISSING if value is None or value == "" else str(value)
 
 
-def _number(name: str, value: Bounded, scale: people.Scale) -> str:
+def _number(name: str, value: people.Number | LowerBound, scale: people.Scale) -> str:
     if isinstance(value, LowerBound):
-        return people.text_of_bound(value, scale)
+        return text_of_bound(value, scale)
     if name in IN_ITS_UNIT:
         return scale.number(value)
     write = next((write for ending, write in FORMATS if name.endswith(ending)), None)
-    return write(value) if write else people.integer(value) if isinstance(value, int) else f"{value:,.4g}"
+    if write:
+        return write(value)
+    return people.integer(value) if isinstance(value, int) else people.quantity(value, "")
 
 
 def _interval(row: Any, name: str, scale: people.Scale) -> Cell:
@@ -309,11 +316,29 @@ def _interval(row: Any, name: str, scale: people.Scale) -> Cell:
         return Cell(people.MISSING)
     if getattr(row, "n", 0) == 1:
         return Cell("one value", tone="warn")
-    estimate = next(field for field in ESTIMATES if hasattr(row, field))
-    if estimate == "ratio":
-        return Cell(people.ratio_interval(row.ratio, low, high))
-    written = name if estimate == "median" else estimate
-    return Cell(" \N{EN DASH} ".join(text_of(written, end, scale) for end in (low, high)))
+    name_of_value = _value_of(name, row)
+    between = people.Between(getattr(row, name_of_value), low, high)
+    if name_of_value in IN_ITS_UNIT:
+        return Cell(scale.ends(between))
+    return Cell(people.dashed(between, FORMS[name_of_value](between)))
+
+
+def _with_ends(row: Any, name: str) -> Any:
+    """The field's value, with its interval where the row has one."""
+    value = getattr(row, name)
+    if not isinstance(value, float):
+        return value
+    for low in ("low", f"{name}_low", "quiet_low"):
+        if getattr(row, low, None) is not None and _value_of(low, row) == name:
+            return people.Between(value, getattr(row, low), getattr(row, f"{low.removesuffix('low')}high"))
+    return value
+
+
+def _value_of(low: str, row: Any) -> str:
+    """The field whose interval begins at the field `low`: 'level' of 'level_low', 'quiet_median' of 'quiet_low'."""
+    prefix = low.removesuffix("low")
+    named = (prefix.removesuffix("_"), *(f"{prefix}{field}" for field in ESTIMATES))
+    return next(name for name in named if name and hasattr(row, name))
 
 
 def _heading(book: Book, row: Any, by: Sequence[str], scale: people.Scale) -> Row:
@@ -337,7 +362,7 @@ def _place(book: Book, row: Any) -> tuple[int, bool, str, str]:
 
 
 def _scale(rows: Sequence[Any]) -> people.Scale:
-    """One scale for the rows of a metric; the narrowest interval says how many digits have a meaning."""
+    """One scale for the rows of a metric."""
     unit = getattr(rows[0], "unit", None) or ""
     fields = type(rows[0]).model_fields
     values = [
@@ -346,11 +371,4 @@ def _scale(rows: Sequence[Any]) -> people.Scale:
         for name in fields
         if name in SCALED and isinstance(value := getattr(row, name), float | int)
     ] + [row.value.written for row in rows if isinstance(row, LowerBoundRow)]
-    ends = [(name, name.removesuffix("low") + "high") for name in SCALED_ENDS if "median" in fields and name in fields]
-    widths = [
-        (high - low) / 2
-        for row in rows
-        for name, other in ends
-        if (low := getattr(row, name)) is not None and (high := getattr(row, other)) is not None
-    ]
-    return people.scale_for(unit, values, widths, metric=getattr(rows[0], "metric", ""))
+    return people.scale_for(unit, values)

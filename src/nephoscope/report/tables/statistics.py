@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from nephoscope.model import numbers as people
 from nephoscope.model.rows import Comparison, RankRow, Statistic
-from nephoscope.report import format as people
 from nephoscope.report.evidence import slug
 from nephoscope.report.parts import (
     Book,
@@ -45,13 +45,13 @@ def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: b
     if row.n == 1:
         note = low if roomy else ""
         empty = Cell(people.MISSING)
-        median = evidence_cell(book, scale.number(row.median), row.trials, about)
+        median = evidence_cell(book, scale.number(row.middle), row.trials, about)
         return (level, median, Cell("one value", note=note, tone="warn", title=f"No interval; {low}."), empty, empty)
     margin = "" if row.margin_percent is None else "±"
     coverage = people.coverage(row.coverage)
     return (
         level,
-        evidence_cell(book, scale.number(row.median), row.trials, about),
+        evidence_cell(book, scale.number(row.middle), row.trials, about),
         Cell(interval_text(row, scale), note=_other_medians(book, row, scale)),
         Cell(
             coverage if roomy or not low else f"range, {coverage}",

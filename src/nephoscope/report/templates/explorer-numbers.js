@@ -3,8 +3,14 @@ explorer.numbers = (() => {
   const DASH = "\u2013";
   const fixed = (value, decimals) => value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
   const significant = (value) => (Number.isFinite(value) ? value.toLocaleString("en", { maximumSignificantDigits: 3 }) : "\u221e");
-  const cents = (value) => (Number.isFinite(value) ? value.toLocaleString("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 }) : "\u221e");
-  const dollars = (value) => (value === null ? DASH : `$${fixed(value, value < 100 ? 2 : 0)}`);
+  // As model/numbers.py writes money: cents, below ten cents up to three significant digits.
+  const money = (value) => {
+    if (!Number.isFinite(value)) return "\u221e";
+    if (value >= 0.095 || value === 0) return fixed(value, 2);
+    const small = value.toLocaleString("en", { maximumSignificantDigits: 3 });
+    return small.length < 4 ? fixed(value, 2) : small;
+  };
+  const dollars = (value) => (value === null ? DASH : `$${money(value)}`);
   const ratio = (value) => `${fixed(value, value >= 0.8 && value < 1.25 ? 3 : Math.max(0, 2 - Math.floor(Math.log10(value))))}\u00d7`;
   const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
   const unitText = (unit) => ({ "1/s": "per second", "1/min": "per minute", "": "" })[unit] ?? unit;
@@ -23,11 +29,18 @@ explorer.numbers = (() => {
     return `${number}${unit.slice(1)}`;
   };
 
+  // The texts of stored levels are the report's, so that they are written everywhere the same.
+  const texts = new WeakMap();
+  const textsOf = (levels) => {
+    if (!texts.has(levels)) texts.set(levels, new Map(Object.values(levels).flatMap((level) => level.at(-1).map((text, place) => [level[place], text]))));
+    return texts.get(levels);
+  };
   const scaleOf = (board, view) => (view === "cpu" ? board.per_cpu : board);
   const written = (value, board, view, quantity) => {
-    if (view === "dollar") return `$${cents(quantity * value * board.divisor)}`;
-    const { divisor, decimals } = scaleOf(board, view);
-    return fixed(value / divisor, decimals);
+    if (view === "dollar") return dollars(quantity * value * board.divisor);
+    const stored = textsOf(view === "cpu" ? board.cpu : board.plain).get(value);
+    const scaled = value / scaleOf(board, view).divisor;
+    return stored ?? fixed(scaled, scaled ? Math.max(0, 3 - Math.floor(Math.log10(Math.abs(scaled)))) : 0);
   };
   const heading = (board, view, quantity) => {
     if (view === "dollar") return `$ a month per ${perText(quantity, board)}`;
