@@ -4,21 +4,28 @@ If the rate fell for good, the mean over the trial is neither the burst rate nor
 cache says nothing about the disk.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from nephoscope.checks.steal import stolen_series
 from nephoscope.checks.thresholds import (
     CACHE_LATENCY,
     DEVICE_BANDWIDTH,
+    DIPS_COST,
     EFFECTIVE_CPUS_MISSING,
+    IDLE,
     LEVEL_CHANGE,
     SERIES_LENGTH,
     STRESS_LENGTH,
+    STRESS_SHORTEST,
+    STRESS_START,
     SUSTAINED_LENGTH,
 )
-from nephoscope.checks.verdicts import invalid, measured_of, over_machines, percent, unknown, valid
-from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, Verdict
+from nephoscope.checks.verdicts import invalid, mean_over_cpus, measured_of, over_machines, percent, unknown, valid
+from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, TelemetrySample, Verdict
 from nephoscope.model.units import GIB
+from nephoscope.stats.dips import Dips, dips
 
 
 class Throttled:
@@ -26,10 +33,10 @@ class Throttled:
 
     name = "throttled"
     text = (
-        f"Rejects a trial in which a rate fell by more than {LEVEL_CHANGE.percent} and never recovered: its mean "
-        f"mixes a burst with the sustained rate. Needs a series of at least {SERIES_LENGTH.words}, of which at least "
-        f"{SUSTAINED_LENGTH.words} follow the fall; a dip, a rise or a fall at the very end is reported but does not "
-        "reject."
+        f"Rejects a trial in which a rate fell by more than {LEVEL_CHANGE.percent} and never recovered, at once or in "
+        "a straight decline: its mean mixes a burst with the sustained rate. Needs a series of at least "
+        f"{SERIES_LENGTH.words}, of which at least {SUSTAINED_LENGTH.words} follow a fall at once; a dip, a rise or a "
+        "fall at the very end is reported but does not reject."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
@@ -43,9 +50,15 @@ class Throttled:
 
     def _series(self, series: Series) -> Verdict:
         from nephoscope.stats.change_points import plateaus, throttling  # with NumPy: `status` should not wait for it
+        from nephoscope.stats.decline import declines
 
         levels = plateaus(series.values)
         fall = throttling(levels)
+        decline = declines(series.values)
+        if decline is not None and (fall is None or decline.fits_better_than(series.values, levels)):
+            said = f"declined steadily by {percent(decline.share)} in {_length(len(series.values) * series.step_s)}"
+            ends = f"from {decline.first:.6g} to {decline.last:.6g} {series.unit}"
+            return invalid(self.name, f"{series.metric}: {said}, {ends}")
         if fall is not None:
             after_s = fall.start * series.step_s
             said = f"throttled from {_time(after_s)} on: {fall.burst_level:.6g} {series.unit} before, sustained "
@@ -71,8 +84,83 @@ def _cpu_time(evidence: Evidence) -> Iterator[Series]:
             )
 
 
+def _length(seconds: float) -> str:
+    return f"{seconds / 3600:.3g} h" if seconds >= 7200 else f"{seconds:.4g} s"
+
+
 def _time(seconds: float) -> str:
     return f"minute {seconds / 60:.4g}" if seconds >= 120 else f"second {seconds:.4g}"
+
+
+_LEAST_PER_STEP = 20
+"""Operations in a step of a series: of fewer, some steps have none by chance."""
+
+
+class Stalls:
+    """Were there seconds in which nothing was completed, and whose were they?"""
+
+    name = "stalls"
+    text = (
+        "Reports seconds in which nothing was completed, with their time, and what dips below half of the usual rate "
+        "cost the mean, in a series of any length. A stall during which the server worked (a checkpoint, a compaction) "
+        f"is its performance. Rejects a trial whose dips cost over {DIPS_COST.percent} and during whose stall the "
+        f"CPUs and disks of all measured machines were at most {IDLE.percent} busy: the server was stopped, or waited "
+        "for something outside of its machines."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Its verdict over every rate; None if there is none, or if so few operations end that a step may be empty."""
+        operations, idle_s = evidence.operations, _idle_s(evidence)
+        verdicts = [
+            self._series(series, seen, idle_s)
+            for series in evidence.series
+            if (operations is None or operations.attempted >= _LEAST_PER_STEP * sum(rate > 0 for rate in series.values))
+            and (seen := dips(series.values)) is not None
+        ]
+        return over_machines(self.name, verdicts, "") if verdicts else None
+
+    def _series(self, series: Series, seen: Dips, idle_s: float | None) -> Verdict:
+        told = f"{series.metric}: dips cost {percent(seen.cost)} of the mean"
+        if not seen.standstills:
+            return valid(self.name, told)
+        all_s = series.step_s * sum(one.length for one in seen.standstills)
+        first_s = series.step_s * seen.standstills[0].start
+        longest_s = series.step_s * max(one.length for one in seen.standstills)
+        told = (
+            f"{told}; nothing was completed in {all_s:.6g} of {series.step_s * len(series.values):.6g} s, first from "
+            f"{_time(first_s)} of the measurement on, for {longest_s:.6g} s at most"
+        )
+        # A stall and the second that the sampler reads it in begin at different moments.
+        if seen.cost > DIPS_COST.value and idle_s is not None and idle_s >= max(series.step_s, longest_s - 1):
+            return invalid(
+                self.name,
+                f"{told}, and no measured machine worked for {idle_s:.3g} s: the server was stopped, or waited for "
+                "something outside of its machines",
+            )
+        return valid(self.name, told)
+
+
+def _idle_s(evidence: Evidence) -> float | None:
+    """The longest time between two busy samples in which no measured machine worked; None: not known.
+
+    The sampler starts before the load and stops after it: what is idle at either end is no stall.
+    """
+    longest_s: float | None = None
+    for machine in measured_of(evidence.telemetry, evidence.load_machines):
+        mask = evidence.measured_cpus.get(machine, [])
+        idle = [(_is_idle(sample, mask), sample.duration_s) for sample in evidence.telemetry[machine]]
+        busy = [at for at, (is_idle, _) in enumerate(idle) if not is_idle]
+        within = idle[busy[0] : busy[-1]] if busy else []
+        runs = [sum(length_s for _, length_s in run) for is_idle, run in groupby(within, key=itemgetter(0)) if is_idle]
+        own_s = max(runs, default=0.0)
+        longest_s = own_s if longest_s is None else min(longest_s, own_s)
+    return longest_s
+
+
+def _is_idle(sample: TelemetrySample, mask: Sequence[str]) -> bool:
+    busy = mean_over_cpus(sample.cpus_busy_share, mask)
+    busy = sample.cpu_busy_share if busy is None else busy
+    return busy <= IDLE.value and (sample.disk_busy_share or 0.0) <= IDLE.value
 
 
 class CacheServed:
@@ -124,7 +212,8 @@ class EffectiveCpus:
     name = "effective-cpus"
     text = (
         f"Rejects a trial whose CPU-bound workers got over {EFFECTIVE_CPUS_MISSING.percent} less CPU time than their "
-        f"CPUs offer. Needs such a phase of at least {STRESS_LENGTH.words}."
+        f"CPUs offer; of a phase under {STRESS_LENGTH.words} another {STRESS_START.words} may be missing, in which the "
+        f"workers start. Needs such a phase of at least {STRESS_SHORTEST.words}."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
@@ -136,7 +225,7 @@ class EffectiveCpus:
         masks = evidence.measured_cpus
         cpus = {len(masks[machine]) for machine in measured_of(masks, evidence.load_machines)}
         for phase in evidence.cpu_phases:
-            if phase.real_s >= STRESS_LENGTH.value:
+            if phase.real_s >= STRESS_SHORTEST.value:
                 yield self._phase(phase, max(cpus, default=0))
 
     def _phase(self, phase: CpuPhase, cpus: int) -> Verdict:
@@ -145,6 +234,7 @@ class EffectiveCpus:
         wanted = min(phase.workers, cpus)
         effective = phase.cpu_s / phase.real_s
         missing = 1 - effective / wanted
+        start = STRESS_START.value / phase.real_s if phase.real_s < STRESS_LENGTH.value else 0.0
         said = f"{effective:.2f} effective CPUs of {wanted}"
-        over = missing > EFFECTIVE_CPUS_MISSING.value
+        over = missing > EFFECTIVE_CPUS_MISSING.value + start
         return invalid(self.name, f"{said}: {percent(missing)} missing") if over else valid(self.name, said)

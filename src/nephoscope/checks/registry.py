@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nephoscope.checks.base import Check
 from nephoscope.checks.expectations import EXPECTATIONS
 from nephoscope.checks.generator import GeneratorBound
-from nephoscope.checks.inside import CacheServed, EffectiveCpus, Throttled
+from nephoscope.checks.inside import CacheServed, EffectiveCpus, Stalls, Throttled
 from nephoscope.checks.interference import ForeignLoad, SamplerCost
 from nephoscope.checks.kinds import EqualMachines
 from nephoscope.checks.machine import CgroupLimit, ClockOffset, ClockStep, CpuCount, CpuModel, MachineUnchanged, Memory
@@ -44,6 +44,7 @@ CHECKS: tuple[Check, ...] = (
     SamplerCost(),
     EffectiveCpus(),
     Throttled(),
+    Stalls(),
     CacheServed(),
     ToolExit(),
     LoadExit(),

@@ -101,6 +101,9 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         ),
         "effective-cpus": Policy(Cause.OUTCOME, _SLOW, "Look for a CPU limit below the machine"),
         "throttled": Policy(Cause.OUTCOME, _SLOW, "Measure long enough that the sustained rate decides"),
+        "stalls": Policy(
+            Cause.OUTCOME, "a server may also wait for itself", "See its log, and what else could stop or freeze it"
+        ),
         "cache-served": Policy(
             Cause.SETTING, "the same files fit into the same cache again", "Use larger files, or direct I/O"
         ),

@@ -108,6 +108,17 @@ SUSTAINED_LENGTH = Threshold(
     "fall of 30 % that is too short for this rule moves the mean by less than 6 %",
     words=f"{MIN_SUSTAINED_VALUES} values",
 )
+DIPS_COST = Threshold(
+    0.015,
+    "of the mean rate, lost in seconds below half of the usual rate",
+    "the default margin of a tie: dips that cost less decide no comparison",
+)
+IDLE = Threshold(
+    0.10,
+    "of the time of its CPUs, and of its disk, that a machine may be busy while it counts as idle",
+    "a judgement: a server that writes a checkpoint or compacts keeps a disk or a CPU busy, an idle guest uses one or "
+    "two percent",
+)
 SERIES_LENGTH = Threshold(
     60,
     "of a series, at least, to judge it",
@@ -131,9 +142,15 @@ DEVICE_BANDWIDTH = Threshold(
 )
 STRESS_LENGTH = Threshold(
     10,
-    "of a CPU-bound phase, at least, to judge it",
+    "of a CPU-bound phase, at least, whose start needs no allowance",
     "starting the workers takes up to 0.05 s on each CPU, which is half a percent of ten seconds",
     words="10 s",
+)
+STRESS_SHORTEST = Threshold(
+    2,
+    "of a CPU-bound phase, at least, to judge it",
+    "below this the allowance for its start is larger than the limit itself",
+    words="2 s",
 )
 STRESS_START = Threshold(
     0.05,
@@ -241,10 +258,13 @@ THRESHOLDS: dict[str, Threshold] = {
     "steal": STEAL,
     "level-change": LEVEL_CHANGE,
     "sustained-length": SUSTAINED_LENGTH,
+    "dips-cost": DIPS_COST,
+    "idle": IDLE,
     "series-length": SERIES_LENGTH,
     "cache-latency": CACHE_LATENCY,
     "device-bandwidth": DEVICE_BANDWIDTH,
     "stress-length": STRESS_LENGTH,
+    "stress-shortest": STRESS_SHORTEST,
     "stress-start": STRESS_START,
     "errors": ERRORS,
     "disk-lasts": DISK_LASTS,

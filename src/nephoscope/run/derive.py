@@ -63,7 +63,7 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Deriv
     if not any(row.at_s is None for row in measurements):
         raise OutputUnreadable(f"{benchmark.name} found no numbers in its output")
     evidence = _evidence(attempt, intent, benchmark, parameters, raw).model_copy(
-        update={"series": series_of(measurements, benchmark.metrics(parameters))}
+        update={"series": series_of(measurements, benchmark.metrics(parameters), getattr(parameters, "ramp_s", 0.0))}
     )
     return Derived(
         measurements=list(measurements),
@@ -123,11 +123,14 @@ def evidence_of_machines(attempt: Attempt, intent: TrialIntent, raw: Mapping[str
     )
 
 
-def series_of(measurements: Sequence[Measurement], metrics: Sequence[Metric]) -> list[Series]:
-    """Headline rates that have a value for each interval, in order of time; all intervals must be equally long."""
+def series_of(measurements: Sequence[Measurement], metrics: Sequence[Metric], ramp_s: float = 0.0) -> list[Series]:
+    """Headline rates that have a value for each interval, in order of time; all intervals must be equally long.
+
+    The ramp is left out: it is in no mean.
+    """
     by_metric: dict[str, list[Measurement]] = {}
     for row in measurements:
-        if row.at_s is not None:
+        if row.at_s is not None and row.at_s > ramp_s:
             by_metric.setdefault(row.metric, []).append(row)
     found: list[Series] = []
     for metric in metrics:

@@ -15,6 +15,7 @@ from nephoscope.model.records import (
     ForeignProcess,
     GeneratorGap,
     SearchEvidence,
+    Series,
     SustainedEvidence,
 )
 from nephoscope.model.units import GIB, MIB
@@ -163,6 +164,16 @@ def kept_up(**changes: Any) -> dict[str, Any]:
     )
     return {"operations": operations(sustained=found.model_copy(update=changes))}
 
+
+def falling(count: int, share: float, step_s: float = 1.0) -> list[Series]:
+    values = [100 * (1 - share * at / (count - 1)) + 0.3 * (at % 5 - 2) for at in range(count)]
+    return [Series(metric="iops", unit="IO/s", step_s=step_s, values=values)]
+
+
+BUSY = sample()
+IDLE = sample(cpus_busy_share={"cpu0": 0.02, "cpu1": 0.0}, disk_busy_share=0.0)
+WRITING = IDLE.model_copy(update={"disk_busy_share": 0.9})
+STALLED: dict[str, Any] = {"series": series((3, 100.0), (2, 0.0), (3, 100.0))}
 
 CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("cpu-count", {}, "valid", "2 of 4"),
@@ -376,7 +387,9 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         "unknown",
         "the number of CPUs the workers ran on is not known",
     ),
-    ("effective-cpus", {"cpu_phases": phase(1.5, real_s=9.0)}, None, ""),
+    ("effective-cpus", {"cpu_phases": phase(1.5, real_s=9.0)}, "invalid", "25 % missing"),
+    ("effective-cpus", {"cpu_phases": phase(1.92, real_s=2.0)}, "valid", "1.92 effective CPUs of 2"),
+    ("effective-cpus", {"cpu_phases": phase(1.5, real_s=1.9)}, None, ""),
     ("effective-cpus", {"cpu_phases": []}, None, ""),
     ("effective-cpus", {"load_machines": ["db"]}, "valid", "1.99 effective CPUs of 2"),
     ("throttled", {}, "valid", "iops: steady at 100.2 IO/s"),
@@ -391,6 +404,41 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("throttled", {"series": series((60, 40.0), (60, 100.0))}, "valid", "100.2 from second 60"),
     ("throttled", {"series": series((59, 100.0))}, None, ""),
     ("throttled", {"series": []}, None, ""),
+    (
+        "throttled",
+        {"series": falling(120, 0.24)},
+        "invalid",
+        "iops: declined steadily by 24 % in 120 s, from 99.9",
+    ),
+    ("throttled", {"series": falling(1440, 0.21, step_s=60.0)}, "invalid", "declined steadily by 21 % in 24 h"),
+    ("throttled", {"series": falling(120, 0.03)}, "valid", "steady at"),
+    ("stalls", {"series": series((8, 100.0))}, "valid", "iops: dips cost 0 % of the mean"),
+    (
+        "stalls",
+        {"series": series((4, 100.0), (4, 0.0))},
+        "valid",
+        "dips cost 50 % of the mean; nothing was completed in 4 of 8 s, first from second 4 of the measurement on",
+    ),
+    ("stalls", {"series": series((40, 100.0), (30, 0.0), (50, 100.0))}, "valid", "cost 25 % of the mean; nothing"),
+    ("stalls", {"series": series((109, 100.0), (11, 0.0))}, "valid", "in 11 of 120 s, first from second 109"),
+    ("stalls", {"series": series(*[(9, 100.0), (1, 0.0)] * 12)}, "valid", "in 12 of 120 s, first from second 9"),
+    (
+        "stalls",
+        {**STALLED, "telemetry": {"db": [BUSY, BUSY, IDLE, BUSY]}},
+        "invalid",
+        "no measured machine worked for 1",
+    ),
+    ("stalls", {**STALLED, "telemetry": {"db": [BUSY, BUSY, WRITING, BUSY]}}, "valid", "in 2 of 8 s"),
+    ("stalls", {**STALLED, "telemetry": {"db": [IDLE, BUSY, BUSY, IDLE]}}, "valid", "in 2 of 8 s"),
+    ("stalls", {**STALLED, "telemetry": {"db": [BUSY, IDLE, BUSY], "other": [BUSY] * 3}}, "valid", "in 2 of 8 s"),
+    (
+        "stalls",
+        {"series": series((99, 100.0), (1, 0.0)), "telemetry": {"db": [BUSY, IDLE, BUSY]}},
+        "valid",
+        "in 1 of 100",
+    ),
+    ("stalls", {**STALLED, "operations": operations(attempted=100)}, None, ""),
+    ("stalls", {"series": []}, None, ""),
     ("cache-served", {}, "valid", "random-read: reads bypassed the page cache"),
     ("cache-served", {"reads": reads(latency_median_s=2e-6)}, "invalid", "took under 2 µs (limit: 4 µs)"),
     ("cache-served", {"reads": reads(bytes_per_s=35e9)}, "invalid", "35 GB/s (limit: 15.75 GB/s)"),

@@ -17,6 +17,11 @@ def test_headline_rates_in_order_of_time() -> None:
     assert (series.metric, series.step_s, series.values) == ("iops", 1.0, [6.0, 7.0, 8.0])
 
 
+def test_the_ramp_is_in_no_series() -> None:
+    (series,) = series_of([row(0.5, 1.0), row(1.5, 6.0), row(2.5, 7.0)], [RATE], ramp_s=0.5)
+    assert series.values == [6.0, 7.0]
+
+
 def test_a_gap_or_a_single_value_makes_no_series() -> None:
     assert series_of([row(1.0, 6.0)], [RATE]) == []
     assert series_of([row(1.0, 6.0), row(2.0, 6.0), row(3.0, 6.0), row(9.0, 6.0)], [RATE]) == []

@@ -193,7 +193,10 @@ def _reads(raw: RawOutput, job: FioJob) -> Reads:
 
 
 def _each_second(log: bytes | None, job: FioJob) -> list[Measurement]:
-    """The I/O rate of each second, all threads together; none for what was measured before there were logs."""
+    """The I/O rate of each second, all threads together; none for what was measured before there were logs.
+
+    A second between others that no thread has a line of is one in which nothing was completed.
+    """
     if not log:
         return []
     by_second: dict[int, list[float]] = {}
@@ -202,8 +205,9 @@ def _each_second(log: bytes | None, job: FioJob) -> list[Measurement]:
     # The last second may be cut, and a thread may have ended before the others.
     lines = job.threads * len(sides_of(job))
     whole = {at_s: values for at_s, values in by_second.items() if len(values) == lines and at_s > 0}
+    whole |= {at_s: [] for at_s in range(min(whole, default=0), max(whole, default=0)) if at_s not in by_second}
     return [
-        Measurement(metric=f"{job.name}.iops", unit="IO/s", value=sum(values), role="database", at_s=float(at_s))
+        Measurement(metric=f"{job.name}.iops", unit="IO/s", value=sum(values, 0.0), role="database", at_s=float(at_s))
         for at_s, values in sorted(whole.items())
     ]
 
