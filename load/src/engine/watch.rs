@@ -105,7 +105,7 @@ impl Suspicion {
     /// How long the process stood still; `None` while a thread has not been silent for as long.
     fn confirmed_ns(&self) -> Option<u64> {
         let shortest_ns = self.silent_ns.iter().copied().min().unwrap_or(u64::MAX);
-        (shortest_ns >= self.ns.min(SHORTEST_NS)).then(|| if shortest_ns == u64::MAX { self.ns } else { shortest_ns })
+        (shortest_ns >= self.ns.min(SHORTEST_NS)).then_some(if shortest_ns == u64::MAX { self.ns } else { shortest_ns })
     }
 }
 
