@@ -244,9 +244,9 @@ mod tests {
             (woke_after(100), nothing, stopped(50, false)),
             (woke_after(6_050), nothing, stopped(6_000, false)),
             (Passed { cpu_ns: 6_000 * MS, ..woke_after(6_050) }, nothing, Judgement::InTime),
-            (Passed { run_queue_ns: 5_950 * MS, ..woke_after(6_050) }, nothing, late(6_000)),
+            (Passed { run_queue_ns: 5_960 * MS, ..woke_after(6_050) }, nothing, late(6_000)),
             (Passed { run_queue_ns: 900 * MS, ..woke_after(6_050) }, nothing, stopped(6_000, false)),
-            (woke_after(350), Taken { steal_ns: 250 * MS, throttled_ns: 0 }, late(300)),
+            (woke_after(350), Taken { steal_ns: 260 * MS, throttled_ns: 0 }, late(300)),
             (woke_after(350), Taken { steal_ns: 0, throttled_ns: 300 * MS }, late(300)),
             // The clock of the load stands still with a suspended machine.
             (Passed { suspended_ns: 3_000 * MS, ..slept }, nothing, stopped(3_000, true)),
