@@ -122,6 +122,7 @@ def operations(**changes: Any) -> OperationEvidence:
         "not_sent": 0,
         "requirements": [requirement(0.2)],
         "saturation": saturation(),
+        "connections_lost": 0,
         "exit_code": 0,
     }
     return OperationEvidence(**{**values, **changes})

@@ -95,6 +95,7 @@ pub(super) struct Coordinator<'a> {
     cpu_s: f64,
     pub(super) measured_s: f64,
     pub(super) measured_cpu_s: f64,
+    connections_lost: u64,
     endings: Receiver<Draws>,
     /// Threads that have not ended.
     running: usize,
@@ -122,6 +123,7 @@ impl<'a> Coordinator<'a> {
             cpu_s: process_cpu_s(),
             measured_s: 0.0,
             measured_cpu_s: 0.0,
+            connections_lost: 0,
             endings,
             draws: Draws::default(),
         }
@@ -179,6 +181,8 @@ impl<'a> Coordinator<'a> {
         let in_flight = sum(|gauges| gauges.in_flight.load(Ordering::Relaxed));
         let waiting = sum(|gauges| gauges.queued.load(Ordering::Relaxed));
         let begun = sum(|gauges| gauges.begun.load(Ordering::Relaxed));
+        let lost = sum(|gauges| gauges.connections_lost.load(Ordering::Relaxed));
+        let lost_before = std::mem::replace(&mut self.connections_lost, lost);
         self.ledger.collect(lanes, span.phase, span.end_ns);
         let mut books = self.ledger.close(span.phase, span.end_ns);
         let offered = self.offers.as_mut().map(|offers| offers.until(span.end_ns, span.phase));
@@ -211,6 +215,7 @@ impl<'a> Coordinator<'a> {
                 pacing_error: books.pacing_error.take(),
                 queued,
                 queued_while_idle: books.late,
+                connections_lost: lost - lost_before,
                 network,
             },
         };

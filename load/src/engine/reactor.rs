@@ -291,6 +291,7 @@ impl<D: Dialer> Reactor<D> {
         }
         let lost = self.channels.get_mut(channel);
         if !std::mem::replace(&mut lost.dialing, true) {
+            self.lane.gauges().connections_lost.fetch_add(1, Ordering::Relaxed);
             self.redial.request(&self.exchange, lost.group, channel);
         }
         Ok(())

@@ -136,6 +136,8 @@ pub struct ClientUse {
     pub queued: u64,
     /// Taken later than 1 ms after they were due, although a connection was free.
     pub queued_while_idle: u64,
+    /// Connections that the server or the network ended, with an operation on them or without.
+    pub connections_lost: u64,
     /// Of the whole machine.
     pub network: Option<NetworkUse>,
 }

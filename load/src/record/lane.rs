@@ -105,6 +105,8 @@ pub struct Gauges {
     pub silent_ns: AtomicU64,
     /// When it ended; 0 while it drives.
     pub ended_ns: AtomicU64,
+    /// Connections that ended while the load ran.
+    pub connections_lost: AtomicU64,
 }
 
 impl Lane {

@@ -71,6 +71,7 @@ const CLIENT: Table = &[
     ("pacing_error", Rule::Histogram),
     ("queued", Sum),
     ("queued_while_idle", Sum),
+    ("connections_lost", Sum),
     ("network", Rule::Object(NETWORK)),
 ];
 
@@ -423,7 +424,7 @@ mod tests {
         let client = json!({"cpu_s": 0.25, "in_flight": 1, "threads": [{"cpu_s": 0.25, "run_queue_s": null, "runs": null,
                             "involuntary_switches": index}], "steal_s": null, "machine_cpus": 2, "throttled": 1,
                             "pacing_error": if index == 0 { Value::Null } else { json!(encoded(&[7])) },
-                            "queued": 2, "queued_while_idle": 0, "network": null});
+                            "queued": 2, "queued_while_idle": 0, "connections_lost": index, "network": null});
         let total = json!({"operation": "new_order", "outcome": "committed", "measured": 2, "all": 2});
         vec![
             json!({"event": "started", "schema": SCHEMA, "version": "1", "spec": spec, "at_unix_ms": 5,

@@ -192,6 +192,23 @@ fn sessions_that_are_cut_come_back() {
     assert_eq!(number(&totals.iter().find(failed).unwrap()["all"]), 4);
     let last = ended.intervals().last().unwrap();
     assert!(number(&last["operations"][0]["count"]) > 0, "the load went on");
+    assert_eq!(connections_lost(&ended), 4);
+}
+
+#[test]
+fn sessions_that_end_while_nothing_is_on_them_are_counted() {
+    let Some(server) = loaded() else { return };
+    server.connect().query("ALTER ROLE CURRENT_USER SET idle_session_timeout = '300ms'").unwrap();
+    let mut spec = point_select("run", &server.dsn());
+    spec["duration_s"] = json!(2);
+    spec["pace"] = json!({"kind": "constant", "rate_per_s": 2});
+    let ended = exec(&spec).expect(0);
+    assert!(list(&ended.finished()["errors"]).is_empty());
+    assert!(connections_lost(&ended) >= 4);
+}
+
+fn connections_lost(ended: &Ended) -> u64 {
+    ended.intervals().map(|interval| number(&interval["client"]["connections_lost"])).sum()
 }
 
 #[test]

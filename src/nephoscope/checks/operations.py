@@ -56,6 +56,31 @@ class Errors:
         return valid(self.name, said)
 
 
+class ConnectionsKept:
+    """A connection that the server ends and the load makes again costs time that an undisturbed server does not take.
+
+    It may be a restart, a crash of one backend, a failover, or a limit of idle time on the server or between.
+    """
+
+    name = "connections-kept"
+    text = (
+        "Rejects a trial in which a connection of the load was lost, however few operations failed by it. With "
+        '`lost_connections = "record"` it counts.'
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Connections lost in the measurement interval; None if nobody counted them."""
+        lost = evidence.operations.connections_lost if evidence.operations else None
+        if lost is None:
+            return None
+        if lost == 0:
+            return valid(self.name, "no connection was lost")
+        said = f"{counted(lost, 'connection')} {'was' if lost == 1 else 'were'} lost and made again"
+        if evidence.lost_connections == "record":
+            return valid(self.name, f"{said}, which the study allows")
+        return invalid(self.name, said)
+
+
 class Consistency:
     """A fast database that loses writes is not fast."""
 

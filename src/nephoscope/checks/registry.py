@@ -11,6 +11,7 @@ from nephoscope.checks.kinds import EqualMachines
 from nephoscope.checks.machine import CgroupLimit, ClockOffset, ClockStep, CpuCount, CpuModel, MachineUnchanged, Memory
 from nephoscope.checks.operations import (
     Audit,
+    ConnectionsKept,
     Consistency,
     Counters,
     DatabaseUnchanged,
@@ -49,6 +50,7 @@ CHECKS: tuple[Check, ...] = (
     ToolExit(),
     LoadExit(),
     Errors(),
+    ConnectionsKept(),
     Consistency(),
     Counters(),
     Replication(),

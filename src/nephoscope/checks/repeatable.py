@@ -112,6 +112,11 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         ),
         "generator-exit": Policy(Cause.OUTCOME, _SLOW, "See the load generator's message"),
         "errors": Policy(Cause.OUTCOME, _SLOW, "See the errors in the report and the log of the database"),
+        "connections-kept": Policy(
+            Cause.SETTING,
+            "what ended a connection may end it again, and a server that crashed is a finding",
+            "See the database's log; lift limits of idle time on the server and between, or record lost connections",
+        ),
         "consistency": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
         "counters": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
         "replication": Policy(Cause.WRONG, "a lost copy is a finding about the database", "Check the servers' logs"),

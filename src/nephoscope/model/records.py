@@ -442,6 +442,9 @@ class OperationEvidence(Frozen):
     encryption: str | None = Field(
         default=None, description="of the sessions, none or protocol and cipher; None: the output does not say"
     )
+    connections_lost: int | None = Field(
+        default=None, ge=0, description="and made again in the measurement interval; None: the output does not say"
+    )
     exit_code: int
     message: str = ""
 
@@ -479,6 +482,7 @@ class Evidence(Frozen):
     measured_cpus: dict[str, list[str]] = Field(description="by machine: names of the CPUs in its affinity mask")
     emulated: bool = Field(default=False, description="the machines are parts of one and share its other CPUs")
     disturbance: Disturbance = Field(default="reject", description="in force when the trial ran")
+    lost_connections: Disturbance = Field(default="reject", description="in force when the trial ran")
     burstable: dict[str, str] = Field(
         default={}, description="machine -> its machine type, of machines whose type earns CPU credits"
     )
@@ -527,6 +531,7 @@ class TrialIntent(Frozen):
     position_in_block: int = Field(ge=1)
     seed: int
     disturbance: Disturbance | None = Field(default=None, description="None: imported")
+    lost_connections: Disturbance = "reject"
 
     @property
     def configuration_name(self) -> str:

@@ -487,6 +487,7 @@ def _intent(
         position_in_block=position_in_block,
         seed=study.seed,
         disturbance=subject.disturbance,
+        lost_connections=study.lost_connections,
     )
 
 

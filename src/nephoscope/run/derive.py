@@ -112,6 +112,7 @@ def evidence_of_machines(attempt: Attempt, intent: TrialIntent, raw: Mapping[str
         measured_cpus=started.measured_cpus if started else {},
         emulated=EMULATED in (started.conditions if started else []),
         disturbance=(started.disturbance if started else None) or "reject",
+        lost_connections=intent.lost_connections,
         burstable=_burstable(configuration, started, facts),
         own_quotas=_own_quotas(configuration, started),
         load_machines=started.load_machines if started else [],

@@ -455,6 +455,11 @@ class Study(Frozen):
         "rejected; record: it counts, and the loss is reported; default: record on clouds and on `rented` machines, "
         "reject on your own",
     )
+    lost_connections: Disturbance = Field(
+        default="reject",
+        description="what happens to a trial in which the server, a proxy or the network ended a connection of the "
+        "load; reject: it is rejected; record: it counts, and the check says how many",
+    )
     budget: Budget = Field(default=Budget(), description="`run` rejects a plan that exceeds it")
     costs: Costs = Field(default=Costs(), description="how the report counts a month")
     report: Report = Field(default=Report(), description="what the report says first, and who publishes it")

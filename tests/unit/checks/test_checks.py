@@ -136,6 +136,17 @@ def _database_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
     yield "database-unchanged", {}, None, ""
 
 
+def _connection_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
+    for lost, mode, verdict, words in (
+        (0, "reject", "valid", "no connection was lost"),
+        (1, "reject", "invalid", "1 connection was lost and made again"),
+        (17, "record", "valid", "17 connections were lost and made again, which the study allows"),
+        (None, "reject", None, ""),
+    ):
+        lively = {"operations": operations(connections_lost=lost), "lost_connections": mode}
+        yield "connections-kept", lively, verdict, words
+
+
 def apart(cpus: list[str]) -> dict[str, Any]:
     """A load machine of its own, with this affinity mask; the server has the first CPU."""
     return {"load_machines": ["load"], "measured_cpus": {"db": ["cpu0"], "load": cpus}}
@@ -210,6 +221,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     *_clock_cases(),
     *_replication_cases(),
     *_database_cases(),
+    *_connection_cases(),
     ("memory", {}, "valid", "16.0 GiB of 16.0"),
     ("memory", {"facts_before": facts(memory_bytes=int(14.5 * GIB))}, "valid", "14.5"),
     ("memory", {"facts_before": facts(memory_bytes=14 * GIB)}, "invalid", "14.0 GiB of 16.0"),

@@ -102,6 +102,12 @@ class ClientUse(Frozen):
     queued_while_idle: int = Field(
         default=0, ge=0, description="operations taken over 1 ms after they were due although a connection was free"
     )
+    connections_lost: int | None = Field(
+        default=None,
+        ge=0,
+        description="connections that the server or the network ended, with an operation on them or without; each is "
+        "made again. Null: not known",
+    )
     network: NetworkUse | None = None
 
 

@@ -371,9 +371,16 @@ def evidence(
         isolation=finished.isolation,
         statements_through_pooler=finished.prepared if finished.pooled else None,
         encryption=finished.encryption,
+        connections_lost=_connections_lost(output),
         exit_code=finished.exit_code,
         message=finished.message,
     )
+
+
+def _connections_lost(output: LoadOutput) -> int | None:
+    """In the measurement interval; None: the output does not say."""
+    counts = [interval.client.connections_lost for interval in output.measured]
+    return None if None in counts else sum(count or 0 for count in counts)
 
 
 def _is_counted(spec: LoadSpec, shards: int) -> bool:
