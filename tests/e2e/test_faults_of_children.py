@@ -72,7 +72,7 @@ def running_children(running: subprocess.Popen[bytes], mark: Path, pattern: str)
         (STRESS, "stress-ng --", signal.SIGKILL, "tool_failed"),
         (FIO, "fio --", signal.SIGKILL, "tool_failed"),
         (SELECTS, "nephoscope-load(?! telemetry)", signal.SIGKILL, "tool_failed"),
-        (STRESS, "nephoscope-load telemetry", signal.SIGKILL, "invalid"),
+        (STRESS, "nephoscope-load telemetry", signal.SIGKILL, "tool_failed"),
         (STRESS, "nephoscope-load telemetry", signal.SIGSTOP, "invalid"),
     ],
 )

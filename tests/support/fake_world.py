@@ -57,6 +57,7 @@ class Heard:
     ended: list[tuple[str, str, VerdictKind | None, list[str]]] = field(default_factory=list)
     again: list[tuple[str, list[str], float]] = field(default_factory=list)
     repeated: list[tuple[str, str]] = field(default_factory=list)
+    pauses: list[tuple[int, str, float]] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     loads: list[tuple[str, float | None]] = field(default_factory=list)
     hosts: list[HostFindings] = field(default_factory=list)
@@ -85,6 +86,9 @@ class Heard:
 
     def hosts_examined(self, hosts: Sequence[HostFindings]) -> None:
         self.hosts.extend(hosts)
+
+    def pausing(self, rejected: int, why: str, wait_s: float) -> None:
+        self.pauses.append((rejected, why, wait_s))
 
     def trial_repeated(self, trial: PlannedTrial, why: str) -> None:
         self.repeated.append((trial.intent.id, why))

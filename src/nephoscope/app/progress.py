@@ -163,6 +163,17 @@ class LiveProgress:
         for reason in filter(None, reasons):
             self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)
 
+    def pausing(self, rejected: int, why: str, wait_s: float) -> None:
+        """See `Listener.pausing`."""
+        self._console.print(
+            f"others disturbed {rejected} trials in a row: the next one waits up to {duration(wait_s)} for a quiet "
+            "machine, and then starts anyway. Stop these programs:",
+            markup=False,
+            highlight=False,
+            style="yellow",
+        )
+        self._console.print(f"    {why}", style="dim", markup=False, highlight=False)
+
     def trial_repeated(self, trial: PlannedTrial, why: str) -> None:
         """See `Listener.trial_repeated`."""
         self._planned += 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nephoscope.benchmarks.base import VOLUME
-from nephoscope.checks.repeatable import Cause, Repair
+from nephoscope.checks.repeatable import Cause, Circumstances, Repair
 from nephoscope.model.control import Lease, State, StateRecord
 from nephoscope.model.errors import BudgetReached, DamagedFile, NephoscopeError, QuotaReached
 from nephoscope.model.placement import NEW_MACHINES, Placement
@@ -20,16 +20,17 @@ from nephoscope.run.cleaning import give_back
 from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
 from nephoscope.run.loaded_once import LoadedOnce
 from nephoscope.run.queue import Step
-from nephoscope.run.repeats import due, quiet_within_s, repair_for
+from nephoscope.run.repeats import MIN_QUIET_S, due, quiet_within_s, repair_for
 from nephoscope.run.spending import cost_until, cost_usd, reserve_usd
 from nephoscope.run.states import ENDS, Decision, Failure, Patience, after_failure, may_follow
+from nephoscope.run.streak import PAUSE_S, Streak
 from nephoscope.run.trial import AttemptTask, Ended, run_attempt
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
 from nephoscope.study.address import THIS_MACHINE, server_hosts
 from nephoscope.study.machines import left_raw
-from nephoscope.study.managed import read_as_provided
+from nephoscope.study.managed import plain_as_provided, read_as_provided
 from nephoscope.study.model import Configuration
 from nephoscope.study.provisioning import CLOUDS
 from nephoscope.study.snapshots import layout_of, place_of
@@ -50,6 +51,8 @@ class Rules:
 
     placement: Placement
     patience: Patience
+    pause_s: float = PAUSE_S
+    """How long a trial waits at most for a quiet machine, after several that others disturbed."""
 
 
 class Conductor:
@@ -76,6 +79,7 @@ class Conductor:
             self._members.setdefault(self._cluster(trial_id), []).append(trial_id)
         left = {trial_id for trial_id, (_, trial) in self._rows.items() if due(trial)}
         self._left = left - folder.not_needed().keys()
+        self._streak = Streak()
         self._kept: dict[str, _Kept] = {}
         self._machines: dict[str, asyncio.Lock] = {}
         """By host: machines and servers that are there before the study."""
@@ -261,8 +265,16 @@ class Conductor:
         before, zones = _failures(trial), zones_of(configuration)
         self._kept.setdefault(self._cluster(planned.intent.id), _Kept()).since(lease.begun_unix_ms)
         self._world.listener.trial_started(planned)
+        pause_s = 0.0
+        if self._streak.is_long and not trial.finished():  # a repeat waits anyway
+            pause_s = min(self._rules.pause_s, max(MIN_QUIET_S, planned.expected_duration_s))
+            self._world.listener.pausing(self._streak.trials, self._streak.why, pause_s)
         task = self._undertaking(planned, attempt, lease, configuration, log)
+        task = replace(task, quiet_within_s=max(task.quiet_within_s, pause_s))
         ended = await run_attempt(planned.intent, task, self._world)
+        if ended.verdict is not None:
+            where = Circumstances.of(plain_as_provided(planned.intent.configuration), self._rules.placement)
+            self._streak = (Streak() if pause_s else self._streak).after(ended.verdicts, where)
         self._folder.forget_analysis()  # a report made in the meantime shows the results of that moment
         await self._settle(planned, configuration, task, ended, lease)
         if ended.status.failure_class == BudgetReached.failure_class:

@@ -1,15 +1,14 @@
 """A whole study: every planned trial that is not finished yet, started in the plan's order."""
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Protocol
 
 from nephoscope.checks.registry import overall
-from nephoscope.machines.shielded import to_its_end
+from nephoscope.machines.shielded import beside, to_its_end
 from nephoscope.model.control import Lease
 from nephoscope.model.errors import CleanupFailed, InputError
 from nephoscope.model.records import Plan, PlannedTrial, VerdictKind
@@ -31,8 +30,6 @@ from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.managed import provider_of_machines
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -190,7 +187,7 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
             work = _Work(queue, groups, conductor, rounds, conduct, one_at_a_time=at_once == 1)
             running = _all(elsewhere, left, last, work)
             if isinstance(queue, SharedWork):
-                running = _beside(running, queue.living())
+                running = beside(running, queue.living())
             stopped = await running
     finally:
         await to_its_end(_leave_nothing(everywhere, key, world))
@@ -328,20 +325,6 @@ def _ledger(folder: ResultsFolder, conduct: RunOptions, spent: float) -> Abstrac
         return nullcontext(OwnLedger(conduct.limits, spent))
     study, owner, dead_after_s = folder.plan().study, folder.fleet_id(), conduct.dead_after_s
     return SharedLedger(conduct.state_url, study, owner, conduct.limits, spent, dead_after_s=dead_after_s)
-
-
-async def _beside(work: Coroutine[Any, Any, Result], companion: Coroutine[Any, Any, NoReturn]) -> Result:
-    """The result of `work`, or an earlier error of `companion`; whichever is left is cancelled."""
-    working, going = asyncio.ensure_future(work), asyncio.ensure_future(companion)
-    try:
-        await asyncio.wait({working, going}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            going.result()
-        return await working
-    finally:
-        for task in (going, working):
-            task.cancel()
-        await asyncio.wait({working, going})
 
 
 def _providers(left: Sequence[PlannedTrial], world: World) -> list[Provider]:

@@ -3,19 +3,19 @@
 import asyncio
 import signal
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from nephoscope.benchmarks.base import Benchmark, Needs, Site
 from nephoscope.checks.registry import overall
 from nephoscope.checks.thresholds import FOREIGN_SHARE
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
-from nephoscope.machines.remote import KnowsItsProcesses, MachineHandle
-from nephoscope.machines.shielded import to_its_end
+from nephoscope.machines.remote import Background, KnowsItsProcesses, MachineHandle
+from nephoscope.machines.shielded import beside, to_its_end
 from nephoscope.model.control import Resumption, State
 from nephoscope.model.errors import (
     STORAGE_ERRNOS,
@@ -34,9 +34,11 @@ from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
 from nephoscope.run.gate import gate, observe, stated_conditions
 from nephoscope.run.recorder import Recorder
 from nephoscope.run.world import World
-from nephoscope.store.attempt import Attempt, When
+from nephoscope.store.attempt import CLEANUP_LOG, Attempt, When
 from nephoscope.study.managed import MANAGED
 from nephoscope.study.model import Configuration
+
+_LOOK_AT_SAMPLERS_S = 1.0
 
 
 @dataclass
@@ -78,6 +80,7 @@ class Ended:
     verdict: VerdictKind | None
     reasons: list[str]
     """Why it is not valid; empty if it is."""
+    verdicts: Sequence[Verdict]
     given_back: bool
     """False: the provider did not delete its cluster, which may still cost money."""
 
@@ -122,7 +125,7 @@ async def run_attempt(intent: TrialIntent, task: AttemptTask, world: World) -> E
     status = _status(state, failure, world, started_s)
     attempt.write_status(status)
     refused = [f"{row.check}: {row.reason}" for row in verdicts if row.verdict is not VerdictKind.VALID]
-    return Ended(status, verdict, [str(failure)] if failure else refused, task.course.given_back)
+    return Ended(status, verdict, [str(failure)] if failure else refused, verdicts, task.course.given_back)
 
 
 async def _within_its_money(work: Coroutine[Any, Any, None], task: AttemptTask, world: World) -> None:
@@ -249,9 +252,9 @@ async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: AttemptT
     attempt, cluster = task.attempt, site.cluster
     task.enter(State.RUNNING)
     users_server = site.endpoint is not None and site.endpoint.origin == "user"
-    async with _telemetry(cluster, attempt, world, ours=not users_server):
+    async with _telemetry(cluster, attempt, world, ours=not users_server) as samplers:
         with _noting_failure(task.course):
-            await benchmark.run(site, parameters)
+            await beside(benchmark.run(site, parameters), _until_one_ends(samplers))
     await best_effort(attempt, "querying the database", lambda: _note_database("after", site, attempt))
     resumption = attempt.resumption()
     if resumption is not None:
@@ -376,14 +379,21 @@ async def _database_up(
 
 
 @asynccontextmanager
-async def _telemetry(cluster: Cluster, attempt: Attempt, world: World, *, ours: bool) -> AsyncIterator[None]:
-    """Per-second counters of every machine for the time of the block; a sampler that fails is noted, not fatal.
+async def _telemetry(
+    cluster: Cluster, attempt: Attempt, world: World, *, ours: bool
+) -> AsyncIterator[Mapping[str, Background]]:
+    """Per-second counters of every machine for the time of the block; gives the samplers by machine.
 
-    What a sampler wrote that ended or hung before the block did is set aside: the checks would judge a part of the
-    trial as if it were all of it, and missing telemetry rejects a trial.
+    One that does not start ends the trial, which would only be rejected. What one wrote that ended or hung before the
+    block did is set aside: the checks would judge a part of the trial as if it were all of it, and missing telemetry
+    rejects a trial.
 
     `ours`: every process that works for the trial was started by nephoscope, so that all others are foreign load.
+
+    Raises:
+        ToolFailed: a sampler did not start.
     """
+    samplers: dict[str, Background] = {}
     async with AsyncExitStack() as leave:
         for machine in cluster.machines:
             log = attempt.raw_dir / f"{TELEMETRY_PREFIX}{machine.name}{TELEMETRY_SUFFIX}"
@@ -392,6 +402,7 @@ async def _telemetry(cluster: Cluster, attempt: Attempt, world: World, *, ours: 
             async def start(machine: MachineHandle = machine, log: Path = log, errors: Path = errors) -> None:
                 argv = [world.load_program, "telemetry", *(await _whose(machine) if ours else ())]
                 sampler = await machine.remote.start(argv, log=log, errors=errors, pinned=False)
+                samplers[machine.name] = sampler
 
                 async def stop() -> None:
                     ran = sampler.running()
@@ -404,8 +415,34 @@ async def _telemetry(cluster: Cluster, attempt: Attempt, world: World, *, ours: 
 
                 leave.push_async_callback(best_effort, attempt, f"sampling {machine.name}", stop)
 
-            await best_effort(attempt, "starting the sampler", start)
-        yield
+            try:
+                await start()
+            except MachineLost:
+                raise
+            except NephoscopeError as error:
+                raise ToolFailed(
+                    f"the sampler did not start on {machine.name}, without which no trial counts: {error.message}",
+                    hint=error.hint or f"{world.load_program} must be there, and its file system must allow programs",
+                ) from error
+        yield samplers
+
+
+async def _until_one_ends(samplers: Mapping[str, Background]) -> NoReturn:
+    """A trial that was not watched to its end does not count, so it need not go on.
+
+    Raises:
+        ToolFailed: a sampler ended.
+        MachineLost: its machine went away.
+    """
+    while True:
+        await asyncio.sleep(_LOOK_AT_SAMPLERS_S)
+        for name, sampler in samplers.items():
+            if not sampler.running():
+                exit_code = await sampler.stop(signal=signal.SIGTERM, timeout_s=5)
+                raise ToolFailed(
+                    f"the sampler on {name} ended during the trial, with code {exit_code}",
+                    hint=f"see {TELEMETRY_PREFIX}{name}.stderr in its logs; its file system must let programs run",
+                )
 
 
 async def _whose(machine: MachineHandle) -> list[str]:
@@ -425,7 +462,7 @@ async def best_effort(attempt: Attempt, what: str, action: Callable[[], Awaitabl
     try:
         await to_its_end(action())
     except Exception as error:
-        _note(attempt.log_dir / "teardown.txt", f"{what} failed: {error!r}\n")
+        _note(attempt.log_dir / CLEANUP_LOG, f"{what} failed: {error!r}\n")
 
 
 def _note(log: Path, text: str) -> None:

@@ -52,6 +52,10 @@ class Listener(Protocol):
         """An attempt failed for `reasons` that are not the trial's fault; it is retried after `wait_s` seconds."""
         ...
 
+    def pausing(self, rejected: int, why: str, wait_s: float) -> None:
+        """So many trials in a row were disturbed; the next one waits for a quiet machine, at most `wait_s` seconds."""
+        ...
+
     def trial_repeated(self, trial: PlannedTrial, why: str) -> None:
         """A rejected trial will be measured once more, in addition to the plan."""
         ...

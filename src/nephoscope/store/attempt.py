@@ -30,6 +30,7 @@ from nephoscope.store.digests import DERIVED, STATUS, Difference
 from nephoscope.store.place import Place
 
 When = Literal["before", "after"]
+CLEANUP_LOG = "teardown.txt"
 MEASUREMENTS, VERDICTS, FACTS = "measurements.jsonl", "verdict.json", "facts"
 _NETWORK, _RESOURCES, _ERRORS, _KIND = "network.jsonl", "resources.jsonl", "errors.jsonl", "kind.json"
 _SETTINGS: Mapping[When, str] = {"before": "database-settings.tsv", "after": "database-settings-after.tsv"}
@@ -325,6 +326,13 @@ class Attempt:
     def replication(self, when: When) -> dict[str, str] | None:
         """None: not queried, or there was only one copy."""
         return self._pairs(f"replication-{when}.tsv")
+
+    def cleanup_failures(self) -> list[str]:
+        """What failed while it was cleaned up after, one line each, for people."""
+        try:
+            return (self.log_dir / CLEANUP_LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
 
     def usual_kind(self) -> MachineKind | None:
         """None: equal machines are not demanded, or no kind was usual yet."""

@@ -9,16 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app.stages import evaluation, tracking
+from nephoscope.app.stages import evaluation, incidents, tracking
 from nephoscope.app.stages.running import CliOptions, run_options
 from nephoscope.benchmarks.fake import PROGRAM, Fake, fake_program
 from nephoscope.machines.fake import Answer
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.control import State
 from nephoscope.model.errors import InputError, MachineLost, ToolFailed
-from nephoscope.model.records import Facts
+from nephoscope.model.records import Facts, ForeignProcess
 from nephoscope.run.study import StudyOutcome, run_study
+from nephoscope.store.attempt import CLEANUP_LOG
 from nephoscope.store.folder import Trial
+from tests.support.evidence import sample
 from tests.support.fake_world import Rehearsal, observe_at_once, rehearsal
 
 STUDY = """
@@ -154,6 +156,35 @@ def test_a_repeat_waits_for_a_quiet_machine_but_not_for_ever(tmp_path: Path) -> 
     waits = [text for text in study.heard.values if text.startswith("waiting for quiet: fake-1")]
     assert waits[-1] == "waiting for quiet: fake-1 is 50% busy, for up to 1 s more"
     assert study.clock.monotonic_s() == pytest.approx(8 * 10 + 5, abs=0.5)
+
+
+def test_three_disturbed_trials_in_a_row_make_the_next_one_wait_and_say_why(tmp_path: Path) -> None:
+    text = STUDY + '[[benchmarks]]\nuses = "fake"\nname = "again"\nparameters = {{ duration_s = 10.0 }}\n'
+    study = disturbed(tmp_path / "r", lambda n: n < 7, most=0, text=text)
+    conducted(study, CliOptions(pause_s=20.0))
+    why = "fake-1: was 50 % busy before the trial (limit 10 %)"
+    assert study.heard.pauses == [(3, why, 10.0), (3, why, 10.0)]  # the streak is counted anew after a pause
+    assert next(text for text in study.heard.values if "for up to" in text).endswith("for up to 10 s more")
+    assert [row for trial in all_verdicts(study) for row in trial] == [False] * 7 + [True]
+    quiet = disturbed(tmp_path / "q", lambda n: n in {0, 1, 3, 4}, most=0, text=text)
+    conducted(quiet)
+    assert quiet.heard.pauses == []
+
+
+def test_the_end_of_a_run_names_programs_of_others_and_what_could_not_be_cleaned_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    burn = ForeignProcess(pid=7, name="python3 burn.py", cpu_s=0.9)
+    monkeypatch.setattr(incidents, "parse_telemetry", lambda _: [sample(foreign_processes=[burn])] * 10)
+    study = disturbed(tmp_path / "r", lambda n: n in {0, 2}, most=0)
+    conducted(study)
+    last = [trial.attempts()[-1] for _, trial in study.folder.planned()][-1]
+    last.log_dir.mkdir(exist_ok=True)
+    (last.log_dir / CLEANUP_LOG).write_text("stopping fake failed: DatabaseFailed('it was busy')\n")
+    assert list(incidents.lines(study.folder)) == [
+        "programs of others that disturbed rejected trials: python3 burn.py (18 s of CPU time in 2 trials)",
+        "warning: small · fake: stopping fake failed: DatabaseFailed('it was busy')",
+    ]
 
 
 def test_the_budget_ends_repeats_before_it_takes_trials_away(tmp_path: Path) -> None:

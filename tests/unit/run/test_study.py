@@ -16,7 +16,7 @@ from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
 from nephoscope.model.control import State, StateRecord
 from nephoscope.model.derived import Derived
-from nephoscope.model.errors import DatabaseFailed, InputError, StorageFailed, ToolTimedOut
+from nephoscope.model.errors import DatabaseFailed, InputError, StorageFailed, ToolMissing, ToolTimedOut
 from nephoscope.model.records import PlanWarning, VerdictKind
 from nephoscope.model.seeds import derive_seed
 from nephoscope.run.derive import derive
@@ -295,6 +295,37 @@ def test_a_sampler_that_never_started_is_not_a_quiet_machine(tmp_path: Path) -> 
     evaluation.parse(study.folder, study.clock)
     said = {row.check: row.verdict for row in attempt.verdicts()}
     assert (said["steal"], said["sampler-cost"]) == (VerdictKind.UNKNOWN, VerdictKind.UNKNOWN)
+
+
+def test_a_sampler_that_cannot_start_ends_its_trial_at_once_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def start(*_: object, **__: object) -> object:
+        raise ToolMissing("nephoscope-load is not installed")
+
+    monkeypatch.setattr("nephoscope.machines.fake.FakeRemote.start", start)
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    attempt = next(study.folder.planned())[1].attempts()[0]
+    assert _message(attempt) == (
+        "the sampler did not start on fake-1, without which no trial counts: nephoscope-load is not installed"
+    )
+    assert attempt.commands() == []
+
+
+def test_a_sampler_that_ends_at_once_ends_its_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nephoscope.run.trial._LOOK_AT_SAMPLERS_S", 0.0)
+    monkeypatch.setattr("nephoscope.machines.fake._FakeBackground.running", lambda _: False)
+    monkeypatch.setattr("nephoscope.benchmarks.fake.Fake.run", lambda *_: asyncio.sleep(60))
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    attempt = next(study.folder.planned())[1].attempts()[0]
+    assert _message(attempt) == "the sampler on fake-1 ended during the trial, with code 0"
+
+
+def _message(attempt: Attempt) -> str:
+    status = attempt.status()
+    return "" if status is None else str(status.message)
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,16 @@ RejectedBy = Annotated[
         "first, such as cgroup-limit; repeatable",
     ),
 ]
+WaitForQuiet = Annotated[
+    float,
+    typer.Option(
+        "--wait-for-quiet",
+        metavar="SECONDS",
+        min=0,
+        help="how long the next trial waits at most for a quiet machine, after other programs disturbed three in a "
+        "row; then it starts anyway",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -318,6 +328,7 @@ def run(
     state: State = None,
     retry_rejected: RetryRejected = False,
     check: RejectedBy = None,
+    wait_for_quiet: WaitForQuiet = 120.0,
 ) -> None:
     """Run a study, or resume it: finished trials are kept, interrupted ones restart.
 
@@ -331,7 +342,7 @@ def run(
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.study.shorthands import with_chosen
 
-    options = CliOptions(max_clusters, max_usd, state, until, retry_rejected, tuple(check or ()))
+    options = CliOptions(max_clusters, max_usd, state, until, retry_rejected, tuple(check or ()), wait_for_quiet)
     cut = _cut(only, types, budget)
     if study.is_dir():
         if out is not None or scale is not None or replan or cut or rehearse or choose:
@@ -503,7 +514,7 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
     Raises:
         typer.Exit: some trials failed or did not start.
     """
-    from nephoscope.app.stages import evaluation
+    from nephoscope.app.stages import evaluation, incidents
     from nephoscope.app.usable import lines
 
     if outcome.stopped:
@@ -518,6 +529,8 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
     rejected = outcome.finished - outcome.valid
     left_out = f"{outcome.not_needed:,} not needed; " if outcome.not_needed else ""
     for line in lines(evaluation.usable(folder, rows), str(folder.path), waiting=bool(outcome.stopped)):
+        tell(line)
+    for line in incidents.lines(folder):
         tell(line)
     tell(
         f"{outcome.finished:,} of {counted(len(rows), 'trial')} finished: {outcome.valid:,} valid, "

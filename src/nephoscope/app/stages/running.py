@@ -14,6 +14,7 @@ from nephoscope.run.ledger import Limits
 from nephoscope.run.preflight import preflight
 from nephoscope.run.repeats import RepeatRules
 from nephoscope.run.states import Patience
+from nephoscope.run.streak import PAUSE_S
 from nephoscope.run.study import RunOptions, StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
@@ -35,6 +36,7 @@ class CliOptions:
     retry_rejected: bool = False
     """Repeat rejected trials of earlier runs, too."""
     checks: tuple[str, ...] = ()
+    pause_s: float = PAUSE_S
     """Repeat only trials that these checks rejected, even those that wait for somebody to change something."""
 
 
@@ -70,7 +72,7 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
         limits=Limits(
             max_usd=min(limits, default=None), max_clusters=options.max_clusters or clusters_by_default(study)
         ),
-        rules=Rules(study.placement, Patience()),
+        rules=Rules(study.placement, Patience(), options.pause_s),
         state_url=options.state_url,
         look=stopping_rule(folder, study, options.until, shared=options.state_url is not None),
         repeats=_repeats(study, options),
