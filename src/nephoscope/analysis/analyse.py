@@ -234,7 +234,7 @@ def _beside_numbers(
         "source": inputs.source,
         "part": inputs.part,
         "inputs_digest": inputs.inputs_digest,
-        "differences": what_differs(study.configurations, study.contrasts),
+        "differences": what_differs(study.configurations, study.contrasts, imported=inputs.source is not None),
         "benchmarks": _as_in_study(inputs),
         "commands": commands_of(trials, inputs.commands),
         "errors": errors_of(trials, inputs.errors),

@@ -46,7 +46,9 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-def what_differs(configurations: Sequence[Configuration], declared: Sequence[DeclaredContrast] = ()) -> str:
+def what_differs(
+    configurations: Sequence[Configuration], declared: Sequence[DeclaredContrast] = (), *, imported: bool = False
+) -> str:
     """'they differ only in shared_buffers: 128MB and 1GB', to follow the number of configurations.
 
     It speaks of what the study says; whether the machines were as it says is for checks and facts.
@@ -54,6 +56,7 @@ def what_differs(configurations: Sequence[Configuration], declared: Sequence[Dec
     Args:
         configurations: of a study.
         declared: its `[[contrasts]]`: only these say what servers of the user's differ in.
+        imported: the study was made from files of others, which need not say what was measured.
 
     Returns:
         A clause without a full stop; empty for a single configuration.
@@ -63,7 +66,8 @@ def what_differs(configurations: Sequence[Configuration], declared: Sequence[Dec
     facts = facts_together(configurations)
     keys = differing_keys(facts)
     if not keys:
-        return "they are equal, so every difference between them is noise"
+        equal = "they are equal, so every difference between them is noise"
+        return "the imported files do not say what they differ in" if imported else equal
     if _HOSTS in keys and keys <= _ONLY_HOSTS:
         return _on_hosts(configurations)
     stated = _of_servers(configurations, declared) if keys <= _BY_SERVER and _SERVER in keys else ""

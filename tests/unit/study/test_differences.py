@@ -111,3 +111,9 @@ def test_an_address_is_no_difference_that_could_name_a_configuration() -> None:
     assert only_difference(named) is None
     named = {one.name: one for one in configurations({"database_machine": {"cpus": 1}}, {})}
     assert only_difference(named) == ("CPUs", {"c0": "1", "c1": "all"})
+
+
+def test_files_of_others_need_not_say_what_was_measured() -> None:
+    equal = configurations({}, {})
+    assert what_differs(equal, imported=True) == "the imported files do not say what they differ in"
+    assert "noise" in what_differs(equal)
