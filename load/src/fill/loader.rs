@@ -13,6 +13,7 @@ use crate::target::postgres::{Connection, Copied};
 use crate::target::{Dialect, TargetError};
 use crate::workload::{Dataset, Piece, tables};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// A load to do.
 pub struct Loader<'a> {
@@ -34,6 +35,8 @@ pub struct Loader<'a> {
     pub progress: &'a (dyn Fn(&str) + Sync),
 }
 
+/// How long a server may take to make an empty table.
+const FIRST_COMMIT: Duration = Duration::from_secs(60);
 /// How often a transaction is tried. CockroachDB asks for another attempt (40001) when it moves a range, or its clock,
 /// under a large one.
 const MAX_ATTEMPTS: u32 = 10;
@@ -71,10 +74,36 @@ impl Loader<'_> {
     fn create(&self) -> Result<(), Failure> {
         (self.progress)("creating tables");
         let mut connection = self.admin.connect()?;
+        self.begin_journal(&mut connection)?;
         let noted = self.note_sql(journal::CREATED, Copied::default());
-        let notes = [journal::DROP, journal::CREATE].map(str::to_owned);
-        let statements = notes.into_iter().chain(self.dataset.create(self.dialect)).chain([noted]);
+        let statements = self.dataset.create(self.dialect).into_iter().chain([noted]);
         statements.into_iter().try_for_each(|statement| self.execute(&mut connection, &statement))
+    }
+
+    /// The first commit, of a table without rows: a server that does not manage it soon waits for something that may
+    /// never come, and everything that follows waits without a timeout.
+    fn begin_journal(&self, connection: &mut Connection) -> Result<(), Failure> {
+        let limit = |connection: &mut Connection, timeout| {
+            connection.set_timeout(timeout).map_err(|error| refused("a timeout", &error))
+        };
+        limit(connection, Some(FIRST_COMMIT))?;
+        let begun = Instant::now();
+        let explained = |failure: Failure| match failure.code {
+            ExitCode::TargetLost if begun.elapsed() >= FIRST_COMMIT => Failure::new(
+                failure.code,
+                format!(
+                    "{}; it did not commit an empty table within {} s: does it wait for a standby that is not there \
+                     (synchronous_standby_names), or for a lock?",
+                    failure.message,
+                    FIRST_COMMIT.as_secs()
+                ),
+            ),
+            _ => failure,
+        };
+        for statement in [journal::DROP, journal::CREATE] {
+            self.execute(connection, statement).map_err(explained)?;
+        }
+        limit(connection, None)
     }
 
     fn journal(&self) -> Result<Journal, Failure> {
