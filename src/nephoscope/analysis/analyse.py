@@ -54,6 +54,7 @@ from nephoscope.analysis.within import within_of
 from nephoscope.model.analysed import AnalysedStudy, Levels, OnlyDifference
 from nephoscope.model.extents import Extent
 from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance
+from nephoscope.model.publication import Publication
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.model.rows import (
@@ -211,7 +212,7 @@ def _beside_numbers(
         "study": study.name,
         "title": _title(study),
         "description": study.description,
-        "publication": study.report,
+        "publication": Publication.model_validate(study.report.model_dump(exclude={"headline"})),
         "headline": study.report.headline,
         "seed": study.seed,
         "replicates": study.replicates,

@@ -58,7 +58,7 @@ FAULTS = {
     "all values equal": Fault(
         {"a": [5.0] * 6, "b": [5.0] * 6, "c": [6.0] * 6},
         (
-            "c has the best fake operations per second among 3 configurations, 6.000/s (error rate 5 %).",
+            "c has the best fake operations per second among 3 configurations, 6/s (error rate 5 %).",
             "The values come in steps, so exact rank sums were used",
             "c 1, a 2 to 3, b 2 to 3.",
         ),
@@ -66,7 +66,7 @@ FAULTS = {
     ),
     "a few discrete values": Fault(
         {"a": [5.0, 6.0, 5.0, 6.0, 5.0, 6.0], "b": [6.0, 6.0, 6.0, 5.0, 5.0, 6.0]},
-        ("fake operations per second of a and b: not decided, with a ratio of 0.970",),
+        ("fake operations per second of a and b: not decided, with a ratio of 0.97×",),
         ("unresolved",),
     ),
     "zeros": Fault(
@@ -85,7 +85,7 @@ FAULTS = {
         (
             "6 of 12 planned trials have not run, so no answer includes them. `nephoscope run` continues",
             "All 6 trials that ran are valid.",
-            "the fake operations per second of a (95 % interval 1.19 to 1.20, n = 3 and 3, error rate 5 %).",
+            "the fake operations per second of a (95 % interval 1.193 to 1.203×, n = 3 and 3, error rate 5 %).",
             "With 3 valid replicates, the interval shown is the range",
         ),
         ("worse",),

@@ -42,14 +42,14 @@ def test_a_table_has_metric_value_and_unit_as_people_read_them(
     rows = cells(said)
     assert ["transactions", "440", ""] in rows
     assert ["queries_per_s", "2,973", "1/s"] in rows
-    assert ["latency_mean_s", "13.7", "ms"] in rows
+    assert ["latency_mean_s", "13.66", "ms"] in rows
     assert not [row for row in rows if row[0] == "version"]
 
 
 def test_the_values_of_a_list_share_a_unit(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["parse-output", str(path_of("ping-20221126.txt"))]) == 0
-    assert ["replies_s", "672.0, 48.0, 38.0, 34.0, 40.0", "µs"] in cells(capsys.readouterr().out)
+    assert ["replies_s", "672, 48, 38, 34, 40", "µs"] in cells(capsys.readouterr().out)
 
 
 def test_json_holds_si_values_and_whole_lists(capsys: Captured) -> None:
