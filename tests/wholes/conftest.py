@@ -22,10 +22,10 @@ __all__ = ["browser"]
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = ("cloud-report-2022", "cloud-report-2026", "cloud-report-2020")
-"""They take minutes, so they come first, with fewer replicates: all configurations matter here. Slow tests have all."""
+"""They take minutes, so they have fewer replicates: all configurations matter here. Slow tests have all."""
 REPLICATES = 4
 """The fewest with a 95 % interval of the ratio."""
-STUDIES = [*LARGE, *sorted({file.stem for file in (ROOT / "studies").glob("*.toml")} - {*LARGE})]
+OTHERS = sorted({file.stem for file in (ROOT / "studies").glob("*.toml")} - {*LARGE})
 
 
 @dataclass(frozen=True)

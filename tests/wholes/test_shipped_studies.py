@@ -1,4 +1,7 @@
-"""Every shipped study, rehearsed to its report, and the report read as a reader does."""
+"""Every shipped study, rehearsed to its report, and the report read as a reader does.
+
+The large ones are in a file of their own, so that two workers make them and the others at the same time.
+"""
 
 import re
 from typing import Any
@@ -11,9 +14,9 @@ from nephoscope.report.parts import Book, Figure, Table
 from tests.docs.counterparts import Source, counts, sources
 from tests.support.quotients import not_quotients
 from tests.support.reader import Card
-from tests.wholes.conftest import STUDIES, Whole
+from tests.wholes.conftest import OTHERS, Whole
 
-pytestmark = pytest.mark.parametrize("whole", STUDIES, indirect=True)
+pytestmark = pytest.mark.parametrize("whole", OTHERS, indirect=True)
 
 BROKEN = re.compile(r"\b(nan|NaN|inf|Infinity|undefined|Traceback|\w+Error:)\b|\bNone\b(?! (of|is|can))")
 """Words that no reader should meet; a sentence may begin with 'None of'."""
@@ -170,18 +173,3 @@ def test_a_browser_draws_every_chart_of_the_main_page_in_silence(whole: Whole, b
         assert (said, empty) == ([], [])
     finally:
         context.close()
-
-
-def test_small_and_large_machines_of_2022_are_on_one_leaderboard(whole: Whole) -> None:
-    """At 1,200 warehouses, which are 150 per vCPU of the small ones: plain, per vCPU and for the dollars of a year."""
-    if whole.name != "cloud-report-2022":
-        pytest.skip("the question of the report of 2022")
-    boards = {
-        (row["view"], row["basis"]): (int(row["of"]), row["left_out"])
-        for row in whole.table("best")
-        if (row["benchmark"], row["scope"]) == ("tpcc-1200", "overall")
-    }
-    assert boards["plain", ""] == boards["per CPU", ""] == (115, "")
-    priced, left_out = boards["per dollar", "reserved-1y"]
-    assert priced + len(left_out.split(";")) == 115
-    assert all(one.startswith("n2-custom-") for one in left_out.split(";")), "no public list has their commitments"
