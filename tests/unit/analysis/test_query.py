@@ -1,5 +1,6 @@
 """SQL over tables that may be read and nothing else."""
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from nephoscope.analysis.query import csv_of, query
 from nephoscope.analysis.tables import TABLES, frame_of, to_parquet
 from nephoscope.app.stages import evaluation
 from nephoscope.model.errors import InputError
+from nephoscope.store.folder import ResultsFolder
 from tests.support.made_results import made_results
 from tests.unit.report.priced_example import priced
 
@@ -85,12 +87,21 @@ ODD_NAMES = (
 )
 
 
+@pytest.fixture(scope="module")
+def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two studies with their tables, to copy."""
+    path = tmp_path_factory.mktemp("analysed")
+    for name, values in (("run1", {"another": [100.0, 101.0, 102.0]}), ("mine", {"mine": [100.0, 101.0]})):
+        evaluation.query(made_results(path / name, values), "select 1")
+    return path
+
+
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_a_query_is_answered_from_this_folder_whatever_its_name(tmp_path: Path, name: str) -> None:
-    evaluation.query(made_results(tmp_path / "run1", {"another": [100.0, 101.0, 102.0]}), "select 1")
-    folder = made_results(tmp_path / name, {"mine": [100.0, 101.0]})
+def test_a_query_is_answered_from_this_folder_whatever_its_name(analysed: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(analysed / "run1", tmp_path / "run1")
+    shutil.copytree(analysed / "mine", tmp_path / name)
     sql = "select configuration, count(*) from trials group by all"
-    assert evaluation.query(folder, sql) == (["configuration", "count_star()"], [("mine", 2)])
+    assert evaluation.query(ResultsFolder(tmp_path / name), sql) == (["configuration", "count_star()"], [("mine", 2)])
     assert {path.name for path in tmp_path.iterdir()} == {"run1", name}
 
 
