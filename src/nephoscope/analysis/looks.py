@@ -110,7 +110,7 @@ def _look(
         last_level=last_level,
         questions=questions,
         measured={name: sorted(found) for name, found in sorted(measured.items())},
-        planned=planned,
+        planned=_of_the_plan(inputs.trials),
         trials=sorted(_used(row) for row in seen),
         inputs_digest=_digest(values),
     )
@@ -159,8 +159,16 @@ class _Asked:
     pairs: tuple[tuple[str, str], ...] = ()
 
 
+def _of_the_plan(trials: Sequence[TrialRow]) -> dict[str, list[str]]:
+    """Benchmark -> configurations that the plan has it on, whatever else its trials tell."""
+    planned: dict[str, set[str]] = defaultdict(set)
+    for row in trials:
+        planned[row.benchmark].add(row.configuration)
+    return {name: sorted(planned[name]) for name in sorted(planned)}
+
+
 def _planned(values: StudyInputs) -> dict[str, set[str]]:
-    """Benchmark -> its configurations."""
+    """Benchmark -> configurations with trials of it, also where these ran as another one's."""
     planned: dict[str, set[str]] = defaultdict(set)
     for row in values.trials:
         for benchmark in row.benchmarks:

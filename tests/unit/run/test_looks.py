@@ -27,10 +27,37 @@ from nephoscope.model.records import PlannedTrial, Status, VerdictKind
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.run.study import run_study
 from nephoscope.store.folder import ResultsFolder
-from tests.support.fake_world import Heard, Rehearsal
+from tests.support.fake_world import Heard, Rehearsal, rehearsal
 from tests.support.many_machines import conducted, many
 
 COUNT, REPLICATES = 9, 6
+TWO_NAMES = """
+name = "two-names"
+seed = 5
+replicates = 6
+stop = "decided"
+
+[[benchmarks]]
+uses = "fake"
+name = "first"
+configurations = ["a", "b"]
+parameters = { value = 1000.0, spread_percent = 2.0, duration_s = 1.0 }
+
+[[benchmarks]]
+uses = "fake"
+name = "second"
+configurations = ["c"]
+parameters = { value = 1000.0, spread_percent = 2.0, duration_s = 1.0 }
+""" + "".join(
+    f"""
+[[configurations]]
+name = "{name}"
+provider = "fake"
+database_machine = {{ type = "{name}", cpus = 2 }}
+database = {{ system = "fake" }}
+"""
+    for name in "abc"
+)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -204,6 +231,16 @@ class Counting(Heard):
         assert self.provider is not None
         there = self.existing.setdefault(trial.intent.block, set())
         there.update(cluster.split("/")[1] for cluster in self.provider.existing)
+
+
+def test_a_benchmark_under_two_names_goes_on_after_each_look(tmp_path: Path) -> None:
+    """Its trials answer questions under both names, but the plan has each under one."""
+    study = rehearsal(tmp_path / "r", text=TWO_NAMES)
+    assert conducted(study).finished > 0
+    looks = study.folder.looks()
+    assert len(looks) > 1
+    assert looks[-1].planned == {"first": ["a", "b"], "second": ["c"]}
+    assert any(set(row.configurations) > {"c"} for row in looks[0].questions), "they share a leaderboard"
 
 
 def test_a_kept_cluster_that_nothing_needs_any_more_is_deleted_at_once(tmp_path: Path) -> None:
