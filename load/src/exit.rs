@@ -53,7 +53,8 @@ impl ExitCode {
     }
 
     /// Which of two reasons the process reports: broken data before a lost target before its own standstill, which
-    /// explains the others, before failed operations before a missed rate. Between a lost target and an interruption the one that came first explains the other.
+    /// explains the others, before failed operations before a missed rate. Between a lost target and an interruption the
+    /// one that came first explains the other.
     fn rank(self) -> u8 {
         match self {
             Self::ConsistencyBroken => 6,

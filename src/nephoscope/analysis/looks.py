@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
@@ -97,8 +97,7 @@ def _look(
     boards = _boards(values)
     answered = (_answered(asked, before.get(asked.row.key), stage) for asked in _questions(values, boards))
     questions = sorted((before | {row.key: row for row in answered}).values(), key=lambda row: row.key)
-    planned = {name: sorted(found) for name, found in sorted(_planned(inputs).items())}
-    measured = _needed(questions, planned, _silent(values, boards)) if block < last else {}
+    measured = _needed(questions, _planned(inputs), _silent(values, boards)) if block < last else {}
     for row in inputs.trials:  # a question of the other benchmark is answered by this one's trials
         if any(row.configuration in measured.get(other, ()) for other in row.also):
             measured.setdefault(row.benchmark, set()).add(row.configuration)
@@ -110,7 +109,7 @@ def _look(
         last_level=last_level,
         questions=questions,
         measured={name: sorted(found) for name, found in sorted(measured.items())},
-        planned=_of_the_plan(inputs.trials),
+        planned=_configurations((row.benchmark, row) for row in inputs.trials),
         trials=sorted(_used(row) for row in seen),
         inputs_digest=_digest(values),
     )
@@ -159,28 +158,24 @@ class _Asked:
     pairs: tuple[tuple[str, str], ...] = ()
 
 
-def _of_the_plan(trials: Sequence[TrialRow]) -> dict[str, list[str]]:
-    """Benchmark -> configurations that the plan has it on, whatever else its trials tell."""
-    planned: dict[str, set[str]] = defaultdict(set)
-    for row in trials:
-        planned[row.benchmark].add(row.configuration)
-    return {name: sorted(planned[name]) for name in sorted(planned)}
+def _configurations(rows: Iterable[tuple[str, TrialRow]]) -> dict[str, list[str]]:
+    """Benchmark -> configurations of its trials, both sorted."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for benchmark, row in rows:
+        found[benchmark].add(row.configuration)
+    return {name: sorted(found[name]) for name in sorted(found)}
 
 
-def _planned(values: StudyInputs) -> dict[str, set[str]]:
+def _planned(values: StudyInputs) -> dict[str, list[str]]:
     """Benchmark -> configurations with trials of it, also where these ran as another one's."""
-    planned: dict[str, set[str]] = defaultdict(set)
-    for row in values.trials:
-        for benchmark in row.benchmarks:
-            planned[benchmark].add(row.configuration)
-    return planned
+    return _configurations((benchmark, row) for row in values.trials for benchmark in row.benchmarks)
 
 
 def _silent(values: StudyInputs, boards: Sequence[Board]) -> dict[str, set[str]]:
     """Benchmarks with a headline metric and not one value of it: nothing can be said yet, so all are measured."""
     heard = {board.benchmark for board in boards}
     asked = {row.benchmark for row in values.benchmarks if any(metric.headline for metric in row.metrics)}
-    return {name: names for name, names in _planned(values).items() if name in asked - heard}
+    return {name: set(names) for name, names in _planned(values).items() if name in asked - heard}
 
 
 def _questions(values: StudyInputs, boards: Sequence[Board]) -> Iterator[_Asked]:
@@ -188,7 +183,7 @@ def _questions(values: StudyInputs, boards: Sequence[Board]) -> Iterator[_Asked]
     asked = {one.name: one for one in values.study.configurations}
     planned = _planned(values)
     for board in boards:
-        there = {name: asked[name] for name in sorted(planned[board.benchmark]) if name in asked}
+        there = {name: asked[name] for name in planned[board.benchmark] if name in asked}
         yield from chain(_best(board, there), _contrasts(board, there, values.study))
 
 

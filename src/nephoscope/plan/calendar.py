@@ -80,11 +80,11 @@ def _jobs(rows: list[PlannedTrial], shared: Mapping[str, str | None]) -> list[_J
     for row in rows:
         name = shared[row.intent.id] or row.intent.id
         durations_s[name] = durations_s.get(name, 0.0) + row.expected_duration_s
-        hosts[name] = listed_hosts(row.intent.configuration)
+        hosts[name] = _listed_hosts(row.intent.configuration)
     return [_Job(duration_s, hosts[name]) for name, duration_s in durations_s.items()]
 
 
-def listed_hosts(configuration: Mapping[str, Any]) -> frozenset[str]:
+def _listed_hosts(configuration: Mapping[str, Any]) -> frozenset[str]:
     """Hosts that a stored configuration names, of all roles."""
     roles = (configuration.get(role) or {} for role in ("database_machine", "load_machine"))
     return frozenset(host for role in roles for host in role.get("hosts") or ())

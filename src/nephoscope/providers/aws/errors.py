@@ -121,13 +121,11 @@ ENDED_RULES = (
 
 def of_code(code: str, message: str) -> NephoscopeError:
     """The typed error for an answer of EC2."""
-    rule = rule_of(RULES, code)
-    meaning, hint = (UnknownAnswer, "") if rule is None else (rule.meaning, rule.hint)
-    return meaning(f"AWS answered {code}: {message}", hint=hint)
+    rule, said = rule_of(RULES, code), f"AWS answered {code}: {message}"
+    return UnknownAnswer(said) if rule is None else rule.error(said)
 
 
 def of_state_reason(code: str, message: str) -> NephoscopeError:
     """Why a machine ended."""
-    rule = rule_of(ENDED_RULES, code)
-    meaning, hint = (MachineLost, "") if rule is None else (rule.meaning, rule.hint)
-    return meaning(f"AWS ended the machine, {code}: {message}", hint=hint)
+    rule, said = rule_of(ENDED_RULES, code), f"AWS ended the machine, {code}: {message}"
+    return MachineLost(said) if rule is None else rule.error(said)

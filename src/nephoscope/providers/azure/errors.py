@@ -99,7 +99,7 @@ def of_code(
     if target.lower().endswith("vmsize") or (code == "InvalidParameter" and "vmsize" in message.lower()):
         return MachineUnsupported(said, hint="check that the region offers this size")
     rule = rule_of(RULES, code, *details)
-    return _of_status(status, said) if rule is None else rule.meaning(said, hint=rule.hint)
+    return _of_status(status, said) if rule is None else rule.error(said)
 
 
 def _of_status(status: int | None, said: str) -> NephoscopeError:

@@ -25,6 +25,10 @@ class Rule:
     """Address of the page that documents them."""
     hint: str = ""
 
+    def error(self, said: str) -> NephoscopeError:
+        """The typed error for an answer."""
+        return self.meaning(said, hint=self.hint)
+
 
 def rule_of(rules: Sequence[Rule], *codes: str) -> Rule | None:
     """The first rule that fits one of the codes; None: none does."""

@@ -96,7 +96,7 @@ def of_reason(reason: str, status: int | None, message: str) -> NephoscopeError:
     said = f"GCP answered {reason or status}: {message}"
     rule = rule_of(RULES, plain(reason))
     if rule is not None:
-        return rule.meaning(said, hint=rule.hint)
+        return rule.error(said)
     if _NO_SUCH_TYPE.search(message):
         return MachineUnsupported(said, hint=OTHER_ZONE)
     if _NOT_NOW.search(message):
