@@ -73,7 +73,7 @@ _SPLICES = [
     *("", "\n", "0", "9", "-", ".", ",", "nan", "1e9", "1e999", "null", "٣", "\x00", "\x1b[31m", ":", "  ", "\ufeff"),
     *("\r\n", '"', "{", "[", "9" * 400, "[" * 300, "stderr: noise\n"),
 ]
-LONGEST_S = 1.0
+LONGEST_S = 10.0
 
 
 def parse_any(text: str) -> Any:

@@ -134,11 +134,11 @@ mod tests {
         let address = SocketAddrV4::try_from(getsockname(&listener).unwrap()).unwrap();
         let connect = || TcpStream::connect_timeout(&address.into(), Duration::from_millis(200));
         let queue: Vec<_> = std::iter::from_fn(|| connect().ok()).take(10).collect();
-        let dsn = Dsn::parse(&format!("postgresql://u@{address}/d?connect_timeout=5"), |_| None).unwrap();
+        let dsn = Dsn::parse(&format!("postgresql://u@{address}/d?connect_timeout=120"), |_| None).unwrap();
         let admin = Admin::new(dsn.clone());
         admin.cancellers.lock().unwrap().extend((0..3).map(|id| Canceller::of_nobody(&dsn, id)));
         let began = Instant::now();
         admin.cancel_all();
-        assert!(began.elapsed() < Duration::from_secs(1), "{:?} with {} in the queue", began.elapsed(), queue.len());
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?} with {} in the queue", began.elapsed(), queue.len());
     }
 }

@@ -209,13 +209,13 @@ fn a_node_that_refuses_is_counted_by_its_word_and_asked_no_second_time() {
 fn partitions_that_moved_are_told_and_a_cluster_that_dies_ends_the_run() {
     let cluster = FakeCluster::start(2, "test").unwrap();
     exec(&kv(&cluster, "load")).expect(0);
-    let mut running = start(&paced(kv(&cluster, "run"), 500, 1.0));
+    let mut running = start(&paced(kv(&cluster, "run"), 500, 3.0));
     running.wait_for("started");
     thread::sleep(Duration::from_millis(400));
     cluster.move_partitions();
     let ended = running.end().expect_paced();
     assert!(ended.stderr.contains("partitions moved"), "{}", ended.stderr);
-    let mut run = paced(kv(&cluster, "run"), 100, 20.0);
+    let mut run = paced(kv(&cluster, "run"), 100, 120.0);
     run["reconnect_timeout_s"] = json!(0.5);
     let mut running = start(&run);
     running.wait_for("started");
@@ -243,7 +243,7 @@ fn a_node_that_joins_during_a_run_is_asked_for_what_it_counted() {
     let cluster = FakeCluster::start(3, "test").unwrap();
     cluster.resize(2);
     exec(&kv(&cluster, "load")).expect(0);
-    let mut running = start(&paced(kv(&cluster, "run"), 200, 1.5));
+    let mut running = start(&paced(kv(&cluster, "run"), 200, 3.0));
     running.wait_for("started");
     thread::sleep(Duration::from_millis(600));
     cluster.resize(3);
@@ -264,7 +264,7 @@ fn a_node_that_joins_during_a_run_is_asked_for_what_it_counted() {
 fn silent_nodes_are_waited_for_no_longer_than_the_run_says() {
     let cluster = FakeCluster::start(3, "test").unwrap();
     exec(&kv(&cluster, "load")).expect(0);
-    let mut run = paced(kv(&cluster, "run"), 200, 1.0);
+    let mut run = paced(kv(&cluster, "run"), 200, 120.0);
     run["target"]["hosts"] = json!(cluster.addresses());
     (run["answer_timeout_s"], run["reconnect_timeout_s"]) = (json!(0.7), json!(0.7));
     let mut running = start(&run);
@@ -276,7 +276,7 @@ fn silent_nodes_are_waited_for_no_longer_than_the_run_says() {
     // The load finds it out, or on a busy machine whoever looks at the data after it.
     let found = ["was silent for 0.7 s", "did not answer within the timeout"];
     assert!(found.iter().any(|words| ended.message().contains(words)), "{}", ended.message());
-    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    assert!(began.elapsed() < support::HANGS, "{:?}", began.elapsed());
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn damaged_answers_neither_panic_nor_hang() {
     for _ in 0..100 {
         Cluster::find(&place, PATIENCE).unwrap_err();
     }
-    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+    assert!(began.elapsed() < 100 * PATIENCE / 2, "{:?}", began.elapsed());
 }
 
 #[test]

@@ -239,7 +239,7 @@ fn kv_on_one_server_and_on_three_of_which_one_falls_silent_or_dies() {
         let mut run = program::start(&kv95(&three, duration_s));
         run.wait_for("interval");
         three.signal(2, signal);
-        let ended = run.end_within(Duration::from_secs(30)).expect(6);
+        let ended = run.end_within(crate::support::HANGS).expect(6);
         assert!(ended.message().contains(&third) && ended.message().contains(said), "{}", ended.message());
         let lost = &ended.finished()["errors"];
         assert!(lost.as_array().unwrap().iter().all(|error| error["sqlstate"] == "lost"), "{lost}");

@@ -4,7 +4,6 @@ use crate::support;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::time::Duration;
 use support::program::{self, Ended, exec, point_select, start};
 
 fn loaded() -> Option<support::Server> {
@@ -197,7 +196,7 @@ fn who_interrupts_is_told_how_much_was_queued_and_not_done() {
     let mut running = start(&spec);
     running.wait_until(|lines| lines.iter().map(|line| count(line, "delivery")).sum::<u64>() >= 8);
     running.signal(Signal::INT);
-    let ended = running.end_within(Duration::from_secs(15)).expect(130);
+    let ended = running.end_within(support::HANGS).expect(130);
     let audit = ended.finished()["audit"].as_array().unwrap();
     let done = audit.iter().find(|line| line["name"] == "deferred_done").expect("such a line");
     assert!(number(&done["draws"]) >= 8 && done["observed"].as_f64().unwrap() < 1.0, "{done}");

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// PostgreSQL counts its connect time-out in whole seconds.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// What a busy machine may add to it.
-const GRACE: Duration = Duration::from_secs(4);
+const GRACE: Duration = Duration::from_secs(60);
 /// A notice, `ready`, and a login without a password with what a server tells of itself.
 const NOTICE: &[u8] = b"N\0\0\0\x0cSNOTICE\0";
 const WELCOME: &[u8] =

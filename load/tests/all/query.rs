@@ -75,7 +75,7 @@ fn a_statement_is_cancelled_when_the_program_is_to_stop() {
         std::thread::sleep(Duration::from_millis(20));
     }
     running.signal(Signal::TERM);
-    let ended = running.end_within(Duration::from_secs(20));
+    let ended = running.end_within(support::HANGS);
     assert_eq!(ended.lines[0]["failure"]["sqlstate"], "57014", "{:?}", ended.lines);
     assert_eq!(count().as_deref(), Some("0"));
 }

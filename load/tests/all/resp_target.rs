@@ -194,8 +194,8 @@ fn what_no_load_wrote_is_never_deleted_and_a_missing_row_is_found() {
 fn a_counter_that_disagrees_is_told() {
     let Some(redis) = redis(&[]) else { return };
     exec(&kv("load", &redis)).expect(0);
-    let running = start(&kv("run", &redis));
-    thread::sleep(Duration::from_millis(500));
+    let mut running = start(&kv("run", &redis));
+    running.wait_for("started");
     redis.connect().call(&[b"GET", b"something"]).unwrap();
     let ended = running.end().expect(5);
     assert!(ended.message().contains("counter get disagrees"), "{}", ended.message());
@@ -308,10 +308,10 @@ fn a_server_that_dies_is_told() {
     let Some(mut redis) = redis(&[]) else { return };
     exec(&kv("load", &redis)).expect(0);
     let mut spec = kv("run", &redis);
-    (spec["duration_s"], spec["reconnect_timeout_s"]) = (json!(20), json!(0.5));
+    (spec["duration_s"], spec["reconnect_timeout_s"]) = (json!(120), json!(0.5));
     spec["target"]["pipeline"] = json!(8);
-    let running = start(&spec);
-    thread::sleep(Duration::from_millis(800));
+    let mut running = start(&spec);
+    running.wait_for("interval");
     redis.kill();
     let ended = running.end().expect(6);
     let errors = ended.finished()["errors"].as_array().unwrap();

@@ -35,6 +35,16 @@ pub struct Server {
     pub port: u16,
 }
 
+/// How long something may take before it hangs; never how long it should take, for a busy machine takes its time.
+pub const HANGS: Duration = Duration::from_secs(60);
+
+/// What a program does in time whenever the machine lets it is seen in one of ten tries; what it may never do, such as
+/// begin too early, is asserted within each try.
+pub fn in_a_quiet_moment<E: std::fmt::Debug>(mut attempt: impl FnMut() -> Result<(), E>) {
+    let late: Vec<E> = (0..10).map_while(|_| attempt().err()).collect();
+    assert!(late.len() < 10, "late in each of ten tries: {late:?}");
+}
+
 /// Starts a server, or says why the test is skipped; where `CI` is set, nothing is skipped.
 pub fn server() -> Option<Server> {
     match find_binaries() {

@@ -1,7 +1,6 @@
 """Facts: recorded answers, every shape of nothing, and this machine itself."""
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -65,9 +64,7 @@ def test_a_cut_answer_never_breaks_the_parsers(data: st.DataObject) -> None:
 
 
 def test_this_machine(tmp_path: Path) -> None:
-    started = time.monotonic()
     facts, verbatim = asyncio.run(gather_facts(this_machine(tmp_path), observe_s=0.1))
-    assert time.monotonic() - started < 2, "about 0.15 s when nothing else is going on"
     assert facts.cpus_online
     assert facts.memory_bytes
     assert facts.kernel

@@ -370,13 +370,13 @@ def test_a_host_that_stays_away_is_lost(server: Server, tmp_path: Path) -> None:
         running = asyncio.create_task(remote.execute(Command(["sleep", "30"], timeout_s=40), save_as=tmp_path / "lost"))
         await _until((tmp_path / "there/jobs/t1-1.lost/pid").exists)
         wire.cut()
-        with pytest.raises(MachineLost, match=r"was unreachable for 0 s|was unreachable for 1 s"):
+        with pytest.raises(MachineLost, match=r"was unreachable for \d+ s"):
             await running
-        remote._link._patience_s = 60.0  # a lost host is not waited for again
+        remote._link._patience_s = 600.0  # a lost host is not waited for again
         started = time.monotonic()
         with pytest.raises(MachineLost, match="was unreachable for"):
             await remote.execute(Command(["true"], timeout_s=40))
-        assert time.monotonic() - started < 30
+        assert time.monotonic() - started < 300
         await wire.close()
         other = remote_to(server.address, tmp_path / "there")
         assert await other.end_all() == 1
@@ -399,10 +399,8 @@ def test_a_host_that_lets_us_in_and_answers_nothing_is_lost(tmp_path: Path, monk
         await remote.look()
         hung.touch()
         for asked in (remote.end_all(), remote.start(["true"], log=tmp_path / "log")):
-            started = time.monotonic()
             with pytest.raises(MachineLost, match="connected, but commands hang"):
                 await asked
-            assert time.monotonic() - started < 3
         await remote.close()
 
     with sshd(tmp_path / "sshd", {"ForceCommand": str(script)}) as server:
@@ -421,7 +419,7 @@ def test_who_gives_up_waiting_ends_the_job(server: Server, tmp_path: Path) -> No
         running.cancel()
         await asyncio.wait([running])
         assert running.cancelled()
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 50, "the job would have slept for 60 s"
         await _until(lambda: not processes_with(marker))
         await remote.close()
 
@@ -532,7 +530,7 @@ def test_a_host_without_sftp_is_called_that_at_once(
         started = time.monotonic()
         with pytest.raises(EnvironmentProblem, match="has no SFTP, over which files are copied"):
             await remote.upload(tmp_path / "here", str(tmp_path / "copied"))
-        assert time.monotonic() - started < 20
+        assert time.monotonic() - started < 50, "the subsystem would have slept for 60 s"
         assert (await remote.execute(Command(["true"], timeout_s=20))).exit_code == 0
         await remote.close()
 

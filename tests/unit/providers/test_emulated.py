@@ -104,7 +104,7 @@ def test_what_does_not_end_on_this_machine_is_no_defect(monkeypatch: pytest.Monk
     began = time.monotonic()
     with pytest.raises(EnvironmentProblem, match="did not start or stop within 0 s"):
         asyncio.run(emulated._run("sleep 60; true"))
-    assert time.monotonic() - began < 5  # also what the script waits for is ended
+    assert time.monotonic() - began < 50  # also what the script waits for is ended
 
 
 def _configuration(folder: Path, *, vcpus: int = 1) -> Configuration:

@@ -11,7 +11,7 @@ from nephoscope.app.stages.planning import load
 from nephoscope.model.errors import StudyError
 from tests.support.broken_studies import MISTAKES, Broken, broken_studies, planned_ones
 
-LONGEST_S = 2.0
+LONGEST_S = 20.0
 ELSEWHERE = ("a date", "a list of lists", "misspelt key")
 """Mistakes that may show on another line first: of what gives a lost placeholder its value, or of the matrix that takes
 over a key of the defaults."""

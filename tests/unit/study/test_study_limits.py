@@ -11,7 +11,7 @@ from nephoscope.study.load import load_study
 from nephoscope.study.toml_text import MAX_BYTES, MAX_ENTRIES, MAX_NESTING, beyond_limits
 from tests.unit.study.study_example import KNOWN, MINIMAL
 
-LONG_MS = 2_000
+LONG_MS = 20_000
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,10 @@ mod tests {
         assert_eq!(hosts("?target_session_attrs=read-write", 8), [3]);
     }
 
-    fn dial(listener: &std::net::TcpListener) -> Dial<PostgresDialer> {
+    /// How long something may take before it hangs, however busy the machine is.
+    const HANGS: Duration = Duration::from_secs(60);
+
+    fn dial(listener: &std::net::TcpListener, reconnect_timeout: Duration) -> Dial<PostgresDialer> {
         let address = listener.local_addr().unwrap();
         let dialer = PostgresDialer {
             hosts: vec![Dsn::parse(&format!("postgresql://u@{address}/d"), |_| None).unwrap()],
@@ -113,29 +116,30 @@ mod tests {
             unnamed: None,
             pooled: false,
         };
-        let (answer_timeout, reconnect_timeout) = (Duration::from_secs(5), Duration::from_millis(700));
-        Dial { dialer, answer_timeout, reconnect_timeout }
+        Dial { dialer, answer_timeout: 2 * HANGS, reconnect_timeout }
     }
 
     #[test]
     fn a_server_that_says_nothing_is_waited_for_no_longer_than_a_lost_connection_may_take() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let began = Instant::now();
-        let failure =
-            dial(&listener).reopen(0, &Stop::default(), began + Duration::from_secs(60)).expect_err("nobody answers");
+        let dial = dial(&listener, Duration::from_millis(700));
+        let failure = dial.reopen(0, &Stop::default(), began + 2 * HANGS).expect_err("nobody answers");
         assert_eq!(failure.code, ExitCode::TargetLost);
         let lost = format!("the connection to {} was lost", listener.local_addr().unwrap());
         assert!(failure.message.starts_with(&lost), "{}", failure.message);
-        assert!((700..4_000).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+        assert!(began.elapsed() >= Duration::from_millis(700) && began.elapsed() < HANGS, "{:?}", began.elapsed());
     }
 
     #[test]
     fn nobody_reconnects_after_the_end() {
-        let dial = dial(&std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let began = Instant::now();
-        assert!(dial.reopen(0, &Stop::default(), began + Duration::from_millis(100)).unwrap().is_none());
-        assert!(began.elapsed() < Duration::from_millis(600));
-        let failure = dial.reopen(0, &Stop::default(), began + Duration::from_secs(60)).unwrap_err();
+        let end = began + Duration::from_millis(100);
+        assert!(dial(&listener, 2 * HANGS).reopen(0, &Stop::default(), end).unwrap().is_none());
+        assert!(began.elapsed() < HANGS);
+        let soon = Duration::from_millis(700);
+        let failure = dial(&listener, soon).reopen(0, &Stop::default(), began + 3 * HANGS).unwrap_err();
         assert_eq!(failure.code, ExitCode::TargetLost);
     }
 }
