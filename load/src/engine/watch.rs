@@ -21,6 +21,8 @@ use std::sync::atomic::Ordering;
 /// Less than this without an explanation is no event. Of 7,363 sleeps of 50 ms on two CPUs with 32 busy threads, one
 /// ended 724 ms late, and none over 20 ms later than its waits for a CPU explain.
 const SHORTEST_NS: u64 = 50_000_000;
+/// No thread waits for a CPU for so long, even beside many that are preferred to it.
+const LONG_SILENCE_NS: u64 = 1_000_000_000;
 /// How long threads may take to say that they were silent, once the process goes on.
 const HEARING_NS: u64 = 1_000_000_000;
 /// More events are counted by nobody: what they would say is said.
@@ -102,10 +104,14 @@ struct Suspicion {
 }
 
 impl Suspicion {
-    /// How long the process stood still; `None` while a thread has not been silent for as long.
+    /// How long the process stood still; `None` while a thread has not been silent for long enough.
+    ///
+    /// The coordinator may have waited for its reader, and a thread that waits for a CPU is silent for a moment: so the
+    /// silence must be a good part of the gap, or longer than such a wait.
     fn confirmed_ns(&self) -> Option<u64> {
         let shortest_ns = self.silent_ns.iter().copied().min().unwrap_or(u64::MAX);
-        (shortest_ns >= self.ns.min(SHORTEST_NS)).then_some(if shortest_ns == u64::MAX { self.ns } else { shortest_ns })
+        let needed_ns = (self.ns / 2).clamp(SHORTEST_NS, LONG_SILENCE_NS).min(self.ns);
+        (shortest_ns >= needed_ns).then_some(if shortest_ns == u64::MAX { self.ns } else { shortest_ns })
     }
 }
 
@@ -261,6 +267,9 @@ mod tests {
             (vec![2_020, 2_001], Some(2_001)),
             (vec![2_020, 15], None),
             (vec![2_020, 0], None),
+            // Threads that waited for a CPU while the coordinator waited for its reader.
+            (vec![150, 220], None),
+            (vec![1_200, 1_010], Some(1_010)),
             (vec![u64::MAX / MS, 2_001], Some(2_001)),
             (vec![], Some(1_990)),
         ] {

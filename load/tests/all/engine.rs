@@ -112,6 +112,7 @@ fn the_null_workload_sends_nothing_but_syncs() {
     let Some(server) = support::server() else { return };
     let mut spec = program::spec("run", &server.dsn(), json!({"kind": "null"}));
     spec["operations"] = json!(1_000);
+    spec["duration_s"] = json!(60);
     let ended = exec(&spec).expect(0);
     let trips = &ended.finished()["round_trips_by_operation"];
     assert_eq!(trips, &json!([{"operation": "sync", "round_trips": 1_000, "operations": 1_000}]));

@@ -194,8 +194,10 @@ fn what_no_load_wrote_is_never_deleted_and_a_missing_row_is_found() {
 fn a_counter_that_disagrees_is_told() {
     let Some(redis) = redis(&[]) else { return };
     exec(&kv("load", &redis)).expect(0);
-    let mut running = start(&kv("run", &redis));
-    running.wait_for("started");
+    let mut spec = kv("run", &redis);
+    spec["duration_s"] = json!(2);
+    let mut running = start(&spec);
+    running.wait_for("interval");
     redis.connect().call(&[b"GET", b"something"]).unwrap();
     let ended = running.end().expect(5);
     assert!(ended.message().contains("counter get disagrees"), "{}", ended.message());
