@@ -7,7 +7,7 @@ failed. `nan` and `inf`, which C prints where JSON has no value, are None, and t
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -38,6 +38,11 @@ _ERROR = re.compile(
 """In a line around a document, where nothing is expected."""
 
 
+Pairs = list[tuple[str, Any]]
+Join = Callable[[Pairs], dict[str, Any]]
+"""Makes an object of its keys and values in their order, some of which may be doubled."""
+
+
 @dataclass(frozen=True)
 class Documents:
     """What a text holds."""
@@ -62,8 +67,13 @@ def json_in(text: str, what: str) -> Any:
     return values[0]
 
 
-def json_documents(text: str, what: str) -> Documents:
+def json_documents(text: str, what: str, *, join: Join | None = None) -> Documents:
     """Every JSON object in `text`; those in an outermost list count one by one.
+
+    Args:
+        text: what a tool printed.
+        what: for refusals.
+        join: of a tool that doubles keys; None: a key with two values is refused.
 
     Raises:
         OutputUnreadable: none, a damaged one, a key with two values, or text around them that says that the run failed.
@@ -73,12 +83,13 @@ def json_documents(text: str, what: str) -> Documents:
         raise OutputUnreadable(f"{what} is empty")
     left_out = tuple(f"{found['key']}: {found['value']}" for found in _NOT_A_NUMBER.finditer(cleaned))
     rest = _NOT_A_NUMBER.sub(r'"\g<key>"\g<is>null', cleaned)
+    decoder = _DECODER if join is None else _decoder(join)
     values: list[Any] = []
     around: list[str] = []
     at, failures = 0, 0
     while start := (values and _NEXT.match(rest, at)) or _START.search(rest, at):
         begin = start.start(1)
-        value, end, noise = _decoded(rest, begin, what, may_fail=failures < _MAX_FAILED_STARTS)
+        value, end, noise = _decoded(decoder, rest, begin, what, may_fail=failures < _MAX_FAILED_STARTS)
         if end is None:  # a line of a log that begins with a bracket
             failures += 1
             end = len(rest) if (line_end := rest.find("\n", begin)) < 0 else line_end
@@ -141,13 +152,15 @@ def _require_no_error(around: Iterable[str], what: str) -> None:
             raise OutputUnreadable(f"{what}: the text around it says {line.strip()[:120]!r}")
 
 
-def _decoded(text: str, begin: int, what: str, *, may_fail: bool) -> tuple[Any, int | None, list[str]]:
+def _decoded(
+    decoder: json.JSONDecoder, text: str, begin: int, what: str, *, may_fail: bool
+) -> tuple[Any, int | None, list[str]]:
     """What begins at `begin`, where it ends (None: it is no document), and lines of another stream inside it.
 
     The end counts from `begin` in the text without those lines.
     """
     try:
-        value, end = _DECODER.raw_decode(text, begin)
+        value, end = decoder.raw_decode(text, begin)
     except (ValueError, RecursionError) as error:
         first = error
     else:
@@ -155,7 +168,7 @@ def _decoded(text: str, begin: int, what: str, *, may_fail: bool) -> tuple[Any, 
         return value, end if holds_objects else None, []
     quiet = _NOISE.sub("", text[begin:])
     try:
-        value, end = _DECODER.raw_decode(quiet)
+        value, end = decoder.raw_decode(quiet)
     except (ValueError, RecursionError):
         if may_fail and not re.match(r"\{|\[\s*[{\[]", text[begin : begin + 1000]):
             return None, None, []
@@ -163,7 +176,7 @@ def _decoded(text: str, begin: int, what: str, *, may_fail: bool) -> tuple[Any, 
     return value, begin + end, _NOISE.findall(text[begin:])
 
 
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: Pairs) -> dict[str, Any]:
     """An object, as the hook of a JSON reader.
 
     Raises:
@@ -187,4 +200,8 @@ def _whole_number(digits: str) -> int:
     return int(digits)
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=_whole_number, object_pairs_hook=unique_keys)
+def _decoder(join: Join) -> json.JSONDecoder:
+    return json.JSONDecoder(parse_constant=_no_constant, parse_int=_whole_number, object_pairs_hook=join)
+
+
+_DECODER = _decoder(unique_keys)

@@ -3,17 +3,21 @@
 The sender's own numbers can be wrong: it counts bytes that were handed to the kernel. The receiver's rate is the one
 to use. A side that does not know the other's numbers writes 0 there; here they are None. Before 3.8 a client of UDP
 knows only what it sent and how many datagrams were lost: all are of one size, so the received rate follows.
+
+3.7 gives the sums of both ways of `--bidir` the same keys, with `sender` for whether this end sent. They are read under
+the names that later versions give them.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.parsers.documents import json_documents
+from nephoscope.parsers.documents import Pairs, json_documents, unique_keys
 from nephoscope.parsers.text import (
     DECIMAL,
     INTEGER,
@@ -29,6 +33,8 @@ from nephoscope.parsers.text import (
 
 _JSON = "iperf3 JSON"
 _MS = 1000.0
+_SUMS = {"sum", "sum_sent", "sum_received"}
+_REVERSE = "_bidir_reverse"
 _ROUNDED = 0.02
 """Rates are computed from times with more digits than are printed, and from the other end's clock."""
 
@@ -99,6 +105,7 @@ class _End(LenientModel):
     sum_: _Sum | None = Field(default=None, alias="sum")
     sum_sent: _Sum | None = None
     sum_received: _Sum | None = None
+    sum_bidir_reverse: _Sum | None = None
     sum_sent_bidir_reverse: _Sum | None = None
     sum_received_bidir_reverse: _Sum | None = None
     cpu: _Cpu | None = Field(default=None, alias="cpu_utilization_percent")
@@ -128,16 +135,17 @@ def parse_iperf3(text: str) -> Iperf3:
     Raises:
         OutputUnreadable: no JSON, cut off, an error that iperf3 tells, or numbers that contradict each other.
     """
-    document = _whole(json_documents(text, _JSON).values)
+    is_server = '"accepted_connection"' in text
+    document = _whole(json_documents(text, _JSON, join=partial(_both_ways, is_server=is_server)).values)
     if "error" in document:
         raise OutputUnreadable(f"{_JSON}: it says {str(document['error'])[:120]!r}")
     found = validate(_Document, document, _JSON)
     if not found.start.version.startswith("iperf 3"):
         raise OutputUnreadable(f"{_JSON}: {found.start.version[:40]!r} is not iperf 3")
     end = found.end
-    sent, received, datagrams = end.sum_sent, end.sum_received, end.sum_ if end.sum_ and end.sum_.packets else None
-    if datagrams and received is None:
-        sent, received = datagrams, _arrived(datagrams)
+    datagrams = end.sum_ if end.sum_ and end.sum_.packets else None
+    sent, received = _ends_of(end.sum_sent, end.sum_received, end.sum_)
+    back = _ends_of(end.sum_sent_bidir_reverse, end.sum_received_bidir_reverse, end.sum_bidir_reverse)
     if datagrams and (datagrams.jitter_ms or 0) > datagrams.seconds * _MS:
         raise OutputUnreadable(f"{_JSON}: a jitter of {datagrams.jitter_ms:g} ms in a test of {datagrams.seconds:g} s")
     known = [one for one in (received, sent) if one and one.bytes_]
@@ -154,8 +162,8 @@ def parse_iperf3(text: str) -> Iperf3:
         duration_s=known[0].seconds,
         sent_bits_per_s=_rate(sent),
         received_bits_per_s=_rate(received),
-        back_sent_bits_per_s=_rate(end.sum_sent_bidir_reverse),
-        back_received_bits_per_s=_rate(end.sum_received_bidir_reverse),
+        back_sent_bits_per_s=_rate(back[0]),
+        back_received_bits_per_s=_rate(back[1]),
         retransmits=sent.retransmits if sent and sent.bytes_ else None,
         jitter_s=datagrams.jitter_ms / _MS if datagrams and datagrams.jitter_ms is not None else None,
         lost=datagrams.lost_packets if datagrams else None,
@@ -167,8 +175,29 @@ def parse_iperf3(text: str) -> Iperf3:
     )
 
 
+def _both_ways(pairs: Pairs, *, is_server: bool) -> dict[str, Any]:
+    """An object in which two sums of one name, one of what this end sent and one of what it got, have two names."""
+    senders: dict[str, list[object]] = {}
+    for key, value in pairs:
+        if key in _SUMS and isinstance(value, dict):
+            senders.setdefault(key, []).append(value.get("sender"))
+    doubled = {key for key, ways in senders.items() if sorted(ways, key=bool) == [False, True]}
+    return unique_keys(
+        [
+            (f"{key}{_REVERSE}" if key in doubled and value["sender"] is is_server else key, value)
+            for key, value in pairs
+        ]
+    )
+
+
 def _rate(one: _Sum | None) -> float | None:
     return one.rate if one else None
+
+
+def _ends_of(sent: _Sum | None, received: _Sum | None, both: _Sum | None) -> tuple[_Sum | None, _Sum | None]:
+    """What was sent one way and what arrived; old versions print one sum for both, of datagrams."""
+    old = both is not None and both.packets and received is None
+    return (both, _arrived(both)) if old and both else (sent, received)
 
 
 def _arrived(sent: _Sum) -> _Sum:

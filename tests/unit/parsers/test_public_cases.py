@@ -24,7 +24,10 @@ CASES: dict[str, str | dict[str, Any]] = {
     "05-fio-client-mode/fio.json": {"jobs.0.read.ios_per_s": 15_000.0, "jobs.0.read.ios": 450_000, "jobs.1.name": None},
     "06-fio-clat-off/fio.json": {**FIO, "jobs.0.read.completion.mean_s": None, "jobs.0.read.total.mean_s": None},
     "07-fio-latency-counters-overflow/fio.json": {"jobs.0.read.ios_per_s": pytest.approx(219_567, abs=1)},
-    "09-iperf3-bidir-37-duplicate-keys/iperf3.json": "stands twice",
+    "09-iperf3-bidir-37-duplicate-keys/iperf3.json": {
+        "sent_bits_per_s": 9.4e9, "received_bits_per_s": 9.3992e9,
+        "back_sent_bits_per_s": 3.1e9, "back_received_bits_per_s": 3.1e9, "retransmits": 12,
+    },
     "11-iperf3-udp-sum-is-senders/iperf3-3.12.json": {"received_bits_per_s": pytest.approx(0.96e9, rel=0.01)},
     "11-iperf3-udp-sum-is-senders/iperf3-3.9.json": {"received_bits_per_s": pytest.approx(0.96e9, rel=0.01)},
     "12-iperf3-nan-jitter/iperf3.json": "nothing was sent or received",

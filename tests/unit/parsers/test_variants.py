@@ -119,6 +119,34 @@ def test_iperf3_in_both_directions() -> None:
     assert (found.back_sent_bits_per_s, found.back_received_bits_per_s) == (6e9, 5e9)
 
 
+@pytest.mark.parametrize("forward_first", [True, False])
+@pytest.mark.parametrize("where", ["connecting_to", "accepted_connection"], ids=["client", "server"])
+def test_iperf3_3_7_gives_both_directions_the_same_keys(where: str, forward_first: bool) -> None:
+    here_sent = where == "connecting_to"
+    rates = [(4e9, 3e9, here_sent), (6e9, 5e9, not here_sent)]
+    ends = [
+        {"sum_sent": sums(sent, sender=sender), "sum_received": sums(received, sender=sender)}
+        for sent, received, sender in (rates if forward_first else rates[::-1])
+    ]
+    first, second = (json.dumps(end)[1:-1] for end in ends)
+    text = iperf3("3.7", "TCP").replace('"end": {}', f'"end": {{{first}, {second}}}')
+    found = parse_iperf3(text.replace('"version"', f'"{where}": {{}}, "version"'))
+    assert (found.sent_bits_per_s, found.received_bits_per_s) == (4e9, 3e9)
+    assert (found.back_sent_bits_per_s, found.back_received_bits_per_s) == (6e9, 5e9)
+    with pytest.raises(OutputUnreadable, match="stands twice"):
+        parse_iperf3(text.replace('"sender": false', '"sender": true'))
+
+
+def test_iperf3_3_7_counts_lost_datagrams_of_both_directions() -> None:
+    ways = [
+        sums(rate, lost_packets=250, packets=1000, jitter_ms=0.01, sender=sender)
+        for rate, sender in ((1e9, True), (2e9, False))
+    ]
+    doubled = ", ".join(f'"sum": {json.dumps(way)}' for way in ways)
+    found = parse_iperf3(iperf3("3.7", "UDP").replace('"end": {}', f'"end": {{{doubled}}}'))
+    assert (found.received_bits_per_s, found.back_received_bits_per_s) == (0.75e9, 1.5e9)
+
+
 def test_iperf3_in_its_text() -> None:
     tcp = parse_iperf3_text(recorded("iperf3-text-3.12.txt"))
     assert (tcp.protocol, tcp.streams, tcp.reverse, tcp.sent_bits_per_s, tcp.received_bits_per_s) == (
