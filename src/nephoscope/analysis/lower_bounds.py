@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.rows import LowerBoundRow, MeasurementRow, TrialRow
 
 Key = tuple[str, str, str]
@@ -56,7 +55,8 @@ def _row(key: Key, bounds: Sequence[MeasurementRow], known: Sequence[Measurement
         benchmark=benchmark,
         metric=metric,
         unit=bounds[0].unit,
-        value=LowerBound(above=median, or_equal=not is_bound),
+        above=median,
+        or_equal=not is_bound,
         n=len(ordered),
         bounded=len(bounds),
         trials=sorted(row.trial for row in [*bounds, *known]),

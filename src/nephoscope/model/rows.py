@@ -407,17 +407,26 @@ class MeasurementRow(NamedTuple):
 
 
 class LowerBoundRow(Frozen):
-    """Metrics whose tool could not tell how large they are: lower bounds, in no statistic and no comparison."""
+    """Metrics whose tool could not tell how large they are: lower bounds, in no statistic and no comparison.
+
+    lower_bounds.parquet.
+    """
 
     configuration: str
     benchmark: str
     metric: str
     unit: str
-    value: LowerBound = Field(description="the median of the valid trials, a bound in the place of each unknown value")
+    above: float = Field(description="the median of the valid trials is more than this, with each unknown value larger")
+    or_equal: bool = Field(description="the median may be `above` itself")
     n: int = Field(ge=1, description="valid trials")
     bounded: int = Field(ge=1, description="of these, those whose value is only known to be above the tool's limit")
     trials: list[str]
     subject: Subject
+
+    @property
+    def value(self) -> LowerBound:
+        """The median of the valid trials."""
+        return LowerBound(above=self.above, or_equal=self.or_equal)
 
 
 class Estimate(NamedTuple):

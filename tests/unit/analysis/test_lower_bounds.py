@@ -1,5 +1,6 @@
 """A value that its tool could not tell is a value of its own kind, from the measurement to the page."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -66,8 +67,11 @@ def test_a_lower_bound_stands_on_the_page_and_in_no_ratio_mean_or_rank() -> None
     assert not [row for row in study.ranks if row.configuration == "slow"]
     (warning,) = [one for one in study.insights if one.rule == "lower_bounds"]
     assert "on slow > 103 s" in str(warning.text)
-    page = report_files(study).files["evidence.html"].decode()
+    files = report_files(study).files
+    page = files["evidence.html"].decode()
     assert "&gt; 103" in page or "> 103" in page
+    (row,) = csv.DictReader(files["lower_bounds.csv"].decode().splitlines())
+    assert (row["configuration"], float(row["above"]), row["or_equal"], row["bounded"]) == ("slow", END_S, "false", "3")
 
 
 def test_the_figure_of_latencies_says_what_it_cannot_draw() -> None:

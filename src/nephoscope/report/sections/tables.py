@@ -22,6 +22,7 @@ STATISTIC: Columns = (
     *("range_percent", "minimum", "maximum", "outliers", "pulling", "pulling_percent", "counted", "machines", "scope"),
     "trials",
 )
+LOWER_BOUND: Columns = ("benchmark", "metric", "configuration", "value", "n", "bounded", "trials")
 TRIAL: Columns = (
     *("trial", "position", "block", "benchmark", "configuration", "cpus", "state", "attempts", "started_unix_ms"),
     *("duration_s", "client_cpu_share", "stolen_share", "conditions"),
@@ -179,7 +180,13 @@ def of_benchmark(book: Book, row: BenchmarkRow) -> Tables:
             most=most,
             file="statistics.csv",
         ),
-        table_of(book, [bound for bound in study.lower_bounds if bound.benchmark == name], of=name),
+        table_of(
+            book,
+            [bound for bound in study.lower_bounds if bound.benchmark == name],
+            columns=LOWER_BOUND,
+            of=name,
+            file="lower_bounds.csv",
+        ),
         table_of(book, row.metrics, by=("clock",), of=name),
     )
 
