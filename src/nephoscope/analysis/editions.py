@@ -193,7 +193,11 @@ def _pairs(before: AnalysedStudy, after: AnalysedStudy) -> tuple[list[_Pair], li
             left_out.append(_left_out(key, reason, in_before=False))
             continue
         used.add(partner)
-        reason = _unlike(before, after, benchmark) or _incomparable(old[partner], new[key])
+        reason = (
+            _unlike(before, after, benchmark)
+            or _redefined(before, after, benchmark, metric)
+            or _incomparable(old[partner], new[key])
+        )
         if reason:
             left_out.append(_left_out(key, reason, in_before=True))
             continue
@@ -273,6 +277,19 @@ def _unlike(before: AnalysedStudy, after: AnalysedStudy, benchmark: str) -> str:
         name for name in {*old.parameters, *new.parameters} if old.parameters.get(name) != new.parameters.get(name)
     ]
     return f"different parameters: {', '.join(sorted(differing))}" if differing else ""
+
+
+def _redefined(before: AnalysedStudy, after: AnalysedStudy, benchmark: str, metric: str) -> str:
+    """Why two imported numbers of one name are not comparable; a benchmark of ours has another version instead."""
+    if before.source is None and after.source is None:
+        return ""
+    clocks = [
+        next((one.clock for one in row.metrics if one.name == metric), "")
+        for row in (_benchmark(before, benchmark), _benchmark(after, benchmark))
+        if row is not None
+    ]
+    old, new = clocks if len(clocks) == 2 else ("", "")
+    return "" if old == new else f"two definitions: {old or 'not said'!r} in the earlier study, {new or 'not said'!r}"
 
 
 def _benchmark(study: AnalysedStudy, name: str) -> BenchmarkRow | None:

@@ -86,7 +86,7 @@ class ImportedStudy(Frozen):
         """Every benchmark of its trials, sorted by name.
 
         Raises:
-            InputError: two of them have one name.
+            InputError: two of them have one name, or two of its metrics have one name and different definitions.
         """
         first: dict[str, ImportedTrial] = {}
         metrics: dict[str, dict[str, Metric]] = defaultdict(dict)
@@ -94,7 +94,9 @@ class ImportedStudy(Frozen):
             if first.setdefault(trial.benchmark, trial).identity != trial.identity:
                 raise _one_name(trial.benchmark)
             for metric in trial.metrics:
-                metrics[trial.benchmark].setdefault(metric.name, metric)
+                other = metrics[trial.benchmark].setdefault(metric.name, metric)
+                if other.definition != metric.definition:
+                    raise _two_definitions(trial.benchmark, other, metric)
         alike: dict[str, list[dict[str, str]]] = defaultdict(list)
         for trial in first.values():
             alike[trial.title].append(trial.identity.described)
@@ -139,6 +141,14 @@ class ImportedStudy(Frozen):
 def _one_name(name: str) -> InputError:
     return InputError(
         f"two different things would be called {name!r}", hint="import them one by one, each to its --out"
+    )
+
+
+def _two_definitions(benchmark: str, one: Metric, other: Metric) -> InputError:
+    words = " and ".join(f"{metric.clock or metric.title!r} in {metric.unit}" for metric in (one, other))
+    return InputError(
+        f"{benchmark}: {one.name} has two definitions, which are never compared: {words}",
+        hint="import the files of each definition by themselves, each to its --out",
     )
 
 

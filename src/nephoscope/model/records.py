@@ -53,6 +53,11 @@ class Metric(Frozen):
     )
     per_cpu: bool = Field(default=False, description="dividing it by the number of CPUs is meaningful")
 
+    @property
+    def definition(self) -> tuple[str, str, Direction]:
+        """What must be equal where values of one name are compared."""
+        return self.clock, self.unit, self.direction
+
 
 class Measurement(Frozen):
     """One number read from raw output. `at_s`: seconds since the start; None if the number covers the whole trial."""

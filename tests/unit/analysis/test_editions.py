@@ -12,7 +12,7 @@ from nephoscope.analysis.editions import editions_of
 from nephoscope.app.stages import evaluation
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.records import Direction
+from nephoscope.model.records import Direction, SourceRecord
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.report import edition_words as words
 from nephoscope.report.edition_markdown import render_markdown
@@ -73,6 +73,18 @@ def test_only_equal_benchmarks_are_compared_and_what_is_left_out_is_told() -> No
     found = editions_of(old, old.model_copy(update={"benchmarks": newer}), basis="on-demand")
     assert "tpcc version 1 in the earlier study, tpcc version 2 in the later" in reasons(found.left_out)[0]
     assert judge(found, 3).missing == found.left_out
+
+
+def test_imported_numbers_of_two_definitions_are_not_compared() -> None:
+    source = SourceRecord(format="x", source="x", licence="x", unknown=[], benchmarks=[])
+    old = edition("2025-06-30", 1, 1).model_copy(update={"source": source})
+    (row,) = old.benchmarks
+    redefined = [metric.model_copy(update={"clock": "queued, too"}) for metric in row.metrics]
+    new = old.model_copy(update={"benchmarks": [row.model_copy(update={"metrics": redefined})]})
+    assert editions_of(old, old, basis="on-demand").rows
+    found = editions_of(old, new, basis="on-demand")
+    assert found.rows == []
+    assert "two definitions: 'not said' in the earlier study, 'queued, too'" in reasons(found.left_out)[0]
 
 
 def test_another_machine_type_is_a_change_that_is_named() -> None:

@@ -102,6 +102,26 @@ def test_what_differs_makes_another_benchmark_and_never_a_replicate(what: str, t
     assert len({benchmark.title for benchmark in study.benchmarks}) == 2
 
 
+def test_what_differs_is_tried_with_every_importer() -> None:
+    assert {name for name, _, _ in PAIRS.values()} | {"spare-cores"} == set(IMPORTERS)
+
+
+@pytest.mark.parametrize("change", [{"clock": "from somewhere else"}, {"unit": "parsec"}], ids="-".join)
+@pytest.mark.parametrize("importer", IMPORTERS)
+def test_two_definitions_under_one_name_are_refused(importer: str, change: dict[str, str], tmp_path: Path) -> None:
+    if importer == "spare-cores":
+        write_task(tmp_path, "aws/m5.large", "stressngfull", cores([1, 2]))
+        study = IMPORTERS[importer].read(tmp_path)
+    else:
+        first = next(first for name, first, _ in PAIRS.values() if name == importer)
+        study = read_both(importer, first, "", tmp_path)
+    trial = study.trials[0]
+    redefined = [metric.model_copy(update=change) for metric in trial.metrics]
+    other = trial.model_copy(update={"metrics": redefined, "origin": "another"})
+    with pytest.raises(InputError, match="has two definitions, which are never compared"):
+        import_folder.write(study.model_copy(update={"trials": [trial, other]}), ResultsFolder(tmp_path / "o"), "1")
+
+
 def test_an_import_of_two_units_can_be_reported(tmp_path: Path) -> None:
     read_both("phoronix", *PAIRS["units of one test"][1:], tmp_path)
     folder = ResultsFolder(tmp_path / "out")
