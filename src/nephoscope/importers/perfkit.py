@@ -17,8 +17,10 @@ from nephoscope.importers.imported import (
     named_machine,
     read_whole,
 )
+from nephoscope.importers.latency_sets import SECONDS_OF, checked
 from nephoscope.importers.tree import content_of
 from nephoscope.model.errors import InputError, OutputUnreadable
+from nephoscope.model.lower_bound import Bounded
 from nephoscope.model.quantities import may_be
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import database_load_by_name, subject_by_name
@@ -43,7 +45,6 @@ _OF_A_RUN = re.compile(
     r"(?:.+_)?(?:id|name|hostname|(?:internal_)?ip(?:_address)?|boot_time|create_start_time)|run_number|num_cpus"
 )
 """Labels that differ from run to run, or follow from the type of the machine."""
-_TIMES = {"s", "sec", "second", "seconds", "ms", "milliseconds", "us", "usec", "microseconds", "ns", "nanoseconds"}
 _LABEL = re.compile(r"\|([^|:]+):([^|]*)\|")
 
 
@@ -145,7 +146,9 @@ def _trial(samples: list[Mapping[str, Any]], left_out: list[str]) -> ImportedTri
     counts = Counter(_metric(sample).name for sample in samples if sample["metric"] not in _ABOUT)
     several = sorted(name for name, count in counts.items() if count > 1)
     left_out += [f"{test} {run}: {name}: {counts[name]} samples that nothing tells apart" for name in several]
-    single = [sample for sample in samples if counts[_metric(sample).name] == 1]
+    values, refused = _values(test, [sample for sample in samples if counts[_metric(sample).name] == 1])
+    left_out += [f"{test} {run}: {reason}" for reason in refused]
+    single = [sample for sample in samples if _metric(sample).name in values]
     cpus = labels.get("num_cpus", "")
     return ImportedTrial(
         origin=f"{test}/{run}",
@@ -156,7 +159,7 @@ def _trial(samples: list[Mapping[str, Any]], left_out: list[str]) -> ImportedTri
         title=f"PerfKitBenchmarker {test}",
         metrics=[_metric(sample).model_copy(update={"headline": place == 0}) for place, sample in enumerate(single)],
         measurements=[
-            Measurement(metric=_metric(sample).name, unit=_metric(sample).unit, value=float(sample["value"]))
+            Measurement.of(_metric(sample).name, _metric(sample).unit, values[_metric(sample).name], role=None)
             for sample in single
         ],
         verdicts=[read_whole(counted(len(samples), "sample"))],
@@ -166,10 +169,18 @@ def _trial(samples: list[Mapping[str, Any]], left_out: list[str]) -> ImportedTri
     )
 
 
+def _values(test: str, samples: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Bounded], list[str]]:
+    """Metric -> value, or what it is above where its set of latencies shows that; and what of them is left out."""
+    values = {_metric(sample).name: float(sample["value"]) for sample in samples}
+    units_s = {_metric(sample).name: SECONDS_OF.get(str(sample["unit"]).casefold()) for sample in samples}
+    found = checked(test, {name: values[name] * unit_s for name, unit_s in units_s.items() if unit_s})
+    return found.told(values), [f"{name}: {reason}" for name, reason in found.refused.items()]
+
+
 def _metric(sample: Mapping[str, Any]) -> Metric:
     """With its unit in its name: one name has several units in some benchmarks."""
     name, unit = str(sample["metric"]), str(sample["unit"])
-    lower = unit.casefold() in _TIMES or "latency" in name.casefold()
+    lower = unit.casefold() in SECONDS_OF or "latency" in name.casefold()
     return Metric(
         name=f"{name} ({unit})" if unit else name,
         unit=unit or "1",

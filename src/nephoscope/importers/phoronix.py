@@ -1,12 +1,14 @@
 """Results of the Phoronix Test Suite: composite.xml, one entry for each system and test."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 from nephoscope.importers.identity import BenchmarkIdentity
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, named_machine, read_whole
+from nephoscope.importers.latency_sets import SECONDS_OF, Checked, checked
 from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_of, why
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
@@ -80,10 +82,12 @@ def parse_composite(origin: str, content: bytes, left_out: list[str]) -> list[Im
     results = [result for result in root.iter("Result") if any(_entries(result))]
     if not results:
         raise OutputUnreadable("composite.xml: no result with a number")
+    judged = _judged(results)
+    left_out += [f"{origin}: {name}: {why}" for found in judged.values() for name, why in found.refused.items()]
     return [
         trial
         for place, result in enumerate(results, start=1)
-        for trial in _trials(result, f"{origin}#{place:04}", content, machines)
+        for trial in _trials(result, f"{origin}#{place:04}", content, machines, judged)
     ]
 
 
@@ -114,8 +118,28 @@ def _machine(system: ElementTree.Element) -> ImportedMachine:
     return named_machine(_text(system, "Identifier"), _text(system, "Hardware"))
 
 
+def _name(result: ElementTree.Element) -> str:
+    """Tells it from the others of a file, which are benchmarks of their own: each percentile is."""
+    return " ".join(_text(result, tag) for tag in ("Identifier", "Title", "Arguments", "Description", "Scale"))
+
+
+def _judged(results: Sequence[ElementTree.Element]) -> dict[tuple[str, str], Checked]:
+    """System and test -> what is no value among its latencies, by the means of their runs."""
+    named_s: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for result in results:
+        unit_s = SECONDS_OF.get(_text(result, "Scale").casefold(), 0.0)
+        for system, runs in _entries(result):
+            times = named_s[system, _text(result, "Identifier")]
+            times |= {_name(result): unit_s * sum(runs) / len(runs)} if unit_s else {}
+    return {(system, test): checked(test, times) for (system, test), times in named_s.items()}
+
+
 def _trials(
-    result: ElementTree.Element, origin: str, content: bytes, machines: Mapping[str, ImportedMachine]
+    result: ElementTree.Element,
+    origin: str,
+    content: bytes,
+    machines: Mapping[str, ImportedMachine],
+    judged: Mapping[tuple[str, str], Checked],
 ) -> Iterator[ImportedTrial]:
     test, title = _text(result, "Identifier") or _text(result, "Title"), _text(result, "Title")
     described = {tag: _text(result, tag) for tag in ("Identifier", "Title", "Arguments", "Description", "Proportion")}
@@ -136,6 +160,9 @@ def _trials(
     )
     for place, (system, runs) in enumerate(_entries(result), start=1):
         for run, value in enumerate(runs, start=1):
+            told = judged[system, _text(result, "Identifier")].told({_name(result): value})
+            if not told:
+                continue
             yield ImportedTrial(
                 origin=f"{origin}/{place:04}/{run:04}",
                 machine=machines.get(system) or named_machine(system),
@@ -144,7 +171,7 @@ def _trials(
                 database_load=database_load_by_name(test),
                 title=f"{title} {described['Description']}".strip(),
                 metrics=[metric],
-                measurements=[Measurement(metric="result", unit=identity.unit, value=value)],
+                measurements=[Measurement.of("result", identity.unit, told[_name(result)], role=None)],
                 verdicts=[read_whole("composite.xml")],
                 raw={"composite.xml": content} if run == 1 else {},
             )
