@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from nephoscope.app.stages.paper import PDF, installed_browser, printed
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.errors import EnvironmentProblem, ToolMissing
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Page
-from nephoscope.report.pdf import paper
+from tests.browser.conftest import CHROMIUM
 from tests.browser.test_report_in_browser import HANGING, Opened, open_report, settled
 from tests.support.accessibility import violations
 from tests.unit.report import numbers_example, priced_example
@@ -170,10 +172,28 @@ def test_it_can_be_used_within_two_seconds_on_a_slow_computer(browser: Any, writ
     context.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("example", [SMALL, MOST], ids=["2", "200"])
-def test_the_pdf_of_the_main_page_is_short(write: Write, example: Example) -> None:
-    """And nothing in it makes WeasyPrint fail, as pictures that were themselves cells of a broken grid did."""
-    weasyprint = pytest.importorskip("weasyprint")
-    html = paper(write(example).read_text(encoding="utf-8"))
-    assert len(weasyprint.HTML(string=html).render().pages) <= MAX_PDF_PAGES
+@pytest.mark.parametrize("example", [SMALL, pytest.param(MOST, marks=pytest.mark.slow)], ids=["2", "200"])
+def test_the_pdf_of_the_main_page_is_short(write: Write, example: Example, tmp_path: Path) -> None:
+    if not CHROMIUM.exists():
+        pytest.skip(f"no {CHROMIUM}")
+    folder = write(example).parent
+    pages = {page.value: (folder / page).read_bytes() for page in Page}
+    files = printed(pages, CHROMIUM, tmp_path)
+    assert [content[:5] for content in files.values()] == [b"%PDF-"] * 2
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", files[PDF])) <= MAX_PDF_PAGES
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_browser_that_does_not_print_is_told_with_its_last_words(tmp_path: Path) -> None:
+    browser = tmp_path / "browser"
+    browser.write_text("#!/bin/sh\necho no display >&2; exit 3\n")
+    browser.chmod(0o755)
+    with pytest.raises(EnvironmentProblem, match=r"did not print index.html \(exit code 3\): no display"):
+        printed(dict.fromkeys(Page, b""), browser, tmp_path)
+
+
+def test_without_a_browser_the_hint_says_how_to_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ToolMissing, match="none of chromium, ") as missing:
+        installed_browser()
+    assert "print" in missing.value.hint

@@ -8,12 +8,18 @@ from typing import Any
 from typing_extensions import override
 
 from nephoscope.report.figures.spec import unpacked
-from nephoscope.report.pdf import with_rows
+from nephoscope.report.packing import unpack
 
 _UNSEEN = frozenset({"script", "style", "pre", "svg", "noscript"})
 """What a reader does not read as text; `pre` is what a tool or the study file says."""
 _VOID = frozenset({"meta", "link", "br", "hr", "img", "input", "col"})
+_PACKED = re.compile(r'<tbody class="more" data-rows="(?P<rows>[^"]+)"></tbody>')
 _LISTED = frozenset({"title", "h1", "h3", "figcaption", "caption"})
+
+
+def with_rows(html: str) -> str:
+    """The page with every packed row of its tables."""
+    return _PACKED.sub(lambda found: f'<tbody class="more">{unpack(found["rows"])}</tbody>', html)
 
 
 @dataclass

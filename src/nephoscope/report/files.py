@@ -13,9 +13,10 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.missing import MissingPart
 from nephoscope.report.bundle import BUNDLE, bundle
+from nephoscope.report.figure_files import PREVIEW, preview
 from nephoscope.report.main.progress import Running
 from nephoscope.report.page import render_pages
-from nephoscope.report.parts import Link
+from nephoscope.report.parts import Figure, Link
 
 TABLES: Mapping[str, type[Frozen]] = {name: kind for name, kind in STORED.items() if name != "trials"}
 """The data behind the pages, by file name."""
@@ -36,6 +37,8 @@ class Report:
 
     files: Mapping[str, bytes]
     missing: tuple[MissingPart, ...]
+    figures: tuple[Figure, ...]
+    """What the pages show, for who wants them as files."""
 
 
 def report_files(
@@ -60,9 +63,11 @@ def report_files(
         changes = Link(earlier, CHANGES) if earlier else None
         pages = render_pages(study, changes=changes, mark=mark, running=running)
         files = {**{str(page): html.encode() for page, html in pages.html.items()}, **data.result()}
+    if pages.figures and study.publication.address:
+        files[PREVIEW] = preview(pages.figures[0], study)
     if pages.missing:
         files[MISSING] = TypeAdapter(tuple[MissingPart, ...]).dump_json(pages.missing, indent=1)
-    return Report(files, pages.missing)
+    return Report(files, pages.missing, pages.figures)
 
 
 def _data_files(study: AnalysedStudy, stored: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -15,6 +15,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.text import line, visible
 from nephoscope.model.words import SIMULATED
+from nephoscope.report.figure_files import PREVIEW
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.drawn import svg_of
 from nephoscope.report.figures.library import chart_library
@@ -30,7 +31,7 @@ from nephoscope.report.main.progress import Running, progress
 from nephoscope.report.main.repair import repair
 from nephoscope.report.main.standing import why_not
 from nephoscope.report.main.verdict import verdict
-from nephoscope.report.parts import Book, Link, Page, Panel
+from nephoscope.report.parts import Book, Figure, Link, Page, Panel
 from nephoscope.report.sections import tables
 from nephoscope.report.sections.benchmarks import BenchmarkSection, benchmark_section, order_figures
 from nephoscope.report.sections.comparisons import compared_headlines
@@ -65,6 +66,8 @@ class Pages:
     html: Mapping[Page, str]
     missing: tuple[MissingPart, ...]
     """Insights, sections and figures that raised; the pages name them."""
+    figures: tuple[Figure, ...]
+    """Of both pages, by their numbers."""
 
 
 def render_pages(
@@ -83,7 +86,8 @@ def render_pages(
         book.missing.extend(study.missing)
         main = {**_main(book.turned_to(Page.MAIN)), "changes": changes, "progress": progress(study, running)}
         evidence = _evidence(book)
-        return Pages(_printed(book, {Page.MAIN: main, Page.EVIDENCE: evidence}), tuple(book.missing))
+        html = _printed(book, {Page.MAIN: main, Page.EVIDENCE: evidence})
+        return Pages(html, tuple(book.missing), tuple(book.drawn))
 
 
 def _main(book: Book) -> dict[str, Any]:
@@ -140,6 +144,7 @@ def _rendered(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
             counted=outcomes(study.trials),
             page=page,
             missing=book.missing,
+            preview=PREVIEW if book.drawn else None,
             design=design(book.lookup),
             config=Markup(as_script(theme.config())),  # noqa: S704  # as_script leaves no character that ends a script
             **sections,

@@ -179,6 +179,8 @@ class Book:
     """What every figure says before its subtitle, such as that its data is simulated."""
     missing: list[MissingPart] = field(default_factory=list)
     """Figures and sections that raised, in the order of the pages."""
+    drawn: list["Figure"] = field(default_factory=list)
+    """Every figure of both pages, by its number."""
 
     def section(
         self, name: str, make: Callable[Concatenate["Book", P], Made], *args: P.args, **kwargs: P.kwargs
@@ -237,7 +239,10 @@ class Book:
         anchor = f"figure-{number}"
         drawn = tuple(Panel(f"{anchor}-{index}", *panel) for index, panel in enumerate(settled_panels, 1))
         below = " · ".join(filter(None, (self.mark, subtitle)))
-        return Figure(number, anchor, title, below, caption, drawn, tuple(key), table, table_link, columns, listed)
+        self.drawn.append(
+            Figure(number, anchor, title, below, caption, drawn, tuple(key), table, table_link, columns, listed)
+        )
+        return self.drawn[-1]
 
     def configuration_key(self, drawn: Collection[str]) -> tuple[KeyEntry, ...]:
         """Colour and sign of each configuration that is drawn, if there are few enough to tell apart by colour."""

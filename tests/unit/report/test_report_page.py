@@ -22,8 +22,8 @@ from nephoscope.report.figures.spec import as_script, unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
-from nephoscope.report.pdf import with_rows
 from nephoscope.report.sections import tables
+from tests.support.reader import with_rows
 from tests.support.report_folder import evidence_page
 from tests.unit.report import report_example as example
 

@@ -136,7 +136,11 @@ def _tell_missing(missing: "Sequence[MissingPart]", details: Path, *, strict: bo
 
 def report(
     folder: Folder,
-    pdf: Annotated[bool, typer.Option("--pdf", help="also write a PDF; needs pip install 'nephoscope[pdf]'")] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="also print both pages as PDF; needs Chromium or Chrome")] = False,
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", metavar="FOLDER", help="also write every figure there, as SVG, PNG and CSV"),
+    ] = None,
     against: Annotated[
         Path | None,
         typer.Option("--against", metavar="OLD", help="an earlier results folder: also write what changed since"),
@@ -149,8 +153,12 @@ def report(
 
     results = ResultsFolder.existing(folder)
     earlier = None if against is None else ResultsFolder.existing(against)
-    written = evaluation.report(results, pdf=pdf, against=earlier)
+    if pdf:
+        tell("a browser prints both pages, which takes some seconds")
+    written = evaluation.report(results, pdf=pdf, figures=figures, against=earlier)
     say(str(written.path))
+    if figures is not None:
+        say(str(figures))
     if written.set_aside:
         tell(
             f"{results.report_dir} held what this report did not write, so it was moved: "

@@ -35,7 +35,7 @@ from nephoscope.run.derive import derive
 from nephoscope.run.judged_again import StealJudge
 from nephoscope.run.spending import ended_usd, trial_usd
 from nephoscope.store import index
-from nephoscope.store.atomic import write_text
+from nephoscope.store.atomic import write_bytes, write_text
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.store.index import Known
@@ -355,34 +355,46 @@ class Reported:
 
 
 def report(
-    folder: ResultsFolder, *, pdf: bool = False, against: ResultsFolder | None = None, basis: str | None = None
+    folder: ResultsFolder,
+    *,
+    pdf: bool = False,
+    figures: Path | None = None,
+    against: ResultsFolder | None = None,
+    basis: str | None = None,
 ) -> Reported:
-    """Statistics and sentences -> report; with `pdf` on paper, too, whose path it then returns.
+    """Statistics and sentences -> report; with `pdf` for paper, too, whose path it then returns.
 
     Args:
         folder: of the study.
-        pdf: whether to write it on paper, too.
+        pdf: whether a browser prints it, too.
+        figures: where every figure is written as SVG, PNG and CSV; None: nowhere.
         against: an earlier study, with which the page `CHANGES` beside the report compares this one.
         basis: of the prices that are compared; None: the first of this study.
 
     Raises:
-        ToolMissing: what makes PDF is not installed.
+        ToolMissing: no browser is installed that prints.
+        EnvironmentProblem: it did not print.
     """
     from nephoscope.analysis import stored
+    from nephoscope.app.stages import paper
     from nephoscope.report.edition_page import render_editions
+    from nephoscope.report.figure_files import PREVIEW, figure_files
     from nephoscope.report.files import CHANGES, MISSING, report_files
     from nephoscope.report.parts import Page
-    from nephoscope.report.pdf import PDF, pdf_files
 
+    browser = paper.installed_browser() if pdf else None
     study = analysed(folder)
     names = None if against is None else names_of(against, folder)
     made = report_files(study, earlier=names and names[0], stored=stored.parquet_of(folder))
-    files = {**made.files, **(pdf_files(study) if pdf else {})}
+    files = {**made.files, **(paper.printed(made.files, browser, folder.path) if browser else {})}
     if against is not None and names is not None:
         page = render_editions(compare(against, folder, basis), names, report=Page.MAIN)
         files[CHANGES] = page.encode()
-    set_aside = folder.write_report(files, sometimes={CHANGES, MISSING})
-    path = folder.report_dir / (PDF if pdf else Page.MAIN)
+    set_aside = folder.write_report(files, sometimes={CHANGES, MISSING, PREVIEW})
+    if figures is not None:
+        for name, content in figure_files(made.figures, study).items():
+            write_bytes(figures / name, content)
+    path = folder.report_dir / (paper.PDF if pdf else Page.MAIN)
     return Reported(path, made.missing, folder.report_dir / MISSING, tuple(set_aside))
 
 
