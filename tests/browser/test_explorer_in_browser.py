@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +230,7 @@ def test_pinned_rows_stand_side_by_side_and_are_the_measure_of_others(page: Any,
     )
     assert ratio == pytest.approx(values[five[3]] / values[five[0]], rel=0.02)
     assert low < ratio < high < 1
+    assert len({len(part.partition(".")[2]) for part in re.findall(r"[\d.]+", said.partition("n =")[0])}) == 1
     assert f"1\N{MULTIPLICATION SIGN} = {five[0]}" in page.inner_text("#explore-head")
     page.select_option("#explore-scale", "log")
     at = page.eval_on_selector_all("#explore-rows .bar-median", "marks => marks.map(m => +m.getAttribute('x') + 1)")
@@ -308,3 +310,13 @@ def test_a_study_without_prices_has_no_fields_for_them(browser: Any, tmp_path: P
         assert page.is_hidden(f"#explore-{field}")
     assert "$" not in page.inner_text("#explore")
     page.context.close()
+
+
+def test_the_only_value_that_is_known_is_not_called_best(browser: Any, tmp_path: Path) -> None:
+    """One trial ran, and the other configuration has no value yet."""
+    study = report_example.laptop()
+    alone = [row for row in study.statistics if (row.benchmark, row.configuration) == ("point-select", "local-all")]
+    path = tmp_path / "index.html"
+    path.write_text(main_page(study.model_copy(update={"statistics": alone, "best": []})), encoding="utf-8")
+    answer = open_report(browser, path, 1280).page.inner_text("#explore-answer")
+    assert answer.startswith("1 configuration. Nothing to compare it with: local-all, ")

@@ -208,6 +208,7 @@ def _beside_numbers(
 ) -> dict[str, Any]:
     """Fields of an `AnalysedStudy` that no measurement decides: the study, its plan, how trials went, what ran."""
     study = inputs.study
+    differing = what_differs(study.configurations, study.contrasts, imported=inputs.source is not None)
     return {
         "study": study.name,
         "title": _title(study),
@@ -235,7 +236,8 @@ def _beside_numbers(
         "source": inputs.source,
         "part": inputs.part,
         "inputs_digest": inputs.inputs_digest,
-        "differences": what_differs(study.configurations, study.contrasts, imported=inputs.source is not None),
+        "differences": differing.clause,
+        "several_differences": differing.several,
         "benchmarks": _as_in_study(inputs),
         "commands": commands_of(trials, inputs.commands),
         "errors": errors_of(trials, inputs.errors),

@@ -23,6 +23,7 @@ from nephoscope.checks.thresholds import (
     SUSTAINED_LENGTH,
 )
 from nephoscope.checks.verdicts import invalid, mean_over_cpus, measured_of, over_machines, percent, unknown, valid
+from nephoscope.model.numbers import duration
 from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, TelemetrySample, Verdict
 from nephoscope.model.units import GIB
 from nephoscope.stats.dips import Dips, dips
@@ -56,16 +57,16 @@ class Throttled:
         fall = throttling(levels)
         decline = declines(series.values)
         if decline is not None and (fall is None or decline.fits_better_than(series.values, levels)):
-            said = f"declined steadily by {percent(decline.share)} in {_length(len(series.values) * series.step_s)}"
+            said = f"declined steadily by {percent(decline.share)} in {duration(len(series.values) * series.step_s)}"
             ends = f"from {decline.first:.6g} to {decline.last:.6g} {series.unit}"
             return invalid(self.name, f"{series.metric}: {said}, {ends}")
         if fall is not None:
-            after_s = fall.start * series.step_s
-            said = f"throttled from {_time(after_s)} on: {fall.burst_level:.6g} {series.unit} before, sustained "
+            after = duration(fall.start * series.step_s)
+            said = f"throttled after {after}: {fall.burst_level:.6g} {series.unit} before, sustained "
             return invalid(self.name, f"{series.metric}: {said}{fall.sustained_level:.6g} {series.unit}")
         if len(levels) == 1:
             return valid(self.name, f"{series.metric}: steady at {levels[0].level:.6g} {series.unit}")
-        told = ", ".join(f"{one.level:.6g} from {_time(one.start * series.step_s)}" for one in levels)
+        told = ", ".join(f"{one.level:.6g} after {duration(one.start * series.step_s)}" for one in levels)
         return valid(self.name, f"{series.metric}: not steady, and not throttled: {told} ({series.unit})")
 
 
@@ -82,14 +83,6 @@ def _cpu_time(evidence: Evidence) -> Iterator[Series]:
                 step_s=lasted_s / len(samples),
                 values=[100 * (1 - share) for share in stolen],
             )
-
-
-def _length(seconds: float) -> str:
-    return f"{seconds / 3600:.3g} h" if seconds >= 7200 else f"{seconds:.4g} s"
-
-
-def _time(seconds: float) -> str:
-    return f"minute {seconds / 60:.4g}" if seconds >= 120 else f"second {seconds:.4g}"
 
 
 _LEAST_PER_STEP = 20
@@ -127,8 +120,8 @@ class Stalls:
         first_s = series.step_s * seen.standstills[0].start
         longest_s = series.step_s * max(one.length for one in seen.standstills)
         told = (
-            f"{told}; nothing was completed in {all_s:.6g} of {series.step_s * len(series.values):.6g} s, first from "
-            f"{_time(first_s)} of the measurement on, for {longest_s:.6g} s at most"
+            f"{told}; nothing was completed for {duration(all_s)} of {duration(series.step_s * len(series.values))}, "
+            f"first after {duration(first_s)}, for {duration(longest_s)} at most"
         )
         # A stall and the second that the sampler reads it in begin at different moments.
         if seen.cost > DIPS_COST.value and idle_s is not None and idle_s >= max(series.step_s, longest_s - 1):

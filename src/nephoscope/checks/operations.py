@@ -270,5 +270,8 @@ class PassRule:
 
 
 def _said(one: Requirement) -> str:
-    unit = f" {one.unit}" if one.unit else ""
-    return f"{one.what} {one.observed:.4g}{unit}, must be {one.relation} {one.limit:.4g}{unit}"
+    said = [
+        percent(value) if one.unit == "share" else f"{value:.4g} {one.unit}".rstrip()
+        for value in (one.observed or 0.0, one.limit)
+    ]
+    return f"{one.what} {said[0]}, must be {one.relation} {said[1]}"

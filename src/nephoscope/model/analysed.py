@@ -154,6 +154,7 @@ class AnalysedStudy(Frozen):
     differences: str = Field(
         default="", description="a clause: 'they differ only in shared_buffers: 128MB and 1GB'; empty: not known"
     )
+    several_differences: bool = Field(default=False, description="`differences` lists more than one thing")
     source: SourceRecord | None = Field(default=None, description="source of imported results; None: measured here")
     part: PartOfStudy | None = Field(default=None, description="how much the plan holds; None: all, or it is not known")
     inputs_digest: str | None = Field(default=None, description="digest of all input of the analysis; None: not known")

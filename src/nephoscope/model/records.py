@@ -7,14 +7,14 @@ Names follow the glossary (docs/concepts/glossary.md). Units are SI and come las
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.kinds import MachineKind
 from nephoscope.model.lower_bound import Bound, Bounded, LowerBound
 from nephoscope.model.names import MachineName, Name, Named
-from nephoscope.model.old_texts import plan_warning
+from nephoscope.model.old_texts import plan_warning, unit_of_metric
 from nephoscope.model.omission import Omission
 from nephoscope.model.quantities import MeasuredValue, Seconds, UnixMs
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
@@ -53,6 +53,11 @@ class Metric(Frozen):
     )
     per_cpu: bool = Field(default=False, description="dividing it by the number of CPUs is meaningful")
 
+    @field_validator("unit")
+    @classmethod
+    def _read_old(cls, unit: str, fields: ValidationInfo) -> str:
+        return unit_of_metric(fields.data.get("name", ""), unit)
+
     @property
     def definition(self) -> tuple[str, str, Direction]:
         """What must be equal where values of one name are compared."""
@@ -70,6 +75,11 @@ class Measurement(Frozen):
     bound: Bound | None = Field(
         default=None, description="'lower': the tool only says that it is above `value`; None: it is `value`"
     )
+
+    @field_validator("unit")
+    @classmethod
+    def _read_old(cls, unit: str, fields: ValidationInfo) -> str:
+        return unit_of_metric(fields.data.get("metric", ""), unit)
 
     @classmethod
     def of(

@@ -21,7 +21,7 @@ _UNITS = (
     ("kib", "KiB"),
     ("mhz", "MHz"),
     ("percent", "%"),
-    ("share", "1"),
+    ("share", "share"),
 )
 """Last words of a name -> unit; the first that fits holds."""
 

@@ -1,6 +1,7 @@
 """What configurations differ in: those of one study in one clause, and one of them in two studies."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from nephoscope.model.words import counted
 from nephoscope.study.contrasts import (
@@ -46,10 +47,20 @@ _WORDS: Mapping[str, str] = {
 }
 
 
+@dataclass(frozen=True)
+class Differing:
+    """What the configurations of a study differ in."""
+
+    clause: str
+    """Without a full stop, to follow the number of configurations; empty for a single one."""
+    several: bool = False
+    """It lists more than one thing."""
+
+
 def what_differs(
     configurations: Sequence[Configuration], declared: Sequence[DeclaredContrast] = (), *, imported: bool = False
-) -> str:
-    """'they differ only in shared_buffers: 128MB and 1GB', to follow the number of configurations.
+) -> Differing:
+    """'they differ only in shared_buffers: 128MB and 1GB'.
 
     It speaks of what the study says; whether the machines were as it says is for checks and facts.
 
@@ -57,29 +68,26 @@ def what_differs(
         configurations: of a study.
         declared: its `[[contrasts]]`: only these say what servers of the user's differ in.
         imported: the study was made from files of others, which need not say what was measured.
-
-    Returns:
-        A clause without a full stop; empty for a single configuration.
     """
     if len(configurations) < 2:
-        return ""
+        return Differing("")
     facts = facts_together(configurations)
     keys = differing_keys(facts)
     if not keys:
         equal = "they are equal, so every difference between them is noise"
-        return "the imported files do not say what they differ in" if imported else equal
+        return Differing("the imported files do not say what they differ in" if imported else equal)
     if _HOSTS in keys and keys <= _ONLY_HOSTS:
-        return _on_hosts(configurations)
+        return Differing(_on_hosts(configurations))
     stated = _of_servers(configurations, declared) if keys <= _BY_SERVER and _SERVER in keys else ""
     if stated:
-        return stated
+        return Differing(stated)
     words = _words(keys)
     if len(words) == 1:
         values = _values(next(iter(keys)), facts) if len(keys) == 1 else ""
-        return f"they differ only in {words[0]}{values}"
+        return Differing(f"they differ only in {words[0]}{values}")
     more = len(words) - MAX_NAMED
     named = words if more <= 0 else [*words[:MAX_NAMED], f"{more} more {'thing' if more == 1 else 'things'}"]
-    return f"they differ in {', '.join(named[:-1])} and {named[-1]}"
+    return Differing(f"they differ in {', '.join(named[:-1])} and {named[-1]}", several=True)
 
 
 def on_equal_hosts(configurations: Sequence[Configuration]) -> bool:

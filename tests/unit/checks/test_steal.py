@@ -65,7 +65,7 @@ def test_credits_that_run_out_during_a_trial_reject_it_as_throttled_however_stea
     found = Throttled()(mixed)
     assert found is not None
     assert found.verdict == "invalid"
-    assert "CPU time left to db (t3.micro): throttled from second 60" in str(found.reason)
+    assert "CPU time left to db (t3.micro): throttled after 1 min 00 s" in str(found.reason)
     spent = Throttled()(evidence(telemetry={"db": stolen((120, 0.6))}, series=[], **BURSTABLE))
     assert spent is not None
     assert spent.verdict == "valid"

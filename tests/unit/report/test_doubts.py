@@ -112,7 +112,7 @@ def test_there_are_at_most_ten_and_the_worst_is_first() -> None:
     ]  # fmt: skip
     found = doubts_of(study.model_copy(update={"insights": every}))
     assert len(found) == MAX_DOUBTS
-    assert found[0].text.startswith(study.trials[0].configuration)
+    assert study.trials[0].configuration in found[0].text
     assert found[2].text == "40 of 48 trials are not valid, all in tpcc. No number uses them."
 
 

@@ -316,7 +316,7 @@ def test_chapters_stand_in_order_with_at_most_three_figures_and_an_answer(
         assert all((link.href or "").startswith("evidence.html#") for chapter in written for link in chapter.more)
     opening = priced[1][-1].opening
     assert opening is not None
-    assert opening.text.startswith("Operations (reads): azure-d8s costs least for the work, $57.")
+    assert opening.text.startswith("Operations (reads): the work costs least on azure-d8s, $57.")
     assert opening.href is not None
     assert opening.href.startswith("evidence.html#evidence-")
 

@@ -117,14 +117,14 @@ def test_a_card_names_no_best_where_medians_order_two_the_other_way_round() -> N
     three = two | {"slow": [0.7 * value for value in STEADY]}
     (card, *_) = Reader(main_page(study_of(three))).cards
     assert (card.state, card.text("h3")) == ("open", "Not decided")
-    assert card.text("card-number") == "steady is first by levels, and two-models by medians, so no best is named"
+    assert card.text("card-number") == "first by levels is steady, and by medians two-models, so no best is named"
 
 
 def test_what_is_unknown_is_no_candidate_on_a_card() -> None:
     known = {"a": [99_794.0, 99_700, 99_900], "b": [80_061.0, 80_000, 80_100]}
     (card, *_) = Reader(main_page(study_of(known | {"c": [29_930.0, 29_900]}))).cards
     assert card.text("h3") == "Best of 2: a"
-    assert card.text("card-after").endswith("c was measured twice: unknown.")
+    assert card.text("card-after").endswith("Unknown, as measured only twice: c.")
     assert "may be" not in card.text("card-number")
 
 
@@ -133,7 +133,7 @@ def test_a_winner_says_how_many_are_unknown() -> None:
     unknown = {f"c{number}": [30_000.0 + number] for number in range(19)}
     (card, *_) = Reader(main_page(study_of(known | unknown))).cards
     assert card.text("h3") == "Best of 2: a"
-    assert card.text("card-after").endswith("19 of 21 were measured too rarely: unknown.")
+    assert card.text("card-after").endswith("Unknown, as measured too rarely: 19 of 21.")
 
 
 def test_the_page_says_once_what_a_level_is() -> None:

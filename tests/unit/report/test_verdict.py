@@ -180,6 +180,20 @@ def test_a_card_with_one_side_says_what_became_of_the_other() -> None:
     assert found.sure == f"local-1cpu: none of {len(trials)} trials usable."
 
 
+def test_what_has_not_run_yet_is_not_called_lost() -> None:
+    study = example.laptop()
+    left = [row for row in study.statistics if (row.benchmark, row.configuration) != ("tpcc", "local-1cpu")]
+    waiting = [
+        row.model_copy(update={"state": "planned", "verdict": None})
+        if (row.benchmark, row.configuration) == ("tpcc", "local-1cpu") and row.replicate > 1
+        else row
+        for row in study.trials
+    ]
+    cards = verdict_on(study.model_copy(update={"statistics": left, "trials": waiting})).shown
+    found = next(one for one in cards if one.benchmark == "tpcc")
+    assert found.sure == "local-1cpu: no usable trial yet, 5 of 6 trials still to come."
+
+
 def test_what_is_measured_on_one_of_two_configurations_gets_no_card() -> None:
     study = example.laptop()
 

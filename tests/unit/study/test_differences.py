@@ -76,7 +76,7 @@ GP3, IO2 = ({"volumes": [{"kind": kind, "size": 500, "iops": iops}]} for kind, i
     ],
 )
 def test_what_differs(plain: list[dict[str, Any]], said: str) -> None:
-    assert what_differs(configurations(*plain)) == said
+    assert what_differs(configurations(*plain)).clause == said
 
 
 @pytest.mark.parametrize(
@@ -97,13 +97,13 @@ def test_the_studies_of_everyday_questions_say_what_they_ask(
     compare: str | None, dsns: tuple[str, ...], said: str
 ) -> None:
     study = loaded(everyday_study(None if compare is None else read_change(compare), dsns))
-    assert what_differs(study.configurations, study.contrasts) == said
+    assert what_differs(study.configurations, study.contrasts).clause == said
 
 
 def test_a_declared_contrast_of_some_servers_does_not_speak_for_all() -> None:
     servers = configurations(*({"database": {"dsn": f"{FIRST}{number}"}} for number in range(3)))
     declared = DeclaredContrast(name="jit", left=["c0"], right=["c1"], labels=["on", "off"])
-    assert what_differs(servers, [declared]) == "they differ only in the server"
+    assert what_differs(servers, [declared]).clause == "they differ only in the server"
 
 
 def test_an_address_is_no_difference_that_could_name_a_configuration() -> None:
@@ -115,5 +115,5 @@ def test_an_address_is_no_difference_that_could_name_a_configuration() -> None:
 
 def test_files_of_others_need_not_say_what_was_measured() -> None:
     equal = configurations({}, {})
-    assert what_differs(equal, imported=True) == "the imported files do not say what they differ in"
-    assert "noise" in what_differs(equal)
+    assert what_differs(equal, imported=True).clause == "the imported files do not say what they differ in"
+    assert "noise" in what_differs(equal).clause

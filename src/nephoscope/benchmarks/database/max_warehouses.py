@@ -317,7 +317,7 @@ def _errors(output: LoadOutput) -> Iterator[Requirement]:
             observed=failed / (ended + failed),
             relation="at most",
             limit=ERRORS.value,
-            unit="1",
+            unit="share",
             source="every search",
         )
 

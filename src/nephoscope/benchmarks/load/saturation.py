@@ -19,7 +19,7 @@ P99 = Quantile(0.99)
 
 THREAD_CPU = Metric(
     name="generator_thread_cpu_share",
-    unit="1",
+    unit="share",
     direction=Direction.LOWER,
     title="busiest thread of the load generator",
     clock="user + system time of one thread / wall time; for a trial, that of its busiest second",

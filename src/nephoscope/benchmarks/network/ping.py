@@ -82,7 +82,7 @@ class Ping(Benchmark):
                 Metric(name=name, unit="s", direction=lower, title=title, clock=_CLOCK, headline=name == "round_trip")
                 for name, title in titles.items()
             ),
-            Metric(name="lost_share", unit="1", direction=lower, title="requests without a reply"),
+            Metric(name="lost_share", unit="share", direction=lower, title="requests without a reply"),
         )
 
     @override

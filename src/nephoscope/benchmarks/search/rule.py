@@ -71,7 +71,7 @@ class Condition:
 
     def asked(self, observed: float | None) -> Requirement:
         """The condition beside what was observed."""
-        unit = "s" if self.operation else "1"
+        unit = "s" if self.operation else "share"
         return Requirement(
             what=self.subject, observed=observed, relation=self.relation, limit=self.limit, unit=unit, source="rule"
         )

@@ -24,7 +24,7 @@ LOG_RATE = Metric(
 )
 CACHE_HITS = Metric(
     name="cache_hit_share",
-    unit="1",
+    unit="share",
     direction=Direction.HIGHER,
     title="reads served from the server's cache in the confirmations",
     clock="hits / (hits + misses), by the server's own count",

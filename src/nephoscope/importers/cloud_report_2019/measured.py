@@ -55,7 +55,7 @@ def cpu_measurements(log: StressNgLog) -> list[ImportedMeasurement]:
 
 def ping_measurements(ping: Ping) -> list[ImportedMeasurement]:
     """Round-trip times, and the share that was lost."""
-    values = {"packets_lost_share": ("1", 1 - ping.received / ping.sent)}
+    values = {"packets_lost_share": ("share", 1 - ping.received / ping.sent)}
     if ping.times:
         values |= {
             "round_trip_minimum": ("s", ping.times.minimum_s),

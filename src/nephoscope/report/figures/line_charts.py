@@ -11,7 +11,7 @@ from nephoscope.report.figures.row_charts import Sign
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
 
 _FAINT: dict[str, Any] = {"strokeWidth": 1.1, "opacity": 0.55, "color": "var(--muted)"}
-_NAME: dict[str, Any] = {"fontSize": 11.5, "align": "right", "baseline": "bottom", "dx": 4, "dy": -9}
+_NAME: dict[str, Any] = {"fontSize": 12, "align": "right", "baseline": "bottom", "dx": 4, "dy": -9}
 _NAMED_COLOUR = "var(--ink)"
 
 

@@ -21,11 +21,11 @@ REFERENCE: dict[str, Any] = {"stroke": "var(--muted)", "strokeWidth": 1, "stroke
 EQUIVALENCE: dict[str, Any] = {"fill": "var(--band)", "opacity": 1}
 TITLE_ABOVE: dict[str, Any] = {"titleAlign": "left", "titleX": 0, "titleY": -14}
 """Title of a vertical axis: above it, and not beside it."""
-NUMBER: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": "left", "dx": 6}
+NUMBER: dict[str, Any] = {"fontSize": 12, "fill": "var(--ink)", "align": "left", "dx": 6}
 """The value behind a bar."""
 APART: dict[str, Any] = {"labelOverlap": "parity", "labelSeparation": 6}
 """Of numbers along an axis: every second one is left out where they would touch."""
-NOTE: dict[str, Any] = {"fill": "var(--muted)", "fontSize": 11.5, "align": "left"}
+NOTE: dict[str, Any] = {"fill": "var(--muted)", "fontSize": 12, "align": "left"}
 
 
 def colour(index: int, count: int) -> str:
@@ -53,8 +53,8 @@ def config() -> dict[str, Any]:
     text = {"labelFont": FONT, "titleFont": FONT, "labelColor": "var(--muted)", "titleColor": "var(--muted)"}
     axis = {
         **text,
-        "labelFontSize": 11.5,
-        "titleFontSize": 11.5,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
         "titleFontWeight": "normal",
         "titlePadding": 10,
         "labelPadding": 6,

@@ -201,13 +201,13 @@ def _alone(question: Question) -> Answer:
     lost = _without_value(question)
     if row.n == 1:
         about = "a single run, so its precision is unknown"
-        clause = f"{name} has {value}: {about}"
+        clause = f"{value} for {name}, {about}"
         return Answer("open", name, clause, value, about, sure=lost, winners=(row.configuration,))
     interval = _interval(question, row)
     return Answer(
         "open",
         name,
-        f"{name} has a median of {value} ({interval}), n = {row.n:,}",
+        f"a median of {value} ({interval}) for {name}, n = {row.n:,}",
         value,
         f"median, n = {row.n:,}",
         interval=interval,
@@ -225,12 +225,16 @@ def _interval(question: Question, row: Statistic | Estimate) -> str:
 def _without_value(question: Question) -> str:
     """What became of the others: '1 CPU: none of 6 trials usable.'."""
     found = {row.configuration for row in question.rows}
-    said = [
-        f"{question.names[name]}: none of {counted(len(rows), 'trial')} usable"
-        for name, rows in question.tried.items()
-        if name not in found
-    ]
+    said = [f"{question.names[name]}: {_unusable(rows)}" for name, rows in question.tried.items() if name not in found]
     return f"{enumerated(said)}." if said else ""
+
+
+def _unusable(trials: Sequence[TrialRow]) -> str:
+    """Of trials of which none counts: what has not ended yet is not lost."""
+    waiting = sum(row.state in {"planned", "running"} for row in trials)
+    if waiting:
+        return f"no usable trial yet, {waiting:,} of {counted(len(trials), 'trial')} still to come"
+    return f"none of {counted(len(trials), 'trial')} usable"
 
 
 def _of_two(question: Question) -> Answer | None:
@@ -264,7 +268,7 @@ def _of_two(question: Question) -> Answer | None:
         )  # fmt: skip
     return _told(
         told, "open", "Not decided", f"not decided, as {told.words}", caution=caution, after=after,
-        sure=f"{one} is {row.reason}." if row.reason else "" if row.is_disputed else _undecided(row),
+        sure=f"{one}: {row.reason}." if row.reason else "" if row.is_disputed else _undecided(row),
     )  # fmt: skip
 
 
@@ -346,15 +350,15 @@ def _known_of(best: BestRow) -> str:
 
 
 def _unknown(question: Question, best: BestRow) -> str:
-    """What is not known, and so no candidate: 'c was measured twice: unknown.'."""
+    """What is not known, and so no candidate: 'Unknown, as measured only twice: c.'."""
     if not best.open:
         return ""
     values = {row.configuration: row.n for row in question.rows}
     if len(best.open) > MAX_WINNERS or len({values.get(name, 0) for name in best.open}) > 1:
         which = f"{len(best.open):,} of {best.of:,}" if len(best.open) > MAX_WINNERS else question.called(best.open)
-        return f"{which} {'was' if len(best.open) == 1 else 'were'} measured too rarely: unknown."
+        return f"Unknown, as measured too rarely: {which}."
     times = {1: "once", 2: "twice"}.get(values[best.open[0]], f"{values[best.open[0]]:,} times")
-    return f"{question.called(best.open)} {'was' if len(best.open) == 1 else 'were'} measured {times}: unknown."
+    return f"Unknown, as measured only {times}: {question.called(best.open)}."
 
 
 def _disputed(question: Question, best: BestRow, unknown: str, caution: str) -> Answer:
@@ -362,7 +366,7 @@ def _disputed(question: Question, best: BestRow, unknown: str, caution: str) -> 
     first = next(name for name in best.best if name not in best.by_median)
     of = {row.configuration: row for row in question.rows}
     why = _pulling(question, max((of[first], of[best.by_median[0]]), key=_pulled))
-    clause = f"{question.names[first]} is first by levels, and {question.called(best.by_median)} by medians"
+    clause = f"first by levels is {question.names[first]}, and by medians {question.called(best.by_median)}"
     return Answer(
         "open", "Not decided", f"not decided: {clause}", "", f"{clause}, so no best is named",
         after=" ".join(filter(None, (f"{why}.", unknown))), caution=caution,
@@ -440,7 +444,7 @@ def _winner(question: Question, best: BestRow, unknown: str, caution: str) -> An
     known = [other for other in question.rows if other.configuration not in best.open]
     second = next((other for other in known if other is not row), None)
     if second is None:
-        return _undecided_of(best.of, f"only {called} was measured often enough", caution)
+        return _undecided_of(best.of, f"only of {called} are there enough values", caution)
     ratio = _lead(question, name, second.configuration)
     first = f"the best of {of:,} is {called}, with"
     answer = f"Best of {of:,}: {called}" if best.open else f"Best: {called}"

@@ -100,10 +100,11 @@ class Cheapest:
         """The end of a sentence."""
         prices = f"({basis_text(self.basis)} prices)"
         if self.of == 1:
-            return f"{self.names[0]} costs {self.price} {prices}"
+            return f"the work costs {self.price} on {self.names[0]} {prices}"
         if self.is_decided:
             which = enumerated(self.names, 3, last="or")
-            return f"{which} costs least for the work, {'' if len(self.names) == 1 else 'from '}{self.price} {prices}"
+            of_several = "" if len(self.names) == 1 else "from "
+            return f"the work costs least on {which}, {of_several}{self.price} {prices}"
         return (
             f"which of {self.of:,} configurations costs least for the work is not decided; by the "
             f"{'levels' if self.is_repeated else 'single runs'} it is "

@@ -144,10 +144,9 @@ def _gaps(lookup: Lookup, rows: Sequence[Insight]) -> str:
     waiting = [str(row.text) for row in rows if row.case == "not run"]
     without = [row for row in rows if row.case == "no value"]
     if without:
-        many = sum(int(row.numbers.get("count", 1)) for row in without)
         where = enumerated(_benchmarks(without))
         names = enumerated(_configurations(lookup, without))
-        waiting.append(f"{names} {'has' if many == 1 else 'have'} no valid value, or not all values, in {where}.")
+        waiting.append(f"No valid value, or not all values, in {where}: {names}.")
     return " ".join(waiting)
 
 

@@ -125,7 +125,7 @@ def _machines(lookup: Lookup) -> str:
         said = " against ".join(shown) if len(shown) < 3 else enumerated(shown)
         return f"{count}: they differ only in {only.what} ({said})."
     sold, differences = _of_providers(lookup), lookup.study.differences
-    obvious = bool(sold) and "differ in" in differences  # machines of several types
+    obvious = bool(sold) and lookup.study.several_differences  # machines of several types
     return f"{count}{sold}{'' if obvious or not differences else f': {differences}'}."
 
 

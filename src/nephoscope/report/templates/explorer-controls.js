@@ -77,11 +77,12 @@ explorer.start = async () => {
     const count = rows.length === all ? `${counted(all, "configuration")}.` : `${rows.length} of ${all} configurations ${rows.length === 1 ? "matches" : "match"}.`;
     const ranked = rows.filter((row) => row.value !== null);
     const best = model.mayBeBest(board, rows, state);
+    const compared = model.known(board, rows).length > 1;
     if (best.length === 1) {
       const [{ one, performance, month }] = best;
       const cost = month === null ? "" : ` for ${dollars(month)} a month`;
       const value = `${written(performance, board, "plain")} ${unitText(board.unit)}`.trim();
-      const asked = { plain: "Best", cpu: "Best per CPU", dollar: "Least cost for the work" }[state.view];
+      const asked = compared ? { plain: "Best", cpu: "Best per CPU", dollar: "Least cost for the work" }[state.view] : "Nothing to compare it with";
       return `${count} ${asked}: ${one.called}, ${value}${cost}.`;
     }
     if (!best.length || best.length === ranked.length) return best.length > 1 ? `${count} Any of these may be the best.` : count;

@@ -79,11 +79,12 @@ explorer.model = (data) => {
     if (state.view !== "dollar") return table[state.view];
     return asListed(state) ? table[`dollar ${state.basis}`] : undefined;
   };
+  const known = (board, rows) => rows.filter((row) => row.value !== null && !board.unknown.includes(row.one.name));
   const mayBeBest = (board, rows, state) => {
     const ranked = rows.filter((row) => row.value !== null);
     for (const [scope, [count, names]] of Object.entries(storedOf(board.best, state) ?? {}))
       if (ranked.length === count && ranked.every((row) => data.scopes[scope]?.includes(row.one.name))) return ranked.filter((row) => names.includes(row.one.name));
-    return ranked.filter((row) => row.first === 1 && !board.unknown.includes(row.one.name));
+    return known(board, rows).filter((row) => row.first === 1);
   };
   const rank = (board, rows, state) => {
     const ranked = rows.filter((row) => row.value !== null);
@@ -168,6 +169,6 @@ explorer.model = (data) => {
 
   const find = (name) => data.configurations[places.get(name)];
   const prices = { rateOf, monthOf };
-  const pairs = { pair, verdict, mayBeBest };
+  const pairs = { pair, verdict, known, mayBeBest };
   return { data, boards, find, sellerOf, CHOICES, LABELS, SORTS: Object.keys(KEYS), fits, direction, lessIsBetter, rowsOf, valueOf, ...prices, ...pairs };
 };

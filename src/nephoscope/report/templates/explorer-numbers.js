@@ -11,7 +11,8 @@ explorer.numbers = (() => {
     return small.length < 4 ? fixed(value, 2) : small;
   };
   const dollars = (value) => (value === null ? DASH : `$${money(value)}`);
-  const ratio = (value) => `${fixed(value, value >= 0.8 && value < 1.25 ? 3 : Math.max(0, 2 - Math.floor(Math.log10(value))))}\u00d7`;
+  // As model/numbers.py writes ratios; the ends of an interval have as many decimals as the value that they are of.
+  const ratio = (value, of = value) => `${fixed(value, of >= 0.8 && of < 1.25 ? 3 : Math.max(0, 2 - Math.floor(Math.log10(of))))}\u00d7`;
   const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
   const unitText = (unit) => ({ "1/s": "per second", "1/min": "per minute", "": "" })[unit] ?? unit;
 

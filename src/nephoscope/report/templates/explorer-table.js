@@ -71,7 +71,7 @@ explorer.table = (model, find, change) => {
   const valueCell = (row, scale, board) => {
     if (row.value === null) return [element("span", { class: "warn" }, "no price"), element("small", {}, row.missing ?? "")];
     const { value, low, high } = scale.numbers(row);
-    const interval = row === scale.base ? "" : low === null ? (row.n === 1 ? "single run" : "not decided") : `${scale.text(low)} ${DASH} ${scale.text(high)}`;
+    const interval = row === scale.base ? "" : low === null ? (row.n === 1 ? "single run" : "not decided") : `${scale.text(low, value)} ${DASH} ${scale.text(high, value)}`;
     // Relative values have the intervals of pairs, which all are right at once.
     const sure = scale.base || low === null ? [] : [element("small", {}, `n = ${row.n}, ${share(row.coverage)}`)];
     return [element("a", { href: board.evidence }, scale.text(value)), element("small", {}, interval), ...sure];
