@@ -1,7 +1,8 @@
 """A small fake of Azure Resource Manager: real HTTP for the real SDKs, no account, failures on demand.
 
-It keeps resources by their ids, refuses one that names another that is not there, and begins what Azure takes its time
-for as an operation that is looked at twice. It knows neither sizes nor capacity: what it refuses is injected.
+It keeps resources by their ids, refuses what Azure's models do not allow and what names another that is not there,
+and begins what Azure takes its time for as an operation that is looked at twice. It knows neither sizes nor capacity:
+other refusals are injected.
 """
 
 import json
@@ -16,6 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from nephoscope.providers.azure.cloud import Api, clients
+from tests.support.definitions import of_azure
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
 _FILTER = re.compile(r"tagName eq '(?P<name>(?:[^']|'')*)' and tagValue eq '(?P<value>(?:[^']|'')*)'")
@@ -64,6 +66,9 @@ class FakeArm:
             refusal = self.refuse(method, kind, name)
             if refusal is not None and not refusal.later:
                 return _error(refusal)
+            complaints = of_azure(kind, body) if method == "PUT" else []
+            if complaints:
+                return _error(Refusal("InvalidParameter", 400, "; ".join(complaints)))
             match method:
                 case "PUT":
                     return self._put(path, kind, name, body, refusal)

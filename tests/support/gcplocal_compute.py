@@ -2,7 +2,7 @@
 
 gcplocal gives operations ids that are no numbers, knows no lists of all zones, no filters, no placement policies, no
 snapshots and no disks that are made with a machine, forgets most of what a machine was asked to be, and never refuses
-anything.
+anything: what the published definition of its API does not allow is refused here.
 """
 
 import json
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nephoscope.providers.gcp.cloud import Api
+from tests.support.definitions import of_google_body
 
 PROJECT = "rehearsal"
 _SVC = "compute"
@@ -125,6 +126,9 @@ def _refusals(app: Any, rehearsal: Rehearsal) -> None:
         kind, name = _kind_and_name(request)
         rehearsal.asked.append((request.method, request.path))
         refusal = rehearsal.refuse(request.method, kind, name)
+        if refusal is None and request.method == "POST":
+            complaints = of_google_body(kind, request.get_json())
+            refusal = Refusal("invalid", 400, "; ".join(complaints)) if complaints else None
         if refusal is None:
             return None
         if not refusal.later:

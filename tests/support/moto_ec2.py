@@ -1,7 +1,7 @@
 """EC2 by moto's server: real HTTP and the real SDK, no account. What it lacks is injected: capacity, quota, throttling.
 
-moto ignores ClientToken, drops IOPS and throughput given in RunInstances, never lacks capacity, knows no placement
-groups and starts no sshd.
+Requests that EC2's published definition does not allow are refused. moto ignores ClientToken, drops IOPS and throughput
+given in RunInstances, never lacks capacity, knows no placement groups and starts no sshd.
 """
 
 import logging
@@ -18,6 +18,7 @@ from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.provider import CloudMachine
 from nephoscope.study.model import Machine
+from tests.support.definitions import of_ec2
 from tests.support.fake_cloud import machine_of_answers
 
 REGIONS = ("us-east-1", "us-west-2")
@@ -78,10 +79,19 @@ def client_of(
             answer = {"Error": {"Code": code, "Message": "injected"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
             return AWSResponse(url, 400, {}, None), answer
 
+        client.meta.events.register("provide-client-params.ec2", _as_defined)
         client.meta.events.register("before-call.ec2", before_call)
         return client
 
     return make
+
+
+def _as_defined(params: dict[str, Any], model: Any, **_: Any) -> None:
+    """Refuses what EC2's own definition does not allow, as the SDK refuses a part of it."""
+    from botocore.exceptions import ParamValidationError
+
+    if complaints := of_ec2(model.name, params):
+        raise ParamValidationError(report="\n".join(complaints))
 
 
 @cache
