@@ -50,6 +50,8 @@ def sample(**changes: Any) -> TelemetrySample:
         "cpu_iowait_share": 0,
         "cpu_steal_share": 0.0,
         "clock_step_s": 0.0,
+        "stopped_processes": 0,
+        "frozen": False,
         "cpus_busy_share": {"cpu0": 1.0, "cpu1": 1.0, "cpu2": 0.02, "cpu3": 0.04},
         "cpus_steal_share": {"cpu0": 0.0, "cpu1": 0.0, "cpu2": 0.0, "cpu3": 0.0},
         "disk_read_bytes_per_s": None,

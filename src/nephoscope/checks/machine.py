@@ -5,7 +5,7 @@ so there an expectation is broken when no machine meets it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from nephoscope.checks.thresholds import CLOCK_OFFSET, CLOCK_STEP, MEMORY_MISSING, QUOTA_OFF, THROTTLED
 from nephoscope.checks.verdicts import invalid, mean_over_time, measured_of, over_machines, percent, unknown, valid
@@ -158,8 +158,9 @@ class CgroupLimit:
     name = "cgroup-limit"
     text = (
         "Rejects a trial under a cgroup CPU quota smaller than its CPUs: it measured the throttling and not the "
-        f"machine; and one during which a quota was used up in over {THROTTLED.percent} of its periods, whoever set it "
-        "and for however long. An emulated machine's own quota must be in force, and may be used up."
+        f"machine; and one during which a quota was used up in over {THROTTLED.percent} of its periods, or a limit on "
+        "disks changed, in any group of the trial or above it, whoever set it and for however long. An emulated "
+        "machine's own quota must be in force, and may be used up."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict:
@@ -170,7 +171,17 @@ class CgroupLimit:
             for machine, samples in sorted(evidence.telemetry.items())
             if machine not in evidence.own_quotas and (verdict := self._used_up(machine, samples)) is not None
         ]
-        return over_machines(self.name, [*looks, *used_up], _NO_FACTS)
+        disks = [verdict for one in sorted(evidence.telemetry.items()) if (verdict := self._disk_limits(*one))]
+        return over_machines(self.name, [*looks, *used_up, *disks], _NO_FACTS)
+
+    def _disk_limits(self, machine: str, samples: Sequence[TelemetrySample]) -> Verdict | None:
+        """None: they stayed what they were, as those of an emulated machine do."""
+        for earlier, later in pairwise(samples):
+            if earlier.disk_limits != later.disk_limits:
+                before, after = (", ".join(one.disk_limits) or "none" for one in (earlier, later))
+                said = f"{machine}: the limits of its control groups on disks changed from {before} to {after}"
+                return invalid(self.name, f"{said} before second {later.at_s:.0f}")
+        return None
 
     def _used_up(self, machine: str, samples: Sequence[TelemetrySample]) -> Verdict | None:
         """The quota of the sampler's control group, which is the trial's; None: there was none."""

@@ -23,6 +23,7 @@ from nephoscope.checks.operations import (
     SearchEnded,
 )
 from nephoscope.checks.steal import Steal
+from nephoscope.checks.stopped import NotStopped
 from nephoscope.checks.sustained import Sustained
 from nephoscope.checks.tools import ToolExit
 from nephoscope.checks.verdicts import overall, unknown
@@ -40,6 +41,7 @@ CHECKS: tuple[Check, ...] = (
     ClockOffset(),
     ClockStep(),
     MachineUnchanged(),
+    NotStopped(),
     ForeignLoad(),
     Steal(),
     SamplerCost(),

@@ -77,7 +77,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "clock-source": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
         "kernel": Policy(Cause.SETTING, "the image decides the kernel", "Boot that kernel, or correct the study"),
         "cgroup-limit": Policy(
-            Cause.SETTING, "the quota stays until somebody removes it", "Lift the CPU quota of the cgroup"
+            Cause.SETTING, "the limit stays until somebody removes it", "Lift the limit of the cgroup"
         ),
         "clock-offset": Policy(
             Cause.SETTING,
@@ -86,6 +86,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         ),
         "clock-step": Policy(Cause.ACCIDENT, "somebody set the clock during the trial, whatever its result"),
         "machine-unchanged": Policy(Cause.ACCIDENT, "the machine changed during the trial, whatever its result"),
+        "not-stopped": Policy(Cause.ACCIDENT, "somebody stopped it, whatever the trial's result"),
         "foreign-load": Policy(
             Cause.LOAD, "others used the machine, whatever the trial's result", "Stop the programs that it names"
         ),

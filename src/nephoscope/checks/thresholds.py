@@ -119,6 +119,12 @@ IDLE = Threshold(
     "a judgement: a server that writes a checkpoint or compacts keeps a disk or a CPU busy, an idle guest uses one or "
     "two percent",
 )
+SAMPLER_GAP = Threshold(
+    3,
+    "between two readings of a sampler that reads once a second",
+    "a reading that is late by two seconds had no CPU for as long, or its machine did not run",
+    words="3 s",
+)
 SERIES_LENGTH = Threshold(
     60,
     "of a series, at least, to judge it",
@@ -260,6 +266,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "sustained-length": SUSTAINED_LENGTH,
     "dips-cost": DIPS_COST,
     "idle": IDLE,
+    "sampler-gap": SAMPLER_GAP,
     "series-length": SERIES_LENGTH,
     "cache-latency": CACHE_LATENCY,
     "device-bandwidth": DEVICE_BANDWIDTH,

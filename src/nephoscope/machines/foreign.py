@@ -56,6 +56,7 @@ class Used(_Counters):
     complete: bool
     kernel_visible: bool
     over_limit: bool
+    stopped: Count | None = None
     others: Others | None
 
 

@@ -62,6 +62,8 @@ class _Line(_Counters):
     disks: list[_Disk]
     network: list[_Interface]
     cpu_quota: _Quota | None = None
+    frozen: bool | None = None
+    disk_limits: list[str] = []
     own_cpu_us: Count | None = None
     jiffies_per_s: int = Field(default=100, gt=0, lt=1 << 64)
     trial: Used | None = None
@@ -156,6 +158,9 @@ def _between(before: _Line, after: _Line) -> TelemetrySample | None:
         cpus_steal_share={name: share["steal"] for name, share in shares.items() if share is not None},
         cpus_interrupt_share={name: share["interrupts"] for name, share in shares.items() if share is not None},
         cpu_quota_used_up_share=_quota_used_up_share(before.cpu_quota, after.cpu_quota),
+        stopped_processes=after.trial.stopped if after.trial else None,
+        frozen=after.frozen,
+        disk_limits=after.disk_limits,
         disk_read_bytes_per_s=None if read is None else read / duration_s,
         disk_write_bytes_per_s=None if written is None else written / duration_s,
         disk_busy_share=_disk_busy_share(before, after, duration_s),

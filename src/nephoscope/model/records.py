@@ -200,6 +200,15 @@ class TelemetrySample(Frozen):
     cpu_quota_used_up_share: float | None = Field(
         default=None, description="share of the quota's periods; None: there is no quota"
     )
+    stopped_processes: int | None = Field(
+        default=None, description="the trial's processes that a signal had stopped at its end; None: not recorded"
+    )
+    frozen: bool | None = Field(
+        default=None, description="a control group of the trial was frozen at its end; None: not recorded"
+    )
+    disk_limits: list[str] = Field(
+        default=[], description="limits of control groups of the trial on disks at its end: file, device and value"
+    )
     cpus_interrupt_share: dict[str, float] = Field(
         default={}, description="share of each CPU that was spent in interrupts, by its name; empty: not recorded"
     )

@@ -279,6 +279,28 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("cgroup-limit", {"telemetry": telemetry(cpu_quota_used_up_share=0.009)}, "valid", "in 0.9 % of its periods"),
     (
         "cgroup-limit",
+        {"telemetry": telemetry(at_s=2, disk_limits=["io.max 254:0 riops=100"])},
+        "invalid",
+        "db: the limits of its control groups on disks changed from none to io.max 254:0 riops=100 before second 2",
+    ),
+    ("cgroup-limit", {"telemetry": {"db": [sample(disk_limits=["io.max 254:0 riops=100"])] * 2}}, "valid", "no CPU"),
+    ("not-stopped", {}, "valid", "db: no process of the trial was stopped"),
+    (
+        "not-stopped",
+        {"telemetry": telemetry(at_s=2, stopped_processes=3)},
+        "invalid",
+        "db: a process of the trial was stopped by a signal in 1 of 2 looks, first at second 2 of the sampler",
+    ),
+    ("not-stopped", {"telemetry": telemetry(frozen=True)}, "invalid", "a process of the trial was frozen in 1 of 2"),
+    (
+        "not-stopped",
+        {"telemetry": telemetry(at_s=7.5, duration_s=6.5)},
+        "invalid",
+        "db: the sampler stood still for 6.5 s (limit 3 s), from its second 1 on",
+    ),
+    ("not-stopped", {"telemetry": {"db": [sample(stopped_processes=None)]}}, None, ""),
+    (
+        "cgroup-limit",
         {
             "telemetry": telemetry(cpu_quota_used_up_share=0.9),
             "facts_before": facts(cgroup_cpu_limit=0.5),

@@ -81,6 +81,12 @@ def test_a_quota_is_used_up_in_a_share_of_the_periods_in_which_the_group_ran() -
     assert seen({"cpu_quota": None}, {"cpu_quota": None}) is None
 
 
+def test_what_holds_the_trial_up_is_what_the_later_line_says() -> None:
+    held = {"frozen": True, "disk_limits": ["io.max 254:0 riops=100"]}
+    (sample,) = parse_telemetry(f"{line(0, ZERO)}\n{line(1, LATER, **held)}\n")
+    assert (sample.frozen, sample.disk_limits, sample.stopped_processes) == (True, ["io.max 254:0 riops=100"], None)
+
+
 def test_only_whole_disks_and_no_loopback() -> None:
     names = ["sda", "sda1", "nvme0n1", "nvme0n1p2", "loop0", "dm-0", "zram0"]
     before = line(0, ZERO, disks=[disk(n, 0, 0) for n in names], network=[network(n, 0, 0) for n in ("lo", "eth0")])

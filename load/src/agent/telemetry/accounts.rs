@@ -41,6 +41,8 @@ pub struct Used {
     complete: bool,
     /// False: threads of the kernel cannot be told from processes that are not visible from here.
     kernel_visible: bool,
+    /// Its processes that are stopped at this moment.
+    stopped: usize,
     /// Others used more than the limit since the last reading.
     over_limit: bool,
     /// `None`: not read.
@@ -163,8 +165,23 @@ impl Accounts {
             complete,
             over_limit,
             kernel_visible: self.sees_kernel(),
+            stopped: self.ours.values().filter(|process| process.stopped).count(),
             others,
         })
+    }
+
+    /// Texts of `/proc/PID/cgroup` of the trial's programs.
+    pub fn groups(&self) -> impl Iterator<Item = String> {
+        self.programs().into_iter().filter_map(|pid| fs::read_to_string(self.proc.join(format!("{pid}/cgroup"))).ok())
+    }
+
+    /// Processes that the controller has started, or nobody of the trial, and those that started others: a server's
+    /// children are where it is.
+    fn programs(&self) -> Vec<i32> {
+        let parents: HashSet<i32> = self.ours.values().map(|process| process.parent).collect();
+        let first = |parent: &i32| *parent == self.root || !self.ours.contains_key(parent);
+        let programs = self.ours.iter().filter(|(pid, process)| first(&process.parent) || parents.contains(pid));
+        programs.map(|(pid, _)| *pid).collect()
     }
 
     /// Its threads are visible only from the first PID namespace.
@@ -258,6 +275,10 @@ impl Accounts {
     /// was counted already, and what the process used after that.
     fn read_ours(&mut self) -> bool {
         if let Some((group, start)) = &self.group {
+            for pid in self.programs() {
+                let stopped = Process::read(&self.proc, pid).is_some_and(|now| now.stopped);
+                self.ours.entry(pid).and_modify(|process| process.stopped = stopped);
+            }
             // A group also counts what its parent left behind.
             return group.used().map(|now| self.used = now.since(*start)).is_some();
         }
@@ -459,6 +480,24 @@ mod tests {
         fs::create_dir_all(jobs.join("two")).unwrap();
         fs::write(jobs.join("two/sid"), "50\n").unwrap();
         assert_eq!(at(&mut accounts, 2, 30).user_us, 200_000);
+    }
+
+    #[test]
+    fn stopped_processes_are_counted_and_groups_are_those_of_programs() {
+        let files = Files::new("programs");
+        for (pid, parent, session) in [(10, 1, 5), (11, 10, 11), (12, 11, 12), (13, 11, 13), (20, 1, 20)] {
+            files.put(pid, parent, session, 0, 0);
+            fs::write(files.0.join(format!("{pid}/cgroup")), format!("0::/of-{pid}\n")).unwrap();
+        }
+        let mut accounts = files.open(Trial::Parent);
+        assert_eq!(at(&mut accounts, 0, 0).stopped, 0);
+        for pid in [11, 12, 20] {
+            let file = files.0.join(format!("{pid}/stat"));
+            fs::write(&file, fs::read_to_string(&file).unwrap().replace(" S ", " T ")).unwrap();
+        }
+        assert_eq!(at(&mut accounts, 1, 0).stopped, 2);
+        let groups: HashSet<String> = accounts.groups().collect();
+        assert_eq!(groups, HashSet::from(["0::/of-10\n", "0::/of-11\n"].map(str::to_owned)));
     }
 
     #[test]

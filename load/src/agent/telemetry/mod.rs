@@ -3,6 +3,7 @@
 
 pub mod accounts;
 pub mod group;
+pub mod limits;
 pub mod parse;
 pub mod process;
 pub mod quota;
@@ -11,8 +12,8 @@ use crate::clock::{Clock, process_cpu_s};
 use crate::exit::ExitCode;
 use crate::stop::Stop;
 use accounts::{Accounts, Machine, Trial, Used};
+use limits::Limits;
 use parse::{CpuTimes, DiskCounters, NetworkCounters, QuotaPeriods, Stat};
-use quota::Quota;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -37,8 +38,11 @@ struct Reading {
     procs_running: Option<u64>,
     /// `None` where the kernel keeps no pressure counters.
     psi_cpu_some_us: Option<u64>,
-    /// Of the control group that this program is in, as an emulated machine or a container is one.
+    /// Of the control groups that this program and the trial's are in, as an emulated machine or a container is one.
     cpu_quota: Option<QuotaPeriods>,
+    /// One of these groups is frozen.
+    frozen: bool,
+    disk_limits: Vec<String>,
     /// What the trial has used of the CPUs; `None`: not known, or not read this time.
     trial: Option<Used>,
     /// What reading all this has cost so far.
@@ -59,7 +63,7 @@ pub struct OfTrial {
 pub fn run(interval: Duration, trial: Option<OfTrial>, mut sink: impl Write, stop: &Arc<Stop>) -> ExitCode {
     let clock = Clock::start();
     let parent = rustix::process::getppid();
-    let quota = Quota::of_this_process();
+    let mut limits = Limits::of_this_process();
     let root = parent.map_or(0, |pid| pid.as_raw_nonzero().get());
     let ticks_per_s = rustix::param::clock_ticks_per_second();
     let mut accounts = trial.map(|OfTrial { trial, limit_cpus }| {
@@ -67,7 +71,7 @@ pub fn run(interval: Duration, trial: Option<OfTrial>, mut sink: impl Write, sto
     });
     stop_when_stdin_closes(stop);
     for tick in 1_u32.. {
-        let line = serde_json::to_vec(&Reading::take(clock, &quota, accounts.as_mut())).unwrap_or_default();
+        let line = serde_json::to_vec(&Reading::take(clock, &mut limits, accounts.as_mut())).unwrap_or_default();
         if sink.write_all(&line).and_then(|()| sink.write_all(b"\n")).and_then(|()| sink.flush()).is_err() {
             break;
         }
@@ -97,14 +101,17 @@ fn stop_when_stdin_closes(stop: &Arc<Stop>) {
 }
 
 impl Reading {
-    fn take(clock: Clock, quota: &Quota, accounts: Option<&mut Accounts>) -> Self {
+    fn take(clock: Clock, limits: &mut Limits, mut accounts: Option<&mut Accounts>) -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let Stat { cpus: cpu, running: procs_running, forks } = parse::stat(&read("/proc/stat"));
         // Right after the counters that they are compared with.
-        let trial = accounts.zip(cpu.first()).and_then(|(accounts, all)| {
+        let trial = accounts.as_mut().zip(cpu.first()).and_then(|(accounts, all)| {
             let busy = all.user + all.nice + all.system;
             accounts.read(clock.now_s(), Machine { busy, forks })
         });
+        if let Some(accounts) = accounts.filter(|_| trial.is_some()) {
+            accounts.groups().for_each(|text| limits.meet(&text));
+        }
         Self {
             at_unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64),
             elapsed_s: clock.now_s(),
@@ -115,7 +122,9 @@ impl Reading {
             load_1m: parse::load_1m(&read("/proc/loadavg")),
             procs_running,
             psi_cpu_some_us: parse::pressure_some_us(&read("/proc/pressure/cpu")),
-            cpu_quota: quota.periods(),
+            cpu_quota: limits.periods(),
+            frozen: limits.frozen(),
+            disk_limits: limits.of_disks(),
             trial,
             own_cpu_us: (process_cpu_s() * 1e6) as u64,
         }

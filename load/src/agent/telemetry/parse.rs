@@ -191,6 +191,26 @@ pub struct QuotaPeriods {
     pub throttled_periods: u64,
 }
 
+impl QuotaPeriods {
+    /// With more of both.
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
+        Self {
+            periods: self.periods + more.periods,
+            throttled_periods: self.throttled_periods + more.throttled_periods,
+        }
+    }
+
+    /// What came since `earlier`; a group that was made anew counts from 0.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            periods: self.periods.saturating_sub(earlier.periods),
+            throttled_periods: self.throttled_periods.saturating_sub(earlier.throttled_periods),
+        }
+    }
+}
+
 /// Those of `cpu.stat`; `None` where it says nothing of a quota.
 #[must_use]
 pub fn quota_periods(text: &str) -> Option<QuotaPeriods> {

@@ -49,6 +49,8 @@ pub struct Process {
     pub session: i32,
     /// A thread of the kernel.
     pub kernel: bool,
+    /// A signal or a debugger stopped it.
+    pub stopped: bool,
     /// When it started; with its number it is unique.
     pub started: u64,
     /// CPU time of its threads, of those that ended too.
@@ -82,6 +84,7 @@ impl Process {
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
         let number = |at: usize| words.get(at)?.parse::<u64>().ok();
         Some(Self {
+            stopped: matches!(*words.first()?, "T" | "t"),
             parent: words.get(1)?.parse().ok()?,
             session: words.get(3)?.parse().ok()?,
             kernel: number(6)? & KERNEL_THREAD != 0,
@@ -135,6 +138,8 @@ mod tests {
             assert_eq!(Process::parse(&STAT[..length]), None, "cut at {length}");
         }
         assert!(Process::parse(&STAT.replace("4194560", "2129984")).unwrap().kernel);
+        let stopped = |state: &str| Process::parse(&STAT.replace(") S ", state)).unwrap().stopped;
+        assert_eq!([") S ", ") T ", ") t ", ") D "].map(stopped), [false, true, true, false]);
     }
 
     #[test]
