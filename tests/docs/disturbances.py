@@ -122,7 +122,8 @@ def rejected_as_throttled(noise: Noise, shape: str) -> int:
             "5 of every 50": (at + repeat * 50 // SERIES) % 50 < 5,
             "last quarter": at >= noise.length - noise.length // 4,
         }[shape]
-        found += throttling(plateaus(np.where(low, 0.7 * values, values).tolist())) is not None
+        shaped = np.where(low, 0.7 * values, values).tolist()
+        found += throttling(shaped, plateaus(shaped)) is not None
     return found
 
 

@@ -54,7 +54,7 @@ class Throttled:
         from nephoscope.stats.decline import declines
 
         levels = plateaus(series.values)
-        fall = throttling(levels)
+        fall = throttling(series.values, levels)
         decline = declines(series.values)
         if decline is not None and (fall is None or decline.fits_better_than(series.values, levels)):
             said = f"declined steadily by {percent(decline.share)} in {duration(len(series.values) * series.step_s)}"

@@ -41,6 +41,11 @@ _MAX_DEPENDENT_AROUND = 0.95
 _LONGER_THAN_DIPS = 1.5
 """A series that dips regularly often ends in a dip: what follows a fall must last longer than the dips before it."""
 
+_BLOCKS = 12
+_FALL_SIGMAS = 3.5
+"""Of the means of that many blocks around both levels. 1/f noise has as much power between blocks as within them, so it
+falls by a few times as much; the page on detectors counts how seldom further."""
+
 _ROUNDS = 2
 """Number of passes; the second one knows the noise better."""
 
@@ -91,13 +96,15 @@ def plateaus(values: Sequence[float]) -> tuple[Plateau, ...]:
     return _merged(raw, [_plateau(raw, start, end) for start, end in pairwise(bounds)])
 
 
-def throttling(found: Sequence[Plateau]) -> Throttling | None:
-    """The fall after which every level stays below for long enough; None if there is none.
+def throttling(values: Sequence[float], found: Sequence[Plateau]) -> Throttling | None:
+    """The fall after which every level of a series stays below for long enough; None if there is none.
 
     Of several such falls it is the deepest. A dip from which the rate recovers does not count, nor does a rise. A fall
     at the very end cannot be told from such a dip: what follows it must last `MIN_SUSTAINED_VALUES`, and
-    `MIN_SUSTAINED_SHARE` of the series, and half as long again as the longest dip before it.
+    `MIN_SUSTAINED_SHARE` of the series, and half as long again as the longest dip before it. And it must be further
+    than the series wanders around both levels.
     """
+    quiet = without_outliers(np.asarray(values, dtype=np.float64)) if len(found) > 1 else None
     best: tuple[float, Throttling] | None = None
     for cut in range(1, len(found)):
         before, after = _weighted_level(found[:cut]), _weighted_level(found[cut:])
@@ -107,9 +114,18 @@ def throttling(found: Sequence[Plateau]) -> Throttling | None:
             continue
         if found[-1].end - found[cut].start < _least_sustained(found, cut, before):
             continue
+        if quiet is not None and not _stands_out(quiet, found[cut].start):
+            continue
         if best is None or fall > best[0]:
             best = (fall, Throttling(start=found[cut].start, burst_level=before, sustained_level=after))
     return best[1] if best else None
+
+
+def _stands_out(values: Floats, cut: int) -> bool:
+    before, after = values[:cut].mean(), values[cut:].mean()
+    around = np.concatenate([values[:cut] - before, values[cut:] - after])
+    blocks = _binned(around, max(1, values.size // _BLOCKS))
+    return bool(before - after > _FALL_SIGMAS * blocks.std(ddof=2))
 
 
 def _least_sustained(found: Sequence[Plateau], cut: int, before: float) -> float:

@@ -44,7 +44,7 @@ def credit_phase(stolen: Sequence[float], limit: float) -> CreditPhase:
         return CreditPhase("too short")
     delivered = 1 - np.asarray(stolen, dtype=np.float64)
     levels = plateaus(delivered.tolist())
-    fall = throttling(levels)
+    fall = throttling(delivered.tolist(), levels)
     if fall is not None:
         return CreditPhase("ran out", fall.start, 1 - fall.burst_level, 1 - fall.sustained_level)
     deviation = MAD_TO_SIGMA * float(np.median(np.abs(delivered - np.median(delivered))))

@@ -34,7 +34,8 @@ def test_a_day_of_a_steady_machine_is_steady() -> None:
 
 
 def test_a_day_of_a_throttled_machine_tells_minute_and_level() -> None:
-    found = throttling(plateaus(a_day_of("hcloud_cx22")))
+    values = a_day_of("hcloud_cx22")
+    found = throttling(values, plateaus(values))
     assert found
     assert found.start == 1160
     assert found.burst_level == pytest.approx(1979, rel=0.01)
@@ -78,18 +79,19 @@ def test_noise_that_wanders_is_no_change() -> None:
 
 
 def test_a_dip_is_a_change_and_no_throttling() -> None:
-    found = plateaus([100.0 + at % 3 for at in range(60)] + [80.0 + at % 3 for at in range(40)] + [101.0, 100.0] * 30)
+    values = [100.0 + at % 3 for at in range(60)] + [80.0 + at % 3 for at in range(40)] + [101.0, 100.0] * 30
+    found = plateaus(values)
     assert [(one.start, one.end, round(one.level)) for one in found] == [(0, 60, 101), (60, 100, 81), (100, 160, 100)]
-    assert throttling(found) is None
+    assert throttling(values, found) is None
 
 
 def test_a_rise_is_no_throttling() -> None:
-    assert throttling((Plateau(0, 50, 100.0), Plateau(50, 100, 140.0))) is None
+    assert throttling([100.0] * 50 + [140.0] * 50, (Plateau(0, 50, 100.0), Plateau(50, 100, 140.0))) is None
 
 
 def test_of_several_falls_the_deepest_counts_and_levels_are_medians_over_time() -> None:
     levels = (Plateau(0, 10, 90.0), Plateau(10, 100, 100.0), Plateau(100, 120, 40.0), Plateau(120, 200, 35.0))
-    found = throttling(levels)
+    found = throttling([one.level for one in levels for _ in range(one.start, one.end)], levels)
     assert found
     assert (found.start, found.burst_level, found.sustained_level) == (100, 100.0, 35.0)
 
@@ -117,7 +119,7 @@ def test_plateaus_cover_the_series_and_do_not_depend_on_its_unit(values: list[fl
     assert found[0].start == 0
     assert found[-1].end == len(values)
     assert all(left.end == right.start for left, right in pairwise(found))
-    throttling(found)
+    throttling(values, found)
 
 
 def test_the_unit_does_not_matter() -> None:
