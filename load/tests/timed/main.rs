@@ -9,3 +9,5 @@ mod fake_target;
 mod generators;
 #[cfg(feature = "testkit")]
 mod stall;
+#[cfg(feature = "testkit")]
+mod stopped;
