@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from nephoscope.analysis.lookup import headlines
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
@@ -31,7 +32,6 @@ from nephoscope.report.figures.storage import curves_figure
 from nephoscope.report.figures.storage_kinds import by_storage, storage_shares
 from nephoscope.report.figures.tops import best_of_clouds, tops
 from nephoscope.report.figures.transfer_costs import cost_per_run
-from nephoscope.report.lookup import headlines
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.machines import machines_table
 from tests.support import editions

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import vl_convert
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure, Table
 from tests.docs.counterparts import Ours, Source, counts, figures_table, sources
 

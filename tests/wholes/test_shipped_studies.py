@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.report.figures.spec import unchecked
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure, Table
 from tests.docs.counterparts import Source, counts, sources
 from tests.support.quotients import not_quotients

@@ -30,7 +30,6 @@ from nephoscope.analysis.delivered import (
     with_notes,
 )
 from nephoscope.analysis.families import families_of
-from nephoscope.analysis.findings import Findings
 from nephoscope.analysis.gate import gate_of
 from nephoscope.analysis.growth import growth_of
 from nephoscope.analysis.inputs import StudyInputs
@@ -87,8 +86,8 @@ Named = TypeVar("Named", TrialRow, MeasurementRow, NetworkRow)
 """Rows that name a trial and its configuration."""
 
 
-def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
-    """Statistics and comparisons of a study, without sentences, and what those are made from.
+def tables_of(inputs: StudyInputs) -> AnalysedStudy:
+    """Statistics and comparisons of a study, without sentences.
 
     Replicates on machines whose observed facts differ are split into configurations of their own, by name, before
     anything is computed; rows of trials, measurements, commands, machines and statistics carry the split name, the plan
@@ -132,7 +131,7 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         on = boards if of is cells else boards_of(of, blocked=inputs.source is None)
         return claims_of(inputs.claims, configurations, of, on, costs.rows, extents, margin_percent=margin_percent)
 
-    analysed = AnalysedStudy(
+    return AnalysedStudy(
         **given,
         trials=trials,
         measurements=measurements,
@@ -166,7 +165,6 @@ def tables_of(inputs: StudyInputs) -> tuple[AnalysedStudy, Findings]:
         delivered=delivered,
         standing=_standing(inputs, trials, statistics, names),
     )
-    return analysed, Findings.of(analysed, usable, not_repeatable(inputs), inputs.tool_versions)
 
 
 def _asked_for(inputs: StudyInputs, trials: Sequence[TrialRow]) -> dict[str, str]:
@@ -220,7 +218,7 @@ def _beside_numbers(
         "equivalence_margin_percent": study.equivalence_margin_percent,
         "study_toml": inputs.study_toml,
         "nephoscope_version": inputs.nephoscope_version,
-        "tool_versions": {tool: " | ".join(versions) for tool, versions in inputs.tool_versions.items()},
+        "tool_versions": inputs.tool_versions,
         "started_unix_ms": min(
             (row.started_unix_ms for row in trials if row.started_unix_ms is not None), default=None
         ),
@@ -233,6 +231,7 @@ def _beside_numbers(
         "raw_files": ordered(inputs.raw_files, RawFileRow),
         "judged_again": inputs.judged_again,
         "looks": list(inputs.looks),
+        "not_repeatable": not_repeatable(inputs),
         "source": inputs.source,
         "part": inputs.part,
         "inputs_digest": inputs.inputs_digest,

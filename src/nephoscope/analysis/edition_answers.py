@@ -119,7 +119,8 @@ def also_different(before: AnalysedStudy, after: AnalysedStudy, names: Iterable[
         found.append(f"nephoscope: {before.nephoscope_version} → {after.nephoscope_version}")
     tools = before.tool_versions.keys() & after.tool_versions.keys()
     changed = sorted(tool for tool in tools if before.tool_versions[tool] != after.tool_versions[tool])
-    found += [f"{tool}: {before.tool_versions[tool]} → {after.tool_versions[tool]}" for tool in changed]
+    used = {tool: [" | ".join(study.tool_versions[tool]) for study in (before, after)] for tool in changed}
+    found += [f"{tool}: {' → '.join(versions)}" for tool, versions in used.items()]
     where: dict[str, set[str]] = {}
     for one in names:
         for said in (*_settings(before, after, one), *_cpus(before, after, one)):

@@ -1,6 +1,6 @@
 """Trials whose stored files were changed after they had ended, and how many could not be checked for that."""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.rows import TrialRow
 from nephoscope.model.words import enumeration
@@ -10,13 +10,13 @@ MAX_NAMED = 3
 """Trials whose files a sentence names; `status` and the table of excluded trials name all."""
 
 
-def altered(findings: Findings) -> list[Draft]:
+def altered(lookup: Lookup) -> list[Draft]:
     """A warning about all altered trials with their files, and a note about trials without digests."""
-    return [*_changed(findings), *_unchecked(findings)]
+    return [*_changed(lookup), *_unchecked(lookup)]
 
 
-def _changed(findings: Findings) -> list[Draft]:
-    found = [row for row in findings.trials if row.state == "altered"]
+def _changed(lookup: Lookup) -> list[Draft]:
+    found = [row for row in lookup.study.trials if row.state == "altered"]
     if not found:
         return []
     named, more = [_named(row) for row in found[:MAX_NAMED]], len(found) - MAX_NAMED
@@ -41,8 +41,8 @@ def _named(row: TrialRow) -> str:
     return f"{row.trial} ({'; '.join(map(str, row.reasons))})"
 
 
-def _unchecked(findings: Findings) -> list[Draft]:
-    ended = [row for row in findings.trials if row.has_digests is not None]
+def _unchecked(lookup: Lookup) -> list[Draft]:
+    ended = [row for row in lookup.study.trials if row.has_digests is not None]
     without = [row.trial for row in ended if not row.has_digests]
     if not without:
         return []

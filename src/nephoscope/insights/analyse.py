@@ -2,6 +2,7 @@
 
 from nephoscope.analysis.analyse import tables_of
 from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.registry import insights_of
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.missing import MissingPart
@@ -13,7 +14,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     Raises:
         ValueError: the rows contradict each other; see `cells_of`.
     """
-    tables, findings = tables_of(inputs)
+    tables = tables_of(inputs)
     missing: list[MissingPart] = []
-    insights = insights_of(findings, missing)
+    insights = insights_of(Lookup.of(tables), missing)
     return tables.model_copy(update={"insights": insights, "missing": missing})

@@ -1,6 +1,6 @@
 """Metrics that no comparison can be made of, as their values have no ratio."""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.words import named_or_counted
 
@@ -9,16 +9,16 @@ MAX_NAMED = 8
 """With more configurations than this, a metric's are counted instead of named."""
 
 
-def claims(findings: Findings) -> list[Draft]:
+def claims(lookup: Lookup) -> list[Draft]:
     """One sentence for all metrics; a warning if it is about a headline metric, which then has no answer."""
     names: dict[str, list[str]] = {}
     trials: list[str] = []
-    headlines = {(benchmark, metric.name) for benchmark, metric in findings.headlines()}
+    headlines = {(benchmark, metric.name) for benchmark, metric in lookup.headlines()}
     leading = False
-    for row in findings.statistics:
-        several = len(findings.statistics_of(row.benchmark, row.metric)) > 1
+    for row in lookup.study.statistics:
+        several = len(lookup.statistics_of(row.benchmark, row.metric)) > 1
         if several and not row.per_cpu and row.minimum <= 0:
-            title = f"{findings.title(row.benchmark, row.metric)} in {row.benchmark}"
+            title = f"{lookup.title(row.benchmark, row.metric)} in {row.benchmark}"
             names.setdefault(title, []).append(row.configuration)
             trials += row.trials
             leading |= (row.benchmark, row.metric) in headlines

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, percent_range, say
 from nephoscope.model.records import CO_LOCATED
 from nephoscope.stats.median import median_interval
@@ -11,10 +11,10 @@ from nephoscope.stats.median import median_interval
 NAME = "colocated"
 
 
-def colocated(findings: Findings) -> list[Draft]:
+def colocated(lookup: Lookup) -> list[Draft]:
     """One note per benchmark and configuration whose client ran on the database machine."""
     shares: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for row in findings.trials:
+    for row in lookup.study.trials:
         stated = CO_LOCATED in row.conditions
         if row.counts and stated and row.client_cpu_share is not None:
             shares[row.benchmark, row.configuration][row.trial] = 100 * row.client_cpu_share

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, keyed, say
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Statistic
@@ -30,12 +30,12 @@ class _Asked:
         return rank_correlation(self.memory_gib, spreads, 1 - (1 - CONFIDENCE) / asked)
 
 
-def consistency(findings: Findings) -> list[Draft]:
+def consistency(lookup: Lookup) -> list[Draft]:
     """One sentence for each headline metric that shows a relation, and one that lists those that show none.
 
     Silent about a metric with too few configurations, and where memory is equal or was not observed.
     """
-    asked = [one for one in _asked(findings) if one.correlation() is not None]
+    asked = [one for one in _asked(lookup) if one.correlation() is not None]
     found = [(one, correlation) for one in asked if (correlation := one.correlation(len(asked))) is not None]
     nothing = [(one, correlation) for one, correlation in found if correlation.low <= 0 <= correlation.high]
     return [
@@ -44,17 +44,17 @@ def consistency(findings: Findings) -> list[Draft]:
     ]
 
 
-def _asked(findings: Findings) -> list[_Asked]:
+def _asked(lookup: Lookup) -> list[_Asked]:
     memory = {
         row.configuration: row.memory_gib_per_vcpu
-        for row in findings.configurations
+        for row in lookup.study.configurations
         if row.machine_type and row.memory_gib_per_vcpu is not None
     }
     found = []
-    for benchmark, metric in findings.headlines():
+    for benchmark, metric in lookup.headlines():
         rows = [
             row
-            for row in findings.statistics_of(benchmark, metric.name)
+            for row in lookup.statistics_of(benchmark, metric.name)
             if row.configuration in memory and row.cv_percent is not None and row.n >= MIN_REPLICATES
         ]
         if len(rows) >= MIN_N:

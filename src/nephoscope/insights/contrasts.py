@@ -1,6 +1,6 @@
 """What one thing changes: a volume's kind, a CPU's vendor, a setting, over all pairs that differ in it only."""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.numbers import Number, interval
@@ -14,26 +14,26 @@ SCALING = frozenset({"size", "CPUs", "machines"})
 """Questions about more of the same; `per_cpu` asks whether it pays."""
 
 
-def contrasts(findings: Findings) -> list[Draft]:
+def contrasts(lookup: Lookup) -> list[Draft]:
     """One sentence for each contrast of a headline metric as measured.
 
     Silent where a benchmark has only two configurations: their comparison says it.
     """
     told = []
-    for row in findings.contrasts:
-        several = len(findings.statistics_of(row.benchmark, row.metric)) > 2
+    for row in lookup.study.contrasts:
+        several = len(lookup.statistics_of(row.benchmark, row.metric)) > 2
         if row.view == "plain" and (several or row.declared) and row.question not in SCALING:
-            told.append(sentence(findings, row, NAME))
+            told.append(sentence(lookup, row, NAME))
     return told
 
 
 def sentence(
-    findings: Findings, stored: ContrastRow, rule: str, ending: str | None = None, as_measured: float | None = None
+    lookup: Lookup, stored: ContrastRow, rule: str, ending: str | None = None, as_measured: float | None = None
 ) -> Draft:
     """'tpcc: volume kind, io2 against gp3: 1.21× the New-Orders (95 % interval …), in 20 of 23 pairs (error rate 5 %)'.
 
     Args:
-        findings: for the title of the metric.
+        lookup: for the title of the metric.
         stored: the answer.
         rule: the rule that speaks.
         ending: part of a template that is added where better or worse is certain; default: nothing.
@@ -77,9 +77,9 @@ def sentence(
         right=row.right,
         basis=row.basis or "",
         reason=str(row.reason),
-        title=findings.title(row.benchmark, row.metric) + (" per CPU" if row.view == "per CPU" else ""),
+        title=lookup.title(row.benchmark, row.metric) + (" per CPU" if row.view == "per CPU" else ""),
     )
-    return cautioned(told, findings)
+    return cautioned(told, lookup)
 
 
 def _end(row: ContrastRow, numbers: dict[str, Number], ending: str | None) -> str:

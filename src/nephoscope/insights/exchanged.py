@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.rows import TrialRow
 from nephoscope.model.words import enumeration
@@ -21,10 +21,10 @@ _WORDS = {
 """Facts whose name is not the reader's word."""
 
 
-def exchanged(findings: Findings) -> list[Draft]:
+def exchanged(lookup: Lookup) -> list[Draft]:
     """One note for each configuration that got such machines."""
     by_configuration: dict[str, list[TrialRow]] = defaultdict(list)
-    for row in findings.trials:
+    for row in lookup.study.trials:
         by_configuration[row.configuration].append(row)
     return [
         _said(name, rows) for name, rows in sorted(by_configuration.items()) if any(row.other_kinds for row in rows)

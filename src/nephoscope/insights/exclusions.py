@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.gaps import LEFT_OUT
 from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.records import VerdictKind
@@ -12,10 +12,10 @@ from nephoscope.model.words import enumeration
 NAME = "exclusions"
 
 
-def exclusions(findings: Findings) -> list[Draft]:
+def exclusions(lookup: Lookup) -> list[Draft]:
     """One sentence about all trials that ran; each excluded trial is counted under one reason."""
     excluded: dict[str, list[str]] = defaultdict(list)
-    ran = [row for row in findings.trials if row.state not in LEFT_OUT]
+    ran = [row for row in lookup.study.trials if row.state not in LEFT_OUT]
     for row in ran:
         if not row.counts:
             excluded[_reason(row)].append(row.trial)
@@ -23,7 +23,7 @@ def exclusions(findings: Findings) -> list[Draft]:
     if not total:
         return []
     if not excluded:
-        those = "trials" if total == len(findings.trials) else "trials that ran"
+        those = "trials" if total == len(lookup.study.trials) else "trials that ran"
         ending = "The only trial that ran is valid." if total == 1 else f"All {{total:count}} {those} are valid."
         trials = [row.trial for row in ran]
         return [say(NAME, "note", ending, numbers={"total": total}, trials=trials)]

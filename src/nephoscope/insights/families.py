@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.numbers import Number, interval
 from nephoscope.model.records import Direction
@@ -21,28 +21,28 @@ _VERDICTS = {
 """In the order in which sentences give them."""
 
 
-def families(findings: Findings) -> list[Draft]:
+def families(lookup: Lookup) -> list[Draft]:
     """One sentence per pair of groups with at least one decided metric, and one note that counts open questions."""
     groups = [
         list(rows)
         for _, rows in groupby(
-            sorted(findings.family_comparisons, key=lambda row: (row.question, row.left, row.right)),
+            sorted(lookup.study.family_comparisons, key=lambda row: (row.question, row.left, row.right)),
             key=lambda row: (row.question, row.left, row.right),
         )
     ]
-    told = [_sentence(findings, rows) for rows in groups if any(row.verdict in _DECIDED for row in rows)]
-    open_rows = [row for row in findings.family_comparisons if row.verdict is ComparisonVerdict.UNRESOLVED]
-    return told + ([_open(findings, open_rows)] if open_rows else [])
+    told = [_sentence(lookup, rows) for rows in groups if any(row.verdict in _DECIDED for row in rows)]
+    open_rows = [row for row in lookup.study.family_comparisons if row.verdict is ComparisonVerdict.UNRESOLVED]
+    return told + ([_open(lookup, open_rows)] if open_rows else [])
 
 
-def _sentence(findings: Findings, rows: Sequence[FamilyComparison]) -> Draft:
+def _sentence(lookup: Lookup, rows: Sequence[FamilyComparison]) -> Draft:
     numbers: dict[str, Number] = {}
     words: dict[str, str] = {}
     parts: dict[str, list[str]] = {}
     sizes = {(row.n_left, row.n_right, row.blocks) for row in rows}
     for key, row in keyed(rows):
         numbers |= {f"ratio_{key}": interval(row.ratio, row.low, row.high)} | _sizes(row, key)
-        words[f"metric_{key}"] = f"{findings.title(row.benchmark, row.metric)}" + (" per vCPU" if row.per_cpu else "")
+        words[f"metric_{key}"] = f"{lookup.title(row.benchmark, row.metric)}" + (" per vCPU" if row.per_cpu else "")
         ends = ", too few types for an interval"
         if row.low is not None and row.high is not None and row.coverage is not None:
             numbers[f"coverage_{key}"] = 100 * row.coverage
@@ -79,14 +79,14 @@ def _types(row: FamilyComparison, key: str) -> str:
     return f"n = {{left_{key}:count}} and {{right_{key}:count}} types in {blocks}"
 
 
-def _open(findings: Findings, rows: Sequence[FamilyComparison]) -> Draft:
+def _open(lookup: Lookup, rows: Sequence[FamilyComparison]) -> Draft:
     few = [row for row in rows if row.low is None]
     kinds = sorted({row.question for row in rows})
     return say(
         NAME,
         "note",
         "{open:count} of {all:count} "
-        + plural(len(findings.family_comparisons), "question")
+        + plural(len(lookup.study.family_comparisons), "question")
         + " about families of machine types "
         + plural(len(rows), "is", "are")
         + " not decided ({kinds}): {few:count} "
@@ -95,9 +95,9 @@ def _open(findings: Findings, rows: Sequence[FamilyComparison]) -> Draft:
         "than {margin:limit} % after correction for the number of questions.",
         numbers={
             "open": len(rows),
-            "all": len(findings.family_comparisons),
+            "all": len(lookup.study.family_comparisons),
             "few": len(few),
-            "margin": findings.margin_percent,
+            "margin": lookup.study.equivalence_margin_percent,
         },
         trials=[trial for row in rows for trial in row.trials],
         kinds=enumeration(kinds),

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import TrialRow
@@ -17,13 +17,13 @@ LEFT_OUT = WAITING | {"not needed"}
 """States of trials that may still get a value."""
 
 
-def gaps(findings: Findings) -> list[Draft]:
+def gaps(lookup: Lookup) -> list[Draft]:
     """Warnings about the study as a whole, then about each benchmark; a note about blocks."""
-    return [*_unfinished(findings), *_nothing(findings), *_without_metric(findings), *_holes(findings)]
+    return [*_unfinished(lookup), *_nothing(lookup), *_without_metric(lookup), *_holes(lookup)]
 
 
-def _unfinished(findings: Findings) -> list[Draft]:
-    waiting = [row for row in findings.trials if row.state in WAITING]
+def _unfinished(lookup: Lookup) -> list[Draft]:
+    waiting = [row for row in lookup.study.trials if row.state in WAITING]
     if not waiting:
         return []
     return [
@@ -31,22 +31,22 @@ def _unfinished(findings: Findings) -> list[Draft]:
             NAME,
             "warning",
             "{waiting:count} of {total:count} planned "
-            + plural(len(findings.trials), "trial")
+            + plural(len(lookup.study.trials), "trial")
             + plural(
                 len(waiting), " has not run, so no answer includes it. ", " have not run, so no answer includes them. "
             )
             + "`nephoscope run` continues the study where it stopped.",
-            numbers={"waiting": len(waiting), "total": len(findings.trials)},
+            numbers={"waiting": len(waiting), "total": len(lookup.study.trials)},
             trials=[row.trial for row in waiting],
             case="not run",
         )
     ]
 
 
-def _nothing(findings: Findings) -> list[Draft]:
+def _nothing(lookup: Lookup) -> list[Draft]:
     """One warning per benchmark whose trials are all in, on some configuration, and none of them valid."""
     cells: dict[str, dict[str, list[TrialRow]]] = defaultdict(lambda: defaultdict(list))
-    for row in findings.trials:
+    for row in lookup.study.trials:
         cells[row.benchmark][row.configuration].append(row)
     found = []
     for benchmark, by_configuration in sorted(cells.items()):
@@ -60,15 +60,15 @@ def _nothing(findings: Findings) -> list[Draft]:
     return found
 
 
-def _without_metric(findings: Findings) -> list[Draft]:
+def _without_metric(lookup: Lookup) -> list[Draft]:
     """One warning per headline metric that valid trials of some configuration did not report, and others did."""
     valid: dict[tuple[str, str], list[TrialRow]] = defaultdict(list)
-    for row in findings.trials:
+    for row in lookup.study.trials:
         if row.counts:
             valid[row.benchmark, row.configuration].append(row)
     found = []
-    for benchmark, metric in findings.headlines():
-        rows = findings.statistics_of(benchmark, metric.name)
+    for benchmark, metric in lookup.headlines():
+        rows = lookup.statistics_of(benchmark, metric.name)
         reported = {row.configuration for row in rows}
         without = {name: rows for (of, name), rows in sorted(valid.items()) if of == benchmark and name not in reported}
         if without and reported:
@@ -116,12 +116,12 @@ def _no_value(
     )
 
 
-def _holes(findings: Findings) -> list[Draft]:
+def _holes(lookup: Lookup) -> list[Draft]:
     """One note if blocks that ran lack valid trials that others have: then values of one block are not all there."""
-    ran = [row for row in findings.trials if row.state not in LEFT_OUT]
+    ran = [row for row in lookup.study.trials if row.state not in LEFT_OUT]
     cells = {(row.benchmark, row.configuration) for row in ran}
     has_valid = {(row.benchmark, row.configuration) for row in ran if row.counts}
-    if findings.imported or len(cells) < 2 or not has_valid:  # a source's runs are in no blocks
+    if lookup.study.source is not None or len(cells) < 2 or not has_valid:  # a source's runs are in no blocks
         return []
     blocks = sorted({row.block for row in ran})
     there = Counter(row.block for row in _once(ran) if row.counts and (row.benchmark, row.configuration) in has_valid)

@@ -1,6 +1,6 @@
 """What the checks changed: medians with and without the trials that they reject."""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, keyed, plural, quantity_style, say
 from nephoscope.model.rows import GateRow
 
@@ -10,9 +10,9 @@ NOTABLE_PERCENT = 5.0
 MAX_NAMED = 8
 
 
-def gate(findings: Findings) -> list[Draft]:
+def gate(lookup: Lookup) -> list[Draft]:
     """One sentence with counts and the medians that changed most."""
-    rows = findings.gate
+    rows = lookup.study.gate
     if not rows:
         return []
     moved = [row for row in rows if row.change_percent is not None and abs(row.change_percent) > NOTABLE_PERCENT]
@@ -25,7 +25,7 @@ def gate(findings: Findings) -> list[Draft]:
         "notable": NOTABLE_PERCENT,
     }
     words: dict[str, str] = {}
-    named = [_named(row, key, numbers, words, findings) for key, row in keyed(by_size[:MAX_NAMED])]
+    named = [_named(row, key, numbers, words, lookup) for key, row in keyed(by_size[:MAX_NAMED])]
     return [
         say(
             NAME,
@@ -42,12 +42,12 @@ def gate(findings: Findings) -> list[Draft]:
     ]
 
 
-def _named(row: GateRow, key: str, numbers: dict[str, float], words: dict[str, str], findings: Findings) -> str:
+def _named(row: GateRow, key: str, numbers: dict[str, float], words: dict[str, str], lookup: Lookup) -> str:
     style = quantity_style(row.unit)
     numbers |= {f"before_{key}": row.median_before, f"from_{key}": row.n_before, f"to_{key}": row.n_after}
     numbers[f"after_{key}"] = row.median_after or 0.0
     words |= {f"name_{key}": row.configuration, f"benchmark_{key}": row.benchmark}
-    words[f"metric_{key}"] = findings.title(row.benchmark, row.metric)
+    words[f"metric_{key}"] = lookup.title(row.benchmark, row.metric)
     return (
         f"{{metric_{key}}} in {{benchmark_{key}}} on {{name_{key}}}: from {{before_{key}:{style}}} to "
         f"{{after_{key}:{style}}} (n = {{from_{key}:count}} before, {{to_{key}:count}} after)"

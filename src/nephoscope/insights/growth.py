@@ -1,6 +1,6 @@
 """Does a database do more with more machines, and how close is that to linear growth?"""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, keyed, quantity_style, say
 from nephoscope.model.rows import GrowthRow
 from nephoscope.model.words import enumeration
@@ -16,12 +16,12 @@ _ENDINGS = {
 }
 
 
-def growth(findings: Findings) -> list[Draft]:
+def growth(lookup: Lookup) -> list[Draft]:
     """One sentence for each rate that was measured on different numbers of machines."""
-    return [_sentence(findings, row) for row in findings.growth]
+    return [_sentence(lookup, row) for row in lookup.study.growth]
 
 
-def _sentence(findings: Findings, row: GrowthRow) -> Draft:
+def _sentence(lookup: Lookup, row: GrowthRow) -> Draft:
     numbers: dict[str, float] = {"exponent": row.exponent}
     parts = []
     for key, (machines, median) in keyed(zip(row.machines, row.medians, strict=True)):
@@ -47,7 +47,7 @@ def _sentence(findings: Findings, row: GrowthRow) -> Draft:
         benchmark=row.benchmark,
         benchmark_name=row.benchmark,
         group=row.group,
-        title=findings.title(row.benchmark, row.metric),
+        title=lookup.title(row.benchmark, row.metric),
     )
 
 

@@ -1,25 +1,25 @@
 """What was still measured after each block of a study that stops when its questions are answered."""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.words import enumeration
 
 NAME = "looks"
 
 
-def looks(findings: Findings) -> list[Draft]:
+def looks(lookup: Lookup) -> list[Draft]:
     """How many configurations were measured after each look, how many trials that saved, and why questions closed."""
-    left_out = [row.trial for row in findings.trials if row.state == "not needed"]
-    if not (findings.looks and left_out):
+    left_out = [row.trial for row in lookup.study.trials if row.state == "not needed"]
+    if not (lookup.study.looks and left_out):
         return []
-    last = findings.looks[-1]
+    last = lookup.study.looks[-1]
     numbers: dict[str, float] = {
         "left_out": len(left_out),
-        "total": len(findings.trials),
+        "total": len(lookup.study.trials),
         "planned": last.configurations,
     }
     stages, reasons = [], []
-    for key, look in keyed(one for one in findings.looks if one.block < one.last):
+    for key, look in keyed(one for one in lookup.study.looks if one.block < one.last):
         numbers |= {f"block_{key}": look.block, f"still_{key}": len(look.still)}
         stages.append(f"{{still_{key}:count}} after block {{block_{key}:count}}")
     words = {}
@@ -33,17 +33,17 @@ def looks(findings: Findings) -> list[Draft]:
     template += "Questions: {questions:count}" + (f", of which {enumeration(reasons)}. " if reasons else ". ")
     template += "Trials left out: {left_out:count} of {total:count}."
     found = [say(NAME, "note", template, numbers=numbers, trials=left_out, case="left out", **words)]
-    if findings.not_repeatable:
+    if lookup.study.not_repeatable:
         changed = {
-            "changed": len(findings.not_repeatable),
-            "looks": len(findings.looks),
-            "first": findings.not_repeatable[0],
+            "changed": len(lookup.study.not_repeatable),
+            "looks": len(lookup.study.looks),
+            "first": lookup.study.not_repeatable[0],
         }
         text = (
             "From the stored trials, {changed:count} of {looks:count} "
-            + plural(len(findings.looks), "look")
+            + plural(len(lookup.study.looks), "look")
             + " would come out differently, first the one after block {first:count}: a trial that they used was "
             "repeated or replaced since. The stored looks are kept."
         )
-        found.append(say(NAME, "warning", text, numbers=changed, trials=[row.trial for row in findings.trials]))
+        found.append(say(NAME, "warning", text, numbers=changed, trials=[row.trial for row in lookup.study.trials]))
     return found

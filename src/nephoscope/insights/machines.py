@@ -1,13 +1,13 @@
 """Replicates that did not run on the same machine."""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.words import enumeration
 
 NAME = "machines"
 
 
-def machines(findings: Findings) -> list[Draft]:
+def machines(lookup: Lookup) -> list[Draft]:
     """One warning per machine that differs from the first one of its configuration."""
     return [
         say(
@@ -23,6 +23,6 @@ def machines(findings: Findings) -> list[Draft]:
             machine=row.machine,
             facts=enumeration([fact.replace("_", " ") for fact in row.differs_in]),
         )
-        for row in findings.machines
+        for row in lookup.study.machines
         if row.differs_in
     ]

@@ -1,6 +1,6 @@
 """How precise the study is, and which metrics are noisier than the smallest difference it cares about."""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.rows import Statistic
 from nephoscope.model.words import enumeration
@@ -8,19 +8,19 @@ from nephoscope.model.words import enumeration
 NAME = "noise"
 
 
-def noise(findings: Findings) -> list[Draft]:
+def noise(lookup: Lookup) -> list[Draft]:
     """The least and most precise headline medians; warnings for those beyond the margin; a count of the rest."""
-    rows = [row for row in findings.headline_statistics() if row.margin_percent is not None and row.n > 1]
+    rows = [row for row in lookup.headline_statistics if row.margin_percent is not None and row.n > 1]
     if not rows:
         return []
-    return [*_extremes(findings, rows), *_wide(findings), *_others(findings)]
+    return [*_extremes(lookup, rows), *_wide(lookup), *_others(lookup)]
 
 
-def _name(findings: Findings, row: Statistic) -> str:
-    return f"{findings.title(row.benchmark, row.metric)} in {row.benchmark} on {row.configuration}"
+def _name(lookup: Lookup, row: Statistic) -> str:
+    return f"{lookup.title(row.benchmark, row.metric)} in {row.benchmark} on {row.configuration}"
 
 
-def _extremes(findings: Findings, rows: list[Statistic]) -> list[Draft]:
+def _extremes(lookup: Lookup, rows: list[Statistic]) -> list[Draft]:
     ordered = sorted(rows, key=lambda row: (row.margin_percent or 0, row.benchmark, row.metric, row.configuration))
     best, worst = ordered[0], ordered[-1]
     if best is worst:
@@ -36,20 +36,20 @@ def _extremes(findings: Findings, rows: list[Statistic]) -> list[Draft]:
             template,
             numbers={"best": best.margin_percent or 0.0, "worst": worst.margin_percent or 0.0},
             trials=[*best.trials, *worst.trials],
-            best_name=_name(findings, best),
-            worst_name=_name(findings, worst),
+            best_name=_name(lookup, best),
+            worst_name=_name(lookup, worst),
         )
     ]
 
 
-def _wide(findings: Findings) -> list[Draft]:
+def _wide(lookup: Lookup) -> list[Draft]:
     """One warning per headline metric, naming every configuration whose margin of error is too wide."""
     insights: list[Draft] = []
-    for benchmark, metric in findings.headlines():
+    for benchmark, metric in lookup.headlines():
         rows = [
             row
-            for row in findings.statistics_of(benchmark, metric.name)
-            if row.n > 1 and (row.margin_percent or 0) > findings.margin_percent
+            for row in lookup.statistics_of(benchmark, metric.name)
+            if row.n > 1 and (row.margin_percent or 0) > lookup.study.equivalence_margin_percent
         ]
         if rows:
             parts = [f"{{name_{key}}} ±{{margin_{key}:percent}}" for key, _ in keyed(rows)]
@@ -61,7 +61,7 @@ def _wide(findings: Findings) -> list[Draft]:
                     "warning",
                     "{benchmark_name}: the margin of error of {title} is wider than the equivalence margin of "
                     "±{margin:limit} % on " + enumeration(parts) + ".",
-                    numbers={"margin": findings.margin_percent} | widths,
+                    numbers={"margin": lookup.study.equivalence_margin_percent} | widths,
                     trials=[trial for row in rows for trial in row.trials],
                     benchmark=benchmark,
                     benchmark_name=benchmark,
@@ -72,15 +72,15 @@ def _wide(findings: Findings) -> list[Draft]:
     return insights
 
 
-def _others(findings: Findings) -> list[Draft]:
+def _others(lookup: Lookup) -> list[Draft]:
     """All metrics other than the headline metrics, in one sentence."""
-    headlines = {(benchmark, metric.name) for benchmark, metric in findings.headlines()}
+    headlines = {(benchmark, metric.name) for benchmark, metric in lookup.headlines()}
     rows = [
         row
-        for row in findings.statistics
+        for row in lookup.study.statistics
         if not row.per_cpu and row.margin_percent is not None and (row.benchmark, row.metric) not in headlines
     ]
-    wide = [row for row in rows if (row.margin_percent or 0) > findings.margin_percent]
+    wide = [row for row in rows if (row.margin_percent or 0) > lookup.study.equivalence_margin_percent]
     if not wide:
         return []
     worst = max(wide, key=lambda row: (row.margin_percent or 0, row.benchmark, row.metric, row.configuration))
@@ -96,10 +96,10 @@ def _others(findings: Findings) -> list[Draft]:
             numbers={
                 "total": len(rows),
                 "wide": len(wide),
-                "margin": findings.margin_percent,
+                "margin": lookup.study.equivalence_margin_percent,
                 "worst": worst.margin_percent or 0.0,
             },
             trials=worst.trials,
-            name=_name(findings, worst),
+            name=_name(lookup, worst),
         )
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, say
 from nephoscope.model.rows import TrialRow
 from nephoscope.stats.decide import ALPHA, holm
@@ -25,20 +25,20 @@ class _Series:
     trials: list[TrialRow]
 
 
-def order(findings: Findings) -> list[Draft]:
+def order(lookup: Lookup) -> list[Draft]:
     """Warnings for effects of the block, of the position in the block, and of the replicate before.
 
     These are three questions about one study, so their p-values are corrected by Holm. No warning means that no effect
     was found, which is likely with few replicates. Imports are not tested: their order was not randomised, and their
     source rarely gives it.
     """
-    series = None if findings.imported else _series(findings)
+    series = None if lookup.study.source is not None else _series(lookup)
     if series is None:
         return []
     asked: list[tuple[str, Callable[[], OrderEffect | None]]] = [
-        ("block", lambda: _grouped(series, lambda row: row.block, findings.seed)),
-        ("position within the block", lambda: _grouped(series, lambda row: row.position_in_block, findings.seed)),
-        ("", lambda: serial_effect(series.values, series.cells, seed=findings.seed)),
+        ("block", lambda: _grouped(series, lambda row: row.block, lookup.study.seed)),
+        ("position within the block", lambda: _grouped(series, lambda row: row.position_in_block, lookup.study.seed)),
+        ("", lambda: serial_effect(series.values, series.cells, seed=lookup.study.seed)),
     ]
     effects = [(what, effect) for what, ask in asked if (effect := ask()) is not None]
     adjusted = holm([effect.p_value for _, effect in effects])
@@ -70,14 +70,14 @@ def _grouped(series: _Series, group: Callable[[TrialRow], int], seed: int) -> Or
     return group_effect(series.values, [group(row) for row in series.trials], series.cells, seed=seed)
 
 
-def _series(findings: Findings) -> _Series | None:
+def _series(lookup: Lookup) -> _Series | None:
     """One headline metric per benchmark, so that no trial is used twice."""
-    trials = {row.trial: row for row in findings.trials if row.counts}
+    trials = {row.trial: row for row in lookup.study.trials if row.counts}
     chosen: dict[str, str] = {}
-    for benchmark, metric in findings.headlines():
+    for benchmark, metric in lookup.headlines():
         chosen.setdefault(benchmark, metric.name)
     cells: dict[tuple[str, str], list[tuple[TrialRow, float]]] = defaultdict(list)
-    for row in findings.measurements:
+    for row in lookup.study.measurements:
         if row.at_s is None and row.trial in trials and chosen.get(row.benchmark) == row.metric:
             trial = trials[row.trial]
             cells[trial.configuration, trial.benchmark].append((trial, row.value))

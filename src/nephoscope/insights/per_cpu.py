@@ -1,13 +1,20 @@
 """Scaling with CPUs: does a configuration with more CPUs deliver as much per CPU?"""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.answers import answered, question_of
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights import contrasts
-from nephoscope.insights.pairs import INTERVAL, oriented, unresolved
+from nephoscope.insights.answer import drafted
 from nephoscope.insights.words import Draft, plural, say
+from nephoscope.model.numbers import Number, interval
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict
+from nephoscope.stats.decide import ALPHA
 
 NAME = "per_cpu"
+_INTERVAL = (
+    "{coverage:coverage} interval {ratio:ends:ratio}, n = {n_first:count} and {n_second:count}, error rate "
+    "{alpha:limit} %"
+)
 _ENDINGS = {
     ComparisonVerdict.BETTER: ": it scales better than in proportion to its CPUs.",
     ComparisonVerdict.WORSE: ": it scales less than in proportion to its CPUs.",
@@ -19,38 +26,44 @@ _CONTRAST_ENDINGS = {
 }
 
 
-def per_cpu(findings: Findings) -> list[Draft]:
+def per_cpu(lookup: Lookup) -> list[Draft]:
     """Where higher is better: two configurations with different numbers of CPUs; of more, each contrast of sizes.
 
     The ratio of the values per CPU, larger over smaller, is the scaling efficiency.
     """
     insights: list[Draft] = []
-    for benchmark, metric in findings.headlines():
-        cpus = {row.configuration: row.cpus for row in findings.statistics_of(benchmark, metric.name, per_cpu=True)}
+    rows = {row.benchmark: row for row in lookup.study.benchmarks}
+    for benchmark, metric in lookup.headlines():
+        cpus = {row.configuration: row.cpus for row in lookup.statistics_of(benchmark, metric.name, per_cpu=True)}
         if metric.direction is not Direction.HIGHER:
             continue
         if len(cpus) > 2:
             insights += [
-                contrasts.sentence(findings, row, NAME, _CONTRAST_ENDINGS.get(row.verdict))
-                for row in findings.contrasts
+                contrasts.sentence(lookup, row, NAME, _CONTRAST_ENDINGS.get(row.verdict))
+                for row in lookup.study.contrasts
                 if (row.benchmark, row.metric, row.view) == (benchmark, metric.name, "per CPU")
                 and row.question in contrasts.SCALING
             ]
             continue
-        for comparison in findings.comparisons_of(benchmark, metric.name, per_cpu=True):
+        for comparison in lookup.comparisons_of(benchmark, metric.name, per_cpu=True):
             left, right = cpus.get(comparison.left), cpus.get(comparison.right)
-            if left is not None and right is not None and left != right:
-                insights.append(_sentence(findings, comparison, metric, left, right))
+            if left is None or right is None or left == right:
+                continue
+            if comparison.verdict is not ComparisonVerdict.UNRESOLVED:
+                insights.append(_sentence(lookup, comparison, metric, left, right))
+            elif found := answered(question_of(lookup, rows[benchmark], metric, "per CPU")):
+                insights.append(drafted(NAME, found))
     return insights
 
 
-def _sentence(findings: Findings, comparison: Comparison, metric: Metric, left: int, right: int) -> Draft:
-    title = f"{metric.title} per CPU"
-    if comparison.verdict is ComparisonVerdict.UNRESOLVED:
-        return unresolved(NAME, findings, comparison, metric, title=title)
-    larger = comparison.left if left > right else comparison.right
-    told = oriented(comparison, larger)
-    numbers = told.numbers | {
+def _sentence(lookup: Lookup, comparison: Comparison, metric: Metric, left: int, right: int) -> Draft:
+    row = comparison if left > right else comparison.mirrored()
+    numbers: dict[str, Number] = {
+        "ratio": interval(row.ratio, row.low, row.high),
+        "n_first": row.n_left,
+        "n_second": row.n_right,
+        "alpha": 100 * ALPHA,
+        "coverage": 100 * (row.coverage or 0.0),
         "cpus_large": max(left, right),
         "cpus_small": min(left, right),
         "margin": comparison.margin_percent,
@@ -60,19 +73,19 @@ def _sentence(findings: Findings, comparison: Comparison, metric: Metric, left: 
         "{title} of {second}, with {cpus_small:count} "
         + plural(min(left, right), "CPU")
         + " ("
-        + INTERVAL
+        + _INTERVAL
         + ")"
-        + _ENDINGS[told.verdict]
+        + _ENDINGS[row.verdict]
     )
     return say(
         NAME,
         "answer",
         template,
         numbers=numbers,
-        trials=findings.trials_of(comparison),
+        trials=lookup.trials_of_pair(comparison),
         benchmark=comparison.benchmark,
         benchmark_name=comparison.benchmark,
-        first=told.first,
-        second=told.second,
-        title=title,
+        first=row.left,
+        second=row.right,
+        title=f"{metric.title} per CPU",
     )

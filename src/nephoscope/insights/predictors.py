@@ -8,7 +8,7 @@ n counts configurations.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Statistic
@@ -21,33 +21,33 @@ NAME = "predictors"
 SHORTLIST = 3
 
 
-def predictors(findings: Findings) -> list[Draft]:
+def predictors(lookup: Lookup) -> list[Draft]:
     """One sentence for each database metric that a microbenchmark predicts, and one about all others.
 
     Where machine types were measured without a database, one that says so.
     """
-    ranked = {benchmark for benchmark, _ in findings.headlines()}
-    databases = ranked & {row.benchmark for row in findings.trials if row.subject is Subject.DATABASE}
-    types = {row.machine_type for row in findings.configurations if row.machine_type}
+    ranked = {benchmark for benchmark, _ in lookup.headlines()}
+    databases = ranked & {row.benchmark for row in lookup.study.trials if row.subject is Subject.DATABASE}
+    types = {row.machine_type for row in lookup.study.configurations if row.machine_type}
     micro = [
         (benchmark, metric.name)
-        for benchmark, metric in findings.headlines()
-        if benchmark not in databases and findings.statistics_of(benchmark, metric.name)
+        for benchmark, metric in lookup.headlines()
+        if benchmark not in databases and lookup.statistics_of(benchmark, metric.name)
     ]
     if not micro or len(types) < MIN_N:
         return []
     if not databases:
-        return [_no_database(findings, micro)]
-    most_like = [found for benchmark in sorted(databases) for found in _of_database(findings, benchmark, micro)]
+        return [_no_database(lookup, micro)]
+    most_like = [found for benchmark in sorted(databases) for found in _of_database(lookup, benchmark, micro)]
     unpredicted = [one for one in most_like if one.correlation.low <= 0]
     return [
-        *(_predicts(findings, one) for one in most_like if one.correlation.low > 0),
-        *([_nothing_predicts(findings, unpredicted)] if unpredicted else []),
+        *(_predicts(lookup, one) for one in most_like if one.correlation.low > 0),
+        *([_nothing_predicts(lookup, unpredicted)] if unpredicted else []),
     ]
 
 
-def _no_database(findings: Findings, micro: Sequence[tuple[str, str]]) -> Draft:
-    rows = [row for benchmark, metric in micro for row in findings.statistics_of(benchmark, metric)]
+def _no_database(lookup: Lookup, micro: Sequence[tuple[str, str]]) -> Draft:
+    rows = [row for benchmark, metric in micro for row in lookup.statistics_of(benchmark, metric)]
     return say(
         NAME,
         "note",
@@ -61,15 +61,15 @@ def _no_database(findings: Findings, micro: Sequence[tuple[str, str]]) -> Draft:
     )
 
 
-def _of_database(findings: Findings, benchmark: str, micro: Sequence[tuple[str, str]]) -> Iterator["_MostLike"]:
-    for of, metric in findings.headlines():
+def _of_database(lookup: Lookup, benchmark: str, micro: Sequence[tuple[str, str]]) -> Iterator["_MostLike"]:
+    for of, metric in lookup.headlines():
         if of != benchmark or metric.direction is not Direction.HIGHER:
             continue
-        target = {row.configuration: row for row in findings.statistics_of(benchmark, metric.name)}
+        target = {row.configuration: row for row in lookup.statistics_of(benchmark, metric.name)}
         tried = [
             both
             for name, of_micro in micro
-            for rows in [findings.statistics_of(name, of_micro)]
+            for rows in [lookup.statistics_of(name, of_micro)]
             for both in [[row for row in rows if row.configuration in target]]
             if _correlation(both, target) is not None
         ]
@@ -109,11 +109,11 @@ class _MostLike:
     def trials(self) -> list[str]:
         return [trial for row in self.micro for trial in (*row.trials, *self.target[row.configuration].trials)]
 
-    def words(self, findings: Findings) -> dict[str, str]:
+    def words(self, lookup: Lookup) -> dict[str, str]:
         first = self.micro[0]
         return {
             "micro": first.benchmark,
-            "micro_title": findings.title(first.benchmark, first.metric),
+            "micro_title": lookup.title(first.benchmark, first.metric),
             "title": self.title,
             "database": next(iter(self.target.values())).benchmark,
         }
@@ -129,7 +129,7 @@ def _correlation(rows: Sequence[Statistic], target: Mapping[str, Statistic], tri
     return rank_correlation([_signed(row) for row in rows], values, 1 - (1 - CONFIDENCE) / tried)
 
 
-def _predicts(findings: Findings, one: _MostLike) -> Draft:
+def _predicts(lookup: Lookup, one: _MostLike) -> Draft:
     in_order = sorted(one.micro, key=lambda row: (-_signed(row), row.configuration))
     best = max(in_order, key=lambda row: one.target[row.configuration].compared.value).configuration
     return say(
@@ -148,18 +148,18 @@ def _predicts(findings: Findings, one: _MostLike) -> Draft:
         trials=one.trials,
         shortlist=", ".join(row.configuration for row in in_order[:SHORTLIST]),
         best=best,
-        **one.words(findings),
+        **one.words(lookup),
     )
 
 
-def _nothing_predicts(findings: Findings, many: Sequence[_MostLike]) -> Draft:
+def _nothing_predicts(lookup: Lookup, many: Sequence[_MostLike]) -> Draft:
     """One sentence, however many database metrics it is about."""
     numbers: dict[str, float] = {}
     words: dict[str, str] = {}
     parts = []
     for key, one in keyed(many):
         numbers |= {f"{name}_{key}": value for name, value in one.numbers.items()}
-        words |= {f"{name}_{key}": word for name, word in one.words(findings).items()}
+        words |= {f"{name}_{key}": word for name, word in one.words(lookup).items()}
         most_like = f"the most similar order of {{tried_{key}:count}} is that of " if one.tried > 1 else ""
         parts.append(
             f"{{title_{key}}} of {{database_{key}}} ({most_like}{{micro_title_{key}}} of {{micro_{key}}}: rank "

@@ -2,33 +2,33 @@
 
 from collections.abc import Sequence
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostRow
 
 NAME = "price_age"
 
 
-def price_age(findings: Findings) -> list[Draft]:
+def price_age(lookup: Lookup) -> list[Draft]:
     """One warning for all old prices that rank machines, and one for those of other contracts; each with its oldest."""
-    priced = [row for row in findings.costs if row.month_usd is not None and row.age_days is not None]
+    priced = [row for row in lookup.study.costs if row.month_usd is not None and row.age_days is not None]
     return [
         *_old(
-            findings,
-            [row for row in priced if row.basis == findings.basis],
+            lookup,
+            [row for row in priced if row.basis == lookup.basis],
             "The prices of",
             "Rankings by cost hold only for these prices: enter newer ones to see what changes.",
         ),
         *_old(
-            findings,
-            [row for row in priced if row.basis != findings.basis],
+            lookup,
+            [row for row in priced if row.basis != lookup.basis],
             "Prices under other terms, of",
             "Rankings by {basis} prices do not use them.",
         ),
     ]
 
 
-def _old(findings: Findings, priced: Sequence[CostRow], what: str, so: str) -> list[Draft]:
+def _old(lookup: Lookup, priced: Sequence[CostRow], what: str, so: str) -> list[Draft]:
     old = [(row.age_days, row) for row in priced if row.age_days is not None and row.age_days > OLD_PRICE_DAYS]
     if not old:
         return []
@@ -49,9 +49,9 @@ def _old(findings: Findings, priced: Sequence[CostRow], what: str, so: str) -> l
                 "limit": OLD_PRICE_DAYS,
                 "days": days,
             },
-            trials=[row.trial for row in findings.trials if row.configuration in names and row.counts],
+            trials=[row.trial for row in lookup.study.trials if row.configuration in names and row.counts],
             name=oldest.configuration,
             date=oldest.date or "an unknown day",
-            basis=findings.basis or "other",
+            basis=lookup.basis or "other",
         )
     ]

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from nephoscope.analysis.findings import Findings
-from nephoscope.insights.bests import told
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.leaders import RATE, short
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import Draft, interval_of_one, plural, say
 from nephoscope.model.numbers import Number
@@ -17,24 +17,24 @@ _TERMS: Mapping[str, str] = {Basis.RESERVED_1Y: "one-year", Basis.RESERVED_3Y: "
 """What a reader calls the price of a commitment."""
 
 
-def price_leaders(findings: Findings) -> list[Draft]:
+def price_leaders(lookup: Lookup) -> list[Draft]:
     """A sentence for each metric on the first basis, and for each other one on which another configuration costs least.
 
     Of at least two configurations with a price.
     """
     boards: dict[tuple[str, str], dict[str, list[PricePerformance]]] = {}
-    for row in findings.price_performance:
+    for row in lookup.study.price_performance:
         boards.setdefault((row.benchmark, row.metric), {}).setdefault(row.basis, []).append(row)
     found: list[Draft] = []
     for _, by_basis in sorted(boards.items()):
         of_many = {basis: rows for basis, rows in sorted(by_basis.items()) if len(rows) > 1}
-        first = min(of_many, key=lambda basis: (basis != findings.basis, basis), default=None)
+        first = min(of_many, key=lambda basis: (basis != lookup.basis, basis), default=None)
         if first is None:
             continue
         leads = {basis: _best(rows).configuration for basis, rows in of_many.items()}
         same = [basis for basis in of_many if basis != first and leads[basis] == leads[first]]
         told_of = [first, *(basis for basis in of_many if leads[basis] != leads[first])]
-        found += [_sentence(findings, of_many[basis], same if basis == first else ()) for basis in told_of]
+        found += [_sentence(lookup, of_many[basis], same if basis == first else ()) for basis in told_of]
     return found
 
 
@@ -53,12 +53,12 @@ def _best(rows: Sequence[PricePerformance]) -> PricePerformance:
     return min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
 
 
-def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequence[str]) -> Draft:
+def _sentence(lookup: Lookup, rows: Sequence[PricePerformance], same: Sequence[str]) -> Draft:
     """`same`: other bases on which the same configuration costs least."""
     best = _best(rows)
-    row = findings.best_of(best.benchmark, best.metric, view="per dollar", basis=best.basis)
+    row = lookup.best_of(best.benchmark, best.metric, view="per dollar", basis=best.basis)
     sold = priced_quantity(
-        best.unit, min(row.usd_per_unit for row in findings.price_performance if row.unit == best.unit)
+        best.unit, min(row.usd_per_unit for row in lookup.study.price_performance if row.unit == best.unit)
     )
     numbers: dict[str, Number] = {
         "usd": sold.price(best),
@@ -68,7 +68,8 @@ def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequen
         "n": best.n,
         "machines": best.machines,
     }
-    rate, certainty, words, delivered = "", "", {}, ""
+    rate, certainty, delivered = "", "", ""
+    words: Mapping[str, str] = {}
     if row is not None and row.best == [best.configuration] and row.excluded and not row.reason:
         rate = "; error rate {alpha:limit} %"
         if row.close:
@@ -76,11 +77,12 @@ def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequen
         words = {"close": enumeration(row.close)}
         numbers |= {"alpha": 100 * row.alpha, "margin": row.margin_percent}
     elif row is not None:
-        answer = told(row, best="lowest cost of {title}")
-        certainty, words = f" {answer.template[0].upper()}{answer.template[1:]}", answer.words
-        numbers |= answer.numbers
+        may_be, more, words = short(row, "cheapest")
+        certainty = f" Which one costs least: {may_be} {RATE}."
+        certainty += " Any two of them differ by less than {margin:limit} %." if row.tied else ""
+        numbers |= {**more, "alpha": 100 * row.alpha, "margin": row.margin_percent}
         delivered = "as delivered " if row.reason else ""
-    measured = len(findings.statistics_of(best.benchmark, best.metric))
+    measured = len(lookup.statistics_of(best.benchmark, best.metric))
     numbers |= {"priced": len(rows), "measured": measured}
     known = ", known for only {priced:count} of {measured:count}" if len(rows) < measured else ""
     insight = say(
@@ -102,10 +104,10 @@ def _sentence(findings: Findings, rows: Sequence[PricePerformance], same: Sequen
         benchmark_name=best.benchmark,
         basis=_called(best.basis),
         name=best.configuration,
-        title=findings.title(best.benchmark, best.metric),
+        title=lookup.title(best.benchmark, best.metric),
         unit=sold.suffix if sold.needs_count else sold.suffix.strip(),
         date=best.date or "the study",
         same=enumeration([_called(basis) for basis in same]),
         **words,
     )
-    return cautioned(insight, findings)
+    return cautioned(insight, lookup)

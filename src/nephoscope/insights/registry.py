@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights import (
     altered,
     answer,
@@ -50,7 +50,7 @@ from nephoscope.model.rows import Insight
 class Rule(Protocol):
     """One rule; its module in `insights` says what it reports. It never claims more than the verdict."""
 
-    def __call__(self, findings: Findings) -> list[Draft]:
+    def __call__(self, lookup: Lookup) -> list[Draft]:
         """Its sentences in a stable order; empty when it has nothing to report."""
         ...
 
@@ -95,13 +95,13 @@ RULES: Mapping[str, Rule] = {
 """In the order in which a report shows them."""
 
 
-def insights_of(findings: Findings, missing: list[MissingPart]) -> list[Insight]:
-    """The sentences of all rules, in order; equal findings give equal sentences.
+def insights_of(lookup: Lookup, missing: list[MissingPart]) -> list[Insight]:
+    """The sentences of all rules, in order; equal lookup give equal sentences.
 
     A rule that raises says nothing, and is added to `missing`.
     """
     insights: list[Insight] = []
     for name, rule in RULES.items():
         with contained(missing, "insight", name):
-            insights += [draft.insight() for draft in scoped(rule(findings), findings)]
+            insights += [draft.insight() for draft in scoped(rule(lookup), lookup)]
     return insights

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.rows import Statistic
 from nephoscope.model.words import enumeration
@@ -13,11 +13,11 @@ MAX_NAMED = 8
 """With more pairs of benchmark and configuration than this, the warning counts them instead of naming them."""
 
 
-def replicates(findings: Findings) -> list[Draft]:
+def replicates(lookup: Lookup) -> list[Draft]:
     """One warning per insufficient number of replicates, naming the benchmarks and configurations concerned."""
     by_n: dict[int, list[Statistic]] = defaultdict(list)
-    enough = {(row.benchmark, row.configuration) for row in findings.trials if row.state == "not needed"}
-    for row in findings.headline_statistics():
+    enough = {(row.benchmark, row.configuration) for row in lookup.study.trials if row.state == "not needed"}
+    for row in lookup.headline_statistics:
         if row.more_replicates_needed and (row.benchmark, row.configuration) not in enough:
             by_n[row.n].append(row)
     return [_warning(n, rows) for n, rows in sorted(by_n.items())]

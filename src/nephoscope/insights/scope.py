@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft
 from nephoscope.model.rows import Scope, Statistic
 
@@ -12,19 +12,19 @@ ABOUT_TYPES = frozenset({"families"})
 WORDS: dict[Scope, str] = {"this machine": "on this machine", "these machines": "on these machines"}
 
 
-def scoped(insights: Sequence[Draft], findings: Findings) -> list[Draft]:
+def scoped(insights: Sequence[Draft], lookup: Lookup) -> list[Draft]:
     """The insights, with 'on these machines' in the answers about a benchmark whose machines stand only for themselves.
 
     Decided by the trials that are an answer's evidence, so no rule can forget it. See `analysis.units`. The evidence of
     "a is the best of four" is the trials of a alone, so an answer says "this machine" only if the benchmark ran on no
     other one.
     """
-    of_trial = {row.trial: (row.benchmark, row.configuration) for row in findings.trials}
+    of_trial = {row.trial: (row.benchmark, row.configuration) for row in lookup.study.trials}
     machines: dict[str, set[str | None]] = defaultdict(set)
     statistics: dict[tuple[str, str], Statistic] = {}
-    for row in findings.statistics:
+    for row in lookup.study.statistics:
         statistics.setdefault((row.benchmark, row.configuration), row)
-    for trial in findings.trials:
+    for trial in lookup.study.trials:
         if of_trial[trial.trial] in statistics:
             machines[trial.benchmark].add(trial.machine)
 
@@ -41,7 +41,7 @@ def scoped(insights: Sequence[Draft], findings: Findings) -> list[Draft]:
         return "types" if scopes == {"types"} else "not known"
 
     def with_scope(insight: Draft) -> Draft:
-        if insight.kind != "answer" or not insight.benchmark or insight.rule in ABOUT_TYPES:
+        if insight.kind != "answer" or not insight.benchmark or insight.says_where or insight.rule in ABOUT_TYPES:
             return insight
         where = WORDS.get(scope(insight))
         return insight.holding(where) if where else insight

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.words import enumeration
 from nephoscope.stats.decide import ALPHA
@@ -15,18 +15,18 @@ HERE = frozenset({"local", "emulated"})
 """Providers whose configurations share this machine on purpose."""
 
 
-def shared_machines(findings: Findings) -> list[Draft]:
+def shared_machines(lookup: Lookup) -> list[Draft]:
     """One warning for each machine with several names, and one if different machines are compared by too few each."""
-    return [*_two_names(findings), *_too_few(findings)]
+    return [*_two_names(lookup), *_too_few(lookup)]
 
 
-def _two_names(findings: Findings) -> list[Draft]:
-    provider = {row.configuration: row.provider for row in findings.configurations}
+def _two_names(lookup: Lookup) -> list[Draft]:
+    provider = {row.configuration: row.provider for row in lookup.study.configurations}
     named: dict[str, frozenset[str]] = {}
-    for seen in findings.machines:
+    for seen in lookup.study.machines:
         named[seen.configuration] = named.get(seen.configuration, frozenset()) | {seen.machine}
     users: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for row in findings.trials:
+    for row in lookup.study.trials:
         if row.machine is not None:
             users[row.machine][row.configuration].append(row.trial)
     found = []
@@ -50,11 +50,11 @@ def _two_names(findings: Findings) -> list[Draft]:
     return found
 
 
-def _too_few(findings: Findings) -> list[Draft]:
+def _too_few(lookup: Lookup) -> list[Draft]:
     """Only where machines differ between configurations: on one and the same machine, settings are compared."""
-    rows = [row for row in findings.headline_statistics() if row.machines is not None]
+    rows = [row for row in lookup.headline_statistics if row.machines is not None]
     few = {row.configuration: row for row in rows if row.scope != "types" and (row.machines or 0) < row.n}
-    machines = {row.machine for row in findings.trials if row.configuration in few and row.machine is not None}
+    machines = {row.machine for row in lookup.study.trials if row.configuration in few and row.machine is not None}
     if not few or len({row.configuration for row in rows}) < 2 or len(machines) < 2:
         return []
     names = enumeration(sorted(few)) if len(few) <= MAX_NAMED else ""
@@ -67,7 +67,7 @@ def _too_few(findings: Findings) -> list[Draft]:
             + " measured in several trials on fewer than {least:count} machines each. So the answers "
             "compare these machines and not their types: another machine of the same type may be faster or slower. To "
             "compare types, measure at least {least:count} machines of each"
-            + ("." if findings.imported else '; on clouds, placement = "per-replicate" does.'),
+            + ("." if lookup.study.source is not None else '; on clouds, placement = "per-replicate" does.'),
             numbers={"count": len(few), "least": least_n_each(ALPHA)},
             trials=[trial for row in few.values() for trial in row.trials],
             case="few machines",

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.rows import MeasurementRow
 from nephoscope.stats.change_points import plateaus
@@ -14,21 +14,21 @@ MIN_VALUES = 60
 """The same minimum as in the check `throttled`."""
 
 
-def unsteady(findings: Findings) -> list[Draft]:
+def unsteady(lookup: Lookup) -> list[Draft]:
     """One warning per headline metric and configuration with such trials."""
     found: list[Draft] = []
     series: dict[tuple[str, str, str], dict[str, list[MeasurementRow]]] = defaultdict(lambda: defaultdict(list))
-    for row in findings.measurements:
+    for row in lookup.study.measurements:
         if row.valid and row.at_s is not None:
             series[row.benchmark, row.metric, row.configuration][row.trial].append(row)
-    for benchmark, metric in findings.headlines():
+    for benchmark, metric in lookup.headlines():
         configurations = sorted(name for b, m, name in series if (b, m) == (benchmark, metric.name))
         for configuration in configurations:
             by_trial = series[benchmark, metric.name, configuration]
             long = {trial: rows for trial, rows in by_trial.items() if len(rows) >= MIN_VALUES}
             restless = sorted(trial for trial, rows in long.items() if not _at_rest(rows))
             if restless:
-                name = f"{findings.title(benchmark, metric.name)} in {benchmark} on {configuration}"
+                name = f"{lookup.title(benchmark, metric.name)} in {benchmark} on {configuration}"
                 found.append(_warning(benchmark, name, restless, len(long)))
     return found
 

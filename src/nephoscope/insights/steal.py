@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from nephoscope.analysis.delivered import NOTABLE_REJECTED_SHARE
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, quantity_style, say
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.numbers import Between, Number
@@ -15,26 +15,26 @@ NAME = "steal"
 MAX_NAMED = 8
 
 
-def steal(findings: Findings) -> list[Draft]:
+def steal(lookup: Lookup) -> list[Draft]:
     """One sentence for each configuration that lost CPU time, then one for each headline median that it changed.
 
     Of each kind at most `MAX_NAMED`, the largest first, and a count of the others.
     """
-    lost = sorted((row for row in findings.steal if row.over), key=lambda row: (-row.share, row.configuration))
-    headlines = {(benchmark, metric.name): metric for benchmark, metric in findings.headlines()}
+    lost = sorted((row for row in lookup.study.steal if row.over), key=lambda row: (-row.share, row.configuration))
+    headlines = {(benchmark, metric.name): metric for benchmark, metric in lookup.headlines()}
     medians = sorted(
         (
             row
-            for row in findings.delivered
+            for row in lookup.study.delivered
             if (row.benchmark, row.metric) in headlines
             and not row.per_cpu
-            and _change_percent(row) > findings.margin_percent
+            and _change_percent(row) > lookup.study.equivalence_margin_percent
         ),
         key=lambda row: (-_change_percent(row), row.benchmark, row.metric, row.configuration),
     )
     told = [_share(row) for row in lost[:MAX_NAMED]]
     told += [_median(row, headlines[row.benchmark, row.metric]) for row in medians[:MAX_NAMED]]
-    return [*_again(findings), *told, *_others(lost[MAX_NAMED:], medians[MAX_NAMED:])]
+    return [*_again(lookup), *told, *_others(lost[MAX_NAMED:], medians[MAX_NAMED:])]
 
 
 def _change_percent(row: DeliveredRow) -> float:
@@ -67,11 +67,11 @@ def _others(lost: Sequence[StealRow], medians: Sequence[DeliveredRow]) -> list[D
     ]
 
 
-def _again(findings: Findings) -> list[Draft]:
+def _again(lookup: Lookup) -> list[Draft]:
     """That this analysis judges steal otherwise than the study did when it ran."""
-    if findings.judged_again is None:
+    if lookup.study.judged_again is None:
         return []
-    finished = [row.trial for row in findings.trials if row.state == "finished"]
+    finished = [row.trial for row in lookup.study.trials if row.state == "finished"]
     done = {"record": "trials that lost CPU time count", "reject": "trials that lost CPU time are rejected"}
     return [
         say(
@@ -82,22 +82,22 @@ def _again(findings: Findings) -> list[Draft]:
             + " was judged again for this analysis: {done}.",
             numbers={"n": len(finished)},
             trials=finished,
-            done=done[findings.judged_again],
+            done=done[lookup.study.judged_again],
         )
     ]
 
 
-def cautioned(insight: Draft, findings: Findings) -> Draft:
+def cautioned(insight: Draft, lookup: Lookup) -> Draft:
     """The insight about a benchmark, with the names of those of its configurations that steal rejected much of."""
     rejected = {
         row.configuration
-        for row in findings.delivered
+        for row in lookup.study.delivered
         if row.benchmark == insight.benchmark and row.rejected_share > NOTABLE_REJECTED_SHARE
     }
     if not rejected:
         return insight
     told = set(insight.trials)
-    names = sorted({row.configuration for row in findings.trials if row.trial in told} & rejected)
+    names = sorted({row.configuration for row in lookup.study.trials if row.trial in told} & rejected)
     if not names:
         return insight
     return insight.with_ending(

@@ -1,6 +1,6 @@
 """Is high-performance storage worth its price on the same machine, and where do volumes dominate the bill?"""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights import contrasts
 from nephoscope.insights.words import Draft, percent_range, plural, say
 from nephoscope.model.price_rows import CostRow
@@ -16,17 +16,17 @@ LARGE_SHARE = 0.25
 """Volumes are mentioned from this share of the monthly cost: then a discount on machines helps little."""
 
 
-def storage(findings: Findings) -> list[Draft]:
+def storage(lookup: Lookup) -> list[Draft]:
     """A sentence per contrast of both classes of storage and price basis, and one about large shares of volumes."""
-    return [*_worth_it(findings), *_shares(findings)]
+    return [*_worth_it(lookup), *_shares(lookup)]
 
 
-def _worth_it(findings: Findings) -> list[Draft]:
-    rows = [row for row in map(_high_first, findings.contrasts) if row is not None]
+def _worth_it(lookup: Lookup) -> list[Draft]:
+    rows = [row for row in map(_high_first, lookup.study.contrasts) if row is not None]
     plain = {(row.benchmark, row.metric, row.left, row.right): row.ratio for row in rows if row.view == "plain"}
     return [
         contrasts.sentence(
-            findings,
+            lookup,
             row,
             NAME,
             _ENDINGS.get(row.verdict),
@@ -51,10 +51,10 @@ _ENDINGS = {
 }
 
 
-def _shares(findings: Findings) -> list[Draft]:
+def _shares(lookup: Lookup) -> list[Draft]:
     """One note per price basis; a share comes from prices, not from measurements, so it has no verdict."""
     by_basis: dict[str, list[CostRow]] = {}
-    for row in findings.costs:
+    for row in lookup.study.costs:
         if row.storage_share is not None and row.storage_share >= LARGE_SHARE:
             by_basis.setdefault(row.basis, []).append(row)
     notes = []
@@ -72,7 +72,7 @@ def _shares(findings: Findings) -> list[Draft]:
                 + plural(len(rows), "configuration")
                 + " (listed from {limit:limit} % up): {names}.",
                 numbers=numbers,
-                trials=[row.trial for row in findings.trials if row.configuration in names and row.counts],
+                trials=[row.trial for row in lookup.study.trials if row.configuration in names and row.counts],
                 basis=basis,
                 names=enumeration(sorted(names)),
             )

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, percent_range, plural, say
 from nephoscope.model.price_rows import TransferRow
 from nephoscope.model.words import enumeration
@@ -13,16 +13,16 @@ LARGE_SHARE = 0.05
 """Transfer is mentioned from this share of the monthly cost of machines and volumes."""
 
 
-def transfer(findings: Findings) -> list[Draft]:
+def transfer(lookup: Lookup) -> list[Draft]:
     """One note for each benchmark and path on which transfer costs much."""
-    months = {row.configuration: row.month_usd for row in findings.costs if row.basis == findings.basis}
+    months = {row.configuration: row.month_usd for row in lookup.study.costs if row.basis == lookup.basis}
     large: dict[tuple[str, str, bool], list[tuple[float, TransferRow]]] = defaultdict(list)
-    for (name, benchmark, way, stood), rows in _by_way(findings.transfers).items():
+    for (name, benchmark, way, stood), rows in _by_way(lookup.study.transfers).items():
         month_usd = months.get(name)
         moved_usd = [row.month_usd for row in rows if row.month_usd is not None]
         if month_usd and len(moved_usd) == len(rows) and sum(moved_usd) >= LARGE_SHARE * month_usd:
             large[benchmark, way, stood].append((sum(moved_usd) / month_usd, rows[0]))
-    return [_sentence(*key, rows, basis=findings.basis or "") for key, rows in sorted(large.items())]
+    return [_sentence(*key, rows, basis=lookup.basis or "") for key, rows in sorted(large.items())]
 
 
 def _by_way(transfers: Sequence[TransferRow]) -> dict[tuple[str, str, str, bool], list[TransferRow]]:

@@ -1,6 +1,6 @@
 """Databases on machines that nobody observed: a managed one, or a server of the user's elsewhere."""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.records import NOT_OBSERVED
 from nephoscope.model.words import enumeration
@@ -10,9 +10,9 @@ MAX_NAMED = 8
 """With more configurations than this, the note counts them instead of naming them."""
 
 
-def unobserved(findings: Findings) -> list[Draft]:
+def unobserved(lookup: Lookup) -> list[Draft]:
     """One note that says what is not known of these databases."""
-    rows = [row for row in findings.trials if row.counts and NOT_OBSERVED in row.conditions]
+    rows = [row for row in lookup.study.trials if row.counts and NOT_OBSERVED in row.conditions]
     if not rows:
         return []
     names = sorted({row.configuration for row in rows})

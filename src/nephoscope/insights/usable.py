@@ -1,25 +1,25 @@
 """How many trials can be used, and what repairs the cells that lost some."""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, keyed, plural, say
-from nephoscope.model.usable import UsableCell, worst_first
+from nephoscope.model.usable import UsableCell
 
 NAME = "usable"
 MAX_CELLS = 5
 """With more cells than this, only those that lost most are named."""
 
 
-def usable(findings: Findings) -> list[Draft]:
+def usable(lookup: Lookup) -> list[Draft]:
     """One sentence about the study and one about each cell with trials that cannot be used, the worst first.
 
     Silent where all can be used, and for imports, which nobody here can repeat.
     """
-    lost = worst_first(findings.usable)
-    if findings.imported or not lost:
+    lost = lookup.study.lost
+    if not lost:
         return []
     numbers = {
-        "usable": sum(cell.usable for cell in findings.usable),
-        "planned": sum(cell.planned for cell in findings.usable),
+        "usable": sum(row.counts for row in lookup.study.trials),
+        "planned": sum(row.state != "not needed" for row in lookup.study.trials),
         "cells": len(lost),
         "more": len(lost) - MAX_CELLS,
     }

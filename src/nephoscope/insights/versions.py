@@ -1,6 +1,6 @@
 """Trials of one study that used different versions of a tool, or builds of it for different architectures."""
 
-from nephoscope.analysis.findings import Findings
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, say
 from nephoscope.model.words import enumeration
 
@@ -10,14 +10,14 @@ _ARCHITECTURE = "architecture"
 """The question that compares Arm with x86."""
 
 
-def versions(findings: Findings) -> list[Draft]:
+def versions(lookup: Lookup) -> list[Draft]:
     """One warning per tool with several versions or builds: trials may differ because these do."""
-    return [*_versions(findings), *_builds(findings)]
+    return [*_versions(lookup), *_builds(lookup)]
 
 
-def _builds(findings: Findings) -> list[Draft]:
+def _builds(lookup: Lookup) -> list[Draft]:
     """Bogo operations of Arm and x86 come from two builds, whatever the version."""
-    asked = {row.benchmark: row for row in findings.contrasts if row.question == _ARCHITECTURE}
+    asked = {row.benchmark: row for row in lookup.study.contrasts if row.question == _ARCHITECTURE}
     return [
         say(
             NAME,
@@ -32,12 +32,12 @@ def _builds(findings: Findings) -> list[Draft]:
             right=row.right,
         )
         for benchmark, row in sorted(asked.items())
-        if any(one.unit == _BOGO_OPS for one in findings.metrics.get(benchmark, ()))
+        if any(name == benchmark and metric.unit == _BOGO_OPS for (name, _), metric in lookup.metrics.items())
     ]
 
 
-def _versions(findings: Findings) -> list[Draft]:
-    ran = [row.trial for row in findings.trials if row.attempt is not None]
+def _versions(lookup: Lookup) -> list[Draft]:
+    ran = [row.trial for row in lookup.study.trials if row.attempt is not None]
     return [
         say(
             NAME,
@@ -49,6 +49,6 @@ def _versions(findings: Findings) -> list[Draft]:
             tool=tool,
             versions=enumeration(used),
         )
-        for tool, used in findings.tool_versions.items()
+        for tool, used in lookup.study.tool_versions.items()
         if len(used) > 1
     ]

@@ -100,6 +100,8 @@ class Draft:
     trials: list[str]
     benchmark: str | None
     case: str
+    says_where: bool = False
+    """Whether its text says for which machines it holds."""
 
     @cached_property
     def text(self) -> str:

@@ -90,7 +90,7 @@ class AnalysedStudy(Frozen):
     equivalence_margin_percent: float
     study_toml: str
     nephoscope_version: str
-    tool_versions: dict[str, str] = Field(description="several versions of one tool are joined by ' | '")
+    tool_versions: dict[str, list[str]] = Field(description="every version of a tool that some trial used, sorted")
     started_unix_ms: int | None
     ended_unix_ms: int | None
     plan: Plan
@@ -138,6 +138,7 @@ class AnalysedStudy(Frozen):
     bounds: list[BoundRow] = []
     lower_bounds: list[LowerBoundRow] = []
     looks: list[Look] = []
+    not_repeatable: list[int] = Field(default=[], description="blocks of looks that stored trials do not give again")
     steal: list[StealRow] = []
     delivered: list[DeliveredRow] = []
     raw_files: list[RawFileRow] = []

@@ -7,10 +7,10 @@ import zipfile
 from collections.abc import Mapping
 from importlib import resources
 
+from nephoscope.analysis.lookup import unique
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.cells import inert
 from nephoscope.model.rows import ConfigurationRow
-from nephoscope.report.lookup import unique
 
 BUNDLE = "bundle.zip"
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)

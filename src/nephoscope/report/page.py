@@ -11,6 +11,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.text import line, visible
@@ -20,12 +21,11 @@ from nephoscope.report.figures import theme
 from nephoscope.report.figures.drawn import svg_of
 from nephoscope.report.figures.library import chart_library
 from nephoscope.report.figures.spec import as_script, packed, unchecked, unpacked
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.chapters import chapters
+from nephoscope.report.main.compared import compared, design
 from nephoscope.report.main.doubts import doubts
 from nephoscope.report.main.measured import measured
 from nephoscope.report.main.money import price_and_performance
-from nephoscope.report.main.names import compared, design
 from nephoscope.report.main.part import part_words
 from nephoscope.report.main.progress import Running, progress
 from nephoscope.report.main.repair import repair
@@ -99,7 +99,7 @@ def _main(book: Book) -> dict[str, Any]:
 def _evidence(book: Book) -> dict[str, Any]:
     facts = {
         "drifted": any(insight.rule == "order" for insight in book.lookup.study.insights),
-        "draws_values": book.lookup.draws_values,
+        "draws_values": book.draws_values,
     }
     return _made(book, EVIDENCE) | facts
 
@@ -194,7 +194,7 @@ EVIDENCE: Sections = {
     # The table of evidence comes last, as every section before it may cite trials.
     "trials": tables.trials,
     "evidence": evidence_table,
-    "records": lambda book: trial_records(book.lookup),
+    "records": trial_records,
     "key_facts": key_facts,
     "reproduce": reproduce,
 }

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 from typing import Concatenate, ParamSpec, TypeVar
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, Statistic, TrialRow
@@ -15,8 +16,7 @@ from nephoscope.report.evidence import EvidenceBook, trial_anchor
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.settled import settled
 from nephoscope.report.figures.spec import Spec, is_plain, packed
-from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MAX_LINKS
-from nephoscope.report.lookup import Lookup
+from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MAX_DRAWN_VALUES, MAX_LINKS, MAX_TRIALS
 from nephoscope.report.wording import line_of, range_text
 
 P = ParamSpec("P")
@@ -182,6 +182,18 @@ class Book:
     drawn: list["Figure"] = field(default_factory=list)
     """Every figure of both pages, by its number."""
 
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """The trials that have their own row on the page."""
+        first = sorted(self.lookup.study.trials, key=lambda row: (row.counts, row.position))
+        return frozenset(row.trial for row in first[:MAX_TRIALS])
+
+    @cached_property
+    def draws_values(self) -> bool:
+        """Whether charts of headline metrics show every trial."""
+        boards = ((benchmark, metric.name) for benchmark, metric in self.lookup.headlines())
+        return sum(len(self.lookup.values.get(board, ())) for board in boards) <= MAX_DRAWN_VALUES
+
     def section(
         self, name: str, make: Callable[Concatenate["Book", P], Made], *args: P.args, **kwargs: P.kwargs
     ) -> Made | None:
@@ -319,7 +331,7 @@ def trial_links(trials: Sequence[str], book: Book) -> tuple[Link, ...]:
 
 def trial_href(trial: str, book: Book) -> str | None:
     """Links to the row of a trial; None when the page does not list it."""
-    return book.href(trial_anchor(trial)) if trial in book.lookup.listed else None
+    return book.href(trial_anchor(trial)) if trial in book.listed else None
 
 
 def trial_cell(trial: str, book: Book) -> Cell:

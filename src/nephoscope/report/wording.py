@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from nephoscope.insights.names import metric_title
 from nephoscope.model.extents import Extent
 from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.numbers import SECONDS, TIMES, Between, Scale, coverage, dashed, ratio_form, significant
@@ -19,11 +20,7 @@ Line = Literal["interval", "range", "none"]
 """What is drawn around a level: an interval of 95 % or more, the range of too few values for one, nothing."""
 _UNITS_IN_WORDS = {"": "no unit", "1/s": "per second", "1/min": "per minute"}
 _PERCENTILE = re.compile(r"(?:^|(?<=[^A-Za-z0-9]))p(\d{2,3}(?:[._]\d+)?)(?=$|[^A-Za-z0-9])", re.IGNORECASE)
-_LOWER_CASE = ("fio", "stress-ng", "sysbench")
-"""Names that no sentence capitalises."""
-_MAX_NOUN_WORDS = 3
-_RATES = ("/s", "/min")
-_COUNTED_RATES = frozenset(_RATES)
+_COUNTED_RATES = frozenset({"/s", "/min"})
 _COUNTED = re.compile(r"(?:(?P<noun>\S+)/(?:min|s)\b)|(?:^(?P<nouns>.+) per (?:minute|second)\b)")
 _SEPARATORS = re.compile(r"[\s,:;._-]+")
 
@@ -65,38 +62,10 @@ def axis_title(metric: Metric, scale: Scale, *, per_cpu: bool = False) -> str:
     return f"{unit_text(scale, per_cpu=per_cpu)}   ·   {direction_arrow(metric.direction)}"
 
 
-def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
-    """The title for people."""
-    title = metric.title or metric.name
-    if title[1:2].islower() and metric.title and not title.startswith(_LOWER_CASE):
-        title = title[:1].upper() + title[1:]
-    return f"{title}, per CPU" if per_cpu else title
-
-
-def title_in_sentence(metric: Metric) -> str:
-    """Before a colon: a title of its own has commas instead."""
-    return metric_title(metric).replace(": ", ", ")
-
-
 def title_with_unit(metric: Metric, scale: Scale) -> str:
     """For captions and columns: 'CoreMark, one thread, per second', but 'Point selects per second'."""
     title, unit = metric_title(metric), unit_text(scale)
     return title if unit in title else f"{title}, {unit}"
-
-
-def quantity_noun(metric: Metric) -> str:
-    """What it counts, for '1.30× the I/O rate of b': the end of its title, or else 'rate', 'time' or 'value'."""
-    _, colon, last = metric.title.rpartition(": ")
-    if colon and len(last.split()) <= _MAX_NOUN_WORDS:
-        return last
-    return "rate" if metric.unit.endswith(_RATES) else "time" if metric.unit in SECONDS else "value"
-
-
-def pace_words(metric: Metric) -> tuple[str, str]:
-    """('fastest', 'slower') of rates and times, else ('best', 'worse')."""
-    higher = metric.direction is Direction.HIGHER
-    fast = metric.unit.endswith(_RATES) if higher else metric.unit in SECONDS
-    return ("fastest", "slower") if fast else ("best", "worse")
 
 
 def sold_text(metric: Metric, sold: PricedQuantity) -> str:

@@ -1,12 +1,9 @@
 """The whole of analysis: equal input, equal bytes; split machines; nothing to analyse."""
 
-from dataclasses import fields
-
-from nephoscope.analysis.analyse import checks_of, commands_of, errors_of, tables_of
-from nephoscope.analysis.findings import STORED
+from nephoscope.analysis.analyse import checks_of, commands_of, errors_of
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
-from nephoscope.report.lookup import Lookup
 from tests.unit.analysis.study_builder import TPMC, inputs, observed, rows, shuffled, trial
 
 VALUES = {"a": [100.0, 101, 102, 103, 104, 105], "b": [200.0, 202, 204, 206, 208, 210]}
@@ -22,14 +19,6 @@ def test_equal_input_gives_equal_bytes_in_whatever_order() -> None:
     expected = analyse(inputs((trials, measurements), machines=seen)).model_dump_json()
     other = inputs((shuffled(trials, 1), shuffled(measurements, 2)), machines=shuffled(seen, 3))
     assert analyse(other).model_dump_json() == expected
-
-
-def test_rules_and_reports_read_the_same_tables() -> None:
-    study, findings = tables_of(inputs(rows(VALUES)))
-    shared = {field.name for field in fields(findings)} & STORED - {"tool_versions"}
-    assert len(shared) > 15
-    for name in shared:
-        assert getattr(findings, name) is getattr(study, name), name
 
 
 def test_a_study_has_its_span_and_its_parts() -> None:

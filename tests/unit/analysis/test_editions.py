@@ -175,10 +175,12 @@ def test_questions_whose_answer_turned_and_what_no_study_declares(tmp_path: Path
     double = [2 * x for x in SIX]
     old, new = folders(tmp_path, {"a": (small, SIX), "b": (large, double)}, {"a": (small, double), "b": (large, SIX)})
     before, after = evaluation.analysed(old), evaluation.analysed(new)
-    after = after.model_copy(update={"tool_versions": {"postgres": "18.6"}, "database_settings": {"a": {"jit": "off"}}})
+    after = after.model_copy(
+        update={"tool_versions": {"postgres": ["18.6"]}, "database_settings": {"a": {"jit": "off"}}}
+    )
     before = before.model_copy(
         update={
-            "tool_versions": {"postgres": "17.2"},
+            "tool_versions": {"postgres": ["17.2"]},
             "database_settings": {"a": {"jit": "on", "data_directory": "/x"}},
         }
     )

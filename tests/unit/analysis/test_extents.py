@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
@@ -15,7 +16,6 @@ from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import Subject
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.cost_lines import cost_lines
 from nephoscope.report.parts import Book
 from nephoscope.study.model import Study

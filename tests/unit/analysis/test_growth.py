@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Direction, Metric
 from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.spec import unpacked
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.benchmarks import benchmark_section
 from nephoscope.study.model import Study

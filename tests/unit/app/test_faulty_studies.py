@@ -52,13 +52,13 @@ FAULTS = {
     ),
     "one replicate each": Fault(
         {"a": [100.0], "b": [120.0]},
-        ("A single valid replicate gives no interval", "n = 1 and 1 is too few for any claim"),
+        ("A single valid replicate gives no interval", "1 usable trial each is too few to decide"),
         ("unresolved",),
     ),
     "all values equal": Fault(
         {"a": [5.0] * 6, "b": [5.0] * 6, "c": [6.0] * 6},
         (
-            "c has the best fake operations per second among 3 configurations, 6/s (error rate 5 %).",
+            ": the best of 3 is c, with 1.200",
             "The values come in steps, so exact rank sums were used",
             "c 1, a 2 to 3, b 2 to 3.",
         ),
@@ -66,7 +66,7 @@ FAULTS = {
     ),
     "a few discrete values": Fault(
         {"a": [5.0, 6.0, 5.0, 6.0, 5.0, 6.0], "b": [6.0, 6.0, 6.0, 5.0, 5.0, 6.0]},
-        ("fake operations per second of a and b: not decided, with a ratio of 0.97×",),
+        ("Fake operations per second (fake): not decided, as",),
         ("unresolved",),
     ),
     "zeros": Fault(
@@ -85,7 +85,7 @@ FAULTS = {
         (
             "6 of 12 planned trials have not run, so no answer includes them. `nephoscope run` continues",
             "All 6 trials that ran are valid.",
-            "the fake operations per second of a (95 % interval 1.193 to 1.203×, n = 3 and 3, error rate 5 %).",
+            "the rate of a (1.193 to 1.203×). Chance of a wrong winner: at most 5 %. 95 % interval, n = 3 and 3.",
             "With 3 valid replicates, the interval shown is the range",
         ),
         ("worse",),
@@ -93,16 +93,19 @@ FAULTS = {
     "never started": Fault({"a": [None] * 2, "b": [None] * 2}, ("4 of 4 planned trials have not run",)),
     "two names of one machine": Fault(
         {"a": GOOD, "b": BETTER},
-        ("a and b name different machines, but all 12 trials ran on the same one.", "fake on this machine: b has"),
+        (
+            "a and b name different machines, but all 12 trials ran on the same one.",
+            "(fake, this machine): the best is b, with",
+        ),
         ("worse",),
         hosts(a="db1", b="10.0.0.1"),
     ),
     "one host under two settings": Fault(
-        {"a": GOOD, "b": BETTER}, ("fake on this machine: b has",), ("worse",), hosts(a="db1", b="db1")
+        {"a": GOOD, "b": BETTER}, ("(fake, this machine): the best is b, with",), ("worse",), hosts(a="db1", b="db1")
     ),
     "one host each": Fault(
         {"a": GOOD, "b": BETTER},
-        ("fake on these machines: b has", "measured in several trials on fewer than 4 machines each"),
+        ("(fake, these machines): the best is b, with", "measured in several trials on fewer than 4 machines each"),
         ("worse",),
         {"machines": hosts(a="db1", b="db2")["machines"]},
     ),

@@ -150,7 +150,12 @@ def build(sketch: Sketch) -> AnalysedStudy:
         study_toml=study_toml(sketch),
         named=list(sketch.configurations),
         nephoscope_version="0.1.0",
-        tool_versions={"fio": "fio-3.33", "stress-ng": "0.15.06", "postgres": "18.6", "nephoscope-load": "0.1.0"},
+        tool_versions={
+            "fio": ["fio-3.33"],
+            "stress-ng": ["0.15.06"],
+            "postgres": ["18.6"],
+            "nephoscope-load": ["0.1.0"],
+        },
         started_unix_ms=STARTED_UNIX_MS,
         ended_unix_ms=STARTED_UNIX_MS + 3_900_000,
         plan=Plan(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.model import numbers as people
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.subjects import Subject
@@ -23,7 +24,6 @@ from nephoscope.report.figures.steps import best_over_warehouses, over_memory, o
 from nephoscope.report.figures.storage_kinds import by_storage, storage_shares
 from nephoscope.report.figures.tops import TEN, best_of_clouds, tops
 from nephoscope.report.figures.transfer_costs import cost_per_run
-from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.database_numbers import database_numbers
 from nephoscope.report.tables.statistics import table_over

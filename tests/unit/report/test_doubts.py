@@ -2,14 +2,14 @@
 
 import re
 
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.names import MAX_NAMED
 from nephoscope.insights.registry import RULES
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.looks import RULE, Look, QuestionAtLook, QuestionState
 from nephoscope.model.records import PlanWarning, WarningKind
 from nephoscope.model.rows import Case, Insight
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.doubts import MAX_DOUBTS, SAID, Doubt, doubts, plan_notes
-from nephoscope.report.main.names import MAX_NAMED
 from nephoscope.report.parts import Book, Page
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example

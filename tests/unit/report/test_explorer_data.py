@@ -2,9 +2,9 @@
 
 import pytest
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.numbers import quantity
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer import STEP, explorer_data
 from tests.unit.analysis.study_builder import inputs, rows

@@ -12,6 +12,7 @@ from hypothesis import example as tried_with
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.words import verdict_name
 from nephoscope.report.figures import tooltips
@@ -20,7 +21,6 @@ from nephoscope.report.figures.seconds import MIN_LENGTH_S, MIN_POINTS, courses,
 from nephoscope.report.figures.settled import settled
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
 from nephoscope.report.figures.ticks import linear_ticks, log_ticks
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
 from nephoscope.report.sections.comparisons import compared_headlines

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import GrowthRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.spec import unpacked
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
 from tests.support.report_folder import evidence_page
 from tests.unit.report.report_example import laptop

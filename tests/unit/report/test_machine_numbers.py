@@ -5,6 +5,7 @@ from typing import Any
 import altair as alt
 import pytest
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.records import Direction, Facts, Metric
 from nephoscope.model.rows import MachineRow
@@ -13,7 +14,6 @@ from nephoscope.report.figures.counted_metrics import curves_of
 from nephoscope.report.figures.network import BINS_PER_DECADE
 from nephoscope.report.figures.round_trips import floors_of
 from nephoscope.report.figures.spec import unpacked
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.machine_numbers import MachineNumbers, machine_numbers
 from nephoscope.report.sections.machines import machines_table

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
 from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.boards import TOP, TOP_OF_CHAPTER, boards_of, main_board
 from nephoscope.report.main.chapter_figures import contrasts, winners
 from nephoscope.report.main.chapter_tables import MAX_WINNERS

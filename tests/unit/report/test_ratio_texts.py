@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.report.figures import charts
 from nephoscope.report.figures.spec import Spec, unpacked
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.main import charts as main_charts
 from nephoscope.report.main.chapter_figures import contrasts
 from nephoscope.report.parts import Book, Table

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.report import lookup, parts
+from nephoscope.report import parts
 from nephoscope.report.parts import Cell, Column, Link, Row, Table
 from nephoscope.report.sections import trials as trial_section
 from nephoscope.report.tables.html import rows_html
@@ -45,7 +45,7 @@ def test_rows_are_escaped() -> None:
 
 
 def test_trials_beyond_the_bound_are_in_the_files_beside_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookup, "MAX_TRIALS", 5)
+    monkeypatch.setattr(parts, "MAX_TRIALS", 5)
     html = evidence_page(example.laptop())
     assert len(re.findall(r'<tr id="trial-', html)) == 5
     assert "more rows: measurements.csv and raw_files.csv" in html
@@ -56,7 +56,7 @@ def test_trials_beyond_the_bound_are_in_the_files_beside_the_page(monkeypatch: p
 
 def test_many_trials_are_drawn_as_medians(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = evidence_page(example.laptop())
-    monkeypatch.setattr(lookup, "MAX_DRAWN_VALUES", 5)
+    monkeypatch.setattr(parts, "MAX_DRAWN_VALUES", 5)
     html = evidence_page(example.laptop())
     assert "too many trials to draw every one" in html
     assert "every replicate" in plain

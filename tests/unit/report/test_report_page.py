@@ -13,13 +13,13 @@ import altair as alt
 import pytest
 from pydantic import ValidationError
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.numbers import MISSING
 from nephoscope.model.rows import ConfigurationRow, ErrorRow, RawFileRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.bundle import bundle
 from nephoscope.report.figures.spec import as_script, unpacked
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections import tables

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import PlanWarning, WarningKind
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.doubts import doubts, plan_notes
 from nephoscope.report.main.verdict import verdict
 from nephoscope.report.parts import Book, Page

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.benchmarks.base import RawOutput
 from nephoscope.benchmarks.database.highest_load import HighestLoad, HighestLoadParameters
 from nephoscope.insights.analyse import analyse
@@ -17,7 +18,6 @@ from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.passes import pass_figures
 from nephoscope.report.figures.searches import curve_figures
 from nephoscope.report.figures.spec import unpacked
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.benchmarks import benchmark_section
 from tests.unit.analysis.study_builder import inputs, measurement, observed, trial

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.behind import Behind
 from nephoscope.model.records import Direction
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.verdict import Card, verdict
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
@@ -65,7 +65,7 @@ def test_of_times_the_slow_host_is_above_the_others() -> None:
 
 def test_every_text_names_it() -> None:
     study = rack({"rack1-07": 0.875})
-    (answer,) = [text for one in study.insights if one.rule == "answer" and "clearly worse" in (text := str(one.text))]
+    (answer,) = [text for one in study.insights if one.rule == "answer" and "clearly slower" in (text := str(one.text))]
     assert "rack1-07, 12" in answer
     assert "below the median of the others" in answer
     page = render_pages(study).html[Page.MAIN]

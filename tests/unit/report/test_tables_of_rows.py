@@ -2,11 +2,11 @@
 
 import pytest
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import BoundRow, Statistic
 from nephoscope.model.subjects import Subject
 from nephoscope.report import parts
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Table
 from nephoscope.report.sections import tables
 from nephoscope.report.tables.html import rows_html

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.analyse import analyse
+from nephoscope.insights.names import MAX_NAMED, enumerated, names_of
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
 from nephoscope.model.omission import Omission
 from nephoscope.model.priced_quantity import priced_quantity
@@ -16,10 +18,9 @@ from nephoscope.model.publication import Publication
 from nephoscope.model.questions import Headline
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.model.sentence import Sentence
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.boards import main_board
+from nephoscope.report.main.compared import compared, design
 from nephoscope.report.main.measured import measured
-from nephoscope.report.main.names import MAX_NAMED, compared, design, enumerated, names_of
 from nephoscope.report.main.repair import repair
 from nephoscope.report.main.verdict import MAX_CARDS, Card, Verdict, verdict
 from nephoscope.report.page import render_pages

@@ -58,7 +58,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status(folder: Folder, as_json: AsJson = False, watch: Watch = False, rows: Rows = False) -> None:
-    """Show the progress of a study: trials by state and verdict, what was lost and why, dollars spent.
+    """Show the progress of a study: trials by state and verdict, what was lost and why, answers, dollars spent.
 
     A study of more than 200 trials gets a summary; --rows prints each trial.
     """
@@ -87,6 +87,8 @@ def status(folder: Folder, as_json: AsJson = False, watch: Watch = False, rows: 
 
         for line in lines(evaluation.usable(stored, trials), str(folder), waiting=stored.in_use()):
             say(line)
+    for answer in evaluation.stored_answers(stored):
+        say(f"- {answer}")
     say(_counts(trials))
     if spent_usd is not None:
         say(f"{money(spent_usd)} spent")

@@ -22,7 +22,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.derived import Derived
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.editions import Editions
-from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable
+from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, NewerSchema, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.missing import MissingPart
 from nephoscope.model.price_rows import ON_DEMAND, bases_in_order
@@ -34,12 +34,12 @@ from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.judged_again import StealJudge
 from nephoscope.run.spending import ended_usd, trial_usd
-from nephoscope.store import index
+from nephoscope.store import files, index
 from nephoscope.store.atomic import write_bytes, write_text
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.store.index import Known
-from nephoscope.store.made_from import remember
+from nephoscope.store.made_from import remember, remembered, stamp_now
 from nephoscope.study.claims import load_claims
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Stated, Study
@@ -292,6 +292,22 @@ def _stored_analysis(folder: ResultsFolder, *, remember: bool = True) -> Analyse
     if found is None or found.inputs_digest is None or found.missing:  # a defect may have been mended meanwhile
         return None
     return found if made_from(folder, found.inputs_digest, found.plan, remember=remember) else None
+
+
+def stored_answers(folder: ResultsFolder) -> list[str]:
+    """The answers of the stored analysis, if it is of the trials as they are; reads none of them."""
+    if not folder.analysis_path.exists():
+        return []
+    try:
+        stored = files.read(
+            folder.analysis_path, AnalysedStudy, mend=f"nephoscope analyze {folder.path} writes it again"
+        )
+        trials = [row.intent.id for row in stored.plan.trials if folder.concerns(row.intent.id)]
+        made_from = remembered(folder.path, stamp_now(folder, trials, MADE_BY))
+    except (DamagedFile, NewerSchema):
+        return []
+    is_current = stored.inputs_digest is not None and made_from == stored.inputs_digest
+    return [str(row.text) for row in stored.insights if row.rule == "answer"] if is_current else []
 
 
 def compare(before: ResultsFolder, after: ResultsFolder, basis: str | None) -> Editions:

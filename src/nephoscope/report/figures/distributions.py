@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, WithinRow
@@ -15,7 +16,6 @@ from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
-from nephoscope.report.wording import metric_title
 
 MAX_PANELS = 6
 """Configurations that get their own chart, best mean first."""

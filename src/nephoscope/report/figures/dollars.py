@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
@@ -10,7 +11,6 @@ from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.tops import TEN
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
-from nephoscope.report.wording import metric_title
 
 
 def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.words import counted, provider_name
-from nephoscope.report.lookup import Lookup
 
 _CLOUDS = frozenset({"aws", "azure", "gcp"})
 _ONE_SIZE = 1.25

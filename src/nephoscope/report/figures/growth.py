@@ -5,13 +5,14 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, GrowthRow
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Spec, by_counting, data, finished
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell, validity_key
-from nephoscope.report.wording import metric_title, percentile_of, unit_text
+from nephoscope.report.wording import percentile_of, unit_text
 
 _HEIGHT = 230
 _PERCENTILES = ("p50", "p99")

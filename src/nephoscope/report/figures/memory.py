@@ -5,6 +5,7 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import Statistic
 from nephoscope.model.words import counted
@@ -14,7 +15,6 @@ from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, shaped
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.tables.statistics import figure_table
-from nephoscope.report.wording import metric_title
 
 MIN_REPLICATES = 3
 """With fewer, a coefficient of variation means next to nothing."""

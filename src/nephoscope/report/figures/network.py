@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFloor
@@ -16,10 +18,8 @@ from nephoscope.report.figures.round_trips import by_place, floors_of, round_tri
 from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.storage import curves_figure
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
-from nephoscope.report.wording import metric_title
 
 MAX_PANELS = 6
 """Configurations that get their own chart."""

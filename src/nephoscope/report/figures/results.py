@@ -7,13 +7,13 @@ of a search by hand. Each step is a benchmark of its own, but nobody asks for th
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
 from nephoscope.report.figures.series import number_of, series_of
-from nephoscope.report.lookup import Lookup, headlines
 
 PER_CPU, ABSOLUTE = "active_warehouses_per_cpu", "active_warehouses"
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow, Statistic, WanFloor
 from nephoscope.report.figures import groups, theme
 from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, ROW
 from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, rows_axis
-from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import interval_row

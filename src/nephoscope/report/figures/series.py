@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nephoscope.analysis.lookup import headlines
 from nephoscope.model.rows import BenchmarkRow
-from nephoscope.report.lookup import headlines
 
 LOADS = {
     "active_warehouses_per_cpu": "active warehouses per vCPU",

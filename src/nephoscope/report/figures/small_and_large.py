@@ -1,14 +1,15 @@
 """Small and large machines of one family, by the performance of one of their CPUs."""
 
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import ConfigurationRow, Statistic
 from nephoscope.model.words import provider_name
 from nephoscope.report.figures import machine_charts, theme
 from nephoscope.report.figures.results import Results
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
-from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
+from nephoscope.report.wording import direction_text, statistic_row, unit_text
 
 _SIZE_SIGNS = tuple(zip(theme.PERCENTILE_COLOURS[::2], ("circle", "square", "triangle-up"), strict=True))
 _SIZE_GLYPHS = ("●", "■", "▲")

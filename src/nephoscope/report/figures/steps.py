@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import Statistic
 from nephoscope.model.words import counted, provider_name
@@ -10,10 +12,9 @@ from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import Steps
 from nephoscope.report.figures.series import LEAST_STEPS
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure, Table
 from nephoscope.report.tables.statistics import table_over
-from nephoscope.report.wording import direction_text, interval_row, metric_title, unit_text
+from nephoscope.report.wording import direction_text, interval_row, unit_text
 
 ALL_ROWS = 10
 """Rows of a panel, best first."""

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.analysis.lookup import unique
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction
@@ -12,10 +14,9 @@ from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.row_charts import Sign
-from nephoscope.report.lookup import unique
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
 from nephoscope.report.tables.statistics import figure_table
-from nephoscope.report.wording import direction_text, interval_text, metric_title, unit_text
+from nephoscope.report.wording import direction_text, interval_text, unit_text
 
 _CLASSES = (GENERAL, HIGH, LOCAL)
 MAX_TYPES = 40

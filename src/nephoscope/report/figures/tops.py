@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from nephoscope.analysis.lookup import best_first
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Statistic
@@ -9,10 +11,9 @@ from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.spec import coloured
-from nephoscope.report.lookup import best_first
 from nephoscope.report.parts import Book, Figure, line_key
 from nephoscope.report.tables.statistics import figure_table
-from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
+from nephoscope.report.wording import direction_text, statistic_row, unit_text
 
 TEN = 10
 

@@ -3,11 +3,11 @@
 import math
 from typing import Any
 
+from nephoscope.analysis.lookup import headlines
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.report.figures import row_charts
 from nephoscope.report.figures.spec import coloured
-from nephoscope.report.lookup import headlines
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
 from nephoscope.report.wording import interval_text, unit_text
 

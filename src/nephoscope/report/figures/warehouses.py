@@ -5,12 +5,12 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, validity_key
 from nephoscope.report.tables.statistics import interval_cells
 

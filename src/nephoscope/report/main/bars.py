@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.numbers import Scale
 from nephoscope.model.rows import Statistic
 from nephoscope.report.figures import theme
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.palette import Palette
 from nephoscope.report.wording import Line, line_of, lines_text
 

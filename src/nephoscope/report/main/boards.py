@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
+from nephoscope.analysis.lookup import Lookup, MetricKey, best_first, headlines
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.figures.counted_metrics import curves_of
 from nephoscope.report.figures.series import series_of
-from nephoscope.report.lookup import Lookup, MetricKey, best_first, headlines
 
 TOP = 20
 """Rows of the first figure, where it is a ranking."""

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.analysis.lookup import headlines, scale_of, unique
+from nephoscope.insights.names import enumerated, metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.rows import ComparisonVerdict, Statistic
 from nephoscope.model.words import counted, verdict_name
-from nephoscope.report.lookup import headlines, scale_of, unique
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.money import bars, ranking_text
-from nephoscope.report.main.names import enumerated
 from nephoscope.report.main.palette import UNKNOWN, Palette, provider_of
 from nephoscope.report.parts import Book, Figure, KeyEntry
-from nephoscope.report.wording import direction_text, lines_text, metric_title, unit_text
+from nephoscope.report.wording import direction_text, lines_text, unit_text
 
 FEW = 8
 """Configurations that have room in one small panel."""

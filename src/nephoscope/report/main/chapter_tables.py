@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+from nephoscope.analysis.lookup import unique
+from nephoscope.insights.names import metric_title
 from nephoscope.model.questions import BestRow
 from nephoscope.model.words import counted, scope_name
-from nephoscope.report.lookup import unique
 from nephoscope.report.main.boards import Board
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
-from nephoscope.report.wording import candidates_text, interval_text, metric_title, title_with_unit
+from nephoscope.report.wording import candidates_text, interval_text, title_with_unit
 
 FEW = 8
 MAX_COLUMNS = 4

@@ -5,19 +5,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
+from nephoscope.analysis.answers import answered, questions_of
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.answers import Writer
+from nephoscope.insights.names import names_of, title_in_sentence
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.words import counted
-from nephoscope.report.lookup import Lookup
 from nephoscope.report.main import chapter_figures, cost_figures, curves, standing
-from nephoscope.report.main.answers import answered, questions_of
-from nephoscope.report.main.boards import Board, boards_of, main_board
+from nephoscope.report.main.boards import Board, boards_of, in_order, main_board
 from nephoscope.report.main.chapter_tables import FEW, chapter_table
 from nephoscope.report.main.cost_lines import cheapest
 from nephoscope.report.main.palette import Palette, for_machines, palette_of
 from nephoscope.report.parts import Book, Figure, Link, Table
 from nephoscope.report.tables.statistics import section_anchor
-from nephoscope.report.wording import title_in_sentence
 
 MAX_FIGURES = 3
 TITLES = {
@@ -162,15 +163,15 @@ def _drawn(book: Book, wanted: Iterable[Draw]) -> tuple[Figure, ...]:
 
 def _opening(book: Book, boards: Sequence[Board]) -> Opening | None:
     """The answer about the first headline metric of which one is decided, else about the first; as on its card."""
-    questions = {one.key: one for one in questions_of(book)}
+    questions = {one.key: one for one in questions_of(book.lookup, in_order(book.lookup))}
     wanted = (questions[board.key] for board in boards if board.key in questions)
     asked = [(question, answer) for question in wanted if (answer := answered(question))]
     found = next((one for one in asked if one[1].state != "open"), next(iter(asked), None))
     if found is None:
         return None
     question, answer = found
-    text = f"{title_in_sentence(question.metric)} ({question.where}): {answer.clause}."
-    return _cited(book, text, [trial for row in question.rows for trial in row.trials])
+    writer = Writer(answer, names_of(book.lookup))
+    return _cited(book, " ".join(filter(None, (writer.sentence, writer.words.after))), question.trials)
 
 
 def _cited(book: Book, text: str, trials: Sequence[str]) -> Opening:

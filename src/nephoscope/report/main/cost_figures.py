@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import CostRow, PricePerformance
 from nephoscope.model.words import counted
@@ -15,7 +16,7 @@ from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure, KeyEntry, Table
 from nephoscope.report.sections import costs
-from nephoscope.report.wording import basis_text, line_of, lines_text, metric_title
+from nephoscope.report.wording import basis_text, line_of, lines_text
 
 _PARTS = {"machines": "var(--muted)", "volumes": "var(--band-edge)", "transfer": "var(--link)"}
 MAX_TRANSFERS = 8

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nephoscope.analysis.answers import answers
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.names import enumerated, names_of
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.scopes import OVERALL
-from nephoscope.report.lookup import Lookup
-from nephoscope.report.main.answers import answers
-from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
 from nephoscope.report.wording import basis_text, paid_for, sold_text
 
@@ -117,15 +116,7 @@ def cheapest(lookup: Lookup, benchmark: str, metric: Metric) -> Cheapest | None:
     rows = {row.configuration: row for row in lookup.prices_of(benchmark, metric.name)}
     if not rows:
         return None
-    best = next(
-        (
-            row
-            for row in lookup.study.best
-            if (row.benchmark, row.metric, row.view, row.basis, row.scope)
-            == (benchmark, metric.name, "per dollar", lookup.basis, OVERALL)
-        ),
-        None,
-    )
+    best = lookup.best_of(benchmark, metric.name, view="per dollar", basis=lookup.basis)
     decided = best is not None and best.method != "none" and (best.tied or _is_answered(best))
     candidates = [name for name in best.best if name in rows] if decided and best else [*rows]
     if not candidates:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.analysis.lookup import Lookup, headlines, unique
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.words import counted
 from nephoscope.report.figures import panels, searches, theme, warehouses
 from nephoscope.report.figures.counted_metrics import Curve, curves_of
-from nephoscope.report.lookup import Lookup, headlines, unique
 from nephoscope.report.main import charts
 from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure, KeyEntry, validity_key

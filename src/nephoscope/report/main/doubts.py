@@ -4,16 +4,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from nephoscope.analysis.lookup import Lookup, unique
+from nephoscope.insights.names import enumerated, metric_title, names_of
 from nephoscope.model import numbers as people
 from nephoscope.model.looks import Look
 from nephoscope.model.records import PlanWarning
 from nephoscope.model.rows import Insight
 from nephoscope.model.sentence import Sentence
 from nephoscope.model.words import NOT_DECIDED, capitalised, counted
-from nephoscope.report.lookup import Lookup, unique
-from nephoscope.report.main.names import enumerated, names_of
 from nephoscope.report.parts import Book
-from nephoscope.report.wording import metric_title
 
 MAX_DOUBTS = 10
 MANY_PERCENT = 200.0

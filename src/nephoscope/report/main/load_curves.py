@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nephoscope.analysis.answers import Question
+from nephoscope.model.numbers import Scale
 from nephoscope.report.figures.series import Series
-from nephoscope.report.main.answers import Question
 from nephoscope.report.main.palette import Palette
 
 _LEAST_POINTS = 2
@@ -28,13 +29,15 @@ class Curve:
     """What the axes are: '50 to 150 active warehouses per vCPU, up to 4,120/min'."""
 
 
-def curve(question: Question, names: Sequence[str], palette: Palette, series: Sequence[Series]) -> Curve | None:
+def curve(
+    question: Question, scale: Scale, names: Sequence[str], palette: Palette, series: Sequence[Series]
+) -> Curve | None:
     """Args: `names`: of the configurations with a bar. None where the benchmark is no step, or no line has two."""
     benchmark = question.benchmark.benchmark
     steps = next((one for one in series if any(row.benchmark == benchmark for _, row in one.rows)), None)
     if steps is None:
         return None
-    lookup, per_cpu = question.book.lookup, question.view == "per CPU"
+    lookup, per_cpu = question.lookup, question.view == "per CPU"
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     for at, row in steps.rows:
         for one in lookup.statistics_of(row.benchmark, question.metric.name, per_cpu=per_cpu):
@@ -50,7 +53,7 @@ def curve(question: Question, names: Sequence[str], palette: Palette, series: Se
         for name, points in drawn.items()
     )
     ends = f"{min(loads):,.15g} to {max(loads):,.15g} {steps.axis}"
-    return Curve(lines, f"{ends}, up to {question.scale.text(highest)}")
+    return Curve(lines, f"{ends}, up to {scale.text(highest)}")
 
 
 def _points(points: Sequence[tuple[float, float]], most: float, highest: float) -> str:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from nephoscope.analysis.lookup import Lookup, unique
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import MIB, SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
-from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main.boards import in_order
 
 _SYSTEMS: Mapping[str, str] = {

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from nephoscope.analysis.lookup import Lookup, unique
+from nephoscope.insights.names import enumerated, metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.rows import Statistic
@@ -12,14 +14,12 @@ from nephoscope.model.words import counted
 from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.spec import Spec
 from nephoscope.report.figures.ticks import linear_ticks, log_ticks
-from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP, Board, main_board
-from nephoscope.report.main.names import enumerated
 from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Link, Row, Table
 from nephoscope.report.tables.statistics import section_anchor
-from nephoscope.report.wording import basis_text, direction_text, lines_text, metric_title, statistic_row, unit_text
+from nephoscope.report.wording import basis_text, direction_text, lines_text, statistic_row, unit_text
 
 LOG_FROM = 8.0
 """An axis is logarithmic if the largest value is this many times the smallest."""

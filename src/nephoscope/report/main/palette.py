@@ -6,10 +6,10 @@ from typing import Literal
 
 import altair as alt
 
+from nephoscope.analysis.lookup import Lookup, unique
+from nephoscope.insights.names import names_of
 from nephoscope.model.words import provider_name
 from nephoscope.report.figures import theme
-from nephoscope.report.lookup import Lookup, unique
-from nephoscope.report.main.names import names_of
 from nephoscope.report.parts import KeyEntry
 
 UNKNOWN = "not known"

@@ -1,9 +1,9 @@
 """One line for a study of which the folder holds only a part, whose title speaks of all of it."""
 
+from nephoscope.insights.names import enumerated
 from nephoscope.model.analysed import PartOfStudy
 from nephoscope.model.words import counted, provider_name
 from nephoscope.report.main.chapters import TITLES
-from nephoscope.report.main.names import enumerated
 
 
 def part_words(part: PartOfStudy | None) -> str:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from nephoscope.analysis.lookup import Lookup, unique
 from nephoscope.model.words import counted
-from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.sections.trials import lost
 
 MAX_COMMANDS = 2

@@ -1,10 +1,10 @@
 """The chapter that places the study's machines among cloud types, by public CPU results."""
 
+from nephoscope.analysis.lookup import unique
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.standing import Standing, StandingRow
 from nephoscope.model.words import capitalised, counted, provider_name
 from nephoscope.report.figures.strip import OWN, strip
-from nephoscope.report.lookup import unique
 from nephoscope.report.parts import Book, Figure
 
 _AXIS = "bogo operations/s per CPU, higher is better"

@@ -5,18 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from nephoscope.analysis.answers import MACHINES_ALONE, Answer, Question, State, answered, hosts_of, questions_of
+from nephoscope.insights.answers import Writer
+from nephoscope.insights.names import enumerated, metric_title, names_of
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
 from nephoscope.report.figures.series import Series, series_of, workload
-from nephoscope.report.main.answers import MACHINES_ALONE, Answer, Question, State, answered, questions_of
 from nephoscope.report.main.bars import MAX_BARS, Bar, bars
+from nephoscope.report.main.boards import in_order
 from nephoscope.report.main.cost_lines import cost_lines
 from nephoscope.report.main.load_curves import Curve, curve
-from nephoscope.report.main.names import enumerated, hosts_of
 from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book
 from nephoscope.report.tables.statistics import section_anchor
-from nephoscope.report.wording import metric_title
 
 Asked = tuple[Question, Answer]
 MAX_CARDS = 5
@@ -39,6 +40,8 @@ class Card:
     href: str
     state: State
     answer: str
+    sentence: str
+    """The whole answer, as every other page and command gives it."""
     before: str
     number: str
     about: str
@@ -80,14 +83,14 @@ def verdict(book: Book) -> Verdict:
     What only one of several configurations was measured for gets a card only if nothing can be compared. Several loads
     of one workload share a card.
     """
-    questions = _in_turn(questions_of(book))
+    questions = _in_turn(questions_of(book.lookup, in_order(book.lookup)))
     asked = [(question, answer) for question in questions if (answer := answered(question)) is not None]
     asked = [(question, answer) for question, answer in asked if not _asked_of_one(question)] or asked
     palette = palette_of(book.lookup)
     series = series_of(book.lookup.study.benchmarks)
     first, others = _one_of_each(asked)
-    found = [_card(question, answer, palette, series) for question, answer in first]
-    folded = [_card(question, answer, palette, ()) for question, answer in others]
+    found = [_card(book, question, answer, palette, series) for question, answer in first]
+    folded = [_card(book, question, answer, palette, ()) for question, answer in others]
     answers = [answer for _, answer in asked]
     return Verdict(
         found[:MAX_CARDS],
@@ -113,7 +116,7 @@ def _one_of_each(asked: Sequence[Asked]) -> tuple[list[Asked], list[Asked]]:
 
 def _asked_of_one(question: Question) -> bool:
     """Whether the study measures it on one of several configurations: a number without a comparison is no verdict."""
-    return len(question.tried) == 1 and len(question.book.lookup.configurations) > 1
+    return len(question.tried) == 1 and len(question.lookup.configurations) > 1
 
 
 def _in_turn(questions: Sequence[Question]) -> list[Question]:
@@ -125,13 +128,14 @@ def _in_turn(questions: Sequence[Question]) -> list[Question]:
     return [question for turn in turns for question in turn if question is not None]
 
 
-def _card(question: Question, answer: Answer, palette: Palette, series: Sequence[Series]) -> Card:
-    book, benchmark, metric = question.book, question.benchmark, question.metric
+def _card(book: Book, question: Question, answer: Answer, palette: Palette, series: Sequence[Series]) -> Card:
+    benchmark, metric, writer = question.benchmark, question.metric, Writer(answer, names_of(book.lookup))
+    words = writer.words
     rows = question.rows[::-1] if book.lookup.study.equal_hosts else question.rows
     named = answer.slow or answer.winners
     first = [row for row in rows if row.configuration in named]
     ordered = first[:MAX_BARS] + [row for row in rows if row.configuration not in named]
-    drawn = bars(book.lookup, palette, ordered, question.scale)
+    drawn = bars(book.lookup, palette, ordered, writer.scale)
     trials = [trial for row in ordered for trial in row.trials]
     found = book.evidence.cite(trials, f"verdict on {metric.title} in {benchmark.benchmark}")
     return Card(
@@ -140,21 +144,22 @@ def _card(question: Question, answer: Answer, palette: Palette, series: Sequence
         metric=metric.name,
         href=book.href(section_anchor(benchmark.benchmark)),
         state=answer.state,
-        answer=answer.answer,
-        before=answer.before,
-        number=answer.number,
-        about=answer.about,
-        interval=answer.interval,
-        after=answer.after,
-        sure=answer.sure,
-        caution=answer.caution,
+        answer=words.answer,
+        sentence=writer.sentence,
+        before=words.before,
+        number=words.number,
+        about=words.about,
+        interval=words.interval,
+        after=words.after,
+        sure=words.sure,
+        caution=words.caution,
         costs=cost_lines(book, benchmark.benchmark, metric, answer.winners),
         bars=drawn,
         more=len(question.rows) - len(drawn) if drawn else 0,
         label=counted(len(set(trials)), "trial"),
         evidence=book.href(found.anchor) if found else None,
         coverage=answer.coverage,
-        curve=curve(question, [row.configuration for row in ordered[: len(drawn)]], palette, series),
+        curve=curve(question, writer.scale, [row.configuration for row in ordered[: len(drawn)]], palette, series),
     )
 
 
@@ -162,8 +167,8 @@ def _about_intervals(answers: Sequence[Answer]) -> str:
     """What the intervals are; where numbers of replicates differ, it speaks of the least sure ones."""
     least: dict[str, float] = {}
     for answer in answers:
-        if answer.coverage is not None and answer.interval:
-            what = "ratio" if answer.of_ratio else "level" if answer.is_compared else "median"
+        if answer.coverage is not None:
+            what = "ratio" if answer.ratio else "level" if answer.is_compared else "median"
             least[what] = min(answer.coverage, least.get(what, 1.0))
     if not least:
         return ""
@@ -188,7 +193,7 @@ def _scope(questions: Sequence[Question]) -> str:
     if not scopes & MACHINES_ALONE:
         return ""
     machines = {name for question in questions for name in question.machines}
-    hosts = hosts_of(questions[0].book.lookup)
+    hosts = hosts_of(questions[0].lookup)
     if len(hosts) > 1:
         return f"These answers are about the hosts {enumerated(hosts)}, not about their type."
     if len(machines) < 2 and scopes == {"this machine"}:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nephoscope.analysis.lookup import Lookup, headlines
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow
@@ -16,7 +18,6 @@ from nephoscope.report.figures.searches import curve_figures, is_of_curve, point
 from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.warehouses import warehouse_figures
-from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import (
     Book,
     Cell,
@@ -36,7 +37,6 @@ from nephoscope.report.wording import (
     direction_arrow,
     direction_text,
     interval_text,
-    metric_title,
     statistic_row,
     title_with_unit,
     unit_text,
@@ -145,7 +145,7 @@ def _headline(book: Book, row: BenchmarkRow, metric: Metric) -> list[Figure]:
     points = book.lookup.values.get((row.benchmark, metric.name), [])
     if not points:
         return []
-    draws_values = book.lookup.draws_values
+    draws_values = book.draws_values
     figures = book.figures(_replicates, row, metric, points) if draws_values else book.figures(_levels, row, metric)
     if book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True):
         figures += book.figures(_levels, row, metric, per_cpu=True)
@@ -215,7 +215,7 @@ def _levels(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = Fa
             KeyEntry("─", "var(--muted)", "minimum to maximum"),
         ),
         table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=per_cpu)}", statistics, scale)
-        if book.lookup.draws_values
+        if book.draws_values
         else None,
     )
 
@@ -318,7 +318,7 @@ def _series_table(book: Book, caption: str, values: list[MeasurementRow], scale:
 def order_figures(book: Book) -> list[Figure]:
     """Per headline metric: the replicates by position in the plan; no figures when there are too many to draw."""
     figures: list[Figure] = []
-    if not book.lookup.draws_values:
+    if not book.draws_values:
         return figures
     for row in book.lookup.study.benchmarks:
         for metric in headlines(row):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison
@@ -9,7 +10,7 @@ from nephoscope.model.words import verdict_name
 from nephoscope.report.figures import charts
 from nephoscope.report.parts import SIGNS, Book, Figure, KeyEntry
 from nephoscope.report.sections.tables import headline_comparisons
-from nephoscope.report.wording import metric_title, tie_text
+from nephoscope.report.wording import tie_text
 
 MAX_CHART_ROWS = 24
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from nephoscope.analysis.lookup import headlines
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
@@ -11,10 +13,9 @@ from nephoscope.report.figures.dollars import dollars, money_interval
 from nephoscope.report.figures.results import all_steps, every_step, of_databases
 from nephoscope.report.figures.storage_kinds import storage_shares
 from nephoscope.report.figures.transfer_costs import cost_per_run
-from nephoscope.report.lookup import headlines
 from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
-from nephoscope.report.wording import ENOUGH, metric_title, paid_for
+from nephoscope.report.wording import ENOUGH, paid_for
 
 _MORE_COLUMNS = (
     Column("$ per million operations", numeric=True, hint="Only for rates of operations; machines are busy all month."),

@@ -10,16 +10,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nephoscope.analysis.lookup import Lookup, headlines, unique
+from nephoscope.insights.names import metric_title
 from nephoscope.model.questions import RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, RankRow, Statistic
 from nephoscope.model.words import PROVIDERS
-from nephoscope.report.lookup import Lookup, headlines, unique
 from nephoscope.report.main.boards import in_order
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer_machines import machines_of
 from nephoscope.report.tables.statistics import section_anchor
-from nephoscope.report.wording import metric_title
 
 STEP = 1.01
 """Half-widths are written as powers of this: rounded up by at most one percent."""

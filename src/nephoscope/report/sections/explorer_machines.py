@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.names import names_of
 from nephoscope.model.price_rows import CostLineRow, CostRow
 from nephoscope.model.rows import ConfigurationRow
-from nephoscope.report.lookup import Lookup
-from nephoscope.report.main.names import names_of
 
 ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "Arm", "arm64": "Arm"}
 LABEL = "label-"

@@ -5,6 +5,8 @@ It selects statistics from the analysis; it computes nothing but counts of repli
 
 from dataclasses import dataclass
 
+from nephoscope.analysis.lookup import best_first, headlines
+from nephoscope.insights.names import metric_title
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import Subject
@@ -15,10 +17,9 @@ from nephoscope.report.figures.small_and_large import small_and_large
 from nephoscope.report.figures.spec import coloured
 from nephoscope.report.figures.storage import storage_figures
 from nephoscope.report.figures.tops import TEN, best_of_clouds, tops
-from nephoscope.report.lookup import best_first, headlines
 from nephoscope.report.parts import Book, Figure, line_key
 from nephoscope.report.tables.statistics import figure_table
-from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
+from nephoscope.report.wording import direction_text, statistic_row, unit_text
 
 MAX_RANKED = 40
 """Configurations in a ranking; the leaderboard has all of them."""

@@ -1,6 +1,6 @@
 """How the numbers were obtained: benchmarks, commands, versions, settings, and how to repeat the study."""
 
-from nephoscope.report.lookup import unique
+from nephoscope.analysis.lookup import unique
 from nephoscope.report.parts import Book, Cell, Column, Row, Table
 from nephoscope.report.sections.tables import ran
 
@@ -24,8 +24,8 @@ def reproduce(book: Book) -> str:
 
 
 def _versions(book: Book) -> Table:
-    versions = {"nephoscope": book.lookup.study.nephoscope_version, **book.lookup.study.tool_versions}
-    rows = tuple(Row((Cell(name), Cell(version, code=True))) for name, version in sorted(versions.items()))
+    versions = {"nephoscope": [book.lookup.study.nephoscope_version], **book.lookup.study.tool_versions}
+    rows = tuple(Row((Cell(name), Cell(" | ".join(used), code=True))) for name, used in sorted(versions.items()))
     return Table("Versions", (Column("Tool"), Column("Version")), rows, compact=True)
 
 

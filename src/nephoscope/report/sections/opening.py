@@ -2,11 +2,11 @@
 
 from collections import Counter
 
+from nephoscope.analysis.lookup import unique
+from nephoscope.insights.names import names_of
 from nephoscope.model import numbers as people
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.words import counted
-from nephoscope.report.lookup import unique
-from nephoscope.report.main.names import names_of
 from nephoscope.report.main.part import part_words
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.trials import outcomes

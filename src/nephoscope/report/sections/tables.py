@@ -1,9 +1,9 @@
 """The sections of evidence.html that are tables of rows, each as the analysis stores it."""
 
+from nephoscope.analysis.lookup import best_first, headlines
 from nephoscope.model.rows import BenchmarkRow, Comparison
 from nephoscope.report.evidence import trial_anchor
 from nephoscope.report.limits import MAX_METRIC_ROWS, MAX_METRIC_ROWS_IN_ALL
-from nephoscope.report.lookup import best_first, headlines
 from nephoscope.report.main.doubts import plan_notes
 from nephoscope.report.parts import Book, Table
 from nephoscope.report.tables.rows import table_of
@@ -216,7 +216,7 @@ def judged(book: Book) -> Tables:
 def trials(book: Book) -> Tables:
     """Every trial in plan order; its id opens its record."""
     rows = sorted(book.lookup.study.trials, key=lambda row: row.position)
-    listed = [row for row in rows if row.trial in book.lookup.listed]
+    listed = [row for row in rows if row.trial in book.listed]
     more = len(rows) - len(listed)
     return _made(
         table_of(

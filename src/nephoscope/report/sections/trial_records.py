@@ -7,22 +7,24 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from nephoscope.analysis.lookup import MetricKey
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import MachineRow, MeasurementRow, TrialRow
 from nephoscope.report.figures.spec import packed
-from nephoscope.report.lookup import Lookup, MetricKey
+from nephoscope.report.parts import Book
 from nephoscope.report.sections.machines import FACTS
 
 MAX_NUMBERS = 60
 """Numbers of one trial; the others are in measurements.csv."""
 
 
-def trial_records(lookup: Lookup) -> str:
+def trial_records(book: Book) -> str:
     """The records as a packed script: lists of machines and metrics, and for each trial what it has of them."""
+    lookup = book.lookup
     metrics = [(row.benchmark, metric) for row in lookup.study.benchmarks for metric in row.metrics]
     places = {(benchmark, metric.name): place for place, (benchmark, metric) in enumerate(metrics)}
-    numbers = _numbers(lookup, metrics, places)
+    numbers = _numbers(book, metrics, places)
     files: dict[str, list[list[Any]]] = defaultdict(list)
     for row in lookup.study.raw_files:
         files[row.trial].append([row.file, row.size_bytes, row.sha256])
@@ -30,7 +32,7 @@ def trial_records(lookup: Lookup) -> str:
     for place, seen in enumerate(lookup.study.machines):
         for trial in seen.trials:
             machines[trial].append(place)
-    listed = [row for row in lookup.study.trials if row.trial in lookup.listed]
+    listed = [row for row in lookup.study.trials if row.trial in book.listed]
     return packed(
         {
             "metrics": [metric.title for _, metric in metrics],
@@ -56,15 +58,15 @@ def _record(row: TrialRow, numbers: list[Any], machines: list[int], files: list[
 
 
 def _numbers(
-    lookup: Lookup, metrics: list[tuple[str, Metric]], places: Mapping[MetricKey, int]
+    book: Book, metrics: list[tuple[str, Metric]], places: Mapping[MetricKey, int]
 ) -> dict[str, list[tuple[int, str]]]:
     """Trial -> metrics of the whole trial by their place, headline metrics first, with their values as text."""
     found: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for benchmark, metric in sorted(metrics, key=lambda pair: not pair[1].headline):
-        rows = lookup.values.get((benchmark, metric.name), [])
-        scale = lookup.scale(benchmark, metric) if rows else None
+        rows = book.lookup.values.get((benchmark, metric.name), [])
+        scale = book.lookup.scale(benchmark, metric) if rows else None
         for row in rows:
-            if scale is not None and row.trial in lookup.listed:
+            if scale is not None and row.trial in book.listed:
                 found[row.trial].append((places[benchmark, metric.name], _number(row, scale)))
     return found
 

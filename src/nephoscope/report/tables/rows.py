@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.grouped import grouped
@@ -32,7 +33,7 @@ from nephoscope.report.parts import (
     verdict_badge,
 )
 from nephoscope.report.tables.statistics import rank_cell
-from nephoscope.report.wording import ENOUGH, direction_text, metric_title, text_of_bound, unit_text, view_text
+from nephoscope.report.wording import ENOUGH, direction_text, text_of_bound, unit_text, view_text
 
 MAX_ROWS = 600
 """The most rows of one table; the others are in its CSV file."""

@@ -1,51 +1,14 @@
-"""How the main page names configurations, and its one line of what was compared."""
+"""The main page's lines of what was compared, and how often."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.names import enumerated, value_of
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import OLD_PRICE_DAYS
 from nephoscope.model.words import counted, provider_name
-from nephoscope.report.lookup import Lookup, unique
 
-MAX_NAMED = 6
-"""A sentence never names more; it counts the others."""
-CPUS = "CPUs"
 _MONTH = len("2026-06")
-
-
-def names_of(lookup: Lookup) -> Mapping[str, str]:
-    """Configuration -> its name for a reader.
-
-    Where no provider named the machines and they differ in one thing only, that is their name: '1 CPU', 'version 15'.
-    """
-    names = {name: name for name in lookup.configurations}
-    typed = any(row.machine_type for row in lookup.study.configurations)
-    only = lookup.study.only_difference
-    if typed or only is None:
-        return names
-    values = {name: value for name, value in only.values.items() if name in names}
-    said = {name: _called(only.what, _value(lookup, only.what, name, value)) for name, value in values.items()}
-    return {**names, **said} if len(set(said.values())) == len(names) else names
-
-
-def _value(lookup: Lookup, what: str, name: str, value: str) -> str:
-    """As observed where the study asks for 'all' CPUs."""
-    seen = lookup.cpus.get(name) if what == CPUS else None
-    return value if seen is None else str(seen)
-
-
-def _called(what: str, value: str) -> str:
-    if what == CPUS and value.isdigit():
-        return counted(int(value), "CPU")
-    return f"{what} {value}"
-
-
-def enumerated(names: Sequence[str], most: int = MAX_NAMED, last: str = "and") -> str:
-    """'a', 'a and b', 'a, b and c', 'a, b and 12 more'."""
-    if len(names) > most:
-        return f"{', '.join(names[: most - 1])} {last} {len(names) - most + 1:,} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else ""
 
 
 def compared(lookup: Lookup) -> str:
@@ -108,20 +71,13 @@ def _prices(lookup: Lookup) -> str:
     return f"prices as of {first}{age}" if first == last else f"prices as of {first} to {last}{age}"
 
 
-def hosts_of(lookup: Lookup) -> list[str]:
-    """The hosts on which databases ran, where the study names them."""
-    asked = {one.intent.configuration_name: one.intent.configuration for one in lookup.study.plan.trials}
-    machines = ((asked.get(name) or {}).get("database_machine") or {} for name in lookup.configurations)
-    return unique(host for machine in machines for host in machine.get("hosts") or ())
-
-
 def _machines(lookup: Lookup) -> str:
     names, only = lookup.configurations, lookup.study.only_difference
     count = counted(len(names), "configuration")
     if len(names) < 2:
         return f"{count}: {enumerated(names)}." if names else "Nothing was measured."
     if only is not None:
-        shown = sorted({_value(lookup, only.what, *pair) for pair in only.values.items()}, key=_by_size)
+        shown = sorted({value_of(lookup, only.what, *pair) for pair in only.values.items()}, key=_by_size)
         said = " against ".join(shown) if len(shown) < 3 else enumerated(shown)
         return f"{count}: they differ only in {only.what} ({said})."
     sold, differences = _of_providers(lookup), lookup.study.differences

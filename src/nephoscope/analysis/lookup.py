@@ -1,9 +1,10 @@
-"""Finds the rows of an `AnalysedStudy` that a section needs; selects and sorts, computes nothing."""
+"""Finds the rows of an `AnalysedStudy` that a sentence or a section needs: the only index of them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
@@ -12,7 +13,8 @@ from nephoscope.model.grouped import grouped
 from nephoscope.model.numbers import Scale, scale_for
 from nephoscope.model.price_rows import CostRow, PricePerformance, bases_in_order
 from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
-from nephoscope.model.records import Direction, Metric
+from nephoscope.model.questions import BestRow, View
+from nephoscope.model.records import ENCRYPTION, Direction, Metric
 from nephoscope.model.rows import (
     BenchmarkRow,
     Comparison,
@@ -22,7 +24,7 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
-from nephoscope.report.limits import MAX_DRAWN_VALUES, MAX_TRIALS
+from nephoscope.model.scopes import OVERALL, Scope
 
 MetricKey = tuple[str, str]
 """Benchmark, metric."""
@@ -87,23 +89,71 @@ class Lookup:
             found[row.benchmark, row.configuration].append(row)
         return dict(found)
 
-    @cached_property
-    def listed(self) -> frozenset[str]:
-        """The trials that have their own row on the page."""
-        first = sorted(self.study.trials, key=lambda row: (row.counts, row.position))
-        return frozenset(row.trial for row in first[:MAX_TRIALS])
-
-    @cached_property
-    def draws_values(self) -> bool:
-        """Whether charts of headline metrics show every trial."""
-        boards = [(row.benchmark, metric.name) for row in self.study.benchmarks for metric in headlines(row)]
-        return sum(len(self.values.get(board, ())) for board in boards) <= MAX_DRAWN_VALUES
+    def headlines(self) -> Iterator[tuple[str, Metric]]:
+        """(benchmark, metric) of every metric that a benchmark is ranked by, sorted by benchmark."""
+        for row in sorted(self.study.benchmarks, key=lambda row: row.benchmark):
+            for metric in headlines(row):
+                yield row.benchmark, metric
 
     @cached_property
     def headline_statistics(self) -> list[Statistic]:
         """The plain statistics of all headline metrics."""
-        keys = {(row.benchmark, metric.name) for row in self.study.benchmarks for metric in headlines(row)}
-        return [row for row in self.study.statistics if not row.per_cpu and (row.benchmark, row.metric) in keys]
+        return [row for benchmark, metric in self.headlines() for row in self.statistics_of(benchmark, metric.name)]
+
+    def title(self, benchmark: str, metric: str) -> str:
+        """The title of a metric; its name where no benchmark declares it."""
+        declared = self.metrics.get((benchmark, metric))
+        return declared.title if declared else metric
+
+    def comparisons_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Comparison]:
+        """The comparisons of one metric, sorted by left and right."""
+        return self.comparisons.get((benchmark, metric, per_cpu), [])
+
+    def pair(self, benchmark: str, metric: str, left: str, right: str, *, per_cpu: bool = False) -> Comparison | None:
+        """The stored comparison of two configurations, seen from the left one."""
+        for row in self.comparisons_of(benchmark, metric, per_cpu=per_cpu):
+            if {row.left, row.right} == {left, right}:
+                return row if row.left == left else row.mirrored()
+        return None
+
+    def bests_of(self, benchmark: str, metric: str, *, view: View = "plain", basis: str | None = None) -> list[BestRow]:
+        """The best of each scope, the overall one first."""
+        return self._bests.get((benchmark, metric, view, basis), [])
+
+    def best_of(
+        self, benchmark: str, metric: str, *, view: View = "plain", basis: str | None = None, scope: Scope = OVERALL
+    ) -> BestRow | None:
+        """The best of a scope; None if fewer than two compete in it."""
+        rows = self.bests_of(benchmark, metric, view=view, basis=basis)
+        return next((row for row in rows if row.scope == scope), None)
+
+    @cached_property
+    def _bests(self) -> Mapping[tuple[str, str, View, str | None], list[BestRow]]:
+        return grouped(self.study.best, lambda row: (row.benchmark, row.metric, row.view, row.basis))
+
+    def values_behind(self, row: Statistic) -> list[float]:
+        """The values of a plain statistic: of its trials in their order, or the median of each of its machines."""
+        value = {one.trial: one.value for one in self.values[row.benchmark, row.metric]}
+        if row.counted == "trials":
+            return [value[trial] for trial in row.trials]
+        by_machine = grouped(row.trials, lambda trial: self.trials[trial].machine)
+        return [median(value[trial] for trial in trials) for trials in by_machine.values()]
+
+    @cached_property
+    def durations_s(self) -> Mapping[tuple[str, str], list[float]]:
+        """Durations of the trials that finished, by benchmark and configuration."""
+        durations_s: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for row in self.study.trials:
+            if row.state == "finished" and row.duration_s:
+                for benchmark in row.benchmarks:
+                    durations_s[benchmark, row.configuration].append(row.duration_s)
+        return dict(durations_s)
+
+    @cached_property
+    def encryption(self) -> Mapping[str, str]:
+        """Configuration on a user's own server -> how its sessions were encrypted."""
+        in_force = self.study.database_settings
+        return {name: settings[ENCRYPTION] for name, settings in in_force.items() if ENCRYPTION in settings}
 
     @cached_property
     def metrics(self) -> Mapping[MetricKey, Metric]:

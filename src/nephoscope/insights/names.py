@@ -1,0 +1,78 @@
+"""What configurations and metrics are called in sentences and labels."""
+
+from collections.abc import Mapping, Sequence
+
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.model.numbers import SECONDS
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.words import counted
+
+MAX_NAMED = 6
+"""A sentence never names more; it counts the others."""
+CPUS = "CPUs"
+_LOWER_CASE = ("fio", "stress-ng", "sysbench")
+"""Names that no sentence capitalises."""
+_MAX_NOUN_WORDS = 3
+_RATES = ("/s", "/min")
+
+
+def names_of(lookup: Lookup) -> Mapping[str, str]:
+    """Configuration -> its name for a reader.
+
+    Where no provider named the machines and they differ in one thing only, that is their name: '1 CPU', 'version 15'.
+    """
+    names = {name: name for name in lookup.configurations}
+    typed = any(row.machine_type for row in lookup.study.configurations)
+    only = lookup.study.only_difference
+    if typed or only is None:
+        return names
+    values = {name: value for name, value in only.values.items() if name in names}
+    short = {name: _called(only.what, value_of(lookup, only.what, name, value)) for name, value in values.items()}
+    return {**names, **short} if len(set(short.values())) == len(names) else names
+
+
+def value_of(lookup: Lookup, what: str, name: str, value: str) -> str:
+    """As observed where the study asks for 'all' CPUs."""
+    seen = lookup.cpus.get(name) if what == CPUS else None
+    return value if seen is None else str(seen)
+
+
+def _called(what: str, value: str) -> str:
+    if what == CPUS and value.isdigit():
+        return counted(int(value), "CPU")
+    return f"{what} {value}"
+
+
+def enumerated(names: Sequence[str], most: int = MAX_NAMED, last: str = "and") -> str:
+    """'a', 'a and b', 'a, b and c', 'a, b and 12 more'."""
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} {last} {len(names) - most + 1:,} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else ""
+
+
+def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
+    """The title for people."""
+    title = metric.title or metric.name
+    if title[1:2].islower() and metric.title and not title.startswith(_LOWER_CASE):
+        title = title[:1].upper() + title[1:]
+    return f"{title}, per CPU" if per_cpu else title
+
+
+def title_in_sentence(metric: Metric, *, per_cpu: bool = False) -> str:
+    """Before a colon: a title of its own has commas instead."""
+    return metric_title(metric, per_cpu=per_cpu).replace(": ", ", ")
+
+
+def quantity_noun(metric: Metric) -> str:
+    """What it counts, for '1.30× the I/O rate of b': the end of its title, or else 'rate', 'time' or 'value'."""
+    _, colon, last = metric.title.rpartition(": ")
+    if colon and len(last.split()) <= _MAX_NOUN_WORDS:
+        return last
+    return "rate" if metric.unit.endswith(_RATES) else "time" if metric.unit in SECONDS else "value"
+
+
+def pace_words(metric: Metric) -> tuple[str, str]:
+    """('fastest', 'slower') of rates and times, else ('best', 'worse')."""
+    higher = metric.direction is Direction.HIGHER
+    fast = metric.unit.endswith(_RATES) if higher else metric.unit in SECONDS
+    return ("fastest", "slower") if fast else ("best", "worse")
