@@ -2,7 +2,7 @@
 
 use crate::target::TargetError;
 use crate::target::postgres::{Address, Dsn};
-use crate::target::resp::Url;
+use crate::target::resp::{Url, is_too_many_clients};
 use crate::workload::DataError;
 use std::fmt;
 
@@ -159,6 +159,7 @@ pub fn cannot_use(url: &Url, error: &TargetError) -> Failure {
         TargetError::Database { message, .. } if message.starts_with("unknown command") => {
             "; the server must not have renamed INFO, DBSIZE and FLUSHDB"
         }
+        error if is_too_many_clients(error) => "; raise maxclients, or use fewer connections",
         TargetError::Lost(_) => "; check that the server runs, and the address",
         _ => "",
     };

@@ -7,7 +7,7 @@ use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::admin::Admin;
 use crate::fill::loader::Loader;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec, TargetSpec};
-use crate::target::postgres::{Connection, Prepared, Unnamed};
+use crate::target::postgres::{Connection, Dsn, Prepared, Unnamed};
 use crate::tell;
 use crate::verify::check::{self, Moment};
 use crate::verify::fingerprint;
@@ -109,9 +109,10 @@ impl SqlAction<'_> {
             let failed = |error| Failure::target("cannot prepare the database for the workload", &error);
             connection.query(&statement).map_err(failed)?;
         }
-        let counted = self.count(workload.as_ref(), connection)?;
+        let hosts = PostgresDialer::hosts(self.admin.dsn(), self.session.spec.connections);
+        let counted = self.count(workload.as_ref(), connection, hosts.len())?;
 
-        let driven = self.session.drive(&workload, self.dialer(workload.as_ref(), prepared))?;
+        let driven = self.session.drive(&workload, self.dialer(workload.as_ref(), hosts, prepared))?;
         self.session.note_audit(workload.as_ref(), &driven);
         let judged = self.session.judge(&driven);
         // Who interrupted does not want to wait. After anything else the data is looked at: a server that went away
@@ -144,8 +145,8 @@ impl SqlAction<'_> {
 
     /// Reads what the server has counted before the load. No session is left open, which would take one of the server's
     /// actions from the load.
-    fn count(&self, workload: &dyn Workload, mut connection: Connection) -> Result<Counted, Failure> {
-        let Spec { check, connections, ref target, .. } = self.session.spec;
+    fn count(&self, workload: &dyn Workload, mut connection: Connection, hosts: usize) -> Result<Counted, Failure> {
+        let Spec { check, ref target, .. } = self.session.spec;
         if check != CheckSpec::Conditions {
             return Ok(Counted::default());
         }
@@ -154,7 +155,6 @@ impl SqlAction<'_> {
         // To count the rows of a table is a scan of it, which a session hands in when it ends.
         drop(connection);
         let alone = self.session.spec.shard.is_whole() && target.dialect.has_table_statistics();
-        let hosts = PostgresDialer::hosts(self.admin.dsn(), connections).len();
         let statistics = match workload.effects().filter(|_| alone) {
             Some(effects) if hosts == 1 => Statistics::begin(&mut self.admin.connect()?, effects, self.pooled)?,
             Some(_) => {
@@ -210,11 +210,10 @@ impl SqlAction<'_> {
     }
 
     /// Opens sessions for the workload.
-    fn dialer(&self, workload: &dyn Workload, prepared: Prepared) -> PostgresDialer {
+    fn dialer(&self, workload: &dyn Workload, hosts: Vec<Dsn>, prepared: Prepared) -> PostgresDialer {
         let TargetSpec { isolation, retry, .. } = self.session.spec.target;
         let statements = workload.statements().to_vec();
         let unnamed = (prepared == Prepared::Unnamed).then(|| Arc::new(Unnamed::new(&statements, isolation)));
-        let hosts = PostgresDialer::hosts(self.admin.dsn(), self.session.spec.connections);
         PostgresDialer { hosts, isolation, retry, statements, unnamed, pooled: self.pooled }
     }
 }

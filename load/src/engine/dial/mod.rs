@@ -12,6 +12,7 @@ use crate::exit::ExitCode;
 use crate::exit::Failure;
 use crate::output::outcome::{ErrorClass, classify};
 use crate::stop::Stop;
+use crate::target::resp::is_too_many_clients;
 use crate::target::{Session, TargetError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -138,7 +139,7 @@ impl<D: Dialer> Dial<D> {
                 Err(DialError { error, .. }) => error,
             };
             // A server that restarts says "starting up"; one that is full of dying sessions says "too many clients".
-            let passing = classify(&error) == ErrorClass::Lost || is_too_many_clients(&error);
+            let passing = classify(&error) == ErrorClass::Lost || is_full(&error);
             let now = Instant::now();
             if now >= end {
                 return Ok(None);
@@ -158,6 +159,8 @@ impl<D: Dialer> Dial<D> {
     }
 }
 
-fn is_too_many_clients(error: &TargetError) -> bool {
-    matches!(error, TargetError::Database { sqlstate, .. } if sqlstate == "53300")
+/// Whether the server has as many clients as it takes.
+fn is_full(error: &TargetError) -> bool {
+    let is_postgres = matches!(error, TargetError::Database { sqlstate, .. } if sqlstate == "53300");
+    is_postgres || is_too_many_clients(error)
 }

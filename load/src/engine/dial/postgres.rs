@@ -3,7 +3,10 @@
 use super::{DialError, Dialer};
 use crate::exit::{ExitCode, Failure, cannot_connect};
 use crate::target::Statement;
-use crate::target::postgres::{Batch, Connection, Dsn, Isolation, PrepareError, Retry, SessionAttributes, Unnamed};
+use crate::target::postgres::{
+    Batch, Connection, Dsn, Isolation, PrepareError, Retry, SessionAttributes, Unnamed, leads_to_the_next_host,
+};
+use crate::tell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,14 +28,34 @@ pub struct PostgresDialer {
 }
 
 impl PostgresDialer {
-    /// The hosts that this many connections are spread over: all of the DSN's, when any of them will do. A DSN that
-    /// wants a server of a certain kind leads to one host, as libpq has it.
+    /// The hosts that this many connections are spread over: all of the DSN's that can be reached, when any of them
+    /// will do. A DSN that wants a server of a certain kind leads to one host, as libpq has it.
     #[must_use]
     pub fn hosts(dsn: &Dsn, connections: u32) -> Vec<Dsn> {
-        match dsn.session_attributes() {
-            SessionAttributes::Any => dsn.each_host().into_iter().take(connections.max(1) as usize).collect(),
+        Self::spread(dsn, connections, |host| {
+            let unreachable = Connection::open(host, None).err().filter(leads_to_the_next_host);
+            if let Some(error) = &unreachable {
+                tell::say(format_args!("not using {}: {error}", host.addresses()[0]));
+            }
+            unreachable.is_none()
+        })
+    }
+
+    /// Where no host answers, all are kept: to open a connection says why.
+    fn spread(dsn: &Dsn, connections: u32, answers: impl Fn(&Dsn) -> bool) -> Vec<Dsn> {
+        let mut hosts = match dsn.session_attributes() {
+            SessionAttributes::Any => dsn.each_host(),
             _ => vec![dsn.clone()],
+        };
+        if hosts.len() > 1 {
+            let there: Vec<_> = hosts.iter().map(answers).collect();
+            if there.contains(&true) {
+                let mut each = there.iter();
+                hosts.retain(|_| *each.next().expect("one for each host"));
+            }
         }
+        hosts.truncate(connections.max(1) as usize);
+        hosts
     }
 }
 
@@ -94,13 +117,20 @@ mod tests {
 
     #[test]
     fn connections_are_spread_over_hosts_of_which_any_will_do() {
-        let hosts = |options: &str, connections| {
+        let hosts = |options: &str, connections, up: &str| {
             let dsn = Dsn::parse(&format!("postgresql://u@a:1,b:2,c:3/d{options}"), |_| None).unwrap();
-            PostgresDialer::hosts(&dsn, connections).iter().map(|dsn| dsn.addresses().len()).collect::<Vec<_>>()
+            let name = |dsn: &Dsn| -> String {
+                dsn.addresses().iter().map(|address| address.to_string()[..1].to_owned()).collect()
+            };
+            let spread = PostgresDialer::spread(&dsn, connections, |host| up.contains(&name(host)));
+            spread.iter().map(name).collect::<Vec<_>>()
         };
-        assert_eq!(hosts("", 8), [1, 1, 1]);
-        assert_eq!(hosts("", 2), [1, 1]);
-        assert_eq!(hosts("?target_session_attrs=read-write", 8), [3]);
+        assert_eq!(hosts("", 8, "abc"), ["a", "b", "c"]);
+        assert_eq!(hosts("", 2, "abc"), ["a", "b"]);
+        assert_eq!(hosts("", 2, "bc"), ["b", "c"], "a host that cannot be reached leads to the next one");
+        assert_eq!(hosts("", 8, "b"), ["b"]);
+        assert_eq!(hosts("", 8, ""), ["a", "b", "c"], "to open one says why none is there");
+        assert_eq!(hosts("?target_session_attrs=read-write", 8, "b"), ["abc"]);
     }
 
     /// How long something may take before it hangs, however busy the machine is.

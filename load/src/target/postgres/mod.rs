@@ -30,6 +30,7 @@ pub use copy::{Copied, CopyWriter};
 pub use dsn::{Address, ChannelBinding, Dsn, DsnError, SessionAttributes, SslMode, redact};
 pub(super) use dsn::{unescape, without_secrets};
 pub use isolation::Isolation;
+pub use open::leads_to_the_next_host;
 pub use prepared::{Prepared, keeps_names};
 pub use reply::{Reply, Row};
 pub use unnamed::Unnamed;

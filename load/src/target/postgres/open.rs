@@ -67,7 +67,8 @@ impl Connection {
 }
 
 /// Unreachable, or (57P03) starting up or shutting down.
-fn leads_to_the_next_host(error: &TargetError) -> bool {
+#[must_use]
+pub fn leads_to_the_next_host(error: &TargetError) -> bool {
     match error {
         TargetError::Lost(_) => true,
         TargetError::Database { sqlstate, .. } => sqlstate == "57P03",

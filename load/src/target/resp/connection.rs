@@ -68,6 +68,7 @@ impl Connection {
     /// Shows in CLIENT LIST whose session this is, unless the user may not do that or the server has no such command.
     fn set_name(&mut self) -> Result<(), TargetError> {
         match self.call(&[b"CLIENT", b"SETNAME", CLIENT_NAME]) {
+            Err(error) if is_too_many_clients(&error) => Err(error),
             Err(TargetError::Database { sqlstate, .. }) if matches!(sqlstate.as_str(), "NOPERM" | "ERR") => Ok(()),
             outcome => outcome.map(|_| ()),
         }
@@ -102,6 +103,12 @@ impl Connection {
             _ => Ok(String::new()),
         }
     }
+}
+
+/// The first answer on a connection that the server closes at once, because it has as many as it takes.
+#[must_use]
+pub fn is_too_many_clients(error: &TargetError) -> bool {
+    matches!(error, TargetError::Database { message, .. } if message.starts_with("max number of clients"))
 }
 
 impl Session for Connection {

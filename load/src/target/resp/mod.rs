@@ -11,6 +11,6 @@ mod url;
 
 pub use cluster::{SLOTS, Slots, slot};
 pub use commands::Commands;
-pub use connection::Connection;
+pub use connection::{Connection, is_too_many_clients};
 pub use reply::{Answer, Reply};
 pub use url::{Url, UrlError};
