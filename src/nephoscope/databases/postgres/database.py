@@ -55,6 +55,7 @@ from nephoscope.databases.postgres.settings import (
     log_bytes,
     stored_settings,
 )
+from nephoscope.databases.postgres.shared_memory import hint_on
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import in_url, listening
 from nephoscope.machines.remote import Background
@@ -399,9 +400,9 @@ class PostgresDatabase(
                 allowed_s = RECOVERY_TIMEOUT_S if recovering else START_TIMEOUT_S
                 if clock() - started > allowed_s or not server.processes[0].running():
                     await self.stop(cluster)
-                    raise DatabaseFailed(
-                        f"PostgreSQL did not start: {_end_of(log) or error.message}", hint=f"its log is {log}"
-                    ) from error
+                    said = _end_of(log) or error.message
+                    hint = hint_on(said, f"its log is {log}")
+                    raise DatabaseFailed(f"PostgreSQL did not start: {said}", hint=hint) from error
             await asyncio.sleep(0.05)
 
     async def _sql(

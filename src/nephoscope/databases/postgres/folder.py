@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nephoscope.databases.postgres.binaries import Binaries, as_server_user
-from nephoscope.databases.postgres.shared_memory import remove_left
+from nephoscope.databases.postgres.shared_memory import hint_on, remove_left
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, StorageFailed
 
@@ -90,8 +90,9 @@ async def _create(machine: MachineHandle, binaries: Binaries, folder: ServerFold
               "--auth=scram-sha-256", f"--pwfile={folder.password}", "--no-instructions"]  # fmt: skip
     completed = await machine.remote.execute(Command(as_server_user(initdb), timeout_s=_INITDB_TIMEOUT_S))
     if completed.exit_code != 0:
-        said = completed.stderr.decode(errors="replace").strip()[-600:]
-        raise DatabaseFailed(f"initdb failed with exit code {completed.exit_code}: {said}", hint=_INITDB_HINT)
+        said = completed.stderr.decode(errors="replace").strip()
+        failure = f"initdb failed with exit code {completed.exit_code}: {said[-600:]}"
+        raise DatabaseFailed(failure, hint=hint_on(said, _INITDB_HINT))
     folder.marker.touch()
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from nephoscope.databases.postgres.binaries import as_server_user, first_of_version, major_version
 from nephoscope.databases.postgres.folder import USER
 from nephoscope.databases.postgres.settings import FOR_STANDBYS
+from nephoscope.databases.postgres.shared_memory import hint_on
 from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, MachineLost
 from nephoscope.providers.base import Cluster
@@ -306,8 +307,8 @@ async def _prepared(machine: MachineHandle, access: str, identity: str, make: li
         )
     )
     if completed.exit_code != 0:
-        said = completed.stderr.decode(errors="replace").strip()[-400:]
-        raise DatabaseFailed(f"PostgreSQL cannot be prepared on {machine.name}: {said}")
+        said = completed.stderr.decode(errors="replace").strip()
+        raise DatabaseFailed(f"PostgreSQL cannot be prepared on {machine.name}: {said[-400:]}", hint=hint_on(said))
     return completed.stdout.decode().strip()
 
 

@@ -20,9 +20,20 @@ _CONTROL_MAGIC = 0x9A503D32
 _ITEM = struct.Struct("@IINNP?7x")
 """Handle, references, place and size in the main segment, a pointer, and whether it is pinned."""
 _ITEMS_AT = 16
+_TOO_SMALL = "could not resize shared memory segment"
+"""What the server and initdb say where /dev/shm is full; containers have 64 MB of it unless told otherwise."""
+_LARGER = (
+    "make /dev/shm larger (mount -o remount,size=1g /dev/shm; docker run --shm-size=1g), or set `dsn` in the study to "
+    "a server of your own"
+)
 _ID_LINE = 6
 """Of postmaster.pid, from 0: key and id of the System V segment."""
 _READ_ONLY, _REMOVE, _FAILED = 0o10000, 0, ctypes.c_void_p(-1).value
+
+
+def hint_on(said: str, otherwise: str = "") -> str:
+    """What to do where a server, or initdb, ended with these words."""
+    return _LARGER if _TOO_SMALL in said else otherwise
 
 
 def remove_left(pid_file: Path) -> None:

@@ -1,0 +1,34 @@
+"""A machine whose /dev/shm is too small for PostgreSQL is told what to enlarge."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from nephoscope.databases.postgres.binaries import Binaries
+from nephoscope.databases.postgres.folder import ServerFolder, prepare
+from nephoscope.model.errors import DatabaseFailed
+from tests.support.local_remote import this_machine
+
+RECORDED = """\
+2026-11-28 01:47:45.439 UTC [28106] FATAL:  could not resize shared memory segment "/PostgreSQL.1029292366" to
+ 1048576 bytes: No space left on device
+2026-11-28 01:47:45.439 UTC [28106] PANIC:  cannot abort transaction 1, it was already committed
+"""
+"""By initdb of PostgreSQL 18.6, with a /dev/shm of 1 MiB."""
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"), [(RECORDED, "make /dev/shm larger"), ("initdb: cannot be run as root", "run as an ordinary user")]
+)
+def test_the_hint_of_a_data_folder_that_cannot_be_made_fits_its_reason(tmp_path: Path, said: str, hint: str) -> None:
+    program = tmp_path / "programs" / "initdb"
+    program.parent.mkdir()
+    (program.parent / "said").write_text(said)
+    program.write_text(f"#!/bin/sh\ncat '{program.parent}/said' >&2; exit 1\n")
+    program.chmod(0o755)
+    machine = this_machine(tmp_path / "data")
+    folder = ServerFolder(str(tmp_path / "data"))
+    with pytest.raises(DatabaseFailed, match="initdb failed with exit code 1") as failure:
+        asyncio.run(prepare(machine, Binaries(program.parent, "system"), folder))
+    assert failure.value.hint.startswith(hint)
