@@ -39,6 +39,16 @@ ssh = {{ key_file = "{key}", folder = "{folder}", host_keys = {{ "{destination}"
 """
 
 
+AS_CSH = """#!/bin/sh
+case "$SSH_ORIGINAL_COMMAND" in
+*"
+"*) echo "Unmatched '''." >&2; exit 1 ;;
+esac
+exec sh -c "$SSH_ORIGINAL_COMMAND"
+"""
+"""As tcsh 6.20 takes a command with a line break in its quotes."""
+
+
 def configuration(
     server: Server, name: str, folder: Path, *, port: int | None = None, key: Path | None = None, cpus: int = 1
 ) -> str:
@@ -91,12 +101,16 @@ def test_each_host_that_does_not_fit_is_named_once_with_what_is_wrong(tmp_path: 
     talkative = tmp_path / "talkative.sh"
     talkative.write_text('#!/bin/sh\necho "Welcome to this machine"\nexec sh -c "$SSH_ORIGINAL_COMMAND"\n')
     talkative.chmod(0o755)
+    of_csh = tmp_path / "csh.sh"
+    of_csh.write_text(AS_CSH)
+    of_csh.chmod(0o755)
     kinds: Mapping[str, Mapping[str, str]] = MappingProxyType(
         {
             "sound": {},
             "without-sftp": {"Subsystem": "none /bin/true"},
             "talkative": {"ForceCommand": str(talkative)},
             "sftp-only": {"ForceCommand": "internal-sftp"},
+            "csh": {"ForceCommand": str(of_csh)},
             "banner": {"Banner": "/etc/passwd"},
             "one-at-a-time": {"MaxStartups": "1"},
         }
@@ -118,14 +132,16 @@ def test_each_host_that_does_not_fit_is_named_once_with_what_is_wrong(tmp_path: 
         "without-sftp": ["programs"],
         "talkative": ["login shell"],
         "sftp-only": ["login shell"],
+        "csh": ["login shell"],
         "down": ["reach"],
     }
     assert "has no SFTP" in wrong["without-sftp"][0][1]
     assert "Welcome to this machine" in wrong["talkative"][0][1]
     assert "This service allows sftp connections only" in wrong["sftp-only"][0][1]
+    assert "Unmatched" in wrong["csh"][0][1]
     assert failure is not None
     assert failure.exit_code == 3
-    assert "4 of 7 hosts do not fit this study, so nothing was measured" in failure.message
+    assert "5 of 8 hosts do not fit this study, so nothing was measured" in failure.message
     assert failure.message.count("cannot be reached") == 1
 
 

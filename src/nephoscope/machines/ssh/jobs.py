@@ -279,16 +279,17 @@ def parse_ended(answer: bytes) -> int:
     return int(text)
 
 
-def parse_look(answer: bytes) -> HostLook:
-    """The host's answer to `probe_command`.
+def parse_look(answer: bytes, complaint: bytes = b"") -> HostLook:
+    """The host's answer to `probe_command`, and what it complained on stderr.
 
     Raises:
         OutputUnreadable: unexpected answer: its login shell prints text, or is not a shell.
     """
     lines = answer.decode(errors="replace").splitlines()
     if len(lines) != 6 or not _NUMBER.fullmatch(lines[0]) or not _NUMBER.fullmatch(lines[2]):
+        shown = lines[:3] or complaint.decode(errors="replace").splitlines()[-3:]
         raise OutputUnreadable(
-            f"unexpected format: the host answered {repr(lines[:3])[:300]} instead of the user's identity",
+            f"unexpected format: the host answered {repr(shown)[:300]} instead of the user's identity",
             hint="give the user a POSIX login shell that prints nothing by itself",
         )
     return HostLook(int(lines[0]), lines[1], int(lines[2]), lines[3], lines[4], tuple(lines[5].split()))

@@ -199,8 +199,8 @@ class SshRemote:
             OutputUnreadable: its login shell prints something else.
         """
         if self._look is None:
-            answer = await self._answer(jobs.probe_command())
-            look = jobs.parse_look(answer)
+            _, answer, complaint = await self._asked(jobs.probe_command(), timeout_s=_ASK_TIMEOUT_S)
+            look = jobs.parse_look(answer, complaint)
             if look.missing:
                 raise ToolMissing(
                     f"{look.missing[0]} is not installed on {self.name}", hint=install_hint(look.missing[0])
