@@ -4,11 +4,12 @@ from nephoscope.checks.verdicts import valid
 from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric
 from nephoscope.importers.identity import BenchmarkIdentity
 from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import Verdict
 from nephoscope.model.subjects import Subject
 from nephoscope.parsers.coremark import parse_coremark
-from nephoscope.parsers.documents import remarks_on
 from nephoscope.parsers.fio import FioJob, FioSide, parse_fio
 from nephoscope.parsers.netperf import parse_netperf
+from nephoscope.parsers.remarks import remarks_on
 
 _FIO_WORDS = ("bs", "rw", "iodepth", "numjobs")
 _CLOCKS = {
@@ -19,7 +20,7 @@ _CLOCKS = {
 
 def parse_fio_file(text: str) -> list[Parsed]:
     """One trial for each job of a fio JSON report."""
-    report, remarks = parse_fio(text), remarks_on(text)
+    report, verdicts = parse_fio(text), _around("fio", text)
     return [
         Parsed(
             benchmark=BenchmarkIdentity(
@@ -32,12 +33,18 @@ def parse_fio_file(text: str) -> list[Parsed]:
             subject=Subject.STORAGE,
             title=f"fio job {job.name}",
             values=values,
-            verdicts=[valid("around", "; ".join(remarks[:5]))] if remarks else [],
+            verdicts=verdicts,
             versions={"fio": report.version},
         )
         for job in report.jobs
         if (values := _fio_values(job))
     ]
+
+
+def _around(tool: str, text: str) -> list[Verdict]:
+    """Shows what stands around an output."""
+    remarks = remarks_on(tool, text)
+    return [valid("around", "; ".join(remarks[:5]))] if remarks else []
 
 
 def _fio_values(job: FioJob) -> list[Value]:
@@ -101,6 +108,7 @@ def parse_coremark_file(text: str) -> list[Parsed]:
                 Value(metric=score, value=found.iterations_per_s),
                 Value(metric=each, value=found.iterations_per_s / found.contexts),
             ],
+            verdicts=_around("coremark", text),
             versions={"compiler": f"{found.compiler} {found.flags}"},
         )
     ]
@@ -122,14 +130,20 @@ def parse_netperf_file(text: str) -> list[Parsed]:
         raise OutputUnreadable(f"netperf output: a throughput in {found.unit!r}, neither bits nor transactions")
     kind = "rr" if found.transactions_per_s is not None else "stream"
     test = BenchmarkIdentity(tool="netperf", workload=kind, parameters={"test": found.test} if found.test else {})
-    return [Parsed(benchmark=test, subject=Subject.NETWORK, title=f"netperf {found.test or kind}", values=values)]
+    title, verdicts = f"netperf {found.test or kind}", _around("netperf", text)
+    return [Parsed(benchmark=test, subject=Subject.NETWORK, title=title, values=values, verdicts=verdicts)]
 
 
 FIO = FileFormat(
     name="fio",
     title="fio JSON",
     parse=parse_fio_file,
-    checks=(("around", "Shows what stands around fio's JSON; a file in which it says that fio failed is left out."),),
+    checks=(
+        (
+            "around",
+            "Shows what stands around a tool's output; a file in which it says that the run failed is left out.",
+        ),
+    ),
     unknown=(
         "device, filesystem and memory: the JSON alone does not show whether a cache served the reads",
         "jobs with the same name and options in one file (without group_reporting) are skipped",

@@ -8,7 +8,6 @@ failed. `nan` and `inf`, which C prints where JSON has no value, are None, and t
 import json
 import re
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -104,7 +103,7 @@ def json_documents(text: str, what: str, *, join: Join | None = None) -> Documen
     if not values:
         raise OutputUnreadable(f"{what}: no JSON in it")
     lines = tuple(line for part in around for line in part.splitlines() if line.strip())
-    _require_no_error(lines, what)
+    require_no_error(lines, what)
     return Documents(tuple(values), lines, left_out)
 
 
@@ -127,25 +126,16 @@ def yaml_in(text: str, what: str) -> tuple[str, tuple[str, ...]]:
     begin = begins[0] if begins else (0, 0)
     lines = f"{cleaned[: begin[0]]}\n{cleaned[ends[0][1] :]}".splitlines()
     around = tuple(line for line in lines if line.strip())
-    _require_no_error(around, what)
+    require_no_error(around, what)
     return cleaned[begin[1] : ends[0][1]], around
 
 
-def remarks_on(text: str) -> tuple[str, ...]:
-    """What a reader of the numbers in `text` should know: lines around a document, and keys without a number."""
-    around: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    try:
-        found = json_documents(text, "")
-        around, left_out = found.around, found.left_out
-    except OutputUnreadable:
-        with suppress(OutputUnreadable):
-            around = yaml_in(text, "")[1]
-    shown_lines = (f"around the document: {line.strip()[:200]}" for line in around)
-    return (*shown_lines, *(f"left out, no number: {name}" for name in left_out))
+def require_no_error(around: Iterable[str], what: str) -> None:
+    """Refuses an output with a line around it that says that the run failed.
 
-
-def _require_no_error(around: Iterable[str], what: str) -> None:
+    Raises:
+        OutputUnreadable: one does; the message has the line.
+    """
     require_readable("\n".join(around), what)
     for line in around:
         if _ERROR.search(line):

@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.parsers.cpu_lines import parse_cpu_lines
-from nephoscope.parsers.documents import json_documents, json_in, remarks_on
+from nephoscope.parsers.documents import json_documents, json_in
 from nephoscope.parsers.fio import parse_fio, parse_fio_log
-from nephoscope.parsers.identify import identify
+from nephoscope.parsers.identify import PARSERS, identify
 from nephoscope.parsers.iperf2 import parse_iperf_client
 from nephoscope.parsers.iperf3 import parse_iperf3
 from nephoscope.parsers.lscpu import parse_lscpu
+from nephoscope.parsers.remarks import remarks_on
 from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
 from nephoscope.parsers.text import decoded
-from tests.support.parser_samples import SAMPLES, Parser, parse_any
+from tests.support.parser_samples import IDENTIFIED, SAMPLES, Parser, parse_any
 
 JSON_SAMPLES = [(parse, name, text) for parse, name, text in SAMPLES if re.search(r"^\{", text, re.MULTILINE)]
 NUMBER = re.compile(r'"(?P<key>[^"]+)"\s*:\s*"?[0-9.]+"?(?=\s*[,}\n])')
@@ -107,10 +108,25 @@ def test_text_around_a_document_that_is_not_known_is_shown(parse: Parser, name: 
     note = "note: both iodepth >= 1 and synchronous I/O engine are selected"
     around = f"{note}\n{text}\n[0] 0 errors\n"
     assert parse(around) == parse(text)
-    shown = set(remarks_on(around)) - set(remarks_on(text))
+    shown = set(remarks_on(identify(text).tool, around)) - set(remarks_on(identify(text).tool, text))
     assert shown == {f"around the document: {note}", "around the document: [0] 0 errors"}
     with pytest.raises(OutputUnreadable, match="the text around it says 'mount: error 5"):
         parse(f"mount: error 5\n{text}")
+
+
+TEXTS = [(tool, name, text) for tool, name, text in IDENTIFIED if (PARSERS[tool], name, text) not in JSON_SAMPLES]
+
+
+@pytest.mark.parametrize(("tool", "name", "text"), TEXTS)
+def test_text_around_an_output_that_is_not_known_is_shown(tool: str, name: str, text: str) -> None:
+    if tool == "stress-ng-yaml":
+        return
+    assert remarks_on(tool, text) == (), name
+    for before, behind in (("job 7 on node_a begins", "real 0m10.2s"), ("+ run the test", "done; 3 left")):
+        around = f"{before}\n{text.rstrip()}\n{behind}\n"
+        assert remarks_on(tool, around) == (f"around the document: {before}", f"around the document: {behind}")
+    with pytest.raises(OutputUnreadable, match="the text around it says 'mount: error 5"):
+        remarks_on(tool, f"mount: error 5\n{text}")
 
 
 def test_a_value_that_is_no_number_is_left_out_by_name() -> None:
@@ -118,7 +134,7 @@ def test_a_value_that_is_no_number_is_left_out_by_name() -> None:
     found = json_documents(text, "it")
     assert found.values == ({"mean": None, "max": 3, "of": {"least": None}},)
     assert found.left_out == ("mean: -nan", "least: inf")
-    assert remarks_on(text) == ("left out, no number: mean: -nan", "left out, no number: least: inf")
+    assert remarks_on("fio", text) == ("left out, no number: mean: -nan", "left out, no number: least: inf")
 
 
 def test_equal_keys_with_equal_values_are_one() -> None:
@@ -168,7 +184,7 @@ def test_a_latency_of_fio_without_a_number_is_left_out() -> None:
     (job,) = parse_fio(text).jobs
     assert job.read
     assert (job.read.ios, job.read.completion) == (30_000, None)
-    assert remarks_on(text) == ("left out, no number: mean: nan",)
+    assert remarks_on("fio", text) == ("left out, no number: mean: nan",)
 
 
 YAML = """---
@@ -187,7 +203,7 @@ metrics:
 def test_of_yaml_the_same_holds() -> None:
     whole = parse_stress_ng_yaml(YAML)
     assert parse_stress_ng_yaml(f"stress-ng: info:  [1] setting to a 10 second run\n{YAML}") == whole
-    assert remarks_on(f"nothing known\n{YAML}") == ("around the document: nothing known",)
+    assert remarks_on("stress-ng-yaml", f"nothing known\n{YAML}") == ("around the document: nothing known",)
     for damaged, why in (
         (YAML + YAML, "2 documents"),
         (YAML.replace("      bogo-ops: 1000\n", "      bogo-ops: 1000\n      bogo-ops: 8\n"), "stands twice"),

@@ -77,8 +77,8 @@ def parse_output(files: Files, as_json: AsJson = False) -> None:
 
 def _found(path: Path) -> Read | Refused:
     from nephoscope.model.errors import OutputUnreadable
-    from nephoscope.parsers.documents import remarks_on
     from nephoscope.parsers.identify import PARSERS, identify
+    from nephoscope.parsers.remarks import remarks_on
 
     name = "standard input" if path == STDIN else str(path)
     text = _text_of(path)
@@ -88,10 +88,10 @@ def _found(path: Path) -> Read | Refused:
         return Refused(name, None, error.message)
     try:
         value = PARSERS[identified.tool](text)
+        remarks = remarks_on(identified.tool, text)
     except OutputUnreadable as error:
         return Refused(name, identified.tool, error.message)
     version = getattr(value, "version", None)
-    remarks = remarks_on(text)
     return Read(name, identified.tool, version and version.removeprefix("iperf "), identified.reason, value, remarks)
 
 
