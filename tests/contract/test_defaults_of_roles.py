@@ -42,13 +42,25 @@ def load(dsn: str, *arguments: str, timeout_s: float = 60) -> subprocess.Complet
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout_s)
 
 
+DATA_SETS = (
+    ("tpcc", "load", "--warehouses", "1"),
+    ("kv", "load", "--rows", "1000"),
+    ("ycsb", "load", "--rows", "1000", "--mix", "a"),
+)
+
+
 def test_formats_of_dates_numbers_and_bytes_change_no_row(ours: Server, dsn: str) -> None:
+    def fingerprints(data_set: tuple[str, ...]) -> object:
+        loaded = load(dsn, *data_set, "--fingerprint")
+        assert loaded.returncode == 0, loaded.stderr
+        found = json.loads(loaded.stdout.splitlines()[-1])["fingerprints"]
+        assert found
+        return found
+
+    by_default = [fingerprints(data_set) for data_set in DATA_SETS]
     for setting in FORMATS:
         ours.sql(f"ALTER ROLE bench SET {setting}")
-    for arguments in (("tpcc", "load", "--warehouses", "1"), ("kv", "load", "--rows", "1000")):
-        loaded = load(dsn, *arguments, "--fingerprint")
-        assert loaded.returncode == 0, loaded.stderr
-        assert json.loads(loaded.stdout.splitlines()[-1])["fingerprints"]
+    assert [fingerprints(data_set) for data_set in DATA_SETS] == by_default
 
 
 def test_a_run_has_the_isolation_that_it_asks_for_whatever_the_roles_default_is(ours: Server, dsn: str) -> None:

@@ -81,6 +81,12 @@ def refusal(ours: Server, folder: Path, connections: int = 4) -> str:
             "WITH INHERIT TRUE",
         ),
         (
+            "REVOKE pg_checkpoint FROM bench; ALTER ROLE bench NOINHERIT; GRANT pg_checkpoint TO bench",
+            "REVOKE pg_checkpoint FROM bench; ALTER ROLE bench INHERIT; GRANT pg_checkpoint TO bench",
+            "does not inherit its rights",
+            "WITH INHERIT TRUE",
+        ),
+        (
             "ALTER ROLE bench CONNECTION LIMIT 5",
             "ALTER ROLE bench CONNECTION LIMIT -1",
             "allows bench 5 connections, of which 0 are in use, and a trial needs 6",

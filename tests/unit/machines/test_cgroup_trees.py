@@ -73,8 +73,19 @@ def seen(root: Path, own: str) -> tuple[float | None, int | None, bool]:
             },
             (1.5, GIB, True),
         ),
+        (
+            "1:cpu,cpuacct:/a/b",
+            {
+                "cpu/a": {"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"},
+                "cpu/a/b": {"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"},
+            },
+            (0.5, None, True),
+        ),
     ],
-    ids=["bare root", "no limit", "of a parent", "the lower of two", "container", "outside", "unreadable", "version 1"],
+    ids=[
+        *("bare root", "no limit", "of a parent", "the lower of two", "container", "outside", "unreadable"),
+        *("version 1", "of a parent in version 1"),
+    ],
 )
 def test_limits_of_a_tree(
     tmp_path: Path, own: str, groups: Mapping[str, Mapping[str, str]], expected: tuple[float | None, int | None, bool]

@@ -259,6 +259,16 @@ def test_a_proxy_command_still_leads_to_the_host(server: Server, ssh_folder: Pat
     assert printed("behind", "echo there") == b"there\n"
 
 
+def test_an_alias_with_an_underscore_in_a_config_as_windows_writes_it_leads_to_its_host(
+    server: Server, ssh_folder: Path
+) -> None:
+    more = f"  IdentityFile {server.folder}/user_key\n  SetEnv A=b\n  LocalForward 1 127.0.0.1:2\n"
+    (ssh_folder / "others").write_text("Host db_2\n  Port 1\n")
+    text = f"Include others\nMatch host db_9\n  Port 1\n{entry(server, 'db_1', more)}"
+    (ssh_folder / "config").write_bytes(text.replace("\n", "\r\n").encode())
+    assert printed("db_1", "echo there") == b"there\n"
+
+
 def test_a_key_of_the_users_config_that_does_not_exist_is_passed_over(server: Server, ssh_folder: Path) -> None:
     keys = f"  IdentityFile ~/.ssh/nosuch\n  IdentityFile {server.folder}/user_key\n"
     (ssh_folder / "config").write_text(entry(server, "db1", keys))

@@ -1,5 +1,12 @@
-"""Inputs after public bug reports, beside the project: each gives the right numbers, or is refused with its reason."""
+"""Inputs after public bug reports, beside the project: each gives the right numbers, or is refused with its reason.
 
+`tests/data/public-cases.toml` names every case, those of servers and hosts, too, with the tests that prove it.
+"""
+
+import ast
+import re
+import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +46,7 @@ CASES: dict[str, str | dict[str, Any]] = {
     "24-ping-all-lost-and-errors/ping.txt": {"sent": 4, "received": 0, "times.mean_s": None},
     "25-ping-windows-like-lt1ms/ping.txt": "whole milliseconds",
     "26-ping-mac-broadcast-duplicates/ping.txt": "7 complete replies of 2 received",
+    "30-coremark-validation-run/run2.log": "validation run .run2.log., is no score",
     "31-coremark-too-short/run.log": "Must execute for at least 10 secs",
     "33-coremark-cloud-report-many-threads/run1.log": {"iterations_per_s": 130317.654246, "contexts": 64},
     "34-sysbench-110-oltp/sysbench.txt": OLTP,
@@ -153,3 +161,44 @@ def test_a_public_case_is_imported_as_it_should_be(
     assert sorted(trial.measurements[0].value for trial in good) == valid
     assert len(study.trials) - len(good) == rejected
     assert any(words in line for line in ["", *study.refused, *study.left_out])
+
+
+ROOT = Path(__file__).resolve().parents[3]
+TABLE: dict[str, dict[str, Any]] = tomllib.loads((ROOT / "tests/data/public-cases.toml").read_text(encoding="utf-8"))
+RUST_TEST = re.compile(r"#\[test\]\nfn (\w+)\(")
+
+
+@cache
+def names_in(file: str) -> set[str]:
+    """Names of the tests that a file of Python or Rust holds; empty: there is none."""
+    path = ROOT / file
+    if not path.is_file():
+        return set()
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".rs":
+        return set(RUST_TEST.findall(text))
+    functions = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+    return {node.name for node in functions if path.name.startswith("test_") and node.name.startswith("test_")}
+
+
+@pytest.mark.parametrize("case", TABLE)
+def test_a_case_has_a_test_that_proves_it_or_a_reason_why_not(case: str) -> None:
+    row = TABLE[case]
+    if "reason" in row:
+        assert row.keys() == {"situation", "reason"}
+        return
+    assert row.keys() == {"situation", "right", "tests"}
+    for test in row["tests"]:
+        file, _, name = test.partition("::")
+        own = {"read": CASES, "imported": [path for path, *_ in IMPORTED]}.get(test)
+        if own is None:
+            assert name in names_in(file), test
+        else:
+            assert [path for path in own if path.partition("/")[0] == case], test
+
+
+def test_every_case_stands_in_the_table_of_cases() -> None:
+    assert {path.name for path in shared("cases").iterdir()} == set(TABLE)
+    own = {path.partition("/")[0] for path in (*CASES, *(path for path, *_ in IMPORTED))}
+    named = {case for case, row in TABLE.items() if {"read", "imported"} & set(row.get("tests", []))}
+    assert own == named

@@ -145,3 +145,36 @@ def test_a_pair_around_a_change_has_one_price_on_each_day(tmp_path: Path) -> Non
         ]
         assert on_days == [[0.4], [0.4], [0.384]]
         assert found.skipped["meter that has expired"] == 1
+
+
+PUBLIC: dict[str, tuple[str, set[tuple[str, str, str, float]], int]] = {
+    "80-aws-seven-skus-one-type/index.json": ("aws", {("us-east-1", "m5.large", "on-demand", 0.096)}, 14),
+    "81-azure-duplicates/azure.json": (
+        "azure",
+        {
+            ("westus3", "Standard_D2as_v5", "on-demand", 0.086),
+            ("westus3", "Standard_D2as_v5", "spot", 0.0086),
+            ("westus3", "Standard_D2as_v5", "reserved-1y", 500 / 8760),
+            ("westus3", "Standard_D8s_v4", "on-demand", 0.4),
+            ("usgovvirginia", "Standard_D2as_v5", "on-demand", 0.1104),
+            ("Global", "Standard_D2as_v5", "on-demand", 0.09),
+        },
+        9,
+    ),
+}
+"""List -> its importer, the prices of 20 November 2026, and how many of its lines are left out, each for a reason."""
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_a_public_case_has_one_price_for_each_thing_of_a_day(path: str) -> None:
+    kind, prices, left_out = PUBLIC[path]
+    found = read(kind, shared(f"cases/{path}"), **({"date": "2026-11-20"} if kind == "azure" else {}))
+    picks = PriceBook(found.rows).picks(found.rows, date(2026, 11, 20))
+    counted = [(row.region, row.item, row.basis, row.usd) for pick in picks for row in pick.prices]
+    assert sorted(counted) == sorted(prices), "none twice"
+    assert sum(found.skipped.values()) == left_out
+
+
+def test_a_public_case_in_another_currency_is_refused_by_its_name() -> None:
+    with pytest.raises(InputError, match="price in EUR, not in USD"):
+        read("gcp-skus", shared("cases/84-gcp-euro-billing-account/skus.json"))
