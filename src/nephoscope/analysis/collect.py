@@ -274,6 +274,7 @@ def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
         has_digests=row.checked.has_digests if row.checked else None,
         rejected_by=[said.check for said in _not_valid(verdicts)],
         differs_in=sorted({name for names in other_kinds for name in names}),
+        events=[event for said in verdicts for event in said.events],
     )
 
 

@@ -25,6 +25,7 @@ from nephoscope.checks.thresholds import (
     Threshold,
 )
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
+from nephoscope.model.events import Event
 from nephoscope.model.records import CO_LOCATED, Evidence, GeneratorGap, Saturation, Verdict
 
 _MILLISECONDS_PER_SECOND = 1000
@@ -62,9 +63,9 @@ class GeneratorBound:
         if evidence.operations is None:
             return None
         seen = evidence.operations.saturation
-        stood_still = _stood_still(seen.gaps) if seen else ""
-        if stood_still:
-            return invalid(self.name, f"the load generator {stood_still}")
+        stop = stop_of(seen.gaps) if seen else None
+        if stop is not None:
+            return invalid(self.name, f"{stop.clause}: {_STOPPED}", stop)
         if seen is None or seen.thread_cpu_share is None:
             return unknown(self.name, "the load generator did not report how busy its threads were")
         if seen.calibration_per_s is None or seen.calibration_thread_cpu_share is None:
@@ -98,23 +99,23 @@ def _where_shared(evidence: Evidence) -> str:
     return "emulated on the same CPUs" if evidence.emulated and clients & servers else ""
 
 
-def _stood_still(gaps: Sequence[GeneratorGap]) -> str:
-    """That it was stopped, and when; empty: it was not."""
+_STOPPED = "it was stopped, frozen or suspended, and no server is measured meanwhile"
+
+
+def stop_of(gaps: Sequence[GeneratorGap]) -> Event | None:
+    """The times in which it was stopped; None: it was not."""
     stops = [gap for gap in gaps if gap.kind == "stopped"]
     if not stops:
-        return ""
-    all_s, first_s = sum(gap.length_s for gap in stops), min(gap.at_s for gap in stops)
-    return (
-        f"stood still for {all_s:.3g} s, from {first_s:.1f} s after its start on: it was stopped, frozen or suspended, "
-        "and no server is measured meanwhile"
-    )
+        return None
+    first_s, length_s = min(gap.at_s for gap in stops), sum(gap.length_s for gap in stops)
+    return Event("stop", len(stops), first_s=first_s, length_s=length_s)
 
 
 def signs_of_saturation(seen: Saturation, *, co_located: bool) -> list[str]:
     """Signs that the load generator was the limit, in words, as far as its own output shows them; pure."""
-    stood_still = _stood_still(seen.gaps)
-    if stood_still:
-        return [stood_still]
+    stop = stop_of(seen.gaps)
+    if stop is not None:
+        return [f"{stop.clause}: {_STOPPED}"]
     return [f"{sign.said} ({sign.limit})" for sign in _signs(seen, co_located=co_located) if sign.over and sign.judged]
 
 

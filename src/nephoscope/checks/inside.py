@@ -23,6 +23,7 @@ from nephoscope.checks.thresholds import (
     SUSTAINED_LENGTH,
 )
 from nephoscope.checks.verdicts import invalid, mean_over_cpus, measured_of, over_machines, percent, unknown, valid
+from nephoscope.model.events import Event
 from nephoscope.model.numbers import duration
 from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, TelemetrySample, Verdict
 from nephoscope.model.units import GIB
@@ -96,7 +97,8 @@ class Stalls:
     text = (
         "Reports seconds in which nothing was completed, with their time, and what dips below half of the usual rate "
         "cost the mean, in a series of any length. A stall during which the server worked (a checkpoint, a compaction) "
-        f"is its performance. Rejects a trial whose dips cost over {DIPS_COST.percent} and during whose stall the "
+        "is its performance. Rejects a trial whose dips cost more than the study's margin of a tie (else "
+        f"{DIPS_COST.percent}) and during whose stall the "
         f"CPUs and disks of all measured machines were at most {IDLE.percent} busy: the server was stopped, or waited "
         "for something outside of its machines."
     )
@@ -104,33 +106,47 @@ class Stalls:
     def __call__(self, evidence: Evidence) -> Verdict | None:
         """Its verdict over every rate; None if there is none, or if so few operations end that a step may be empty."""
         operations, idle_s = evidence.operations, _idle_s(evidence)
+        most = DIPS_COST.value if evidence.margin_percent is None else evidence.margin_percent / 100
         verdicts = [
-            self._series(series, seen, idle_s)
+            self._series(series, seen, idle_s, most)
             for series in evidence.series
             if (operations is None or operations.attempted >= _LEAST_PER_STEP * sum(rate > 0 for rate in series.values))
             and (seen := dips(series.values)) is not None
         ]
         return over_machines(self.name, verdicts, "") if verdicts else None
 
-    def _series(self, series: Series, seen: Dips, idle_s: float | None) -> Verdict:
-        told = f"{series.metric}: dips cost {percent(seen.cost)} of the mean"
-        if not seen.standstills:
-            return valid(self.name, told)
-        all_s = series.step_s * sum(one.length for one in seen.standstills)
-        first_s = series.step_s * seen.standstills[0].start
-        longest_s = series.step_s * max(one.length for one in seen.standstills)
-        told = (
-            f"{told}; nothing was completed for {duration(all_s)} of {duration(series.step_s * len(series.values))}, "
-            f"first after {duration(first_s)}, for {duration(longest_s)} at most"
-        )
+    def _series(self, series: Series, seen: Dips, idle_s: float | None, most: float) -> Verdict:
+        """`most`: the share of the mean that dips may cost without deciding a comparison."""
+        event = _event(series, seen, most)
+        if event is None:
+            return valid(self.name, f"{series.metric}: dips cost {percent(seen.cost)} of the mean")
+        told = f"{series.metric}: {event.clause}"
+        longest_s = series.step_s * max((one.length for one in seen.standstills), default=0)
         # A stall and the second that the sampler reads it in begin at different moments.
-        if seen.cost > DIPS_COST.value and idle_s is not None and idle_s >= max(series.step_s, longest_s - 1):
+        stood_still = longest_s > 0 and idle_s is not None and idle_s >= max(series.step_s, longest_s - 1)
+        if seen.cost > most and stood_still:
             return invalid(
                 self.name,
-                f"{told}, and no measured machine worked for {idle_s:.3g} s: the server was stopped, or waited for "
+                f"{told}, and no measured machine worked for {duration(idle_s)}: the server was stopped, or waited for "
                 "something outside of its machines",
+                event,
             )
-        return valid(self.name, told)
+        return valid(self.name, told, event)
+
+
+def _event(series: Series, seen: Dips, most: float) -> Event | None:
+    """Time in which nothing was completed, whatever it cost; else dips that cost more than `most`; None: neither."""
+    stretches = seen.standstills or (seen.low if seen.cost > most else ())
+    if not stretches:
+        return None
+    return Event(
+        "stall" if seen.standstills else "dips",
+        len(stretches),
+        first_s=series.step_s * stretches[0].start,
+        length_s=series.step_s * sum(one.length for one in stretches),
+        cost=seen.cost,
+        metric=series.metric,
+    )
 
 
 def _idle_s(evidence: Evidence) -> float | None:

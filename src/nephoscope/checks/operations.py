@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from nephoscope.checks.thresholds import ERRORS, RATE_KEPT
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
+from nephoscope.model.events import Event
 from nephoscope.model.records import UNENCRYPTED, Evidence, Requirement, Verdict
 from nephoscope.model.words import counted
 
@@ -70,15 +71,15 @@ class ConnectionsKept:
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
         """Connections lost in the measurement interval; None if nobody counted them."""
-        lost = evidence.operations.connections_lost if evidence.operations else None
-        if lost is None:
+        operations = evidence.operations
+        if operations is None or operations.connections_lost is None:
             return None
-        if lost == 0:
+        if operations.connections_lost == 0:
             return valid(self.name, "no connection was lost")
-        said = f"{counted(lost, 'connection')} {'was' if lost == 1 else 'were'} lost and made again"
+        event = Event("lost-connections", operations.connections_lost, first_s=operations.first_connection_lost_s)
         if evidence.lost_connections == "record":
-            return valid(self.name, f"{said}, which the study allows")
-        return invalid(self.name, said)
+            return valid(self.name, f"{event.clause}, which the study allows", event)
+        return invalid(self.name, event.clause, event)
 
 
 class Consistency:

@@ -140,6 +140,8 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
 )
 """For every check; a test compares it with the registry."""
 
+_STOPPED = Policy(Cause.ACCIDENT, "the load generator was stopped from outside, whatever the trial's result")
+"""Of a rejection by an event that the trial did not cause itself."""
 _OTHERS = Policy(Cause.SETTING, "nothing suggests that a repeat would help", "See the reason")
 _MISSING = Policy(
     Cause.SETTING, "evidence that is missing once is usually missing again", "Make sure that it can be observed"
@@ -209,7 +211,12 @@ def repair_of(verdicts: Sequence[Verdict], where: Circumstances, repaired: Colle
     missing = [row.check for row in verdicts if row.verdict is VerdictKind.UNKNOWN]
     if verdicts and not rejecting and not missing:
         return None
-    found = [(name, _cause(name, where, repaired), policy_of(name)) for name in rejecting]
+    stopped = {row.check for row in verdicts if any(event.kind == "stop" for event in row.events)}
+    found = [
+        (name, policy.cause if name in stopped else _cause(name, where, repaired), policy)
+        for name in rejecting
+        for policy in [_STOPPED if name in stopped else policy_of(name)]
+    ]
     cause = next((one for one in _ORDER if any(one is other for _, other, _ in found)), None)
     told = [name for name in missing if name in repaired]
     if cause in {None, Cause.OUTCOME} and told:

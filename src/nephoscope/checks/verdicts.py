@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from nephoscope.model.events import Event
 from nephoscope.model.records import Evidence, TelemetrySample, Verdict, VerdictKind
 
 
-def valid(check: str, reason: str) -> Verdict:
+def valid(check: str, reason: str, *events: Event) -> Verdict:
     """Nothing contradicts the numbers."""
-    return Verdict(check=check, verdict=VerdictKind.VALID, reason=reason)
+    return Verdict(check=check, verdict=VerdictKind.VALID, reason=reason, events=list(events))
 
 
-def invalid(check: str, reason: str) -> Verdict:
+def invalid(check: str, reason: str, *events: Event) -> Verdict:
     """The numbers must not be used."""
-    return Verdict(check=check, verdict=VerdictKind.INVALID, reason=reason)
+    return Verdict(check=check, verdict=VerdictKind.INVALID, reason=reason, events=list(events))
 
 
 def unknown(check: str, reason: str) -> Verdict:
@@ -45,7 +46,8 @@ def over_machines(check: str, verdicts: Sequence[Verdict], nothing: str) -> Verd
         return unknown(check, nothing)
     worst = overall(verdicts)
     reasons = dict.fromkeys(verdict.reason for verdict in verdicts if verdict.verdict is worst)
-    return Verdict(check=check, verdict=worst, reason="; ".join(map(str, reasons)))
+    events = [event for verdict in verdicts for event in verdict.events]
+    return Verdict(check=check, verdict=worst, reason="; ".join(map(str, reasons)), events=events)
 
 
 def measured_of(machines: Collection[str], loads: Collection[str]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from nephoscope.model.disturbance import Disturbance
+from nephoscope.model.events import Event
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.kinds import MachineKind
 from nephoscope.model.lower_bound import Bound, Bounded, LowerBound
@@ -105,6 +106,7 @@ class Verdict(Frozen):
     check: str
     verdict: VerdictKind
     reason: Sentence
+    events: list[Event] = Field(default=[], description="that the reason tells of, for whoever shows the number")
 
 
 class Disk(Frozen):
@@ -469,6 +471,9 @@ class OperationEvidence(Frozen):
     connections_lost: int | None = Field(
         default=None, ge=0, description="and made again in the measurement interval; None: the output does not say"
     )
+    first_connection_lost_s: float | None = Field(
+        default=None, description="start of the second in which the first of them was, since the measurement began"
+    )
     exit_code: int
     message: str = ""
 
@@ -507,6 +512,7 @@ class Evidence(Frozen):
     emulated: bool = Field(default=False, description="the machines are parts of one and share its other CPUs")
     disturbance: Disturbance = Field(default="reject", description="in force when the trial ran")
     lost_connections: Disturbance = Field(default="reject", description="in force when the trial ran")
+    margin_percent: float | None = Field(default=None, description="of a tie in the study; None: not known")
     burstable: dict[str, str] = Field(
         default={}, description="machine -> its machine type, of machines whose type earns CPU credits"
     )
@@ -556,6 +562,9 @@ class TrialIntent(Frozen):
     seed: int
     disturbance: Disturbance | None = Field(default=None, description="None: imported")
     lost_connections: Disturbance = "reject"
+    margin_percent: float | None = Field(
+        default=None, description="smaller differences are ties in its study; None: imported, or not known"
+    )
 
     @property
     def configuration_name(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from nephoscope.model.disturbance import Disturbance
+from nephoscope.model.events import Event
 from nephoscope.model.extents import Extent, extent_by_subject
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.lower_bound import Bound, LowerBound
@@ -366,6 +367,9 @@ class TrialRow(Frozen):
         default=[], description="checks whose verdict is not valid, in the order of `reasons`"
     )
     differs_in: list[str] = Field(default=[], description="facts in `other_kinds`, each once")
+    events: list[Event] = Field(
+        default=[], description="stalls, costly dips, stops of the load generator and lost connections in it"
+    )
     also: list[str] = Field(
         default=[],
         description="other benchmarks of the study of which it is a trial, too: on its machine, their parameters are "

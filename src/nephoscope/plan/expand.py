@@ -488,6 +488,7 @@ def _intent(
         seed=study.seed,
         disturbance=subject.disturbance,
         lost_connections=study.lost_connections,
+        margin_percent=study.equivalence_margin_percent,
     )
 
 

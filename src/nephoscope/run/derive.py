@@ -113,6 +113,7 @@ def evidence_of_machines(attempt: Attempt, intent: TrialIntent, raw: Mapping[str
         emulated=EMULATED in (started.conditions if started else []),
         disturbance=(started.disturbance if started else None) or "reject",
         lost_connections=intent.lost_connections,
+        margin_percent=intent.margin_percent,
         burstable=_burstable(configuration, started, facts),
         own_quotas=_own_quotas(configuration, started),
         load_machines=started.load_machines if started else [],

@@ -11,7 +11,7 @@ _DIP = 0.5
 
 @dataclass(frozen=True)
 class Standstill:
-    """Consecutive values of 0, from the index `start` on."""
+    """Consecutive values of 0, or low ones, from the index `start` on."""
 
     start: int
     length: int
@@ -24,6 +24,8 @@ class Dips:
     cost: float
     """The share of the mean that the values below half of the usual one lack."""
     standstills: tuple[Standstill, ...]
+    low: tuple[Standstill, ...]
+    """Consecutive values below half of the usual one, 0 or not."""
 
 
 def dips(values: Sequence[float]) -> Dips | None:
@@ -37,11 +39,20 @@ def dips(values: Sequence[float]) -> Dips | None:
         return None
     usual = median_high(working)
     lost = sum(usual - value for value in values if value < _DIP * usual)
-    standstills: list[Standstill] = []
+    return Dips(
+        lost / (usual * len(values)),
+        _runs([value == 0 for value in values]),
+        _runs([value < _DIP * usual for value in values]),
+    )
+
+
+def _runs(flags: Sequence[bool]) -> tuple[Standstill, ...]:
+    """Where flags are set, one after the other."""
+    found: list[Standstill] = []
     at = 0
-    for empty, run in groupby(values, key=lambda value: value == 0):
+    for is_set, run in groupby(flags):
         length = len(list(run))
-        if empty:
-            standstills.append(Standstill(at, length))
+        if is_set:
+            found.append(Standstill(at, length))
         at += length
-    return Dips(lost / (usual * len(values)), tuple(standstills))
+    return tuple(found)

@@ -3,6 +3,7 @@ import pytest
 from nephoscope.checks.registry import CHECKS
 from nephoscope.checks.repeatable import POLICIES, Cause, Circumstances, Repair, repair_of
 from nephoscope.checks.verdicts import invalid, unknown, valid
+from nephoscope.model.events import Event
 
 OWN = Circumstances(own_machine=True, other_machine=False)
 RENTED = Circumstances(own_machine=False, other_machine=True)
@@ -52,6 +53,15 @@ def test_how_a_trial_went_is_no_reason_for_a_repeat_and_none_against_one(check: 
     found = repaired(check, "foreign-load")
     assert found.repeat
     assert found.checks == ("foreign-load",)
+
+
+def test_a_trial_whose_generator_was_stopped_is_repeated_and_one_whose_generator_was_the_limit_is_not() -> None:
+    stop = Event("stop", 1, first_s=2.0, length_s=5.5)
+    stopped = repair_of([invalid("generator-bound", "why", stop), invalid("generator-exit", "code 8")], OWN)
+    assert stopped is not None
+    assert (stopped.repeat, stopped.checks) == (True, ("generator-bound",))
+    assert "stopped from outside" in stopped.why
+    assert not repaired("generator-bound", "generator-exit").repeat
 
 
 @pytest.mark.parametrize("check", [name for name, policy in POLICIES.items() if policy.cause is Cause.WRONG])

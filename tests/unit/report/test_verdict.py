@@ -12,6 +12,7 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.analyse import analyse
 from nephoscope.insights.names import MAX_NAMED, enumerated, names_of
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
+from nephoscope.model.events import Event
 from nephoscope.model.omission import Omission
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.publication import Publication
@@ -179,6 +180,21 @@ def test_a_card_with_one_side_says_what_became_of_the_other() -> None:
     )
     assert found.answer == "local-all"
     assert found.sure == f"local-1cpu: none of {len(trials)} trials usable."
+
+
+def test_a_stall_of_a_trial_that_counts_is_beside_its_number() -> None:
+    study = example.laptop()
+    stall = Event("stall", 1, first_s=4.0, length_s=2.0, cost=0.25, metric="new_orders_per_minute")
+    rows = [
+        row.model_copy(update={"events": [stall]}) if (row.benchmark, row.replicate) == ("tpcc", 1) else row
+        for row in study.trials
+    ]
+    cards = verdict_on(study.model_copy(update={"trials": rows})).shown
+    said = {card.benchmark: card.events for card in cards}
+    assert said.pop("tpcc")[0] == (
+        "local-all, replicate 1: nothing was completed for 2 s, from 4 s on, at a cost of 25 % of the mean."
+    )
+    assert not any(said.values())
 
 
 def test_what_has_not_run_yet_is_not_called_lost() -> None:

@@ -105,13 +105,14 @@ def _cells(row: "TrialRow") -> tuple[str, ...]:
 
 
 def _say_reasons(trials: "list[TrialRow]") -> None:
-    """Why trials do not count; those of altered files first, as only a person can repair them."""
+    """Why trials do not count, altered files first, as only a person can repair them; then events of the others."""
     told = [row for row in trials if row.state not in {"planned", "not needed"}]
     found = [
         f"#{row.position} {'altered: ' if row.state == 'altered' else ''}{why}"
         for row in sorted(told, key=lambda row: row.state != "altered")
         for why in row.reasons
     ]
+    found += [f"#{row.position} {row.verdict}: {event.clause}" for row in told if row.counts for event in row.events]
     most = len(found) if len(trials) <= MAX_ROWS else MAX_REASONS
     for line in found[:most]:
         say(line)

@@ -371,16 +371,19 @@ def evidence(
         isolation=finished.isolation,
         statements_through_pooler=finished.prepared if finished.pooled else None,
         encryption=finished.encryption,
-        connections_lost=_connections_lost(output),
+        **_connections_lost(output),
         exit_code=finished.exit_code,
         message=finished.message,
     )
 
 
-def _connections_lost(output: LoadOutput) -> int | None:
-    """In the measurement interval; None: the output does not say."""
-    counts = [interval.client.connections_lost for interval in output.measured]
-    return None if None in counts else sum(count or 0 for count in counts)
+def _connections_lost(output: LoadOutput) -> dict[str, Any]:
+    """How many in the measurement interval, and when the first; empty: the output does not say."""
+    counts = [(interval.start_s, interval.client.connections_lost) for interval in output.measured]
+    if any(count is None for _, count in counts):
+        return {}
+    first_s = next((start_s - counts[0][0] for start_s, count in counts if count), None)
+    return {"connections_lost": sum(count or 0 for _, count in counts), "first_connection_lost_s": first_s}
 
 
 def _is_counted(spec: LoadSpec, shards: int) -> bool:

@@ -20,6 +20,8 @@ from nephoscope.report.parts import Book
 from nephoscope.report.tables.statistics import section_anchor
 
 Asked = tuple[Question, Answer]
+MAX_EVENTS = 2
+"""Of a card: those that cost most."""
 MAX_CARDS = 5
 """Further questions are in a table that a reader unfolds."""
 
@@ -49,6 +51,8 @@ class Card:
     after: str
     sure: str
     caution: str
+    events: tuple[str, ...]
+    """What happened in trials behind the number."""
     costs: tuple[str, ...]
     bars: tuple[Bar, ...]
     more: int
@@ -153,6 +157,7 @@ def _card(book: Book, question: Question, answer: Answer, palette: Palette, seri
         after=words.after,
         sure=words.sure,
         caution=words.caution,
+        events=_events(book, question, trials),
         costs=cost_lines(book, benchmark.benchmark, metric, answer.winners),
         bars=drawn,
         more=len(question.rows) - len(drawn) if drawn else 0,
@@ -161,6 +166,18 @@ def _card(book: Book, question: Question, answer: Answer, palette: Palette, seri
         coverage=answer.coverage,
         curve=curve(question, writer.scale, [row.configuration for row in ordered[: len(drawn)]], palette, series),
     )
+
+
+def _events(book: Book, question: Question, trials: Sequence[str]) -> tuple[str, ...]:
+    """'2 CPUs, replicate 3: nothing was completed for 2 s, from 4 s on, at a cost of 1.2 % of the mean.'."""
+    names, rows = names_of(book.lookup), (book.lookup.trials[trial] for trial in dict.fromkeys(trials))
+    found = [(row, event) for row in rows for event in row.events if event.metric in {None, question.metric.name}]
+    found.sort(key=lambda pair: -(pair[1].cost or 0.0))
+    said = [
+        f"{names[row.configuration]}, replicate {row.replicate}: {event.clause}." for row, event in found[:MAX_EVENTS]
+    ]
+    more = len(found) - MAX_EVENTS
+    return (*said, f"The evidence has {counted(more, 'more event')} in these trials.") if more > 0 else tuple(said)
 
 
 def _about_intervals(answers: Sequence[Answer]) -> str:
