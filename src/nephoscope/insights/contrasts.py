@@ -1,15 +1,22 @@
-"""What one thing changes: a volume's kind, a CPU's vendor, a setting, over all pairs that differ in it only."""
+"""What one difference changes: a setting, a volume, more CPUs, the family of a machine, the size of a cluster."""
 
+from collections.abc import Sequence
+from itertools import groupby
+
+from nephoscope.analysis.answers import answered, question_of
 from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.best import drafted
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import Draft, plural, say
+from nephoscope.insights.words import Draft, keyed, percent_range, plural, quantity_style, say
 from nephoscope.model.numbers import Number, interval
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import ContrastRow
-from nephoscope.model.records import Direction
-from nephoscope.model.rows import ComparisonVerdict
-from nephoscope.stats.decide import POWER
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import Comparison, ComparisonVerdict, FamilyComparison, GrowthRow
+from nephoscope.model.storage_classes import HIGH, storage_class
+from nephoscope.model.words import NOT_DECIDED, enumeration
+from nephoscope.stats.decide import ALPHA, POWER
 
-NAME = "contrasts"
 SCALING = frozenset({"size", "CPUs", "machines"})
 """Questions about more of the same; `per_cpu` asks whether it pays."""
 
@@ -23,7 +30,7 @@ def contrasts(lookup: Lookup) -> list[Draft]:
     for row in lookup.study.contrasts:
         several = len(lookup.statistics_of(row.benchmark, row.metric)) > 2
         if row.view == "plain" and (several or row.declared) and row.question not in SCALING:
-            told.append(sentence(lookup, row, NAME))
+            told.append(sentence(lookup, row, "contrasts"))
     return told
 
 
@@ -96,3 +103,295 @@ def _end(row: ContrastRow, numbers: dict[str, Number], ending: str | None) -> st
     if ending is not None:
         return ending
     return "." if row.direction is Direction.HIGHER else "; lower is better."
+
+
+_INTERVAL = (
+    "{coverage:coverage} interval {ratio:ends:ratio}, n = {n_first:count} and {n_second:count}, error rate "
+    "{alpha:limit} %"
+)
+_ENDINGS_PER_CPU = {
+    ComparisonVerdict.BETTER: ": it scales better than in proportion to its CPUs.",
+    ComparisonVerdict.WORSE: ": it scales less than in proportion to its CPUs.",
+    ComparisonVerdict.TIE: ": it scales in proportion to its CPUs, within ±{margin:limit} %.",
+}
+_CONTRAST_ENDINGS = {
+    ComparisonVerdict.BETTER: ": more than in proportion.",
+    ComparisonVerdict.WORSE: ": less than in proportion.",
+}
+
+
+def per_cpu(lookup: Lookup) -> list[Draft]:
+    """Where higher is better: two configurations with different numbers of CPUs; of more, each contrast of sizes.
+
+    The ratio of the values per CPU, larger over smaller, is the scaling efficiency.
+    """
+    insights: list[Draft] = []
+    rows = {row.benchmark: row for row in lookup.study.benchmarks}
+    for benchmark, metric in lookup.headlines():
+        cpus = {row.configuration: row.cpus for row in lookup.statistics_of(benchmark, metric.name, per_cpu=True)}
+        if metric.direction is not Direction.HIGHER:
+            continue
+        if len(cpus) > 2:
+            insights += [
+                sentence(lookup, row, "per_cpu", _CONTRAST_ENDINGS.get(row.verdict))
+                for row in lookup.study.contrasts
+                if (row.benchmark, row.metric, row.view) == (benchmark, metric.name, "per CPU")
+                and row.question in SCALING
+            ]
+            continue
+        for comparison in lookup.comparisons_of(benchmark, metric.name, per_cpu=True):
+            left, right = cpus.get(comparison.left), cpus.get(comparison.right)
+            if left is None or right is None or left == right:
+                continue
+            if comparison.verdict is not ComparisonVerdict.UNRESOLVED:
+                insights.append(_per_cpu_sentence(lookup, comparison, metric, left, right))
+            elif found := answered(question_of(lookup, rows[benchmark], metric, "per CPU")):
+                insights.append(drafted("per_cpu", found))
+    return insights
+
+
+def _per_cpu_sentence(lookup: Lookup, comparison: Comparison, metric: Metric, left: int, right: int) -> Draft:
+    row = comparison if left > right else comparison.mirrored()
+    numbers: dict[str, Number] = {
+        "ratio": interval(row.ratio, row.low, row.high),
+        "n_first": row.n_left,
+        "n_second": row.n_right,
+        "alpha": 100 * ALPHA,
+        "coverage": 100 * (row.coverage or 0.0),
+        "cpus_large": max(left, right),
+        "cpus_small": min(left, right),
+        "margin": comparison.margin_percent,
+    }
+    template = (
+        "{benchmark_name}: {first}, with {cpus_large:count} CPUs, has {ratio:ratio} the "
+        "{title} of {second}, with {cpus_small:count} "
+        + plural(min(left, right), "CPU")
+        + " ("
+        + _INTERVAL
+        + ")"
+        + _ENDINGS_PER_CPU[row.verdict]
+    )
+    return say(
+        "per_cpu",
+        "answer",
+        template,
+        numbers=numbers,
+        trials=lookup.trials_of_pair(comparison),
+        benchmark=comparison.benchmark,
+        benchmark_name=comparison.benchmark,
+        first=row.left,
+        second=row.right,
+        title=f"{metric.title} per CPU",
+    )
+
+
+KIND = "volume kind"
+"""The question about it."""
+LARGE_SHARE = 0.25
+"""Volumes are mentioned from this share of the monthly cost: then a discount on machines helps little."""
+
+
+def storage(lookup: Lookup) -> list[Draft]:
+    """A sentence per contrast of both classes of storage and price basis, and one about large shares of volumes."""
+    return [*_worth_it(lookup), *_shares(lookup)]
+
+
+def _worth_it(lookup: Lookup) -> list[Draft]:
+    rows = [row for row in map(_high_first, lookup.study.contrasts) if row is not None]
+    plain = {(row.benchmark, row.metric, row.left, row.right): row.ratio for row in rows if row.view == "plain"}
+    return [
+        sentence(
+            lookup,
+            row,
+            "storage",
+            _ENDINGS_STORAGE.get(row.verdict),
+            as_measured=plain.get((row.benchmark, row.metric, row.left, row.right)),
+        )
+        for row in rows
+        if row.view == "per dollar"
+    ]
+
+
+def _high_first(row: ContrastRow) -> ContrastRow | None:
+    """The contrast with the high-performance kind on the left; None if it is about something else."""
+    high = [storage_class(kind) == HIGH for kind in (row.left, row.right)]
+    if row.question != KIND or high.count(True) != 1:
+        return None
+    return row if high[0] else row.mirrored()
+
+
+_ENDINGS_STORAGE = {
+    ComparisonVerdict.BETTER: ": it is worth its price.",
+    ComparisonVerdict.WORSE: ": it is not worth its price.",
+}
+
+
+def _shares(lookup: Lookup) -> list[Draft]:
+    """One note per price basis; a share comes from prices, not from measurements, so it has no verdict."""
+    by_basis: dict[str, list[CostRow]] = {}
+    for row in lookup.study.costs:
+        if row.storage_share is not None and row.storage_share >= LARGE_SHARE:
+            by_basis.setdefault(row.basis, []).append(row)
+    notes = []
+    for basis, rows in sorted(by_basis.items()):
+        shares = [100 * row.storage_share for row in rows if row.storage_share is not None]
+        names = {row.configuration for row in rows}
+        numbers = {"least": min(shares), "most": max(shares), "count": len(rows), "limit": 100 * LARGE_SHARE}
+        notes.append(
+            say(
+                "storage",
+                "note",
+                "{basis} prices: volumes make up "
+                + percent_range("least", "most", numbers)
+                + " of the monthly cost of {count:count} "
+                + plural(len(rows), "configuration")
+                + " (listed from {limit:limit} % up): {names}.",
+                numbers=numbers,
+                trials=[row.trial for row in lookup.study.trials if row.configuration in names and row.counts],
+                basis=basis,
+                names=enumeration(sorted(names)),
+            )
+        )
+    return notes
+
+
+_DECIDED = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.TIE}
+_VERDICTS = {
+    ComparisonVerdict.BETTER: "better in",
+    ComparisonVerdict.WORSE: "worse in",
+    ComparisonVerdict.TIE: "a tie in",
+    ComparisonVerdict.UNRESOLVED: f"{NOT_DECIDED} in",
+}
+"""In the order in which sentences give them."""
+
+
+def families(lookup: Lookup) -> list[Draft]:
+    """One sentence per pair of groups with at least one decided metric, and one note that counts open questions."""
+    groups = [
+        list(rows)
+        for _, rows in groupby(
+            sorted(lookup.study.family_comparisons, key=lambda row: (row.question, row.left, row.right)),
+            key=lambda row: (row.question, row.left, row.right),
+        )
+    ]
+    told = [_families_sentence(lookup, rows) for rows in groups if any(row.verdict in _DECIDED for row in rows)]
+    open_rows = [row for row in lookup.study.family_comparisons if row.verdict is ComparisonVerdict.UNRESOLVED]
+    return told + ([_open(lookup, open_rows)] if open_rows else [])
+
+
+def _families_sentence(lookup: Lookup, rows: Sequence[FamilyComparison]) -> Draft:
+    numbers: dict[str, Number] = {}
+    words: dict[str, str] = {}
+    parts: dict[str, list[str]] = {}
+    sizes = {(row.n_left, row.n_right, row.blocks) for row in rows}
+    for key, row in keyed(rows):
+        numbers |= {f"ratio_{key}": interval(row.ratio, row.low, row.high)} | _sizes(row, key)
+        words[f"metric_{key}"] = f"{lookup.title(row.benchmark, row.metric)}" + (" per vCPU" if row.per_cpu else "")
+        ends = ", too few types for an interval"
+        if row.low is not None and row.high is not None and row.coverage is not None:
+            numbers[f"coverage_{key}"] = 100 * row.coverage
+            ends = f", {{coverage_{key}:coverage}} interval {{ratio_{key}:ends:ratio}}"
+        lower = "" if row.direction is Direction.HIGHER else ", lower is better"
+        own = f", {_types(row, key)}" if len(sizes) > 1 else ""
+        said = f"{{metric_{key}}} ({{ratio_{key}:ratio}}{ends}{lower}{own})"
+        parts.setdefault(_VERDICTS[row.verdict], []).append(said)
+    first = rows[0]
+    numbers |= _sizes(first, "all") if len(sizes) == 1 else {}
+    told = "; ".join(f"{verdict} {enumeration(parts[verdict])}" for verdict in _VERDICTS.values() if verdict in parts)
+    return say(
+        "families",
+        "answer",
+        "{left_group} compared with {right_group}: "
+        + told
+        + ". Matched types: {matched_by}"
+        + (f"; {_types(first, 'all')}." if len(sizes) == 1 else "."),
+        numbers=numbers,
+        trials=[trial for row in rows for trial in row.trials],
+        left_group=first.left,
+        right_group=first.right,
+        matched_by=first.matched_by,
+        **words,
+    )
+
+
+def _sizes(row: FamilyComparison, key: str) -> dict[str, float]:
+    return {f"left_{key}": row.n_left, f"right_{key}": row.n_right, f"blocks_{key}": row.blocks}
+
+
+def _types(row: FamilyComparison, key: str) -> str:
+    blocks = f"{{blocks_{key}:count}} {plural(row.blocks, 'block')}"
+    return f"n = {{left_{key}:count}} and {{right_{key}:count}} types in {blocks}"
+
+
+def _open(lookup: Lookup, rows: Sequence[FamilyComparison]) -> Draft:
+    few = [row for row in rows if row.low is None]
+    kinds = sorted({row.question for row in rows})
+    return say(
+        "families",
+        "note",
+        "{open:count} of {all:count} "
+        + plural(len(lookup.study.family_comparisons), "question")
+        + " about families of machine types "
+        + plural(len(rows), "is", "are")
+        + " not decided ({kinds}): {few:count} "
+        + plural(len(few), "has", "have")
+        + " too few matched types for any claim; for the others, the data fit both equality and a difference of more "
+        "than {margin:limit} % after correction for the number of questions.",
+        numbers={
+            "open": len(rows),
+            "all": len(lookup.study.family_comparisons),
+            "few": len(few),
+            "margin": lookup.study.equivalence_margin_percent,
+        },
+        trials=[trial for row in rows for trial in row.trials],
+        kinds=enumeration(kinds),
+    )
+
+
+ONE_WRITER = frozenset({"postgres"})
+"""Databases in which one machine takes all writes and the others hold replicas."""
+_ENDINGS_GROWTH = {
+    "linear": ": growth is linear.",
+    "sub-linear": ": it grows, but less than linearly.",
+    "none": ": it does not grow with the number of machines.",
+    "not decided": ": these data do not show whether growth is linear.",
+}
+
+
+def growth(lookup: Lookup) -> list[Draft]:
+    """One sentence for each rate that was measured on different numbers of machines."""
+    return [_growth_sentence(lookup, row) for row in lookup.study.growth]
+
+
+def _growth_sentence(lookup: Lookup, row: GrowthRow) -> Draft:
+    numbers: dict[str, float] = {"exponent": row.exponent}
+    parts = []
+    for key, (machines, median) in keyed(zip(row.machines, row.medians, strict=True)):
+        numbers |= {f"machines_{key}": machines, f"median_{key}": median}
+        parts.append(f"{{median_{key}:{quantity_style(row.unit)}}} on {{machines_{key}:count}}")
+    interval = "too few trials for an interval"
+    if row.low is not None and row.high is not None and row.coverage is not None:
+        numbers |= {"low": row.low, "high": row.high, "coverage": 100 * row.coverage}
+        interval = "{coverage:coverage} interval {low:signed} to {high:signed}"
+    copies = " One machine takes all writes; the others hold replicas." if _keeps_copies(row) else ""
+    return say(
+        "growth",
+        "answer",
+        "{benchmark_name}, {group}: {title} is "
+        + enumeration(parts)
+        + " machines, which grows as the number of machines to the power of {exponent:signed} ("
+        + interval
+        + ")"
+        + _ENDINGS_GROWTH[row.growth]
+        + copies,
+        numbers=numbers,
+        trials=row.trials,
+        benchmark=row.benchmark,
+        benchmark_name=row.benchmark,
+        group=row.group,
+        title=lookup.title(row.benchmark, row.metric),
+    )
+
+
+def _keeps_copies(row: GrowthRow) -> bool:
+    return row.system in ONE_WRITER and row.growth in {"none", "sub-linear", "not decided"}

@@ -1,17 +1,17 @@
-"""How often machines lost CPU time to their hypervisor, and what that changes: as delivered against quiet trials."""
+"""What disturbed trials change: CPU time that the hypervisor took, and trials that checks removed."""
 
 import math
 from collections.abc import Sequence
 
 from nephoscope.analysis.delivered import NOTABLE_REJECTED_SHARE
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.words import Draft, plural, quantity_style, say
+from nephoscope.insights.words import Draft, keyed, plural, quantity_style, say
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.numbers import Between, Number
 from nephoscope.model.records import Metric
+from nephoscope.model.rows import GateRow
 from nephoscope.model.words import enumeration
 
-NAME = "steal"
 MAX_NAMED = 8
 
 
@@ -51,7 +51,7 @@ def _others(lost: Sequence[StealRow], medians: Sequence[DeliveredRow]) -> list[D
         return []
     return [
         say(
-            NAME,
+            "steal",
             "note",
             "Steal also hit {lost:count} other "
             + plural(len(lost), "configuration")
@@ -75,7 +75,7 @@ def _again(lookup: Lookup) -> list[Draft]:
     done = {"record": "trials that lost CPU time count", "reject": "trials that lost CPU time are rejected"}
     return [
         say(
-            NAME,
+            "steal",
             "warning",
             "The CPU time that the hypervisor withheld from {n:count} finished "
             + plural(len(finished), "trial")
@@ -110,7 +110,7 @@ def cautioned(insight: Draft, lookup: Lookup) -> Draft:
 def _share(row: StealRow) -> Draft:
     rejected = f" {{rejected:count}} {plural(row.rejected, 'was', 'were')} rejected for it." if row.rejected else ""
     return say(
-        NAME,
+        "steal",
         "answer",
         "{name}: {share:percent} of trials lost over {limit:limit} % of CPU time to the hypervisor, "
         "{share:ends:percent} at a confidence of {confidence:limit} % ({over:count} of {n:count}); the median loss is "
@@ -159,7 +159,7 @@ def _median(row: DeliveredRow, metric: Metric) -> Draft:
             f"median is {{with_rejected:{style}}}, {without}"
         )
     return say(
-        NAME,
+        "steal",
         "answer",
         "{benchmark_name}: {title} of {name}: " + "; ".join(parts) + ".",
         numbers=numbers,
@@ -168,4 +168,52 @@ def _median(row: DeliveredRow, metric: Metric) -> Draft:
         benchmark_name=row.benchmark,
         title=metric.title,
         name=row.configuration,
+    )
+
+
+NOTABLE_PERCENT = 5.0
+"""A median that the checks move by more than this is named: three times the usual equivalence margin."""
+
+
+def gate(lookup: Lookup) -> list[Draft]:
+    """One sentence with counts and the medians that changed most."""
+    rows = lookup.study.gate
+    if not rows:
+        return []
+    moved = [row for row in rows if row.change_percent is not None and abs(row.change_percent) > NOTABLE_PERCENT]
+    gone = [row for row in rows if row.median_after is None]
+    by_size = sorted(moved, key=lambda row: (-abs(row.change_percent or 0), row.configuration, row.metric))
+    numbers: dict[str, float] = {
+        "rows": len(rows),
+        "moved": len(moved),
+        "gone": len(gone),
+        "notable": NOTABLE_PERCENT,
+    }
+    words: dict[str, str] = {}
+    named = [_named(row, key, numbers, words, lookup) for key, row in keyed(by_size[:MAX_NAMED])]
+    return [
+        say(
+            "gate",
+            "answer",
+            "The checks removed trials from {rows:count} "
+            + plural(len(rows), "median", "medians")
+            + " of headline metrics: {moved:count} changed by more than {notable:limit} %"
+            + (", and {gone:count} " + plural(len(gone), "has", "have") + " no valid trial left." if gone else ".")
+            + (" The largest changes: " + "; ".join(named) + "." if named else ""),
+            numbers=numbers,
+            trials=[trial for row in rows for trial in row.trials],
+            **words,
+        )
+    ]
+
+
+def _named(row: GateRow, key: str, numbers: dict[str, float], words: dict[str, str], lookup: Lookup) -> str:
+    style = quantity_style(row.unit)
+    numbers |= {f"before_{key}": row.median_before, f"from_{key}": row.n_before, f"to_{key}": row.n_after}
+    numbers[f"after_{key}"] = row.median_after or 0.0
+    words |= {f"name_{key}": row.configuration, f"benchmark_{key}": row.benchmark}
+    words[f"metric_{key}"] = lookup.title(row.benchmark, row.metric)
+    return (
+        f"{{metric_{key}}} in {{benchmark_{key}}} on {{name_{key}}}: from {{before_{key}:{style}}} to "
+        f"{{after_{key}:{style}}} (n = {{from_{key}:count}} before, {{to_{key}:count}} after)"
     )

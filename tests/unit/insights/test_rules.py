@@ -12,7 +12,7 @@ import pytest
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights import words
 from nephoscope.insights.analyse import analyse
-from nephoscope.insights.price_age import price_age
+from nephoscope.insights.prices import price_age
 from nephoscope.insights.registry import RULES
 from nephoscope.model.numbers import Between, money_form, percent_form, quantity, quantity_form, ratio_form
 from nephoscope.model.rows import ComparisonVerdict, Insight
@@ -209,7 +209,7 @@ def test_drift_is_told_and_its_absence_is_not() -> None:
 
 def test_split_machines_client_share_and_outliers() -> None:
     (machines,) = told("split", "machines")
-    assert "differs from the machine of the other replicates in cpu model" in str(machines.text)
+    assert "differs from the machine of the other replicates in CPU model" in str(machines.text)
     assert len(told("clear", "colocated")) == 2
     assert "a median of 12 %" in str(told("clear", "colocated")[0].text)
     (encryption,) = told("encrypted", "encryption")

@@ -1,14 +1,62 @@
-"""Where data transfer between machines costs much compared with the machines; a price, so without a verdict."""
+"""What to know of the prices: their age, and what data transfer adds."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, percent_range, plural, say
-from nephoscope.model.price_rows import TransferRow
+from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostRow, TransferRow
 from nephoscope.model.words import enumeration
 
-NAME = "transfer"
+
+def price_age(lookup: Lookup) -> list[Draft]:
+    """One warning for all old prices that rank machines, and one for those of other contracts; each with its oldest."""
+    priced = [row for row in lookup.study.costs if row.month_usd is not None and row.age_days is not None]
+    return [
+        *_old(
+            lookup,
+            [row for row in priced if row.basis == lookup.basis],
+            "The prices of",
+            "Rankings by cost hold only for these prices: enter newer ones to see what changes.",
+        ),
+        *_old(
+            lookup,
+            [row for row in priced if row.basis != lookup.basis],
+            "Prices under other terms, of",
+            "Rankings by {basis} prices do not use them.",
+        ),
+    ]
+
+
+def _old(lookup: Lookup, priced: Sequence[CostRow], what: str, so: str) -> list[Draft]:
+    old = [(row.age_days, row) for row in priced if row.age_days is not None and row.age_days > OLD_PRICE_DAYS]
+    if not old:
+        return []
+    days, oldest = max(old, key=lambda pair: (pair[0], pair[1].configuration))
+    names = {row.configuration for _, row in old}
+    return [
+        say(
+            "price_age",
+            "warning",
+            what
+            + " {old:count} of {all:count} "
+            + plural(len({row.configuration for row in priced}), "configuration")
+            + " were more than {limit:limit} days old on the day of the study; the oldest, for {name}, is from {date} "
+            "({days:count} days). " + so,
+            numbers={
+                "old": len(names),
+                "all": len({row.configuration for row in priced}),
+                "limit": OLD_PRICE_DAYS,
+                "days": days,
+            },
+            trials=[row.trial for row in lookup.study.trials if row.configuration in names and row.counts],
+            name=oldest.configuration,
+            date=oldest.date or "an unknown day",
+            basis=lookup.basis or "other",
+        )
+    ]
+
+
 LARGE_SHARE = 0.05
 """Transfer is mentioned from this share of the monthly cost of machines and volumes."""
 
@@ -39,7 +87,7 @@ def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, Tra
     least, most = ("least", "most") if stood else ("least_elsewhere", "most_elsewhere")
     numbers = {least: min(shares), most: max(shares), "count": len(rows), "limit": 100 * LARGE_SHARE}
     return say(
-        NAME,
+        "transfer",
         "note",
         "{benchmark_name}, {basis} prices: if the load ran all month, "
         + beginning
