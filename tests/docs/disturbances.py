@@ -128,7 +128,7 @@ def rejected_as_throttled(noise: Noise, shape: str) -> int:
 
 
 def throttled() -> str:
-    """The table of docs/concepts/methodology.md about what is rejected."""
+    """The table of docs/concepts/detectors.md about what is rejected."""
     lines = [
         "| values | dependence | spread | " + " | ".join(SHAPES) + " |",
         "|---|---|---|" + "---|" * len(SHAPES),

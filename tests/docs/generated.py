@@ -33,6 +33,7 @@ from nephoscope.study.reference import sections
 from tests.docs.abilities import benchmark_abilities, database_abilities, provider_abilities
 from tests.docs.cloud_answers import cloud_answers
 from tests.docs.counterparts import figures_table
+from tests.docs.detectors import stops, wandering
 from tests.docs.disturbances import disturbance, throttled
 from tests.docs.pages import ROOT
 from tests.docs.placements import placements
@@ -96,6 +97,8 @@ def parts() -> dict[str, str]:
         "simulations": simulations,
         "disturbance": disturbance,
         "throttled": throttled,
+        "stops": stops,
+        "wandering": wandering,
         "placements": placements,
         "catalogue": catalogue,
         "price-coverage": price_coverage,

@@ -24,8 +24,24 @@ def test_rejecting_and_repeating_name_a_winner_that_delivers_less_and_recording_
 
 
 def test_only_a_fall_that_lasts_is_throttled() -> None:
-    rows = rows_of("methodology.md", "throttled")
+    rows = rows_of("detectors.md", "throttled")
     assert {row[1] for row in rows} == {"0", "0.9"}
     for _, _, _, steady, last, regular, quarter in rows:
         assert max(int(steady), int(last), int(regular)) <= 0.05 * SERIES
         assert int(quarter) >= 0.95 * SERIES
+
+
+def test_a_stop_of_a_second_is_always_found_and_where_none_was_nothing_is() -> None:
+    for stopped, _, *shares, _ in rows_of("detectors.md", "stops"):
+        if stopped == "never":
+            assert set(shares) == {"0 %"}
+        elif float(stopped.removesuffix(" s")) >= 1:
+            assert set(shares) == {"100 %"}
+
+
+def test_series_that_wander_are_rarely_rejected_and_slopes_always() -> None:
+    rows = [(name, int(rejected), int(of)) for name, rejected, of in rows_of("detectors.md", "wandering")]
+    noise = [(rejected, of) for name, rejected, of in rows if name.startswith("1/f")]
+    assert sum(rejected for rejected, _ in noise) <= 0.017 * sum(of for _, of in noise)
+    assert [rejected for name, rejected, _ in rows if name.startswith("saw teeth")] == [0]
+    assert [rejected for name, rejected, of in rows if not name.startswith(("1/f", "saw"))] == [1, 1]

@@ -99,7 +99,7 @@ LEVEL_CHANGE = Threshold(
     MIN_CHANGE,
     "of the higher of two neighbouring levels of a series",
     "half of the 10 % that a detector must find: on a noisy machine none of our methods finds smaller steps reliably, "
-    "and an interval of the median is wider ([detectors](../concepts/methodology.md))",
+    "and an interval of the median is wider ([detectors](../concepts/detectors.md))",
 )
 SUSTAINED_LENGTH = Threshold(
     MIN_SUSTAINED_VALUES,

@@ -42,9 +42,9 @@ _LONGER_THAN_DIPS = 1.5
 """A series that dips regularly often ends in a dip: what follows a fall must last longer than the dips before it."""
 
 _BLOCKS = 12
-_FALL_SIGMAS = 3.5
-"""Of the means of that many blocks around both levels. 1/f noise has as much power between blocks as within them, so it
-falls by a few times as much; the page on detectors counts how seldom further."""
+FALL_SIGMAS = 4.0
+"""How much further than `wander` a rate must have fallen. 1/f noise has as much power between blocks as within them, so
+that it falls by a few times as much by itself; the page on detectors counts how seldom further."""
 
 _ROUNDS = 2
 """Number of passes; the second one knows the noise better."""
@@ -124,8 +124,7 @@ def throttling(values: Sequence[float], found: Sequence[Plateau]) -> Throttling 
 def _stands_out(values: Floats, cut: int) -> bool:
     before, after = values[:cut].mean(), values[cut:].mean()
     around = np.concatenate([values[:cut] - before, values[cut:] - after])
-    blocks = _binned(around, max(1, values.size // _BLOCKS))
-    return bool(before - after > _FALL_SIGMAS * blocks.std(ddof=2))
+    return bool(before - after > FALL_SIGMAS * wander(around))
 
 
 def _least_sustained(found: Sequence[Plateau], cut: int, before: float) -> float:
@@ -137,6 +136,11 @@ def _least_sustained(found: Sequence[Plateau], cut: int, before: float) -> float
         elif low_since is not None:
             longest, low_since = max(longest, one.start - low_since), None
     return max(MIN_SUSTAINED_VALUES, MIN_SUSTAINED_SHARE * found[-1].end, _LONGER_THAN_DIPS * longest)
+
+
+def wander(rest: Floats) -> float:
+    """Standard deviation of the means of a twelfth of a series each, of what a level or a line leaves over."""
+    return float(_binned(rest, max(1, rest.size // _BLOCKS)).std(ddof=2))
 
 
 def without_outliers(values: Floats) -> Floats:

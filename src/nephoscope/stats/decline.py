@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nephoscope.stats.change_points import Plateau
+from nephoscope.stats.change_points import FALL_SIGMAS, Plateau, wander
 from nephoscope.stats.limits import MIN_CHANGE
 from nephoscope.stats.steadiness import steadiness
 
@@ -39,11 +39,15 @@ class Decline:
 def declines(values: Sequence[float]) -> Decline | None:
     """The steady decline of a series at equal steps of time; None if there is none of over `MIN_CHANGE` for certain.
 
-    The whole 95 % interval of the drift, which dependence of neighbours widens, must lie beyond that.
+    The whole 95 % interval of the drift, which dependence of neighbours widens, must lie beyond that, and the fall must
+    be further than the series wanders around the line.
     """
     seen = steadiness(values)
     if seen is None or seen.drift_high > -MIN_CHANGE:
         return None
     raw = np.asarray(values, dtype=np.float64)
-    slope, middle = np.polynomial.polynomial.polyfit(np.linspace(-0.5, 0.5, raw.size), raw, 1)[::-1]
+    at = np.linspace(-0.5, 0.5, raw.size)
+    slope, middle = np.polynomial.polynomial.polyfit(at, raw, 1)[::-1]
+    if -slope <= FALL_SIGMAS * wander(raw - middle - slope * at):
+        return None
     return Decline(float(middle - slope / 2), float(middle + slope / 2)) if middle > slope / -2 else None

@@ -13,7 +13,7 @@ from nephoscope.stats.change_points import MIN_VALUES, Plateau, plateaus, thrott
 from tests.support.series import Noise, alarms, hits, oracle_hits
 from tests.support.shared_data import shared
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "concepts" / "methodology.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "concepts" / "detectors.md"
 CELLS = [Noise(length, dependence, 0.02) for length in (60, 120, 240) for dependence in (0.0, 0.5, 0.7)]
 CELLS += [Noise(length, dependence, 0.05) for length in (240, 1440) for dependence in (0.0, 0.5, 0.7)]
 CELLS += [Noise(1440, 0.7, 0.02), Noise(240, 0.9, 0.05)]
