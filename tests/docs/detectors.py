@@ -51,11 +51,11 @@ def _stopped(benchmark: str, rates: Sequence[float], begins_s: float, length_s: 
 
 
 def _moments(rates: Sequence[float], stop_s: float, trial_s: int) -> Iterator[tuple[Sequence[float], float]]:
-    """Parts of a recorded series, and when in each the stop begins."""
+    """Parts of a recorded series, and when in each the stop begins: in each twentieth of a second once."""
     for moment in range(MOMENTS):
         first = moment * (len(rates) - trial_s) // MOMENTS
-        # Not in step with the sampler.
-        yield rates[first : first + trial_s], (moment + 0.37) / MOMENTS * (trial_s - stop_s)
+        phase = (7 * moment % MOMENTS + 0.5) / MOMENTS
+        yield rates[first : first + trial_s], moment * int(trial_s - stop_s) // MOMENTS + phase
 
 
 def _share(benchmark: str, rates: Sequence[float], stop_s: float, trial_s: int) -> str:
