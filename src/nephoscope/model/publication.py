@@ -1,12 +1,46 @@
-"""Who publishes a report, and under which terms: what stands at the top and at the foot of its main page."""
+"""Who publishes a report, under which terms, and what the author says in it besides its numbers."""
 
-from pydantic import Field
+from typing import Literal
 
-from nephoscope.model.frozen import Frozen
+from pydantic import Field, model_validator
+
+from nephoscope.model.frozen import Frozen, conflict
+from nephoscope.model.references import references
+
+Part = Literal["verdict", "money", "explore", "cpu", "network", "storage", "oltp", "key-value", "cost", "doubts"]
+"""Of the main page: a section or a chapter."""
+
+
+class AuthorText(Frozen):
+    """A text of the author's own on the main page."""
+
+    before: Part | None = Field(default=None, description="the part of the page that follows it")
+    after: Part | None = Field(default=None, description="the part of the page before it")
+    markdown: str = Field(
+        min_length=1,
+        max_length=50_000,
+        description="CommonMark with tables, without HTML and images; numbers by reference, as "
+        "'{{ tpcc of m6i.8xlarge per CPU }}': see docs/how-to/publish-a-report.md",
+    )
+    claims: list[str] = Field(
+        default=[], description="ids in claims.toml: `report` fails while one of them does not hold"
+    )
+
+    @model_validator(mode="after")
+    def _can_be_placed_and_filled(self) -> "AuthorText":
+        if (self.before is None) == (self.after is None):
+            raise conflict("needs either `before` or `after`")
+        tuple(references(self.markdown))
+        return self
+
+    @property
+    def place(self) -> str:
+        """'before cpu', 'after verdict'."""
+        return f"before {self.before}" if self.before else f"after {self.after}"
 
 
 class Publication(Frozen):
-    """What an author says of a report besides its numbers. Everything is text; none of it is markup."""
+    """What an author says of a report besides its numbers. Only `text` has markup."""
 
     subtitle: str = Field(default="", max_length=200, description="below the title")
     authors: list[str] = Field(default=[], description="names, in their order")
@@ -22,6 +56,7 @@ class Publication(Frozen):
         pattern=r"^https://[^\s<>\"]{1,500}$",
         description="where the report is published; links and previews name it",
     )
+    text: list[AuthorText] = Field(default=[], max_length=100, description="the author's own, between the parts")
 
     @property
     def byline(self) -> str:

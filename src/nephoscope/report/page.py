@@ -16,6 +16,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.text import line, visible
 from nephoscope.model.words import SIMULATED
+from nephoscope.report.author import texts
 from nephoscope.report.figure_files import PREVIEW
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.drawn import svg_of
@@ -168,7 +169,7 @@ OPENING: Sections = {
     "explorer": _explorer,
 }
 """The main page, before its chapters."""
-CLOSING: Sections = {"doubts": doubts, "not_placed": lambda book: why_not(book.lookup.study)}
+CLOSING: Sections = {"texts": texts, "doubts": doubts, "not_placed": lambda book: why_not(book.lookup.study)}
 """The main page, after its chapters."""
 EVIDENCE: Sections = {
     "answers": lambda book: tables.insights(book, "answer"),

@@ -1,7 +1,8 @@
-"""Whether the study can have its headline: the benchmark, the metric and the scope exist."""
+"""Whether the report can be about what it should: what its headline and its author's texts name is in the study."""
 
 from collections.abc import Iterator, Mapping
 
+from nephoscope.model.references import references
 from nephoscope.model.scopes import OVERALL
 from nephoscope.study.contrasts import scopes_of
 from nephoscope.study.explain import Problem
@@ -35,6 +36,21 @@ def headline_problems(study: Study, known: Mapping[str, KnownBenchmark]) -> Iter
     scopes = [str(OVERALL), *(str(one) for one in scopes_of(competing) if one != OVERALL)]
     if headline.scope not in scopes:
         yield _unknown("scope", headline.scope, scopes)
+
+
+def text_problems(study: Study) -> Iterator[Problem]:
+    """Benchmarks and configurations that an author's text refers to and the study does not have."""
+    labels = [one.label for one in study.benchmarks]
+    names = [one.name for one in study.configurations]
+    for place, text in enumerate(study.report.text):
+        for reference in references(text.markdown):
+            named = [("configuration", name, names) for name in reference.configurations]
+            named += [("benchmark", reference.benchmark, labels)] if reference.benchmark else []
+            for key, name, there in named:
+                if name not in there:
+                    hint = meant_by(key, name, there) or f"there are: {', '.join(there)}"
+                    said = f"“{reference.text}”: the study has no {key} {shown(name)}; {hint}"
+                    yield Problem(("report", "text", place, "markdown"), said)
 
 
 def _unknown(key: str, given: str, there: list[str]) -> Problem:

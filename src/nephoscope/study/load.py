@@ -17,7 +17,7 @@ from nephoscope.model.words import counted
 from nephoscope.study import rules
 from nephoscope.study.contrasts import without_pairs
 from nephoscope.study.explain import Problem, Schema, below, explain
-from nephoscope.study.headline import headline_problems
+from nephoscope.study.headline import headline_problems, text_problems
 from nephoscope.study.machine_rules import with_regions
 from nephoscope.study.managed import as_provided
 from nephoscope.study.model import Configuration, KnownBenchmark, Machine, Study
@@ -113,7 +113,7 @@ def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tup
             )
             for place in without_pairs(study)
         ]
-        problems += headline_problems(study, known)
+        problems += [*headline_problems(study, known), *text_problems(study)]
     if problems or study is None:
         raise StudyError(_in_order(list(_as_written(problems, whole)), file_name, lines))
     return study, whole, every_line

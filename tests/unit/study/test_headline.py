@@ -1,4 +1,4 @@
-"""`[report.headline]`: the question of a study names what the study has."""
+"""`[report]`: its headline and its author's texts name what the study has."""
 
 import pytest
 
@@ -68,3 +68,18 @@ def test_a_rate_with_wait_times_means_nothing_per_cpu() -> None:
     waits = STUDY.replace('name = "orders"', 'name = "orders"\nparameters = {{ wait = "spec", ramp_s = 60 }}')
     with pytest.raises(StudyError, match="tpmc means nothing per CPU"):
         load_study(waits.format(headline='benchmark = "orders", view = "per CPU"'), "study.toml", BENCHMARKS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("order of one", '“order of one”: the study has no benchmark "order"'),
+        ("orders of al", '“orders of al”: the study has no configuration "al"; there are: one, all'),
+        ("orders", "“orders” is no reference to a number"),
+    ],
+)
+def test_a_text_that_names_what_the_study_does_not_have_is_told(asked: str, said: str) -> None:
+    text = f'\n[[report.text]]\nafter = "verdict"\nmarkdown = "See {{{{ {asked} }}}}."\n'
+    with pytest.raises(StudyError) as caught:
+        load_study(STUDY.format(headline='benchmark = "orders"') + text, "study.toml", BENCHMARKS)
+    assert said in str(caught.value)

@@ -390,9 +390,11 @@ def report(
     Raises:
         ToolMissing: no browser is installed that prints.
         EnvironmentProblem: it did not print.
+        InputError: the author's texts refer to what is not there.
     """
     from nephoscope.analysis import stored
     from nephoscope.app.stages import paper
+    from nephoscope.report.author import require_complete
     from nephoscope.report.edition_page import render_editions
     from nephoscope.report.figure_files import PREVIEW, figure_files
     from nephoscope.report.files import CHANGES, MISSING, report_files
@@ -400,6 +402,7 @@ def report(
 
     browser = paper.installed_browser() if pdf else None
     study = analysed(folder)
+    require_complete(study)
     names = None if against is None else names_of(against, folder)
     made = report_files(study, earlier=names and names[0], stored=stored.parquet_of(folder))
     files = {**made.files, **(paper.printed(made.files, browser, folder.path) if browser else {})}
