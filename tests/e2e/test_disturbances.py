@@ -154,8 +154,8 @@ def slow_disk(pid: int, folder: Path) -> Iterator[None]:
     """At most 100 reads a second of the disk that a folder is on."""
     first = (CGROUPS / "blkio").is_dir()
     group = (CGROUPS / "blkio" if first else CGROUPS) / f"nephoscope-tests-disk-{pid}"
-    group.mkdir()
     disk = whole_disk(folder)
+    group.mkdir()
     try:
         file, limit = ("blkio.throttle.read_iops_device", "100") if first else ("io.max", "riops=100")
         (group / file).write_text(f"{disk} {limit}")

@@ -49,7 +49,7 @@ def said(verdict: Verdict, provider: str = "local") -> list[str]:
             invalid("cgroup-limit", "1 CPU"),
             "local",
             (
-                "rejected by cgroup-limit). Lift the CPU quota of the cgroup; then repeat: `nephoscope run x "
+                "rejected by cgroup-limit). Lift the limit of the cgroup; then repeat: `nephoscope run x "
                 "--retry-rejected --check cgroup-limit`."
             ),
         ),
