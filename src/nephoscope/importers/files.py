@@ -14,6 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from nephoscope.checks.verdicts import valid
 from nephoscope.importers.identity import CLOUDS, BenchmarkIdentity, readable_name
 from nephoscope.importers.imported import (
     ImportedMachine,
@@ -29,9 +30,16 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.lower_bound import Bounded, LowerBound
 from nephoscope.model.records import Direction, Facts, Measurement, Metric, Verdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.parsers.remarks import remarks_on
 
 MACHINE_UNKNOWN = "machine, CPU, kernel, region and what else ran: known only as far as the name of a folder says"
 ORDER_UNKNOWN = "order and independence of the files of one configuration: they are taken as its replicates"
+
+AROUND = (
+    "around",
+    "Shows what stands around a tool's output; a file in which it says that the run failed is left out.",
+)
+"""The check of `around`: its name, and what it does."""
 
 
 class Value(Frozen):
@@ -95,6 +103,12 @@ def metric(name: str, unit: str, title: str, *, headline: bool = False, lower: b
 def latency(name: str, title: str, seconds: Bounded, clock: str) -> Value:
     """A latency in seconds, or what it is above."""
     return Value(metric=metric(name, "s", title, lower=True, clock=clock), value=seconds)
+
+
+def around(tool: str, text: str) -> list[Verdict]:
+    """Shows what stands around an output."""
+    remarks = remarks_on(tool, text)
+    return [valid(AROUND[0], "; ".join(remarks[:5]))] if remarks else []
 
 
 def read_files(path: Path, form: FileFormat) -> ImportedStudy:

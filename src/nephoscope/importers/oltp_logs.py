@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nephoscope.checks.thresholds import ERRORS
 from nephoscope.checks.verdicts import invalid, valid
-from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric, once
+from nephoscope.importers.files import AROUND, FileFormat, Parsed, Value, around, latency, metric, once
 from nephoscope.importers.identity import BenchmarkIdentity
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Verdict
@@ -69,7 +69,8 @@ def parse_cockroach_workload(text: str) -> list[Parsed]:
         parameters={"operations": ", ".join(sorted(kinds))},
     )
     title = "TPC-C of cockroach workload" if tpcc else "cockroach workload"
-    verdicts = [_errors(errors, done)]  # its histograms, and so `ops`, hold the operations that succeeded
+    # Its histograms, and so `ops`, hold the operations that succeeded.
+    verdicts = [_errors(errors, done), *around("cockroach-workload", text)]
     return [Parsed(benchmark=benchmark, subject=Subject.DATABASE, title=title, values=once(values), verdicts=verdicts)]
 
 
@@ -179,7 +180,7 @@ def parse_go_tpc(text: str) -> list[Parsed]:
         values += _all_latencies(_OF_GO_TPC, name, percentiles_s, printed.get("Avg"), printed.get("Max"))
     if done == 0:
         raise OutputUnreadable("go-tpc log: no summary of a transaction")
-    verdicts = [_errors(errors, done)]
+    verdicts = [_errors(errors, done), *around("go-tpc", text)]
     return [
         Parsed(
             benchmark=BenchmarkIdentity(tool="go-tpc", workload=TPCC),
@@ -235,7 +236,7 @@ def parse_hammerdb(text: str) -> list[Parsed]:
             subject=Subject.DATABASE,
             title=f"HammerDB TPROC-C on {of}",
             values=values,
-            verdicts=[verdict],
+            verdicts=[verdict, *around("hammerdb", text)],
             versions={"HammerDB": versions[0]} if versions else {},
         )
     ]
@@ -294,7 +295,7 @@ def parse_ycsb(text: str) -> list[Parsed]:
         raise OutputUnreadable("YCSB output: no line [OVERALL], Throughput(ops/sec): the run did not finish")
     if not any(one.value != 0 for one in values if one.metric.headline):
         raise OutputUnreadable("YCSB output: a throughput of 0")
-    verdicts = [_errors(bad, good)] if good + bad else []
+    verdicts = [*([_errors(bad, good)] if good + bad else []), *around("ycsb", text)]
     version = next((found[1] for line in lines if (found := _YCSB_VERSION.fullmatch(line))), "")
     command = next((_YCSB_SERVER.sub("", found[1]) for line in lines if (found := _YCSB_COMMAND.fullmatch(line))), "")
     workload = " ".join(_YCSB_FILE.findall(command))
@@ -320,7 +321,7 @@ def _errors(failed: int, succeeded: int) -> Verdict:
     return (invalid if failed / attempted > ERRORS.value else valid)("errors", said)
 
 
-_CHECKS = (("errors", f"Rejects a run in which over {ERRORS.percent} of the operations, or a client, failed."),)
+_CHECKS = (("errors", f"Rejects a run in which over {ERRORS.percent} of the operations, or a client, failed."), AROUND)
 COCKROACH = FileFormat(
     name="cockroach-workload",
     title="`cockroach workload run`",

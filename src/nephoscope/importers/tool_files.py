@@ -1,15 +1,12 @@
 """Outputs of fio, CoreMark and netperf as trials."""
 
-from nephoscope.checks.verdicts import valid
-from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric
+from nephoscope.importers.files import AROUND, FileFormat, Parsed, Value, around, latency, metric
 from nephoscope.importers.identity import BenchmarkIdentity
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.records import Verdict
 from nephoscope.model.subjects import Subject
 from nephoscope.parsers.coremark import parse_coremark
 from nephoscope.parsers.fio import FioJob, FioSide, parse_fio
 from nephoscope.parsers.netperf import parse_netperf
-from nephoscope.parsers.remarks import remarks_on
 
 _FIO_WORDS = ("bs", "rw", "iodepth", "numjobs")
 _CLOCKS = {
@@ -20,7 +17,7 @@ _CLOCKS = {
 
 def parse_fio_file(text: str) -> list[Parsed]:
     """One trial for each job of a fio JSON report."""
-    report, verdicts = parse_fio(text), _around("fio", text)
+    report, verdicts = parse_fio(text), around("fio", text)
     return [
         Parsed(
             benchmark=BenchmarkIdentity(
@@ -39,12 +36,6 @@ def parse_fio_file(text: str) -> list[Parsed]:
         for job in report.jobs
         if (values := _fio_values(job))
     ]
-
-
-def _around(tool: str, text: str) -> list[Verdict]:
-    """Shows what stands around an output."""
-    remarks = remarks_on(tool, text)
-    return [valid("around", "; ".join(remarks[:5]))] if remarks else []
 
 
 def _fio_values(job: FioJob) -> list[Value]:
@@ -108,7 +99,7 @@ def parse_coremark_file(text: str) -> list[Parsed]:
                 Value(metric=score, value=found.iterations_per_s),
                 Value(metric=each, value=found.iterations_per_s / found.contexts),
             ],
-            verdicts=_around("coremark", text),
+            verdicts=around("coremark", text),
             versions={"compiler": f"{found.compiler} {found.flags}"},
         )
     ]
@@ -130,7 +121,7 @@ def parse_netperf_file(text: str) -> list[Parsed]:
         raise OutputUnreadable(f"netperf output: a throughput in {found.unit!r}, neither bits nor transactions")
     kind = "rr" if found.transactions_per_s is not None else "stream"
     test = BenchmarkIdentity(tool="netperf", workload=kind, parameters={"test": found.test} if found.test else {})
-    title, verdicts = f"netperf {found.test or kind}", _around("netperf", text)
+    title, verdicts = f"netperf {found.test or kind}", around("netperf", text)
     return [Parsed(benchmark=test, subject=Subject.NETWORK, title=title, values=values, verdicts=verdicts)]
 
 
@@ -138,12 +129,7 @@ FIO = FileFormat(
     name="fio",
     title="fio JSON",
     parse=parse_fio_file,
-    checks=(
-        (
-            "around",
-            "Shows what stands around a tool's output; a file in which it says that the run failed is left out.",
-        ),
-    ),
+    checks=(AROUND,),
     unknown=(
         "device, filesystem and memory: the JSON alone does not show whether a cache served the reads",
         "jobs with the same name and options in one file (without group_reporting) are skipped",

@@ -1,11 +1,13 @@
 """Every importer of files: known numbers from a whole output, words for a damaged one, and a report at the end."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from nephoscope.app.stages import evaluation, imports
 from nephoscope.importers import folder, oltp_logs
+from nephoscope.importers.files import Parsed
 from nephoscope.importers.imported import ImportedStudy
 from nephoscope.importers.oltp_logs import parse_cockroach_workload, parse_go_tpc, parse_hammerdb, parse_ycsb
 from nephoscope.importers.perfkit import parse_samples
@@ -284,3 +286,21 @@ def test_no_trial_is_committed_before_its_files_are_synced(tmp_path: Path, monke
     assert {row.state for row in evaluation.status(folder)} == {"interrupted"}
     monkeypatch.undo()
     assert all(row.counts for row in imports.import_results("cockroach-workload", source.parents[2], folder).trials)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [(parse_cockroach_workload, COCKROACH), (parse_go_tpc, GO_TPC), (parse_hammerdb, HAMMERDB), (parse_ycsb, YCSB)],
+)
+def test_lines_around_a_log_are_shown_and_a_failure_behind_its_numbers_refuses_it(
+    parse: Callable[[str], list[Parsed]], text: str
+) -> None:
+    def shown(log: str) -> list[str]:
+        return [verdict.reason for verdict in parse(log)[0].verdicts if verdict.check == "around"]
+
+    assert shown(text) == []
+    before, behind = "SLF4J: Failed to load class", "real 0m10.2s"
+    (said,) = shown(f"{before}\n{text.rstrip()}\n\n{behind}\n")
+    assert said == f"around the document: {before}; around the document: {behind}"
+    with pytest.raises(OutputUnreadable, match="the text around it says 'client: connection lost'"):
+        parse(f"{text.rstrip()}\n\nclient: connection lost\n")
