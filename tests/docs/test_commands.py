@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import yaml
 from nephoscope.app.stages import planning
 from nephoscope.benchmarks.load.contract import OUTPUT_LINE
 from nephoscope.benchmarks.load.spec import LoadSpec
+from nephoscope.model.references import references
+from nephoscope.study.model import Report
 from tests.docs import pages
 from tests.support.generated import STALE
 
@@ -59,8 +62,17 @@ def test_every_study_of_a_page_is_marked() -> None:
         assert [
             body
             for body in pages.blocks(text, "toml")
-            if "[[" in body and "[[claims]]" not in body and body not in marked
+            if "[[" in body
+            and body not in marked
+            and not any(part in body for part in ("[[claims]]", "[[report.text]]"))
         ] == [], page
+
+
+def test_the_example_of_an_authors_text_can_be_read() -> None:
+    page = TEXTS[pages.ROOT / "docs" / "how-to" / "publish-a-report.md"]
+    (example,) = (body for body in pages.blocks(page, "toml") if "[[report.text]]" in body)
+    (text,) = Report.model_validate(tomllib.loads(example)["report"]).text
+    assert [one.kind for one in references(text.markdown)] == ["best", "level", "ratio", "price"]
 
 
 def test_every_console_block_is_marked() -> None:

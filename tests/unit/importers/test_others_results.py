@@ -296,7 +296,7 @@ def test_lines_around_a_log_are_shown_and_a_failure_behind_its_numbers_refuses_i
     parse: Callable[[str], list[Parsed]], text: str
 ) -> None:
     def shown(log: str) -> list[str]:
-        return [verdict.reason for verdict in parse(log)[0].verdicts if verdict.check == "around"]
+        return [str(verdict.reason) for verdict in parse(log)[0].verdicts if verdict.check == "around"]
 
     assert shown(text) == []
     before, behind = "SLF4J: Failed to load class", "real 0m10.2s"
