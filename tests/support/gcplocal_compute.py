@@ -126,7 +126,7 @@ def _refusals(app: Any, rehearsal: Rehearsal) -> None:
         kind, name = _kind_and_name(request)
         rehearsal.asked.append((request.method, request.path))
         refusal = rehearsal.refuse(request.method, kind, name)
-        if refusal is None and request.method == "POST":
+        if refusal is None and request.method == "POST" and request.path.startswith(_PREFIX):
             complaints = of_google_body(kind, request.get_json())
             refusal = Refusal("invalid", 400, "; ".join(complaints)) if complaints else None
         if refusal is None:
