@@ -109,7 +109,6 @@ def _ranks(question: Question, best: BestRow) -> Draft:
         numbers=numbers,
         trials=question.trials,
         benchmark=question.benchmark.benchmark,
-        benchmark_name=question.benchmark.benchmark,
         title=question.metric.title,
         **words,
     )
@@ -167,7 +166,6 @@ def _within(rows: Sequence[BestRow], metric: Metric, kind: str, view: View) -> D
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         benchmark=rows[0].benchmark,
-        benchmark_name=rows[0].benchmark,
         title=metric.title + (" per CPU" if view == "per CPU" else ""),
         **words,
     )
@@ -278,7 +276,6 @@ def _sentence(lookup: Lookup, rows: Sequence[PricePerformance], same: Sequence[s
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         benchmark=best.benchmark,
-        benchmark_name=best.benchmark,
         basis=_called(best.basis),
         name=best.configuration,
         title=lookup.title(best.benchmark, best.metric),

@@ -78,7 +78,6 @@ def sentence(
         numbers=numbers,
         trials=row.trials,
         benchmark=row.benchmark,
-        benchmark_name=row.benchmark,
         question=row.question,
         left=row.left,
         right=row.right,
@@ -178,7 +177,6 @@ def _per_cpu_sentence(lookup: Lookup, comparison: Comparison, metric: Metric, le
         numbers=numbers,
         trials=lookup.trials_of_pair(comparison),
         benchmark=comparison.benchmark,
-        benchmark_name=comparison.benchmark,
         first=row.left,
         second=row.right,
         title=f"{metric.title} per CPU",
@@ -387,7 +385,6 @@ def _growth_sentence(lookup: Lookup, row: GrowthRow) -> Draft:
         numbers=numbers,
         trials=row.trials,
         benchmark=row.benchmark,
-        benchmark_name=row.benchmark,
         group=row.group,
         title=lookup.title(row.benchmark, row.metric),
     )

@@ -200,7 +200,6 @@ def _note(benchmark: str, configuration: str, of: Mapping[str, float]) -> Draft:
         numbers=numbers,
         trials=list(of),
         benchmark=benchmark,
-        benchmark_name=benchmark,
         name=configuration,
     )
 
@@ -250,7 +249,6 @@ def _builds(lookup: Lookup) -> list[Draft]:
             numbers={},
             trials=row.trials,
             benchmark=benchmark,
-            benchmark_name=benchmark,
             left=row.left,
             right=row.right,
         )

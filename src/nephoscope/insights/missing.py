@@ -112,7 +112,6 @@ def _no_value(
         trials=[row.trial for rows in cells.values() for row in rows],
         benchmark=benchmark,
         case="no value",
-        benchmark_name=benchmark,
         **({"names": enumeration(list(cells))} if named else {}),
         **({"title": metric.title} if metric else {}),
     )
@@ -292,7 +291,6 @@ def _cell(cell: UsableCell) -> Draft:
         numbers=numbers,
         trials=[trial for group in cell.unusable for trial in group.trials],
         benchmark=cell.benchmark,
-        benchmark_name=cell.benchmark,
         name=cell.configuration,
         repair=" ".join(dict.fromkeys(group.repair for group in cell.unusable)),
         **words,
@@ -329,7 +327,6 @@ def _warning(lookup: Lookup, rows: list[LowerBoundRow]) -> Draft:
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         benchmark=rows[0].benchmark,
-        benchmark_name=rows[0].benchmark,
         **words,
     )
 

@@ -80,7 +80,6 @@ def _wide(lookup: Lookup) -> list[Draft]:
                     numbers={"margin": lookup.study.equivalence_margin_percent} | widths,
                     trials=[trial for row in rows for trial in row.trials],
                     benchmark=benchmark,
-                    benchmark_name=benchmark,
                     title=metric.title,
                     **names,
                 )
@@ -166,7 +165,6 @@ def _precision_note(lookup: Lookup, metric: Metric, rows: Sequence[Statistic]) -
         numbers=numbers,
         trials=worst.trials,
         benchmark=worst.benchmark,
-        benchmark_name=worst.benchmark,
         name=worst.configuration,
         title=metric.title,
     )
@@ -250,7 +248,6 @@ def _outliers_note(lookup: Lookup, rows: Sequence[Statistic]) -> Draft:
         numbers=numbers,
         trials=[trial for row in rows for trial in row.outliers],
         benchmark=rows[0].benchmark,
-        benchmark_name=rows[0].benchmark,
         **words,
     )
 

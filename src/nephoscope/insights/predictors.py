@@ -239,7 +239,6 @@ def _relation(one: _Asked, found: RankCorrelation) -> Draft:
         },
         trials=[trial for row in one.rows for trial in row.trials],
         benchmark=one.rows[0].benchmark,
-        benchmark_name=one.rows[0].benchmark,
         title=one.metric.title,
     )
 

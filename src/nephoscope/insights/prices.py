@@ -99,7 +99,6 @@ def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, Tra
         trials=[trial for _, row in rows for trial in row.trials],
         benchmark=benchmark,
         case="stood" if stood else "",
-        benchmark_name=benchmark,
         basis=basis,
         way=way,
         names=enumeration(sorted(names)),

@@ -165,7 +165,6 @@ def _median(row: DeliveredRow, metric: Metric) -> Draft:
         numbers=numbers,
         trials=row.trials,
         benchmark=row.benchmark,
-        benchmark_name=row.benchmark,
         title=metric.title,
         name=row.configuration,
     )

@@ -151,7 +151,7 @@ def say(
         template: `{name:style}` for numbers, `{name}` for words; must not contain digits.
         numbers: by name, unrounded.
         trials: the evidence, in any order.
-        benchmark: the benchmark it is about, if it is about one.
+        benchmark: the benchmark it is about, if it is about one: the template may name it as `{benchmark_name}`.
         case: which of the rule's cases it is, if somebody must tell them apart.
         **words: names and titles, inserted unchanged.
 
@@ -164,6 +164,8 @@ def say(
         raise ValueError(f"the template of {rule} contains a digit: {template!r}")
     if numbers.keys() & words.keys():
         raise ValueError(f"{rule} passes {sorted(numbers.keys() & words.keys())} both as a number and as a word")
+    if benchmark is not None:
+        words["benchmark_name"] = benchmark
     used = {name for _, name, *_ in fields}
     kept = {name: value for name, value in sorted(numbers.items()) if name in used}
     draft = Draft(rule, kind, template, kept, words, sorted(set(trials)), benchmark, case)

@@ -93,13 +93,9 @@ def _ratio(lookup: Lookup, asked: Reference) -> Quoted:
     metric = _metric(lookup, asked)
     for row in lookup.comparisons.get((asked.benchmark or "", metric.name, asked.per_cpu), ()):
         if {row.left, row.right} == {asked.of, asked.against}:
-            parts = (row.ratio, row.low, row.high) if row.left == asked.of else _mirrored(row.ratio, row.low, row.high)
-            return Quoted(people.ratio(people.interval(*parts)), lookup.trials_of_pair(row))
+            pair = row if row.left == asked.of else row.mirrored()
+            return Quoted(people.ratio(people.interval(pair.ratio, pair.low, pair.high)), lookup.trials_of_pair(row))
     raise LookupError(f"{asked.of} and {asked.against} are not compared by {metric.name}")
-
-
-def _mirrored(ratio: float, low: float | None, high: float | None) -> tuple[float, float | None, float | None]:
-    return 1 / ratio, None if high is None else 1 / high, None if low is None else 1 / low
 
 
 def _best(lookup: Lookup, asked: Reference) -> Quoted:
