@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TypeVar
 
 import pytest
 
+from nephoscope.databases.postgres.binaries import as_server_user
 from tests.support.command_line import IMPATIENT, nephoscope, start_nephoscope
 from tests.support.freezer import frozen
 from tests.support.real_parts import needs
@@ -31,32 +32,38 @@ repeat_rejected = 0
 
 [[configurations]]
 name = "local"
-database_machine = {{ cpus = 1 }}
-database = {{ connections = 2, settings = {{ shared_buffers = "64MB" }} }}
-
+database_machine = { cpus = 1 }
+database = { connections = 2, settings = { shared_buffers = "64MB" } }
+"""
+BENCHMARK = """
 [[benchmarks]]
+name = "{name}"
 uses = "{uses}"
 parameters = {parameters}
 """
 CGROUPS = Path("/sys/fs/cgroup")
 ON_A_DISK = Path(__file__).resolve().parents[2] / "build"
 """Temporary folders may be in memory."""
+Result = TypeVar("Result")
 ROOT = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
 
 @dataclass(frozen=True)
-class Trial:
-    """A trial that runs, and the folder of its results."""
+class Run:
+    """A study that runs, and the folder of its results."""
 
     controller: subprocess.Popen[bytes]
     out: Path
 
-    def wait_for(self, condition: Callable[[], Any]) -> None:
+    def wait_for(self, condition: Callable[[], Result | None]) -> Result:
         deadline = time.monotonic() + 120
-        while not condition():
+        while True:
+            result = condition()
+            if result:
+                return result
             assert self.controller.poll() is None, "the trial ended before"
             assert time.monotonic() < deadline, "it did not happen"
-            time.sleep(0.02)
+            time.sleep(0.1)
 
     def looks(self) -> int:
         """How often the sampler has looked."""
@@ -66,23 +73,23 @@ class Trial:
         until = self.looks() + looks
         self.wait_for(lambda: self.looks() >= until)
 
-    def measures(self) -> bool:
-        outputs = (self.out / "trials").rglob("load-run.stdout")
-        return any(b'"phase":"measure"' in output.read_bytes() for output in outputs)
+    def measuring(self) -> str | None:
+        """The benchmark whose load is being measured, or was measured last."""
+        outputs = [file for file in self.out.rglob("load-run.stdout") if b'"phase":"measure"' in file.read_bytes()]
+        if not outputs:
+            return None
+        newest = max(outputs, key=lambda file: file.stat().st_mtime_ns)
+        intents = [one["intent"] for one in json.loads((self.out / "plan.json").read_text())["trials"]]
+        return next(str(one["benchmark"]["name"]) for one in intents if one["id"] in newest.parts)
 
-    def verdicts(self) -> dict[str, dict[str, str]]:
+    def verdicts(self) -> dict[str, dict[str, dict[str, str]]]:
+        """By benchmark and check."""
         said, _ = self.controller.communicate(timeout=300)
         assert self.controller.returncode == 0, said
-        (row,) = json.loads(nephoscope("status", self.out, "--json").stdout)
-        assert row["state"] == "finished", said
-        return {one["check"]: one for one in json.loads((self.out / row["folder"] / "verdict.json").read_text())}
-
-
-def started(folder: Path, uses: str, parameters: str) -> Trial:
-    study = folder / "disturbed.toml"
-    study.write_text(STUDY.format(uses=uses, parameters=parameters))
-    out = folder / "out"
-    return Trial(start_nephoscope("run", study, "--out", out, program=IMPATIENT), out)
+        rows = json.loads(nephoscope("status", self.out, "--json").stdout)
+        assert {row["state"] for row in rows} == {"finished"}, said
+        folders = {row["benchmark"]: self.out / row["folder"] / "verdict.json" for row in rows}
+        return {name: {one["check"]: one for one in json.loads(file.read_text())} for name, file in folders.items()}
 
 
 def parent(pid: int) -> int:
@@ -108,13 +115,13 @@ def below(top: int) -> list[int]:
     return tree
 
 
-def server_of(trial: Trial) -> int:
+def server_of(run: Run) -> int:
     """The server's first process: the only one that has this data folder on its command line."""
-    return next(pid for pid, line in processes() if b"postgres\0" in line and str(trial.out).encode() in line)
+    return next(pid for pid, line in processes() if b"postgres\0" in line and str(run.out).encode() in line)
 
 
-def program_of(trial: Trial, *argv: str) -> int | None:
-    tree = set(below(trial.controller.pid))
+def program_of(run: Run, *argv: str) -> int | None:
+    tree = set(below(run.controller.pid))
     return next((pid for pid, line in processes() if pid in tree and line.startswith("\0".join(argv).encode())), None)
 
 
@@ -150,11 +157,11 @@ def quota(pid: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def slow_disk(pid: int, folder: Path) -> Iterator[None]:
-    """At most 100 reads a second of the disk that a folder is on."""
+def slow_disk(pid: int) -> Iterator[None]:
+    """At most 100 reads a second of the disk that results are on."""
     first = (CGROUPS / "blkio").is_dir()
     group = (CGROUPS / "blkio" if first else CGROUPS) / f"nephoscope-tests-disk-{pid}"
-    disk = whole_disk(folder)
+    disk = whole_disk(ON_A_DISK)
     group.mkdir()
     try:
         file, limit = ("blkio.throttle.read_iops_device", "100") if first else ("io.max", "riops=100")
@@ -173,87 +180,102 @@ def whole_disk(folder: Path) -> str:
     return (block.parent if (block / "partition").exists() else block).joinpath("dev").read_text().strip()
 
 
-SELECTS = ("point-select", "{ rows = 1000, ramp_s = 0.2, duration_s = 5 }")
-FIO = (
-    "fio",
-    '{ file_size_mib = 16, jobs = [{ name = "r", mode = "randread", block_size_kib = 4, duration_s = 5 }] }',
-)
-STRESS_NG = ("stress-ng", "{ duration_s = 4 }")
-PROGRAMS = {"fio": ("fio", "--name=r"), "stress-ng": ("stress-ng", "--matrix")}
+def restart(run: Run, server: int) -> None:
+    """In order, as `pg_ctl restart --mode fast` does it, and down for a second or more."""
+    argv = Path(f"/proc/{server}/cmdline").read_text().split("\0")[:-1]
+    os.kill(server, signal.SIGINT)
+    run.wait_for(lambda: not dict(processes()).get(server))
+    run.lasts_for(1)
+    subprocess.Popen(as_server_user(argv), stderr=subprocess.DEVNULL)
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "hold", "check", "reason"),
-    [
-        pytest.param(SELECTS, stopped, "not-stopped", "stopped by a signal", id="server stopped"),
-        pytest.param(FIO, stopped, "not-stopped", "stopped by a signal", id="fio stopped"),
-        pytest.param(STRESS_NG, stopped, "effective-cpus", "missing", id="stress-ng stopped"),
-        pytest.param(SELECTS, frozen, "not-stopped", "was frozen", id="server frozen", marks=ROOT),
-        pytest.param(SELECTS, quota, "cgroup-limit", "a CPU quota was used up", id="server under a quota", marks=ROOT),
-    ],
-)
-@needs("postgres", "nephoscope-load", "stress-ng", "fio")
-def test_a_trial_that_was_held_up_is_rejected(
-    benchmark: tuple[str, str],
-    hold: Callable[[int], AbstractContextManager[None]],
-    check: str,
-    reason: str,
-    tmp_path: Path,
-) -> None:
-    trial = started(tmp_path, *benchmark)
-    program = PROGRAMS.get(benchmark[0])
-    trial.wait_for(partial(program_of, trial, *program) if program else trial.measures)
-    pid = program_of(trial, *program) if program else server_of(trial)
-    assert pid is not None
-    with hold(pid):
-        trial.lasts_for(2)
-    verdict = trial.verdicts()[check]
-    assert (verdict["verdict"], reason in verdict["reason"]) == ("invalid", True), verdict
+def crash(run: Run, server: int) -> None:
+    """One backend is killed, so the server ends all of them and starts again."""
+    tree = below(server)
+    os.kill(next(pid for pid, line in processes() if pid in tree and b" nephoscope_trial" in line), signal.SIGKILL)
 
 
-@pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-@needs("nephoscope-load", "fio")
-def test_a_trial_whose_disk_was_limited_is_rejected() -> None:
-    with TemporaryDirectory(dir=ON_A_DISK) as folder:
-        trial = started(Path(folder), *FIO)
-        trial.wait_for(partial(program_of, trial, *PROGRAMS["fio"]))
-        pid = program_of(trial, *PROGRAMS["fio"])
-        assert pid is not None
-        with slow_disk(pid, Path(folder)):
-            trial.lasts_for(2)
-        verdict = trial.verdicts()["cgroup-limit"]
-    assert verdict["verdict"] == "invalid"
-    assert "limits of its control groups on disks changed" in verdict["reason"]
-
-
-def reload_settings(trial: Trial) -> None:
-    server = server_of(trial)
+def reload_settings(_run: Run, server: int) -> None:
     data = Path(f"/proc/{server}/cwd").readlink()
     with (data / "postgresql.auto.conf").open("a") as file:
         file.write("synchronous_commit = off\n")
     os.kill(server, signal.SIGHUP)
 
 
-def crash(trial: Trial) -> None:
-    """One backend is killed, so the server ends all of them and starts again."""
-    tree = below(server_of(trial))
-    os.kill(next(pid for pid, line in processes() if pid in tree and b" nephoscope_trial" in line), signal.SIGKILL)
+def holds(hold: Callable[[int], AbstractContextManager[None]]) -> Callable[[Run, int], None]:
+    """For two looks of the sampler, of which one is surely within it."""
+
+    def disturb(run: Run, pid: int) -> None:
+        with hold(pid):
+            run.lasts_for(2)
+
+    return disturb
+
+
+SELECTS = ("point-select", '{ rows = 1000, ramp_s = 0.2, duration_s = 3, pace = "constant", rate_per_s = 500 }')
+FIO = (
+    "fio",
+    '{ file_size_mib = 16, jobs = [{ name = "r", mode = "randread", block_size_kib = 4, duration_s = 3 }] }',
+)
+STRESS_NG = ("stress-ng", "{ duration_s = 4 }")
+PROGRAMS = {"fio": ("fio", "--name=r"), "stress-ng": ("stress-ng", "--matrix")}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is done in mid-trial to a benchmark, and which check must reject it for which reason."""
+
+    benchmark: tuple[str, str]
+    disturb: Callable[[Run, int], None]
+    check: str
+    reason: str
+
+    def begun(self, name: str, run: Run) -> int | None:
+        """The process to disturb, once its trial measures."""
+        program = PROGRAMS.get(self.benchmark[0])
+        if program:
+            return program_of(run, *program)
+        return server_of(run) if run.measuring() == name else None
+
+
+ROWS = {
+    "server-stopped": Row(SELECTS, holds(stopped), "not-stopped", "stopped by a signal"),
+    "fio-stopped": Row(FIO, holds(stopped), "not-stopped", "stopped by a signal"),
+    "stress-ng-stopped": Row(STRESS_NG, holds(stopped), "effective-cpus", "missing"),
+    "settings-reloaded": Row(SELECTS, reload_settings, "database-unchanged", "synchronous_commit"),
+    "server-crashed": Row(SELECTS, crash, "connections-kept", "connection"),
+    "server-restarted": Row(SELECTS, restart, "database-unchanged", "start"),
+}
+ROWS_AS_ROOT = {
+    "server-frozen": Row(SELECTS, holds(frozen), "not-stopped", "was frozen"),
+    "server-under-a-quota": Row(SELECTS, holds(quota), "cgroup-limit", "a CPU quota was used up"),
+    "disk-limited": Row(FIO, holds(slow_disk), "cgroup-limit", "limits of its control groups on disks changed"),
+}
 
 
 @pytest.mark.parametrize(
-    ("disturb", "check", "reason"),
-    [
-        pytest.param(reload_settings, "database-unchanged", "synchronous_commit", id="settings reloaded"),
-        pytest.param(crash, "connections-kept", "connection", id="server started again"),
-    ],
+    "rows", [pytest.param(ROWS, id="by a user"), pytest.param(ROWS_AS_ROOT, id="by root", marks=ROOT)]
 )
-@needs("postgres", "nephoscope-load")
-def test_a_trial_whose_server_is_another_one_at_its_end_is_rejected(
-    disturb: Callable[[Trial], None], check: str, reason: str, tmp_path: Path
-) -> None:
-    trial = started(tmp_path, *SELECTS)
-    trial.wait_for(trial.measures)
-    disturb(trial)
-    verdict = trial.verdicts()[check]
-    assert (verdict["verdict"], reason in verdict["reason"]) == ("invalid", True), verdict
+@needs("postgres", "nephoscope-load", "stress-ng", "fio")
+def test_trials_that_were_disturbed_are_rejected(rows: dict[str, Row]) -> None:
+    with TemporaryDirectory(dir=ON_A_DISK) as folder:
+        study, out = Path(folder, "disturbed.toml"), Path(folder, "out")
+        parts = (
+            BENCHMARK.format(name=name, uses=row.benchmark[0], parameters=row.benchmark[1])
+            for name, row in rows.items()
+        )
+        study.write_text(STUDY + "".join(parts))
+        run = Run(start_nephoscope("run", study, "--out", out, "--wait-for-quiet", "0", program=IMPATIENT), out)
+        waiting = dict(rows)
+        while waiting:
+            name, pid = run.wait_for(partial(next_begun, run, waiting))
+            waiting.pop(name).disturb(run, pid)
+        verdicts = run.verdicts()
+    for name, row in rows.items():
+        verdict = verdicts[name][row.check]
+        assert (verdict["verdict"], row.reason in verdict["reason"]) == ("invalid", True), (name, verdict)
+
+
+def next_begun(run: Run, waiting: dict[str, Row]) -> tuple[str, int] | None:
+    begun = ((name, row.begun(name, run)) for name, row in waiting.items())
+    return next(((name, pid) for name, pid in begun if pid is not None), None)
