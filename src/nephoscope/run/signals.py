@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from nephoscope.model.errors import EXIT_OF_SIGNAL, Stopped
@@ -10,13 +10,16 @@ from nephoscope.model.errors import EXIT_OF_SIGNAL, Stopped
 Result = TypeVar("Result")
 
 
-def run_until_stopped(work: Coroutine[Any, Any, Result]) -> Result:
-    """Runs `work` to its end in an event loop of its own.
+def run_until_stopped(
+    work: Coroutine[Any, Any, Result], new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None
+) -> Result:
+    """Runs `work` to its end in an event loop of its own, made by `new_loop`; None: one of asyncio.
 
     Raises:
         Stopped: SIGINT, SIGTERM or SIGHUP came; the work was cancelled and has cleaned up. A second signal is ignored.
     """
-    return asyncio.run(_guarded(work))
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_guarded(work))
 
 
 async def _guarded(work: Coroutine[Any, Any, Result]) -> Result:

@@ -1,5 +1,6 @@
 """Everything a trial touches that is not a value, handed in: ports, clock, listeners."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -81,3 +82,5 @@ class World:
     """Version of nephoscope."""
     calibrations: Calibrations = field(default_factory=Calibrations)
     """Grows while the study runs."""
+    new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None
+    """Makes the event loop that its clock needs; None: any will do."""

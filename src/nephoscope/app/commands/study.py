@@ -471,7 +471,7 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "
         report = _kept_report(folder, may_stop=how.look is not None)
         how = how if report is None else replace(how, pause=report.pause)
         work = running.run(folder, part or study, world, how)
-        outcome = run_until_stopped(work if report is None else report.during(work))
+        outcome = run_until_stopped(work if report is None else report.during(work), world.new_loop)
     _tell_time(folder, since_unix_ms)
     if not folder.plan().simulated and (kept := data_sets.reminder(study, str(folder.path))):
         tell(kept)

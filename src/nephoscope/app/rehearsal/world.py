@@ -39,6 +39,7 @@ def rehearsed_world(listener: Listener, folder: ResultsFolder, study: Study, now
         listener=listener,
         load_program="nephoscope-load",
         version=nephoscope.__version__,
+        new_loop=clock.new_loop,
     )
 
 
