@@ -1,6 +1,7 @@
 """Studies of which at least one makes each rule speak."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -289,54 +290,59 @@ def restless() -> AnalysedStudy:
     return analyse(inputs((trials, measurements)))
 
 
-STUDIES: dict[str, AnalysedStudy] = {
-    "on disks": on_disks(),
-    "clouds": clouds("tpcc"),
-    "clouds without a database": clouds(None),
-    "encrypted": analyse(
-        replace(
-            inputs(noisy({"plain": 1, "tls": 1.2})),
-            database_settings={
-                "plain": {"session encryption": "none"},
-                "tls": {"session encryption": "TLSv1.3 TLS_AES_256_GCM_SHA384"},
-            },
-        )
-    ),
-    "elsewhere": analyse(inputs(elsewhere(noisy({"managed": 1, "other": 1.2})))),
-    "clear": analyse(inputs(with_latency(sharing(noisy({"local-4cpu": 2, "local-1cpu": 1}, cpus={"local-4cpu": 4}))))),
-    "tie": analyse(inputs(noisy({"a": 1, "b": 1.0001}, 0.0005))),
-    "open": analyse(inputs(noisy({"a": 1, "b": 1.02}, 0.03, cpus={"a": 2}))),
-    "hopeless": analyse(inputs(noisy({"a": 1, "b": 1.01}, 0.03))),
-    "few": analyse(inputs(noisy({"a": 1, "b": 2}, n=3))),
-    "many": analyse(inputs(noisy({name: 1 + index / 10 for index, name in enumerate("abcde")}, n=7))),
-    "too many claims": analyse(inputs(noisy({name: 1 + index / 10 for index, name in enumerate("abcdefgh")}))),
-    "close": analyse(inputs(noisy({"a": 1, "b": 1.5, "c": 1.52}, 0.02))),
-    "once": analyse(inputs(rows({"a": [1.0], "b": [2.0], "c": [3.0]}))),
-    "steps": analyse(inputs(rows({"a": [5.0] * 6, "b": [6.0] * 6, "c": [7.0] * 6}))),
-    "three pairs": analyse(inputs(noisy({"a": 1, "b": 1.03, "c": 1.5}, 0.02))),
-    "alone": analyse(inputs(noisy({"a": 1}))),
-    "refused": analyse(inputs(refused())),
-    "altered": analyse(inputs(altered())),
-    "drifting": analyse(inputs(drifting())),
-    "saturated": saturated(),
-    "split": split(),
-    "exchanged": analyse(inputs(exchanged())),
-    "one kind left": analyse(inputs(exchanged(left=True))),
-    "versions": versions(),
-    "one machine each": analyse(inputs(on_machines({"a": ["m1"], "b": ["m2"]}, {"a": 1, "b": 1.2}))),
-    "one machine": analyse(inputs(on_machines({"a": ["m1"], "b": ["m1"]}, {"a": 1, "b": 1.2}))),
-    "fresh machines": analyse(inputs(on_machines({"a": list("123456"), "b": list("uvwxyz")}, {"a": 1, "b": 1.2}))),
-    "two names": two_names(),
-    "latency": latency({"a": 1, "b": 1.2}),
-    "zeros": analyse(inputs(rows({"a": [0.0, 1, 2, 3, 4, 5], "b": [1.0, 2, 3, 4, 5, 100]}))),
-    "constant": analyse(inputs(rows({"a": [5.0] * 6, "b": [5.0] * 6}))),
-    "capped": capped(),
-    "far apart": far_apart(),
-    "restless": restless(),
-    "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),
-    "stopped": stopped(),
-    "stolen": analyse(inputs(stolen())),
-    "much stolen": much_stolen(),
-    "judged again": analyse(replace(inputs(stolen()), judged_again="record")),
-    "empty": analyse(inputs(([], []))),
-}
+@cache
+def studies() -> dict[str, AnalysedStudy]:
+    """By name; made when the first test asks, as every worker collects every test."""
+    return {
+        "on disks": on_disks(),
+        "clouds": clouds("tpcc"),
+        "clouds without a database": clouds(None),
+        "encrypted": analyse(
+            replace(
+                inputs(noisy({"plain": 1, "tls": 1.2})),
+                database_settings={
+                    "plain": {"session encryption": "none"},
+                    "tls": {"session encryption": "TLSv1.3 TLS_AES_256_GCM_SHA384"},
+                },
+            )
+        ),
+        "elsewhere": analyse(inputs(elsewhere(noisy({"managed": 1, "other": 1.2})))),
+        "clear": analyse(
+            inputs(with_latency(sharing(noisy({"local-4cpu": 2, "local-1cpu": 1}, cpus={"local-4cpu": 4}))))
+        ),
+        "tie": analyse(inputs(noisy({"a": 1, "b": 1.0001}, 0.0005))),
+        "open": analyse(inputs(noisy({"a": 1, "b": 1.02}, 0.03, cpus={"a": 2}))),
+        "hopeless": analyse(inputs(noisy({"a": 1, "b": 1.01}, 0.03))),
+        "few": analyse(inputs(noisy({"a": 1, "b": 2}, n=3))),
+        "many": analyse(inputs(noisy({name: 1 + index / 10 for index, name in enumerate("abcde")}, n=7))),
+        "too many claims": analyse(inputs(noisy({name: 1 + index / 10 for index, name in enumerate("abcdefgh")}))),
+        "close": analyse(inputs(noisy({"a": 1, "b": 1.5, "c": 1.52}, 0.02))),
+        "once": analyse(inputs(rows({"a": [1.0], "b": [2.0], "c": [3.0]}))),
+        "steps": analyse(inputs(rows({"a": [5.0] * 6, "b": [6.0] * 6, "c": [7.0] * 6}))),
+        "three pairs": analyse(inputs(noisy({"a": 1, "b": 1.03, "c": 1.5}, 0.02))),
+        "alone": analyse(inputs(noisy({"a": 1}))),
+        "refused": analyse(inputs(refused())),
+        "altered": analyse(inputs(altered())),
+        "drifting": analyse(inputs(drifting())),
+        "saturated": saturated(),
+        "split": split(),
+        "exchanged": analyse(inputs(exchanged())),
+        "one kind left": analyse(inputs(exchanged(left=True))),
+        "versions": versions(),
+        "one machine each": analyse(inputs(on_machines({"a": ["m1"], "b": ["m2"]}, {"a": 1, "b": 1.2}))),
+        "one machine": analyse(inputs(on_machines({"a": ["m1"], "b": ["m1"]}, {"a": 1, "b": 1.2}))),
+        "fresh machines": analyse(inputs(on_machines({"a": list("123456"), "b": list("uvwxyz")}, {"a": 1, "b": 1.2}))),
+        "two names": two_names(),
+        "latency": latency({"a": 1, "b": 1.2}),
+        "zeros": analyse(inputs(rows({"a": [0.0, 1, 2, 3, 4, 5], "b": [1.0, 2, 3, 4, 5, 100]}))),
+        "constant": analyse(inputs(rows({"a": [5.0] * 6, "b": [5.0] * 6}))),
+        "capped": capped(),
+        "far apart": far_apart(),
+        "restless": restless(),
+        "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),
+        "stopped": stopped(),
+        "stolen": analyse(inputs(stolen())),
+        "much stolen": much_stolen(),
+        "judged again": analyse(replace(inputs(stolen()), judged_again="record")),
+        "empty": analyse(inputs(([], []))),
+    }

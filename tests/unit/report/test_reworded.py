@@ -14,7 +14,7 @@ from nephoscope.report.main.doubts import doubts, plan_notes
 from nephoscope.report.main.verdict import verdict
 from nephoscope.report.parts import Book, Page
 from tests.unit.analysis.study_builder import Rows, inputs
-from tests.unit.insights.rule_studies import STUDIES, refused, stolen
+from tests.unit.insights.rule_studies import refused, stolen, studies
 
 SPOKEN = {"reason", "reasons", "note", "text", "why", "advice"}
 WORDS = st.lists(
@@ -23,7 +23,7 @@ WORDS = st.lists(
     max_size=5,
 ).map(" ".join)
 KINDS: list[WarningKind] = ["scale", "hours", "method", "placement", "prices", "skipped"]
-EXAMPLES = {name: STUDIES[name] for name in ("stolen", "refused", "altered", "drifting", "clouds", "one machine each")}
+EXAMPLES = ("stolen", "refused", "altered", "drifting", "clouds", "one machine each")
 
 
 def reworded(value: Any, text: str, *, spoken: bool = False) -> Any:
@@ -50,7 +50,7 @@ def shown(study: AnalysedStudy) -> object:
 @settings(max_examples=3, deadline=None)
 @given(text=WORDS)
 def test_other_words_change_no_answer_and_no_doubt(name: str, text: str) -> None:
-    study = EXAMPLES[name]
+    study = studies()[name]
     warnings = [PlanWarning(kind=kind, text="it may be otherwise") for kind in KINDS]
     study = study.model_copy(update={"plan": study.plan.model_copy(update={"warnings": warnings})})
     measured = study.model_copy(update={"measurements": []})

@@ -28,9 +28,9 @@ def test_starter_loads() -> None:
     assert study.replicates == 6
 
 
-@pytest.mark.parametrize("key", sorted(set(keys_of_a_study())))
-def test_starter_explains_every_key(key: str) -> None:
-    assert re.search(rf"\b{key}\b", starter_study())
+def test_starter_explains_every_key() -> None:
+    words = set(re.findall(r"\w+", starter_study()))
+    assert set(keys_of_a_study()) - words == set()
 
 
 def test_starter_loads_with_its_optional_keys_switched_on() -> None:
@@ -55,12 +55,12 @@ def test_reference_is_up_to_date() -> None:
     assert stored == study_reference(), STALE
 
 
-@pytest.mark.parametrize("key", sorted(set(keys_of_a_study())))
-def test_reference_holds_every_key_with_its_meaning(key: str) -> None:
-    (*_, row) = [line for line in study_reference().splitlines() if line.startswith(f"| `{key}` |")]
-    cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip("|"))]
-    assert len(cells) == 4
-    assert all(cells), "an empty cell: give the key a description in study/model.py"
+def test_reference_holds_every_key_with_its_meaning() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|(.*)\|$", study_reference(), re.MULTILINE)
+    cells = {key: [cell.strip() for cell in re.split(r"(?<!\\)\|", row)] for key, row in rows}
+    assert set(keys_of_a_study()) - cells.keys() == set()
+    odd = {key: row for key, row in cells.items() if len(row) != 3 or not all(row)}
+    assert odd == {}, "an empty cell: give the key a description in study/model.py"
 
 
 def test_reference_is_written_to_a_file(tmp_path: Path) -> None:
