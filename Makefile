@@ -24,6 +24,10 @@ HOURS ?= 1
 SOAK ?=
 # More arguments of pytest: `make test PYTEST="-k fio -x"`.
 PYTEST ?=
+# Processes of pytest. Three on two CPUs, as tests of real servers wait more than they compute.
+WORKERS ?= 3
+# What `make quick` compares the sources with: `make quick BASE=main` for all of a branch.
+BASE ?= HEAD
 
 # Checks the crate with its tests and test servers.
 CLIPPY ?= cargo clippy --locked --quiet --all-targets --features testkit -- -D warnings
@@ -41,14 +45,13 @@ SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lo
 # Where the servers of cargo's tests keep their data: in memory if there is enough of it.
 MEMORY := $(shell df --output=avail --block-size=1G /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 >= 8 { print "/dev/shm" }')
 
-# Both suites beside each other, since each alone leaves a part of two cores idle: three workers of pytest, as tests of
-# real servers wait more than they compute. $(1) are arguments of cargo test, $(2) of pytest, whose longest tests come
-# first. Pytest is seen as it goes; of cargo only what failed.
+# Both suites beside each other, since each alone leaves a part of two cores idle. $(1) are arguments of cargo test, $(2)
+# of pytest. Pytest is seen as it goes; of cargo only what failed.
 define TESTS
 mkdir -p build; echo "== pytest, and beside it cargo test, which writes build/cargo-test.txt"; \
 (cd load && $(MEMORY:%=TMPDIR=%) NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" exec cargo test --locked --features testkit --quiet --no-fail-fast $(1)) >build/cargo-test.txt 2>&1 & \
 cargo=$$!; trap 'kill $$cargo 2>/dev/null || true' EXIT; \
-pytest=0; $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(2) $(PYTEST) || pytest=$$?; \
+pytest=0; $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(2) $(PYTEST) || pytest=$$?; \
 rust=0; wait $$cargo || rust=$$?; \
 if [ $$rust != 0 ]; then cat build/cargo-test.txt; fi; \
 awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " passed+0 " passed, " failed+0 " failed" }' \
@@ -56,7 +59,7 @@ awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " 
 [ $$pytest = 0 ] && [ $$rust = 0 ]
 endef
 
-.PHONY: help report test test-whole test-all lint lint-python lint-rust bench docs examples pictures simulate soak audit static wheels cross setup setup-dev tools browser server lock clean
+.PHONY: help report test quick test-whole test-all lint lint-python lint-rust bench docs examples pictures simulate soak audit static wheels cross setup setup-dev tools browser server lock clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -71,10 +74,15 @@ setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` 
 test: tools browser server setup-dev ## what every change needs: all tests but the whole, the slow and those that need root
 	@$(call TESTS,,-m "not slow and not root and not whole")
 
+# Reads the sources, so that nothing is built before.
+quick: $(DONE)/dev ## while you work: the tests that import what differs from BASE, the last commit; mostly under 30 s
+	@tests=$$($(BIN)/python scripts/tests_of_changes.py $(BASE)); [ -n "$$tests" ] || { echo "no test imports what differs from $(BASE)"; exit 0; }; \
+	PYTHONPATH=src $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not root and not whole" $$tests $(PYTEST)
+
 # One worker makes the studies, each once (xdist's groups do nothing with this pytest), and the others do the rest.
 # Results in memory if there is enough of it, as storing them safely takes most of the time on a disk.
 test-whole: tools browser server setup-dev ## whole things: every shipped study to its report, commands end to end, pages in a browser
-	@$(MEMORY:%=TMPDIR=%) $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder \
+	@$(MEMORY:%=TMPDIR=%) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 		-m "whole and not slow and not root" tests/wholes tests/e2e tests/browser $(PYTEST)
 
 test-all: lint tools browser server cross setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
