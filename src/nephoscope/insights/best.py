@@ -51,7 +51,6 @@ def drafted(rule: str, found: Answer) -> Draft:
         words={"answer": writer.paragraph},
         trials=sorted({*question.trials}),
         benchmark=question.benchmark.benchmark,
-        case="",
         says_where=True,
     )
     return draft if writer.words.caution else cautioned(draft, question.lookup)

@@ -1,10 +1,12 @@
 """What ran where: machines that differ or are shared, limits of the provider, versions, and what is not known."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.words import Draft, percent_range, plural, say
+from nephoscope.insights.names import in_reading_order, listed
+from nephoscope.insights.words import Draft, plural, say
+from nephoscope.model.numbers import Number
 from nephoscope.model.records import CO_LOCATED, NOT_OBSERVED, Metric
 from nephoscope.model.rows import TrialRow
 from nephoscope.model.words import enumeration, named_or_counted, provider_name
@@ -15,24 +17,29 @@ from nephoscope.stats.rank_sum import least_n_each
 
 
 def machines(lookup: Lookup) -> list[Draft]:
-    """One warning per machine that differs from the first one of its configuration."""
+    """A warning if machines differ from the first one of their configuration."""
+    odd = [row for row in lookup.study.machines if row.differs_in]
+    if not odd:
+        return []
+    trials = {trial for row in odd for trial in row.trials}
+    numbers: dict[str, Number] = {"count": len(trials)}
+    words = {"facts": enumeration(_in_words({fact for row in odd for fact in row.differs_in}))}
+    names = listed("names", in_reading_order(lookup, {row.configuration for row in odd}), numbers, words)
     return [
         say(
             "machines",
             "warning",
-            "{count:count} "
-            + plural(len(row.trials), "trial")
-            + " of {name} ran on a machine ({machine}) that differs from the machine of the other replicates in "
-            "{facts}. Trials on different machines are treated as different configurations.",
-            numbers={"count": len(row.trials)},
-            trials=row.trials,
-            name=row.configuration,
-            machine=row.machine,
-            facts=enumeration([_WORDS.get(fact, fact.replace("_", " ")) for fact in row.differs_in]),
+            f"{{count:count}} {plural(len(trials), 'trial')} of {names} ran on machines that differ from those of the "
+            f"other replicates in {{facts}}, and so {plural(len(trials), 'counts', 'count')} as other configurations.",
+            numbers=numbers,
+            trials=list(trials),
+            **words,
         )
-        for row in lookup.study.machines
-        if row.differs_in
     ]
+
+
+def _in_words(facts: Collection[str]) -> list[str]:
+    return [_WORDS.get(fact, fact.replace("_", " ")) for fact in sorted(facts)]
 
 
 _WORDS = {
@@ -62,8 +69,6 @@ def _said(name: str, rows: list[TrialRow]) -> Draft:
     """Each attempt has machines of its own; of a cluster, one that differs is enough."""
     odd = [row for row in rows if row.other_kinds]
     count = sum(len(row.other_kinds) for row in odd)
-    differing = sorted({fact for row in odd for fact in row.differs_in})
-    facts = [_WORDS.get(fact, fact.replace("_", " ")) for fact in differing]
     left = sum(not row.counts for row in odd)
     rest = (
         "Their trials ran again on new machines."
@@ -79,7 +84,7 @@ def _said(name: str, rows: list[TrialRow]) -> Draft:
         numbers={"count": count, "attempts": sum(row.attempts for row in rows), "left": left},
         trials=[row.trial for row in odd],
         name=name,
-        facts=enumeration(facts),
+        facts=enumeration(_in_words({fact for row in odd for fact in row.differs_in})),
     )
 
 
@@ -131,77 +136,70 @@ def _too_few(lookup: Lookup) -> list[Draft]:
     machines = {row.machine for row in lookup.study.trials if row.configuration in few and row.machine is not None}
     if not few or len({row.configuration for row in rows}) < 2 or len(machines) < 2:
         return []
-    names = enumeration(sorted(few)) if len(few) <= MAX_NAMED else ""
+    numbers: dict[str, Number] = {"least": least_n_each(ALPHA)}
+    words: dict[str, str] = {}
+    names = listed("names", in_reading_order(lookup, few), numbers, words)
+    where = "" if lookup.study.source is not None else '; on clouds, placement = "per-replicate" does'
     return [
         say(
             "shared_machines",
             "warning",
-            ("{names} " if names else "{count:count} configurations ")
-            + plural(len(few), "was", "were")
-            + " measured in several trials on fewer than {least:count} machines each. So the answers "
-            "compare these machines and not their types: another machine of the same type may be faster or slower. To "
-            "compare types, measure at least {least:count} machines of each"
-            + ("." if lookup.study.source is not None else '; on clouds, placement = "per-replicate" does.'),
-            numbers={"count": len(few), "least": least_n_each(ALPHA)},
+            f"{names} ran on fewer than {{least:count}} machines each, so the answers compare these machines and not "
+            "their types: another machine of the same type may be faster or slower. To compare types, measure at least "
+            f"{{least:count}} machines of each{where}.",
+            numbers=numbers,
             trials=[trial for row in few.values() for trial in row.trials],
-            case="few machines",
-            **({"names": names} if names else {}),
+            **words,
         )
     ]
 
 
 def unobserved(lookup: Lookup) -> list[Draft]:
-    """One note that says what is not known of these databases."""
+    """A warning that says what is not known of these databases."""
     rows = [row for row in lookup.study.trials if row.counts and NOT_OBSERVED in row.conditions]
     if not rows:
         return []
-    names = sorted({row.configuration for row in rows})
-    few = len(names) <= MAX_NAMED
+    numbers: dict[str, Number] = {"trials": len(rows)}
+    words: dict[str, str] = {}
+    names = listed("names", in_reading_order(lookup, {row.configuration for row in rows}), numbers, words)
     return [
         say(
             "unobserved",
-            "note",
-            ("{names}" if few else "{count:count} configurations")
-            + ": the machine of the database was not observed in {trials:count} "
-            + plural(len(rows), "trial")
-            + ". Its CPU, memory, disk and load, and what else ran there, are not known. Facts and telemetry are those "
-            "of the load machine.",
-            numbers={"count": len(names), "trials": len(rows)},
+            "warning",
+            f"{names}: the machine of the database was not observed in {{trials:count}} {plural(len(rows), 'trial')}. "
+            "Its CPU, memory, disk and load, and what else ran there, are not known. Facts and telemetry are those of "
+            "the load machine.",
+            numbers=numbers,
             trials=[row.trial for row in rows],
-            **({"names": enumeration(names)} if few else {}),
+            **words,
         )
     ]
 
 
 def colocated(lookup: Lookup) -> list[Draft]:
-    """One note per benchmark and configuration whose client ran on the database machine."""
+    """A warning if clients ran on the database machine, with the largest median share that they took of it."""
     shares: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for row in lookup.study.trials:
         stated = CO_LOCATED in row.conditions
         if row.counts and stated and row.client_cpu_share is not None:
             shares[row.benchmark, row.configuration][row.trial] = 100 * row.client_cpu_share
-    return [_note(*key, of) for key, of in sorted(shares.items())]
-
-
-def _note(benchmark: str, configuration: str, of: Mapping[str, float]) -> Draft:
-    numbers = {
-        "median": median_interval(list(of.values())).median,
-        "smallest": min(of.values()),
-        "largest": max(of.values()),
-        "n": len(of),
-    }
-    return say(
-        "colocated",
-        "note",
-        "{benchmark_name} on {name}: client and database shared a machine. The client took a median of "
-        "{median:percent} of its CPU time ("
-        + percent_range("smallest", "largest", numbers)
-        + ", n = {n:count}), which the database could not use.",
-        numbers=numbers,
-        trials=list(of),
-        benchmark=benchmark,
-        name=configuration,
-    )
+    if not shares:
+        return []
+    numbers: dict[str, Number] = {"most": max(median_interval(list(of.values())).median for of in shares.values())}
+    words: dict[str, str] = {}
+    benchmarks = listed("benchmarks", sorted({benchmark for benchmark, _ in shares}), numbers, words)
+    return [
+        say(
+            "colocated",
+            "warning",
+            f"Client and database shared a machine in {benchmarks}, and the client took up to {{most:percent}} of its "
+            "CPU time, which the database could not use. Compare these numbers with each other, not with numbers from "
+            "elsewhere.",
+            numbers=numbers,
+            trials=[trial for of in shares.values() for trial in of],
+            **words,
+        )
+    ]
 
 
 def encryption(lookup: Lookup) -> list[Draft]:
@@ -239,39 +237,48 @@ def versions(lookup: Lookup) -> list[Draft]:
 
 def _builds(lookup: Lookup) -> list[Draft]:
     """Bogo operations of Arm and x86 come from two builds, whatever the version."""
-    asked = {row.benchmark: row for row in lookup.study.contrasts if row.question == _ARCHITECTURE}
+    rows = [
+        row
+        for row in lookup.study.contrasts
+        if row.question == _ARCHITECTURE
+        and any(name == row.benchmark and metric.unit == _BOGO_OPS for (name, _), metric in lookup.metrics.items())
+    ]
+    if not rows:
+        return []
+    numbers: dict[str, Number] = {}
+    words = {"left": rows[0].left, "right": rows[0].right}
+    benchmarks = sorted({row.benchmark for row in rows})
     return [
         say(
             "versions",
             "warning",
-            "{benchmark_name} compares bogo operations of stress-ng on {left} and {right}: these are two builds of the "
-            "program, and a difference may come from the build rather than the CPU.",
-            numbers={},
-            trials=row.trials,
-            benchmark=benchmark,
-            left=row.left,
-            right=row.right,
+            f"{listed('benchmarks', benchmarks, numbers, words)} {plural(len(benchmarks), 'compares', 'compare')} bogo "
+            "operations of stress-ng on {left} and {right}: these are two builds of the program, and a difference may "
+            "come from the build rather than the CPU.",
+            numbers=numbers,
+            trials=[trial for row in rows for trial in row.trials],
+            **words,
         )
-        for benchmark, row in sorted(asked.items())
-        if any(name == benchmark and metric.unit == _BOGO_OPS for (name, _), metric in lookup.metrics.items())
     ]
 
 
 def _versions(lookup: Lookup) -> list[Draft]:
-    ran = [row.trial for row in lookup.study.trials if row.attempt is not None]
+    several = {tool: used for tool, used in lookup.study.tool_versions.items() if len(used) > 1}
+    if not several:
+        return []
+    numbers: dict[str, Number] = {"count": len(several)}
+    words: dict[str, str] = {}
+    tools = listed("tools", [f"{tool} ({enumeration(used)})" for tool, used in several.items()], numbers, words)
     return [
         say(
             "versions",
             "warning",
-            "Trials ran with {count:count} versions of {tool} ({versions}): a difference between trials may come from "
-            "the version rather than the machine.",
-            numbers={"count": len(used)},
-            trials=ran,
-            tool=tool,
-            versions=enumeration(used),
+            f"{{count:count}} {plural(len(several), 'tool')} ran in several versions: {tools}. A difference "
+            "may come from a version rather than from a machine.",
+            numbers=numbers,
+            trials=[row.trial for row in lookup.study.trials if row.attempt is not None],
+            **words,
         )
-        for tool, used in lookup.study.tool_versions.items()
-        if len(used) > 1
     ]
 
 

@@ -1,16 +1,17 @@
 """What is in no answer: trials that did not run, do not count or were changed, and values that cannot be compared."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
-from nephoscope.analysis.lookup import Lookup
+from nephoscope.analysis.lookup import Lookup, unique
+from nephoscope.insights.names import in_reading_order, listed, names_of
 from nephoscope.insights.words import Draft, keyed, plural, say
-from nephoscope.model.records import Metric, VerdictKind
-from nephoscope.model.rows import LowerBoundRow, TrialRow
+from nephoscope.model.numbers import Number
+from nephoscope.model.records import VerdictKind
+from nephoscope.model.rows import TrialRow
 from nephoscope.model.usable import UsableCell
-from nephoscope.model.words import enumeration, named_or_counted
+from nephoscope.model.words import NOT_DECIDED, enumeration, named_or_counted
 
 MAX_NAMED = 8
 """With more configurations than this, a sentence counts them instead of naming them."""
@@ -20,8 +21,8 @@ LEFT_OUT = WAITING | {"not needed"}
 
 
 def gaps(lookup: Lookup) -> list[Draft]:
-    """Warnings about the study as a whole, then about each benchmark; a note about blocks."""
-    return [*_unfinished(lookup), *_nothing(lookup), *_without_metric(lookup), *_holes(lookup)]
+    """A warning about trials that have not run, one about values that are missing; a note about blocks."""
+    return [*_unfinished(lookup), *_no_values(lookup), *_holes(lookup)]
 
 
 def _unfinished(lookup: Lookup) -> list[Draft]:
@@ -40,81 +41,69 @@ def _unfinished(lookup: Lookup) -> list[Draft]:
             + "`nephoscope run` continues the study where it stopped.",
             numbers={"waiting": len(waiting), "total": len(lookup.study.trials)},
             trials=[row.trial for row in waiting],
-            case="not run",
         )
     ]
 
 
-def _nothing(lookup: Lookup) -> list[Draft]:
-    """One warning per benchmark whose trials are all in, on some configuration, and none of them valid."""
-    cells: dict[str, dict[str, list[TrialRow]]] = defaultdict(lambda: defaultdict(list))
+Cells = dict[tuple[str, str], list[TrialRow]]
+"""Benchmark and configuration -> trials."""
+
+
+def _no_values(lookup: Lookup) -> list[Draft]:
+    """One warning about all cells without a value of a headline metric, or with one from only some valid trials.
+
+    A cell of which trials still may run is not in it, unless some have failed and none is valid.
+    """
+    without: Cells = _without_valid(lookup)
+    some: Cells = {}
+    for benchmark, metric in lookup.headlines():
+        reported = {row.configuration: row.trials for row in lookup.statistics_of(benchmark, metric.name)}
+        for key, rows in _valid(lookup).items() if reported else ():
+            silent = [row for row in rows if key[0] == benchmark and row.trial not in reported.get(key[1], ())]
+            if silent:
+                (some if key[1] in reported else without).setdefault(key, []).extend(silent)
+    numbers: dict[str, Number] = {}
+    words: dict[str, str] = {}
+    parts = []
+    if without:
+        what, so = "no valid value", plural(_configurations(without), "it is", "they are")
+        parts.append(_where(lookup, without, "none", what, numbers, words) + f", so {so} in no answer there")
+    if some:
+        parts.append(_where(lookup, some, "some", "a value from only some valid trials", numbers, words))
+    trials = [row.trial for rows in (*without.values(), *some.values()) for row in rows]
+    template = ". ".join(parts) + "."
+    return [say("gaps", "warning", template, numbers=numbers, trials=trials, **words)] if parts else []
+
+
+def _configurations(cells: Cells) -> int:
+    return len({name for _, name in cells})
+
+
+def _where(lookup: Lookup, cells: Cells, key: str, what: str, numbers: dict[str, Number], words: dict[str, str]) -> str:
+    names = listed(f"of_{key}", in_reading_order(lookup, {name for _, name in cells}), numbers, words)
+    benchmarks = listed(f"in_{key}", unique(benchmark for benchmark, _ in cells), numbers, words)
+    numbers[f"trials_{key}"] = count = len({row.trial for rows in cells.values() for row in rows})
+    has = plural(_configurations(cells), "has", "have")
+    return f"{names} {has} {what} in {benchmarks} ({{trials_{key}:count}} {plural(count, 'trial')})"
+
+
+def _without_valid(lookup: Lookup) -> Cells:
+    cells: Cells = defaultdict(list)
     for row in lookup.study.trials:
-        cells[row.benchmark][row.configuration].append(row)
-    found = []
-    for benchmark, by_configuration in sorted(cells.items()):
-        empty = {
-            name: rows
-            for name, rows in sorted(by_configuration.items())
-            if not any(row.counts for row in rows) and any(row.state not in LEFT_OUT for row in rows)
-        }
-        if empty:
-            found.append(_no_value(benchmark, "no valid trial", empty))
-    return found
+        cells[row.benchmark, row.configuration].append(row)
+    return {
+        key: rows
+        for key, rows in sorted(cells.items())
+        if not any(row.counts for row in rows) and any(row.state not in LEFT_OUT for row in rows)
+    }
 
 
-def _without_metric(lookup: Lookup) -> list[Draft]:
-    """One warning per headline metric that valid trials of some configuration did not report, and others did."""
-    valid: dict[tuple[str, str], list[TrialRow]] = defaultdict(list)
+def _valid(lookup: Lookup) -> Cells:
+    cells: Cells = defaultdict(list)
     for row in lookup.study.trials:
         if row.counts:
-            valid[row.benchmark, row.configuration].append(row)
-    found = []
-    for benchmark, metric in lookup.headlines():
-        rows = lookup.statistics_of(benchmark, metric.name)
-        reported = {row.configuration for row in rows}
-        without = {name: rows for (of, name), rows in sorted(valid.items()) if of == benchmark and name not in reported}
-        if without and reported:
-            found.append(_no_value(benchmark, "no value of {title}, although trials are valid", without, metric))
-        found += _fewer(benchmark, metric, {row.configuration: len(row.trials) for row in rows}, valid)
-    return found
-
-
-def _fewer(
-    benchmark: str, metric: Metric, reported: dict[str, int], valid: dict[tuple[str, str], list[TrialRow]]
-) -> list[Draft]:
-    """Where only some of the valid trials of a configuration reported the metric."""
-    some = {name: valid[benchmark, name] for name, n in sorted(reported.items()) if n < len(valid[benchmark, name])}
-    what = "a value of {title} from only some of the valid trials"
-    return [_no_value(benchmark, what, some, metric, missing=False)] if some else []
-
-
-def _no_value(
-    benchmark: str,
-    what: str,
-    cells: dict[str, list[TrialRow]],
-    metric: Metric | None = None,
-    *,
-    missing: bool = True,
-) -> Draft:
-    named = len(cells) <= MAX_NAMED
-    return say(
-        "gaps",
-        "warning",
-        "{benchmark_name}: "
-        + ("{names}" if named else "{count:count} configurations")
-        + plural(len(cells), " has ", " have ")
-        + what
-        + (", so " + plural(len(cells), "it is", "they are") + " in no answer" if missing else "")
-        + " ({trials:count} "
-        + plural(sum(map(len, cells.values())), "trial")
-        + ").",
-        numbers={"count": len(cells), "trials": sum(map(len, cells.values()))},
-        trials=[row.trial for rows in cells.values() for row in rows],
-        benchmark=benchmark,
-        case="no value",
-        **({"names": enumeration(list(cells))} if named else {}),
-        **({"title": metric.title} if metric else {}),
-    )
+            cells[row.benchmark, row.configuration].append(row)
+    return dict(sorted(cells.items()))
 
 
 def _holes(lookup: Lookup) -> list[Draft]:
@@ -297,38 +286,29 @@ def _cell(cell: UsableCell) -> Draft:
     )
 
 
-MAX_NAMED_LOWER_BOUNDS = 4
-"""Of those of a benchmark; the others are counted."""
-
-
 def lower_bounds(lookup: Lookup) -> list[Draft]:
-    """One warning for each benchmark that has some."""
+    """A warning that counts them and names the first."""
     rows = sorted(lookup.study.lower_bounds, key=attrgetter("benchmark", "metric", "configuration"))
-    return [_warning(lookup, list(many)) for _, many in groupby(rows, key=attrgetter("benchmark"))]
-
-
-def _warning(lookup: Lookup, rows: list[LowerBoundRow]) -> Draft:
-    numbers: dict[str, float] = {"more": len(rows) - MAX_NAMED_LOWER_BOUNDS}
-    words: dict[str, str] = {}
-    parts = []
-    for key, row in keyed(rows[:MAX_NAMED_LOWER_BOUNDS]):
-        numbers[f"above_{key}"] = row.value.written
-        words |= {f"title_{key}": lookup.title(row.benchmark, row.metric), f"unit_{key}": row.unit}
-        words |= {f"name_{key}": row.configuration}
-        parts.append(f"{{title_{key}}} on {{name_{key}}} {row.value.sign} {{above_{key}:limit}} {{unit_{key}}}")
-    if len(rows) > MAX_NAMED_LOWER_BOUNDS:
-        parts.append("{more:count} more")
-    return say(
-        "lower_bounds",
-        "warning",
-        "{benchmark_name}: "
-        + enumeration(parts)
-        + ". The tool's histogram ends there: how much longer it took is not known, and no mean, ratio or rank has it.",
-        numbers=numbers,
-        trials=[trial for row in rows for trial in row.trials],
-        benchmark=rows[0].benchmark,
-        **words,
-    )
+    if not rows:
+        return []
+    first = rows[0]
+    return [
+        say(
+            "lower_bounds",
+            "warning",
+            "{count:count} "
+            + plural(len(rows), "value is", "values are")
+            + " only known to be above what the tool can tell, and in no mean, ratio or rank: {title} in {of} on "
+            "{name} {sign} {above:limit} {unit}" + (" and {more:count} more." if len(rows) > 1 else "."),
+            numbers={"count": len(rows), "above": first.value.written, "more": len(rows) - 1},
+            trials=[trial for row in rows for trial in row.trials],
+            title=lookup.title(first.benchmark, first.metric),
+            of=first.benchmark,
+            name=names_of(lookup)[first.configuration],
+            sign=first.value.sign,
+            unit=first.unit,
+        )
+    ]
 
 
 def claims(lookup: Lookup) -> list[Draft]:
@@ -365,42 +345,38 @@ def claims(lookup: Lookup) -> list[Draft]:
 
 
 def looks(lookup: Lookup) -> list[Draft]:
-    """How many configurations were measured after each look, how many trials that saved, and why questions closed."""
-    left_out = [row.trial for row in lookup.study.trials if row.state == "not needed"]
-    if not (lookup.study.looks and left_out):
+    """How many trials the looks saved and how their questions ended, and whether they would end so again."""
+    skipped = [row.trial for row in lookup.study.trials if row.state == "not needed"]
+    if not (lookup.study.looks and skipped):
         return []
-    last = lookup.study.looks[-1]
-    numbers: dict[str, float] = {
-        "left_out": len(left_out),
-        "total": len(lookup.study.trials),
-        "planned": last.configurations,
-    }
-    stages, reasons = [], []
-    for key, look in keyed(one for one in lookup.study.looks if one.block < one.last):
-        numbers |= {f"block_{key}": look.block, f"still_{key}": len(look.still)}
-        stages.append(f"{{still_{key}:count}} after block {{block_{key}:count}}")
-    words = {}
-    for key, (reason, count) in keyed(last.outcomes().items()):
-        numbers[f"closed_{key}"], words[f"reason_{key}"] = count, reason
-        reasons.append(f"{{closed_{key}:count}} {{reason_{key}}}")
-    questions = len(last.questions)
-    numbers["questions"] = questions
-    template = "Blocks after the third measured only configurations that an open question needed"
-    template += f": of {{planned:count}}, {enumeration(stages)} were left. " if stages else ". "
-    template += "Questions: {questions:count}" + (f", of which {enumeration(reasons)}. " if reasons else ". ")
-    template += "Trials left out: {left_out:count} of {total:count}."
-    found = [say("looks", "note", template, numbers=numbers, trials=left_out, case="left out", **words)]
-    if lookup.study.not_repeatable:
-        changed = {
-            "changed": len(lookup.study.not_repeatable),
-            "looks": len(lookup.study.looks),
-            "first": lookup.study.not_repeatable[0],
-        }
-        text = (
-            "From the stored trials, {changed:count} of {looks:count} "
-            + plural(len(lookup.study.looks), "look")
-            + " would come out differently, first the one after block {first:count}: a trial that they used was "
-            "repeated or replaced since. The stored looks are kept."
-        )
-        found.append(say("looks", "warning", text, numbers=changed, trials=[row.trial for row in lookup.study.trials]))
-    return found
+    questions = lookup.study.looks[-1].questions
+    of = Counter(row.state for row in questions)
+    numbers: dict[str, Number] = {"skipped": len(skipped), "all": len(lookup.study.trials)}
+    numbers |= {"questions": len(questions), "decided": of["decided"], "tie": of["tie"]}
+    numbers |= {"left": of.total() - of["decided"] - of["tie"], "beyond": of["out of reach"]}
+    parts = ["{decided:count} " + plural(of["decided"], "was decided", "were decided")] if of["decided"] else []
+    parts += ["{tie:count} ended in a tie"] if of["tie"] else []
+    parts += [_not_decided(numbers)] if numbers["left"] else []
+    template = f"{{skipped:count}} of {{all:count}} trials {plural(len(skipped), 'was', 'were')} skipped. Of "
+    template += f"{{questions:count}} {plural(len(questions), 'question')}, {enumeration(parts)}."
+    if not lookup.study.not_repeatable:
+        return [say("looks", "warning", template, numbers=numbers, trials=skipped)]
+    numbers |= {"changed": len(lookup.study.not_repeatable), "looks": len(lookup.study.looks)}
+    numbers["first"] = lookup.study.not_repeatable[0]
+    template += (
+        " From the stored trials, {changed:count} of {looks:count} "
+        + plural(len(lookup.study.looks), "look")
+        + " would come out differently, first the one after block {first:count}: a trial that they used was repeated "
+        "or replaced since. The stored looks are kept."
+    )
+    return [say("looks", "warning", template, numbers=numbers, trials=[row.trial for row in lookup.study.trials])]
+
+
+def _not_decided(numbers: Mapping[str, Number]) -> str:
+    left, beyond = numbers["left"], numbers["beyond"]
+    template = "{left:count} " + ("is " if left == 1 else "are ") + NOT_DECIDED
+    if not beyond:
+        return template
+    some = "" if beyond == left else " ({beyond:count} of them"
+    because = " because the remaining replicates could not have decided " + ("it" if beyond == 1 else "them")
+    return template + some + because + (")" if some else "")

@@ -1,9 +1,9 @@
 """What configurations and metrics are called in sentences and labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.model.numbers import SECONDS
+from nephoscope.model.numbers import SECONDS, Number
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.words import counted
 
@@ -48,6 +48,30 @@ def enumerated(names: Sequence[str], most: int = MAX_NAMED, last: str = "and") -
     if len(names) > most:
         return f"{', '.join(names[: most - 1])} {last} {len(names) - most + 1:,} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else ""
+
+
+def listed(key: str, names: Sequence[str], numbers: dict[str, Number], words: dict[str, str]) -> str:
+    """A template for 'a, b and 12 more', whose names and number it adds to `words` and `numbers`."""
+    if len(names) <= MAX_NAMED:
+        words[key] = enumerated(names)
+        return f"{{{key}}}"
+    words[key], numbers[f"{key}_more"] = ", ".join(names[: MAX_NAMED - 1]), len(names) - MAX_NAMED + 1
+    return f"{{{key}}} and {{{key}_more:count}} more"
+
+
+def mostly(counts: Mapping[str, float], numbers: dict[str, Number], words: dict[str, str]) -> str:
+    """A template that says where most of them are: ', all in fio', ', most of them in fio', ', in 12 benchmarks'."""
+    name, count = max(counts.items(), key=lambda pair: pair[1])
+    words["place"], numbers["places"] = name, len(counts)
+    if len(counts) == 1:
+        return ", all in {place}"
+    return ", most of them in {place}" if 2 * count > sum(counts.values()) else ", in {places:count} benchmarks"
+
+
+def in_reading_order(lookup: Lookup, configurations: Collection[str]) -> list[str]:
+    """The names for a reader, in the order of the study."""
+    names = names_of(lookup)
+    return [names[name] for name in lookup.configurations if name in configurations]
 
 
 def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:

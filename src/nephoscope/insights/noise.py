@@ -1,16 +1,16 @@
 """How sure the numbers are: precision, replicates, outliers, drift, and trials that were not at rest."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
 
 import numpy as np
 
 from nephoscope.analysis.answers import more_replicates
 from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.names import mostly, names_of
 from nephoscope.insights.words import Draft, keyed, plural, say
+from nephoscope.model.numbers import Number
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow
 from nephoscope.model.words import enumeration
@@ -25,97 +25,28 @@ from nephoscope.stats.steadiness import steadiness
 
 
 def noise(lookup: Lookup) -> list[Draft]:
-    """The least and most precise headline medians; warnings for those beyond the margin; a count of the rest."""
-    rows = [row for row in lookup.headline_statistics if row.margin_percent is not None and row.n > 1]
-    if not rows:
-        return []
-    return [*_extremes(lookup, rows), *_wide(lookup), *_others(lookup)]
-
-
-def _name(lookup: Lookup, row: Statistic) -> str:
-    return f"{lookup.title(row.benchmark, row.metric)} in {row.benchmark} on {row.configuration}"
-
-
-def _extremes(lookup: Lookup, rows: list[Statistic]) -> list[Draft]:
-    ordered = sorted(rows, key=lambda row: (row.margin_percent or 0, row.benchmark, row.metric, row.configuration))
-    best, worst = ordered[0], ordered[-1]
-    if best is worst:
-        return []
-    template = (
-        "The margins of error of the headline medians range from ±{best:percent} ({best_name}) to "
-        "±{worst:percent} ({worst_name})."
-    )
-    return [
-        say(
-            "noise",
-            "note",
-            template,
-            numbers={"best": best.margin_percent or 0.0, "worst": worst.margin_percent or 0.0},
-            trials=[*best.trials, *worst.trials],
-            best_name=_name(lookup, best),
-            worst_name=_name(lookup, worst),
-        )
-    ]
-
-
-def _wide(lookup: Lookup) -> list[Draft]:
-    """One warning per headline metric, naming every configuration whose margin of error is too wide."""
-    insights: list[Draft] = []
-    for benchmark, metric in lookup.headlines():
-        rows = [
-            row
-            for row in lookup.statistics_of(benchmark, metric.name)
-            if row.n > 1 and (row.margin_percent or 0) > lookup.study.equivalence_margin_percent
-        ]
-        if rows:
-            parts = [f"{{name_{key}}} ±{{margin_{key}:percent}}" for key, _ in keyed(rows)]
-            widths = {f"margin_{key}": row.margin_percent or 0.0 for key, row in keyed(rows)}
-            names = {f"name_{key}": row.configuration for key, row in keyed(rows)}
-            insights.append(
-                say(
-                    "noise",
-                    "warning",
-                    "{benchmark_name}: the margin of error of {title} is wider than the equivalence margin of "
-                    "±{margin:limit} % on " + enumeration(parts) + ".",
-                    numbers={"margin": lookup.study.equivalence_margin_percent} | widths,
-                    trials=[trial for row in rows for trial in row.trials],
-                    benchmark=benchmark,
-                    title=metric.title,
-                    **names,
-                )
-            )
-    return insights
-
-
-def _others(lookup: Lookup) -> list[Draft]:
-    """All metrics other than the headline metrics, in one sentence."""
-    headlines = {(benchmark, metric.name) for benchmark, metric in lookup.headlines()}
-    rows = [
-        row
-        for row in lookup.study.statistics
-        if not row.per_cpu and row.margin_percent is not None and (row.benchmark, row.metric) not in headlines
-    ]
-    wide = [row for row in rows if (row.margin_percent or 0) > lookup.study.equivalence_margin_percent]
+    """A warning if headline medians are known less precisely than the equivalence margin."""
+    rows = [row for row in lookup.headline_statistics if row.n > 1]
+    margin_percent = lookup.study.equivalence_margin_percent
+    wide = [row for row in rows if (row.margin_percent or 0) > margin_percent]
     if not wide:
         return []
     worst = max(wide, key=lambda row: (row.margin_percent or 0, row.benchmark, row.metric, row.configuration))
+    words = {"name": names_of(lookup)[worst.configuration], "of": worst.benchmark}
+    words["title"] = lookup.title(worst.benchmark, worst.metric)
+    numbers: dict[str, Number] = {"wide": len(wide), "all": len(rows)}
+    numbers |= {"margin": margin_percent, "worst": worst.margin_percent or 0.0}
+    where = mostly(Counter(row.benchmark for row in wide), numbers, words)
     return [
         say(
             "noise",
-            "note",
-            "Of {total:count} "
-            + plural(len(rows), "median")
-            + " of other metrics, {wide:count} "
-            + plural(len(wide), "has", "have")
-            + " a margin of error wider than ±{margin:limit} %; the widest is ±{worst:percent} ({name}).",
-            numbers={
-                "total": len(rows),
-                "wide": len(wide),
-                "margin": lookup.study.equivalence_margin_percent,
-                "worst": worst.margin_percent or 0.0,
-            },
-            trials=worst.trials,
-            name=_name(lookup, worst),
+            "warning",
+            f"{{wide:count}} of {{all:count}} {plural(len(rows), 'median')} {plural(len(wide), 'is', 'are')} known "
+            f"less precisely than the margin of ±{{margin:limit}} %{where}; the worst is ±{{worst:percent}}, of "
+            "{title} in {of} on {name}.",
+            numbers=numbers,
+            trials=[trial for row in wide for trial in row.trials],
+            **words,
         )
     ]
 
@@ -170,86 +101,64 @@ def _precision_note(lookup: Lookup, metric: Metric, rows: Sequence[Statistic]) -
     )
 
 
-MAX_NAMED_REPLICATES = 8
-"""With more pairs of benchmark and configuration than this, the warning counts them instead of naming them."""
-
-
 def replicates(lookup: Lookup) -> list[Draft]:
-    """One warning per insufficient number of replicates, naming the benchmarks and configurations concerned."""
-    by_n: dict[int, list[Statistic]] = defaultdict(list)
+    """A warning if headline medians rest on too few replicates for an interval at the usual confidence."""
     enough = {(row.benchmark, row.configuration) for row in lookup.study.trials if row.state == "not needed"}
-    for row in lookup.headline_statistics:
-        if row.more_replicates_needed and (row.benchmark, row.configuration) not in enough:
-            by_n[row.n].append(row)
-    return [_replicates_warning(n, rows) for n, rows in sorted(by_n.items())]
-
-
-def _replicates_warning(n: int, rows: list[Statistic]) -> Draft:
-    more = rows[0].more_replicates_needed
-    pairs = sorted({(row.benchmark, row.configuration) for row in rows})
-    many = len(pairs) > MAX_NAMED_REPLICATES
-    where = "" if many else enumeration([f"{benchmark} on {configuration}" for benchmark, configuration in pairs])
-    return say(
-        "replicates",
-        "warning",
-        (
-            "A single valid replicate gives no interval, so how far its value can be trusted is unknown; "
-            "{more:count} more "
-            if n == 1
-            else "With {n:count} valid replicates, the interval shown is the range of the values and covers the median "
-            "with {coverage:coverage}, not {wanted:coverage}; {more:count} more "
+    few = [
+        row
+        for row in lookup.headline_statistics
+        if row.more_replicates_needed and (row.benchmark, row.configuration) not in enough
+    ]
+    if not few:
+        return []
+    least = min(few, key=lambda row: row.n)
+    medians = "{few:count} " + plural(len(few), "median rests", "medians rest")
+    return [
+        say(
+            "replicates",
+            "warning",
+            f"{medians} on a single valid replicate, which gives no interval: how far "
+            f"{plural(len(few), 'it', 'they')} can be trusted is unknown."
+            if max(row.n for row in few) == 1
+            else f"{medians} on fewer than {{needed:count}} valid replicates, at the least {{least:count}}: the "
+            "interval is only the range of the values"
+            + (
+                ", and covers the median with {coverage:coverage} instead of {wanted:coverage}." if least.n > 1 else "."
+            ),
+            numbers={
+                "few": len(few),
+                "needed": least.n + least.more_replicates_needed,
+                "least": least.n,
+                "coverage": 100 * least.coverage,
+                "wanted": 100 * CONFIDENCE,
+            },
+            trials=[trial for row in few for trial in row.trials],
         )
-        + plural(more, "is", "are")
-        + " needed for "
-        + ("{pairs:count} pairs of benchmark and configuration." if many else "{where}."),
-        numbers={
-            "pairs": len(pairs),
-            "n": n,
-            "coverage": 100 * rows[0].coverage,
-            "wanted": 100 * CONFIDENCE,
-            "more": more,
-        },
-        trials=[trial for row in rows for trial in row.trials],
-        **({} if many else {"where": where}),
-    )
-
-
-MAX_NAMED_OUTLIERS = 3
-"""Of the statistics of a benchmark that have outliers; the others are counted."""
+    ]
 
 
 def outliers(lookup: Lookup) -> list[Draft]:
-    """One note for each benchmark that has outliers among its headline values; its trials are the outliers."""
+    """A warning that counts the outliers among the headline values; its trials are the outliers."""
     rows = [row for row in lookup.headline_statistics if row.outliers]
-    return [_outliers_note(lookup, list(many)) for _, many in groupby(rows, key=attrgetter("benchmark"))]
-
-
-def _outliers_note(lookup: Lookup, rows: Sequence[Statistic]) -> Draft:
-    """The first are those with the largest share of outliers."""
-    ordered = sorted(rows, key=lambda row: (-len(row.outliers) / row.n, row.metric, row.configuration))
-    flagged = sum(len(row.outliers) for row in rows)
-    numbers: dict[str, float] = {"flagged": flagged, "more": len(rows) - MAX_NAMED_OUTLIERS}
+    if not rows:
+        return []
+    flagged: Counter[str] = Counter()
+    for row in rows:
+        flagged[row.benchmark] += len(row.outliers)
     words: dict[str, str] = {}
-    parts = []
-    for key, row in keyed(ordered[:MAX_NAMED_OUTLIERS]):
-        numbers |= {f"flagged_{key}": len(row.outliers), f"n_{key}": row.n}
-        words |= {f"title_{key}": lookup.title(row.benchmark, row.metric), f"name_{key}": row.configuration}
-        parts.append(f"{{flagged_{key}:count}} of {{n_{key}:count}} values of {{title_{key}}} on {{name_{key}}}")
-    if len(rows) > MAX_NAMED_OUTLIERS:
-        parts.append("values of {more:count} other " + plural(len(rows) - MAX_NAMED_OUTLIERS, "median"))
-    return say(
-        "outliers",
-        "note",
-        "{benchmark_name}: {flagged:count} "
-        + plural(flagged, "value is an outlier", "values are outliers")
-        + " by the modified z-score ("
-        + enumeration(parts)
-        + "). Outliers are kept in all statistics.",
-        numbers=numbers,
-        trials=[trial for row in rows for trial in row.outliers],
-        benchmark=rows[0].benchmark,
-        **words,
-    )
+    numbers: dict[str, Number] = {"flagged": flagged.total(), "all": sum(row.n for row in lookup.headline_statistics)}
+    where = mostly(flagged, numbers, words)
+    return [
+        say(
+            "outliers",
+            "warning",
+            f"Outliers in {{flagged:count}} of {{all:count}} values{where} (modified z-score). They stay in all "
+            "statistics.",
+            numbers=numbers,
+            trials=[trial for row in rows for trial in row.outliers],
+            **words,
+        )
+    ]
 
 
 @dataclass(frozen=True)
@@ -278,29 +187,29 @@ def order(lookup: Lookup) -> list[Draft]:
     ]
     effects = [(what, effect) for what, ask in asked if (effect := ask()) is not None]
     adjusted = holm([effect.p_value for _, effect in effects])
-    trials = [row.trial for row in series.trials]
     judged = zip(effects, adjusted, strict=True)
-    return [_order_warning(what, effect, p, trials) for (what, effect), p in judged if p < ALPHA]
+    certain = [(what, effect, p) for (what, effect), p in judged if p < ALPHA]
+    return [_order_warning(certain, [row.trial for row in series.trials])] if certain else []
 
 
-def _order_warning(what: str, effect: OrderEffect, p_adjusted: float, trials: list[str]) -> Draft:
-    template = (
-        "The headline values depend on the {what} in which they were measured "
-        "(Kruskal-Wallis H = {statistic:statistic}, p = {p:probability}). The randomised order spreads this effect "
-        "over all configurations, so it widens their intervals rather than favouring one of them."
-        if what
-        else "Headline values depend on the replicate measured just before (autocorrelation {statistic:statistic}, "
-        "p = {p:probability}): replicates are not independent, so intervals may be too narrow."
+def _order_warning(effects: Sequence[tuple[str, OrderEffect, float]], trials: list[str]) -> Draft:
+    serial = any(not what for what, _, _ in effects)
+    numbers: dict[str, float] = {}
+    words: dict[str, str] = {}
+    parts = []
+    for key, (what, effect, p_adjusted) in keyed(effects):
+        numbers |= {f"statistic_{key}": effect.statistic, f"p_{key}": p_adjusted}
+        words[f"what_{key}"] = what or "replicate measured just before"
+        measure = "Kruskal-Wallis H" if what else "autocorrelation"
+        parts.append(f"the {{what_{key}}} ({measure} = {{statistic_{key}:statistic}}, p = {{p_{key}:probability}})")
+    so = (
+        "replicates are not independent, and intervals may be too narrow."
+        if serial
+        else "the random order spreads this over all configurations, so intervals are wider and no configuration is "
+        "favoured."
     )
-    return say(
-        "order",
-        "warning",
-        template,
-        numbers={"statistic": effect.statistic, "p": p_adjusted},
-        trials=trials,
-        case="" if what else "serial",
-        what=what,
-    )
+    template = f"The headline values depend on {enumeration(parts)}: {so}"
+    return say("order", "warning", template, numbers=numbers, trials=trials, **words)
 
 
 def _grouped(series: _Series, group: Callable[[TrialRow], int], seed: int) -> OrderEffect | None:
@@ -338,22 +247,32 @@ MIN_VALUES = 60
 
 
 def unsteady(lookup: Lookup) -> list[Draft]:
-    """One warning per headline metric and configuration with such trials."""
-    found: list[Draft] = []
-    series: dict[tuple[str, str, str], dict[str, list[MeasurementRow]]] = defaultdict(lambda: defaultdict(list))
+    """A warning if long trials of headline metrics were not in a steady state."""
+    headlines = {(benchmark, metric.name) for benchmark, metric in lookup.headlines()}
+    series: dict[tuple[str, str, str], list[MeasurementRow]] = defaultdict(list)
     for row in lookup.study.measurements:
-        if row.valid and row.at_s is not None:
-            series[row.benchmark, row.metric, row.configuration][row.trial].append(row)
-    for benchmark, metric in lookup.headlines():
-        configurations = sorted(name for b, m, name in series if (b, m) == (benchmark, metric.name))
-        for configuration in configurations:
-            by_trial = series[benchmark, metric.name, configuration]
-            long = {trial: rows for trial, rows in by_trial.items() if len(rows) >= MIN_VALUES}
-            restless = sorted(trial for trial, rows in long.items() if not _at_rest(rows))
-            if restless:
-                name = f"{lookup.title(benchmark, metric.name)} in {benchmark} on {configuration}"
-                found.append(_steadiness_warning(benchmark, name, restless, len(long)))
-    return found
+        if row.valid and row.at_s is not None and (row.benchmark, row.metric) in headlines:
+            series[row.benchmark, row.metric, row.trial].append(row)
+    long = {key: rows for key, rows in series.items() if len(rows) >= MIN_VALUES}
+    restless = {(trial, benchmark) for (benchmark, _, trial), rows in long.items() if not _at_rest(rows)}
+    if not restless:
+        return []
+    words: dict[str, str] = {}
+    every = len({trial for _, _, trial in long})
+    numbers: dict[str, Number] = {"restless": len(restless), "n": every, "least": 100 * MIN_CHANGE}
+    where = mostly(Counter(benchmark for _, benchmark in restless), numbers, words)
+    return [
+        say(
+            "steadiness",
+            "warning",
+            f"{{restless:count}} of {{n:count}} long {plural(every, 'trial')} {plural(len(restless), 'was', 'were')} "
+            f"not in a steady state{where}: the rate jumped or drifted by {{least:limit}} % or more, or did not settle "
+            "in the first half. Use a longer warm-up or longer trials.",
+            numbers=numbers,
+            trials=[trial for trial, _ in restless],
+            **words,
+        )
+    ]
 
 
 def _at_rest(rows: list[MeasurementRow]) -> bool:
@@ -365,18 +284,3 @@ def _at_rest(rows: list[MeasurementRow]) -> bool:
     if seen is None:
         return True
     return seen.came_to_rest and not (seen.drifts and abs(seen.drift) >= MIN_CHANGE)
-
-
-def _steadiness_warning(benchmark: str, metric: str, restless: list[str], n: int) -> Draft:
-    return say(
-        "steadiness",
-        "warning",
-        "{metric}: {restless:count} of {n:count} "
-        f"{plural(n, 'trial')} {plural(len(restless), 'was', 'were')}"
-        " not in a steady state: the rate jumped or drifted by {least:limit} % or more, or did not settle in the "
-        "first half. Use a longer warm-up or a longer trial.",
-        numbers={"restless": len(restless), "n": n, "least": 100 * MIN_CHANGE},
-        trials=restless,
-        benchmark=benchmark,
-        metric=metric,
-    )

@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.words import Draft, percent_range, plural, say
+from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostRow, TransferRow
-from nephoscope.model.words import enumeration
 
 
 def price_age(lookup: Lookup) -> list[Draft]:
@@ -57,20 +56,40 @@ def _old(lookup: Lookup, priced: Sequence[CostRow], what: str, so: str) -> list[
     ]
 
 
+MANY_PERCENT = 200.0
+"""From here on people say 'times'."""
 LARGE_SHARE = 0.05
 """Transfer is mentioned from this share of the monthly cost of machines and volumes."""
 
 
 def transfer(lookup: Lookup) -> list[Draft]:
-    """One note for each benchmark and path on which transfer costs much."""
+    """A warning with what transfer adds to monthly costs: where the machines stood, else where they could stand."""
     months = {row.configuration: row.month_usd for row in lookup.study.costs if row.basis == lookup.basis}
-    large: dict[tuple[str, str, bool], list[tuple[float, TransferRow]]] = defaultdict(list)
-    for (name, benchmark, way, stood), rows in _by_way(lookup.study.transfers).items():
+    large: dict[bool, list[tuple[float, TransferRow]]] = {True: [], False: []}
+    for (name, _, _, stood), rows in _by_way(lookup.study.transfers).items():
         month_usd = months.get(name)
         moved_usd = [row.month_usd for row in rows if row.month_usd is not None]
         if month_usd and len(moved_usd) == len(rows) and sum(moved_usd) >= LARGE_SHARE * month_usd:
-            large[benchmark, way, stood].append((sum(moved_usd) / month_usd, rows[0]))
-    return [_sentence(*key, rows, basis=lookup.basis or "") for key, rows in sorted(large.items())]
+            large[stood].append((sum(moved_usd) / month_usd, rows[0]))
+    if large[True]:
+        return [_added("Monthly costs leave out transfer between machines. Under load all month it", large[True], ".")]
+    near = [row for row in lookup.study.transfers if row.way == "same zone" or (row.stood and row.way != "none")]
+    if not large[False] or any(row.reason_missing or row.month_usd for row in near):
+        return []
+    where = " if load generator and database were in different zones; within one zone it is free."
+    return [_added("Under load all month, transfer", large[False], where)]
+
+
+def _added(what: str, rows: Sequence[tuple[float, TransferRow]], where: str) -> Draft:
+    share = max(share for share, _ in rows)
+    added = "{most:percent} of" if 100 * share < MANY_PERCENT else "{times:statistic} times"
+    return say(
+        "transfer",
+        "warning",
+        f"{what} would add up to {added} the monthly cost of machines and volumes{where}",
+        numbers={"most": 100 * share, "times": share},
+        trials=[trial for _, row in rows for trial in row.trials],
+    )
 
 
 def _by_way(transfers: Sequence[TransferRow]) -> dict[tuple[str, str, str, bool], list[TransferRow]]:
@@ -78,28 +97,3 @@ def _by_way(transfers: Sequence[TransferRow]) -> dict[tuple[str, str, str, bool]
     for row in transfers:
         found[row.configuration, row.benchmark, row.way, row.stood].append(row)
     return found
-
-
-def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, TransferRow]], *, basis: str) -> Draft:
-    shares = [100 * share for share, _ in rows]
-    names = [row.configuration for _, row in rows]
-    beginning = "transfer {way} would add " if stood else "with machines {way}, transfer would add "
-    least, most = ("least", "most") if stood else ("least_elsewhere", "most_elsewhere")
-    numbers = {least: min(shares), most: max(shares), "count": len(rows), "limit": 100 * LARGE_SHARE}
-    return say(
-        "transfer",
-        "note",
-        "{benchmark_name}, {basis} prices: if the load ran all month, "
-        + beginning
-        + percent_range(least, most, numbers)
-        + " to the monthly cost of {count:count} "
-        + plural(len(rows), "configuration")
-        + " (listed from {limit:limit} % up): {names}.",
-        numbers=numbers,
-        trials=[trial for _, row in rows for trial in row.trials],
-        benchmark=benchmark,
-        case="stood" if stood else "",
-        basis=basis,
-        way=way,
-        names=enumeration(sorted(names)),
-    )

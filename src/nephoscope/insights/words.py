@@ -99,7 +99,6 @@ class Draft:
     words: Mapping[str, str]
     trials: list[str]
     benchmark: str | None
-    case: str
     says_where: bool = False
     """Whether its text says for which machines it holds."""
 
@@ -128,7 +127,6 @@ class Draft:
             benchmark=self.benchmark,
             trials=self.trials,
             numbers=stored(self.numbers),
-            case=self.case,
         )
 
 
@@ -140,7 +138,6 @@ def say(
     numbers: Mapping[str, Number],
     trials: Sequence[str],
     benchmark: str | None = None,
-    case: str = "",
     **words: str,
 ) -> Draft:
     """Drafts an insight from a template; only the numbers that the template uses are kept.
@@ -152,7 +149,6 @@ def say(
         numbers: by name, unrounded.
         trials: the evidence, in any order.
         benchmark: the benchmark it is about, if it is about one: the template may name it as `{benchmark_name}`.
-        case: which of the rule's cases it is, if somebody must tell them apart.
         **words: names and titles, inserted unchanged.
 
     Raises:
@@ -168,7 +164,7 @@ def say(
         words["benchmark_name"] = benchmark
     used = {name for _, name, *_ in fields}
     kept = {name: value for name, value in sorted(numbers.items()) if name in used}
-    draft = Draft(rule, kind, template, kept, words, sorted(set(trials)), benchmark, case)
+    draft = Draft(rule, kind, template, kept, words, sorted(set(trials)), benchmark)
     _ = draft.text
     return draft
 

@@ -77,16 +77,6 @@ class Look(Frozen):
     inputs_digest: str = Field(description="SHA-256 of these numbers")
 
     @property
-    def still(self) -> list[str]:
-        """Configurations that are still measured, sorted."""
-        return sorted({name for names in self.measured.values() for name in names})
-
-    @property
-    def configurations(self) -> int:
-        """How many the plan has."""
-        return len({name for names in self.planned.values() for name in names})
-
-    @property
     def findings(self) -> tuple[object, ...]:
         """What it says, without chances, whose last digits may depend on the processor."""
         said = [(row.key, row.state, row.closed_after, row.configurations) for row in self.questions]

@@ -611,10 +611,6 @@ class Comparison(Frozen):
         return least if least >= MIN_EXTRAPOLATED else 0
 
 
-Case = Literal["", "not run", "no value", "serial", "few machines", "stood", "left out"]
-"""What an insight reports, of the rules that report several things of which a summary says different things."""
-
-
 class Insight(Frozen):
     """One sentence with its evidence, by a named rule."""
 
@@ -624,7 +620,6 @@ class Insight(Frozen):
     benchmark: str | None = None
     trials: list[str] = Field(description="evidence: ids of the trials behind it")
     numbers: dict[str, float] = Field(default={}, description="every number in the text, unrounded")
-    case: Case = Field(default="", description="which of the cases of its rule; empty where nobody tells them apart")
 
 
 class MachineRow(Frozen):

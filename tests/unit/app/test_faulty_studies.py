@@ -41,18 +41,21 @@ FAULTS = {
     "a configuration without a valid trial": Fault(
         {"good": GOOD, "loud": ["was 40 % busy"] * 6, "better": BETTER},
         (
-            "fake: loud has no valid trial, so it is in no answer (6 trials).",
+            "loud has no valid value in fake (6 trials), so it is in no answer there.",
             "6 of 18 trials are not valid and excluded from all statistics: 6 rejected by foreign-load.",
         ),
         ("better",),
     ),
     "no valid trial at all": Fault(
         {"a": ["was 40 % busy"] * 2, "b": ["was 40 % busy"] * 2},
-        ("fake: a and b have no valid trial, so they are in no answer (4 trials).",),
+        ("a and b have no valid value in fake (4 trials), so they are in no answer there.",),
     ),
     "one replicate each": Fault(
         {"a": [100.0], "b": [120.0]},
-        ("A single valid replicate gives no interval", "1 usable trial each is too few to decide"),
+        (
+            "2 medians rest on a single valid replicate, which gives no interval",
+            "1 usable trial each is too few to decide",
+        ),
         ("unresolved",),
     ),
     "all values equal": Fault(
@@ -86,7 +89,7 @@ FAULTS = {
             "6 of 12 planned trials have not run, so no answer includes them. `nephoscope run` continues",
             "All 6 trials that ran are valid.",
             "the rate of a (1.193 to 1.203×). Chance of a wrong winner: at most 5 %. 95 % interval, n = 3 and 3.",
-            "With 3 valid replicates, the interval shown is the range",
+            "2 medians rest on fewer than 6 valid replicates, at the least 3: the interval is only the range",
         ),
         ("worse",),
     ),
@@ -105,7 +108,7 @@ FAULTS = {
     ),
     "one host each": Fault(
         {"a": GOOD, "b": BETTER},
-        ("(fake, these machines): the best is b, with", "measured in several trials on fewer than 4 machines each"),
+        ("(fake, these machines): the best is b, with", "a and b ran on fewer than 4 machines each, so"),
         ("worse",),
         {"machines": hosts(a="db1", b="db2")["machines"]},
     ),
@@ -159,9 +162,11 @@ def test_a_headline_metric_that_a_configuration_does_not_report_is_told_and_the_
     values = {"whole": whole, "without": without, "some": some}
     found = made(tmp_path / "r", values)
     said = [str(insight.text) for insight in found.insights if insight.rule == "gaps"]
-    no_value = "without has no value of stress-ng matrix, although trials are valid, so it is in no answer"
-    only_some = "some has a value of stress-ng matrix from only some of the valid trials"
-    assert said == [f"stress-ng: {what} (6 trials)." for what in (no_value, only_some)]
+    (text,) = said
+    assert text == (
+        "without has no valid value in stress-ng (6 trials), so it is in no answer there. "
+        "some has a value from only some valid trials in stress-ng (2 trials)."
+    )
     plain = [row for row in found.comparisons if not row.per_cpu]
     assert [(row.left, row.right) for row in plain if row.metric == "bogo_ops_per_s"] == [("some", "whole")]
     assert len([row for row in plain if row.metric == "bogo_ops_per_s_cpu_time"]) == 3

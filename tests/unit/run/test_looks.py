@@ -249,9 +249,10 @@ def test_a_kept_cluster_that_nothing_needs_any_more_is_deleted_at_once(tmp_path:
     conducted(replace(study, world=replace(study.world, listener=heard)), max_clusters=COUNT)
     looks = study.folder.looks()
     assert len(heard.existing[3]) == COUNT
-    assert len(looks[1].still) < COUNT
-    for look in looks[:-1]:
-        assert heard.existing[look.block + 1] == set(look.still)
+    still = [{name for names in look.measured.values() for name in names} for look in looks]
+    assert len(still[1]) < COUNT
+    for look, names in zip(looks[:-1], still[:-1], strict=True):
+        assert heard.existing[look.block + 1] == names
 
 
 def test_stop_does_not_enter_the_ids_of_trials(tmp_path: Path) -> None:
