@@ -45,6 +45,7 @@ COMMANDS = (
     "init",
     "plan",
     "run",
+    "try",
     "status",
     "parse",
     "parse-output",

@@ -35,6 +35,16 @@ class Refusal:
     later: bool = False
 
 
+def _size() -> dict[str, Any]:
+    return {
+        "name": "Standard_B2als_v2",
+        "resourceType": "virtualMachines",
+        "family": "standardBasv2Family",
+        "capabilities": [{"name": "vCPUs", "value": "2"}],
+        "restrictions": [],
+    }
+
+
 Refuse = Callable[[str, str, str], Refusal | None]
 """Method, kind ('virtualMachines') and name of what is asked for -> how it is refused; `None`: it is not."""
 
@@ -51,6 +61,10 @@ class FakeArm:
     """Method and path of every request."""
     shows_all: bool = False
     """Lists show everything, whatever their filters say."""
+    cores_limit: int = 10
+    registration: str = "Registered"
+    size: dict[str, Any] = field(default_factory=_size)
+    """A machine size, as the subscription may use it."""
     _looks: dict[str, Iterator[dict[str, Any]]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -133,8 +147,8 @@ class FakeArm:
 
     def _get(self, path: str, query: Mapping[str, str]) -> "Answer":
         where = path.lower()
-        if where in self.resources:
-            return Answer(200, self.resources[where])
+        if there := self.resources.get(where) or self._of_account(where):
+            return Answer(200, there)
         if where.endswith("/instanceview") and (machine := self.resources.get(where.removesuffix("/instanceview"))):
             return Answer(200, {"statuses": self.views.get(machine["name"], _view(machine))})
         if _group(path) != where and _group(path) and _group(path) not in self.resources:
@@ -146,6 +160,20 @@ class FakeArm:
             wanted = "" if self.shows_all else query.get("$filter", "")
             return Answer(200, {"value": [one for one in found if _matches(one, wanted)]})
         return _error(Refusal("ResourceGroupNotFound" if _group(path) == where else "ResourceNotFound", 404))
+
+    def _of_account(self, where: str) -> Any:
+        """What a subscription has before anything is made in it; None: that is not asked."""
+        if where.endswith("/usages"):
+            quotas = ("cores", self.cores_limit), ("standardBasv2Family", 10)
+            usages = [{"name": {"value": name}, "unit": "Count", "currentValue": 2, "limit": to} for name, to in quotas]
+            return {"value": usages}
+        if where.endswith(("/providers/microsoft.compute", "/providers/microsoft.network")):
+            return {"namespace": where.rpartition("/")[2], "registrationState": self.registration}
+        if where.endswith("/providers/microsoft.compute/skus"):
+            return {"value": [self.size]}
+        if "/artifacttypes/" in where:
+            return {"name": where.rpartition("/")[2], "location": "eastus"}
+        return None
 
     def _looked_at(self, snapshots: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """As they are now; when they are looked at for the next time, Azure has copied all of their data."""

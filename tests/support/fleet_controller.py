@@ -17,15 +17,16 @@ from nephoscope.app.remaining import Remaining
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.app.wiring import real_world
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
+from nephoscope.machines.fake import AnswerTo
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.model.errors import CapacityLacking, NephoscopeError, Stopped
+from nephoscope.model.errors import CapacityLacking, MachineLost, NephoscopeError, Stopped
 from nephoscope.model.records import Facts
 from nephoscope.providers.aws.cloud import AwsCloud
 from nephoscope.providers.aws.snapshots import EbsSnapshots
 from nephoscope.providers.azure.cloud import AzureCloud
 from nephoscope.providers.base import ClusterRequest, Provider
 from nephoscope.providers.cloud.order import CLUSTER, ROLE
-from nephoscope.providers.cloud.provider import CloudProvider
+from nephoscope.providers.cloud.provider import CloudProvider, Connect
 from nephoscope.providers.gcp.cloud import GcpCloud
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.conductor import Rules
@@ -39,22 +40,38 @@ from tests.support import fake_arm, gcplocal_compute
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_world import observe_at_once
 from tests.support.kept_data import LoadsData, OnItsMachines
-from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, tag_in
+from tests.support.made_cloud import AtOnce
+from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, service_of, tag_in
 
-CAPACITY_ERRORS = 0.15
+CAPACITY_ERRORS = "FLEET_CAPACITY_ERRORS"
+"""Environment variable: share of requests for which a stand-in lacks capacity."""
 SNAPSHOT_S = 0.4
 """Between two snapshots of a data set, so that kills meet what is not whole."""
 DISTURBED = "FLEET_DISTURBED"
 """Environment variable: share of clusters that are busy before the trial."""
+REFUSED = "FLEET_REFUSED"
+"""Environment variable: a call of EC2 and the code with which it is refused, 'RunInstances VcpuLimitExceeded'."""
+BROKEN = "FLEET_BROKEN"
+"""Environment variable: what machines do not have, 'login' or 'program'."""
 IMPATIENT = Patience(first_wait_s=0.05, longest_wait_s=0.2)
+
+
+def lacks_capacity(seed: str) -> bool:
+    """Drawn by what is asked for."""
+    return random.Random(seed).random() < float(os.environ.get(CAPACITY_ERRORS, "0.15"))
+
+
+def programs() -> dict[str, AnswerTo]:
+    """Installed on every machine."""
+    return {} if os.environ.get(BROKEN) == "program" else {PROGRAM: fake_program}
 
 
 def cloud(folder: Path) -> FakeCloud:
     def failure(request: ClusterRequest) -> NephoscopeError | None:
-        lacking = random.Random(request.key.partition("/")[2]).random() < CAPACITY_ERRORS
+        lacking = lacks_capacity(request.key.partition("/")[2])
         return CapacityLacking("no such machines today") if lacking else None
 
-    return FakeCloud(folder, {PROGRAM: fake_program}, failure)
+    return FakeCloud(folder, programs(), failure)
 
 
 def aws_on_moto(url: str) -> AwsCloud:
@@ -65,15 +82,18 @@ def aws_on_moto(url: str) -> AwsCloud:
     def refuse(operation: str, arguments: dict[str, Any]) -> str | None:
         if operation == "CreateSnapshot":
             time.sleep(SNAPSHOT_S)
+        refused, _, code = os.environ.get(REFUSED, "").partition(" ")
+        if operation == refused:
+            return code
         if operation != "RunInstances":
             return None
         asked: tuple[object, ...] = tag_in(arguments, CLUSTER).partition("/")[2], tag_in(arguments, ROLE)
         tries[asked] += 1
         if tries[asked] > 1:  # a cluster that several trials share has the same key each time
             asked = (*asked, tries[asked])
-        return "InsufficientInstanceCapacity" if random.Random(repr(asked)).random() < CAPACITY_ERRORS else None
+        return "InsufficientInstanceCapacity" if lacks_capacity(repr(asked)) else None
 
-    return AwsCloud(SystemClock(), client_of(url, refuse), REGIONS)
+    return AwsCloud(SystemClock(), client_of(url, refuse), REGIONS, service_of(url))
 
 
 def gcp_on_gcplocal(url: str) -> GcpCloud:
@@ -107,7 +127,9 @@ def provider_of(where: str) -> Provider:
     url, _, folder = rest.partition(" ")
     own = STAND_INS[name](url)
     on_aws = name == "aws"
-    connect = FakeConnect(Path(folder), {PROGRAM: fake_program}, client_of(url) if on_aws else None)
+    connect: Connect = FakeConnect(Path(folder), programs(), client_of(url) if on_aws else None)
+    if os.environ.get(BROKEN) == "login":
+        connect = AtOnce(MachineLost("database-1 is not usable after 900 s: it does not answer"))
     return CloudProvider(own, connect, SystemClock(), "rehearsal", EbsSnapshots(own) if on_aws else None)
 
 
@@ -121,7 +143,11 @@ def main(study_file: str, out: str, where: str, clusters: str, max_usd: str, sta
         with LiveProgress(talk(), SystemClock(), Remaining(planned.trials)) as progress:
             world = real_world(progress)
             provider = provider_of(where)
-            world = replace(world, providers={provider.name: provider}, observe=observe_disturbed)
+            world = replace(
+                world,
+                providers=dict.fromkeys((one.provider for one in study.configurations), provider),
+                observe=observe_disturbed,
+            )
             if any(one.database.fixtures for one in study.configurations):
                 kept = OnItsMachines(machines=Path(where.rpartition(" ")[2]))
                 world = replace(world, benchmarks={"fake": LoadsData()}, databases={"cockroachdb": kept})

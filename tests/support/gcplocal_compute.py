@@ -33,6 +33,7 @@ class Refusal:
     later: bool = False
 
 
+_PROJECT = re.compile(r"/compute/v1/projects/<[^/]+>")
 Refuse = Callable[[str, str, str], Refusal | None]
 """Method, kind ('instances') and name of what is asked for -> how it is refused; `None`: it is not."""
 
@@ -48,6 +49,7 @@ class Rehearsal:
     """Method and path of every request."""
     shows_all: bool = False
     """Lists show everything, whatever their filters say."""
+    cpus_limit: float = 24.0
 
     def matching(self, kind: str, wanted: str) -> list[dict[str, Any]]:
         """What a list of a kind of resources shows."""
@@ -95,6 +97,7 @@ def gcplocal() -> Iterator[Rehearsal]:
     _policies(app, rehearsal)
     _machines(app, rehearsal)
     _snapshots(app, rehearsal)
+    _account(app, rehearsal)
     app.after_request(_operations)
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
     rehearsal.url = f"http://127.0.0.1:{server.server_port}"
@@ -281,6 +284,25 @@ def _snapshots(app: Any, rehearsal: Rehearsal) -> None:
     app.add_url_rule(where, "make_snapshot", make, methods=["POST"])
     app.add_url_rule(where, "list_snapshots", listed, methods=["GET"])
     app.add_url_rule(f"{where}/<name>", "end_snapshot", end, methods=["DELETE"])
+
+
+def _account(app: Any, rehearsal: Rehearsal) -> None:
+    """What a project has before anything is made in it."""
+    from flask import jsonify
+
+    def quotas(region: str = "") -> Any:
+        metric, limit = ("CPUS", rehearsal.cpus_limit) if region else ("CPUS_ALL_REGIONS", 12.0)
+        return jsonify({"name": region or PROJECT, "quotas": [{"metric": metric, "limit": limit, "usage": 2.0}]})
+
+    def there(name: str, **_: str) -> Any:
+        return jsonify({"name": name, "guestCpus": 2})
+
+    images = "/compute/v1/projects/<project>/global/images"
+    app.add_url_rule(f"{_PREFIX}/regions/<region>", "get_region", quotas)
+    own = next(rule for rule in app.url_map.iter_rules() if _PROJECT.fullmatch(rule.rule) and "GET" in rule.methods)
+    app.view_functions[own.endpoint] = lambda **_: quotas()
+    for where in (f"{_PREFIX}/zones/<zone>/machineTypes", f"{images}/family", images, f"{_PREFIX}/global/networks"):
+        app.add_url_rule(f"{where}/<name>", f"there {where}", there)
 
 
 def _own_disks(machine: Mapping[str, Any]) -> list[dict[str, Any]]:

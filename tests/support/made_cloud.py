@@ -11,6 +11,7 @@ from nephoscope.model.errors import NephoscopeError
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.order import ClusterOrder, machine_name
 from nephoscope.providers.cloud.provider import CloudMachine, Life
+from nephoscope.providers.cloud.questions import Question
 from nephoscope.providers.fake import idle_answers
 from nephoscope.study.model import Configuration, Machine
 
@@ -65,6 +66,9 @@ class MadeCloud:
 
     async def unmake(self, key: str, regions: Collection[str] = ()) -> None:
         self.there.pop(key, None)
+
+    def questions(self, order: ClusterOrder) -> Sequence[Question]:
+        return ()
 
     def end(self, key: str, name: str, why: NephoscopeError | None = None) -> None:
         self.there[key] = [

@@ -94,6 +94,24 @@ def _as_defined(params: dict[str, Any], model: Any, **_: Any) -> None:
         raise ParamValidationError(report="\n".join(complaints))
 
 
+def service_of(url: str, quota_vcpus: float = 5.0) -> Callable[[str | None, str], Any]:
+    """Clients of other services by region and name; moto has quotas of VPC alone, so that answer is made here."""
+    from botocore.awsrequest import AWSResponse
+    from botocore.config import Config
+
+    def quota(**_: Any) -> tuple[Any, dict[str, Any]]:
+        answer = {"Quota": {"Value": quota_vcpus}, "ResponseMetadata": {"HTTPStatusCode": 200}}
+        return AWSResponse(url, 200, {}, None), answer
+
+    def make(region: str | None, service: str) -> Any:
+        config = Config(retries={"total_max_attempts": 1})
+        client = _session().client(service, region_name=region or REGIONS[0], endpoint_url=url, config=config)
+        client.meta.events.register("before-call.service-quotas.GetServiceQuota", quota)
+        return client
+
+    return make
+
+
 @cache
 def _session() -> Any:
     """One for all: it keeps the description of EC2, which takes half a second to read."""

@@ -42,6 +42,10 @@ def _fenced(page: str, kind: str, language: str) -> str:
 def _of_google(method: str, path: str) -> str:
     parts = path.split("/")
     verb = {"POST": "create", "DELETE": "delete"}.get(method, "get")
+    if "family" in parts:
+        return "compute.images.getFromFamily"
+    if parts[-2] == "projects":
+        return "compute.projects.get"
     if "operations" in parts:
         scope = next((word for word in ("zone", "region") if f"{word}s" in parts), "global")
         return f"compute.{scope}Operations.get"
@@ -53,6 +57,8 @@ def _of_google(method: str, path: str) -> str:
 def _of_azure(method: str, path: str) -> str:
     verb = {"PUT": "write", "DELETE": "delete"}.get(method, "read")
     _, found, kinds = path.partition("/providers/")
+    if found and "/" not in kinds:
+        return f"Microsoft.Resources/subscriptions/providers/{verb}"
     if not found:
         return f"Microsoft.Resources/subscriptions/resourceGroups/{verb}"
     namespace, kind, *rest = kinds.split("/")

@@ -13,6 +13,7 @@ import nephoscope
 from nephoscope.app.commands import (
     compare,
     doctor,
+    first_run,
     fleet,
     imports,
     parse_output,
@@ -40,7 +41,7 @@ from nephoscope.model.errors import (
 )
 from nephoscope.model.words import without_kind
 
-COMMANDS = (study, fleet, doctor, results, compare, serve, parse_output, imports, types, place, prices)
+COMMANDS = (study, first_run, fleet, doctor, results, compare, serve, parse_output, imports, types, place, prices)
 """Modules with a `register`, in the order of `--help`. A new module of commands: one file beside them, and here."""
 
 HELP = """

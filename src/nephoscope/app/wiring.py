@@ -5,7 +5,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -18,9 +18,10 @@ from nephoscope.model.errors import InputError
 if TYPE_CHECKING:
     from nephoscope.databases.base import Database
     from nephoscope.machines.waiting import Clock
-    from nephoscope.providers.base import Provider
+    from nephoscope.providers.base import ClusterRequest, Provider
     from nephoscope.providers.cloud.data_sets import ObjectStorage
-    from nephoscope.providers.cloud.provider import Cloud
+    from nephoscope.providers.cloud.provider import Cloud, CloudProvider
+    from nephoscope.providers.cloud.questions import Question
     from nephoscope.providers.cloud.snapshots import Snapshots
     from nephoscope.run.world import Listener, World
     from nephoscope.store.folder import ResultsFolder
@@ -82,7 +83,7 @@ def _gcp(clock: "Clock") -> "tuple[Cloud, Snapshots]":
 _CLOUDS: "Mapping[str, Callable[[Clock], tuple[Cloud, Snapshots]]]" = {"aws": _aws, "azure": _azure, "gcp": _gcp}
 
 
-def _on_cloud(name: str) -> "Provider":
+def _on_cloud(name: str) -> "CloudProvider":
     from nephoscope.providers.cloud.provider import CloudProvider
     from nephoscope.providers.cloud.ssh import SshConnect
     from nephoscope.run.clock import SystemClock
@@ -91,6 +92,11 @@ def _on_cloud(name: str) -> "Provider":
     cloud, snapshots = _CLOUDS[name](clock)
     owner = f"{_user()}@{socket.gethostname()}"
     return CloudProvider(cloud, SshConnect([load_program()], clock), clock, owner, snapshots)
+
+
+def questions_to_its_cloud(request: "ClusterRequest") -> "Sequence[Question]":
+    """What the account is asked before the first machine of a request; see `CloudProvider.questions`."""
+    return _on_cloud(request.configuration.provider).questions(request)
 
 
 def _local() -> "Provider":

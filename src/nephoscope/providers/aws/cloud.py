@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
-from nephoscope.providers.aws import network
+from nephoscope.providers.aws import first, network
 from nephoscope.providers.aws.call import Call, carrying
 from nephoscope.providers.aws.errors import DONE, GONE, IN_USE, SUBNET_THERE, THERE, NotAllowed, of_code
 from nephoscope.providers.aws.network import OwnNetwork
@@ -30,6 +30,7 @@ from nephoscope.providers.aws.plan import (
 )
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, RoleOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
+from nephoscope.providers.cloud.questions import Question
 from nephoscope.providers.cloud.unmaking import Unseen, unmade
 
 ClientOf = Callable[[str | None], Any]
@@ -67,16 +68,24 @@ class AwsCloud(Cloud):
 
     name = "aws"
 
-    def __init__(self, clock: Clock, client_of: ClientOf | None = None, regions: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        client_of: ClientOf | None = None,
+        regions: Sequence[str] | None = None,
+        service_of: "Callable[[str | None, str], Any] | None" = None,
+    ) -> None:
         """Calls no API yet.
 
         Args:
             clock: for waits.
             client_of: makes clients; default: boto3's, without its own retries.
             regions: where to look for existing resources; default: all regions enabled for the account.
+            service_of: makes clients of other services, by region and name; default: as `client_of`.
         """
         self._clock = clock
         self._client: MadeOnce[str | None, Any] = MadeOnce(client_of or boto3_client)
+        self._service_of = service_of or boto3_client
         self._regions = tuple(regions) if regions else None
         self._seen_in: dict[str, tuple[str, ...]] = {}
         self._unseen: dict[tuple[str, str], Unseen] = {}
@@ -116,6 +125,17 @@ class AwsCloud(Cloud):
     async def unmake(self, key: str, regions: Collection[str] = ()) -> None:
         """In the regions where this controller made it or looked for it, else in those given."""
         await self.in_each(self._seen_in.pop(key, regions), lambda region: self._unmake(key, region))
+
+    @override
+    def questions(self, order: ClusterOrder) -> Sequence[Question]:
+        async def ask_service(region: str, service: str, call: Call) -> Mapping[str, Any]:
+            def ask() -> Mapping[str, Any]:
+                answer: Mapping[str, Any] = getattr(self._service_of(region, service), call.operation)(**call.arguments)
+                return answer
+
+            return await patiently(ask, typed, self._clock)
+
+        return first.questions(self.send, ask_service, order)
 
     async def _site(self, order: ClusterOrder, region: str, own: "_Network | None") -> Site:
         """The groups of a region, made or found."""

@@ -14,10 +14,12 @@ from typing_extensions import override
 
 from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, NephoscopeError, ToolMissing
+from nephoscope.providers.azure import first
 from nephoscope.providers.azure.errors import GONE, of_code
 from nephoscope.providers.azure.plan import Call, group_call, group_of, machine_of, making_steps
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
+from nephoscope.providers.cloud.questions import Question
 from nephoscope.providers.cloud.unmaking import Unseen, unmade
 
 UNMAKE_TIMEOUT_S = 1800.0
@@ -127,6 +129,10 @@ class AzureCloud(Cloud):
             timeout_s=UNMAKE_TIMEOUT_S,
         )
         self._unseen.pop(key, None)
+
+    @override
+    def questions(self, order: ClusterOrder) -> Sequence[Question]:
+        return first.questions(self.subscription, self.send, self.listed, order)
 
     def _unseen_of(self, key: str) -> Unseen:
         return self._unseen.setdefault(key, Unseen(self._clock))

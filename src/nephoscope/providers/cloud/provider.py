@@ -31,6 +31,7 @@ from nephoscope.model.errors import (
 )
 from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, Provider, cluster_of, study_of
 from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of, require_place
+from nephoscope.providers.cloud.questions import Question
 from nephoscope.providers.cloud.snapshots import ClusterVolumes, Snapshot, Snapshots, by_machine, newest, unfinished
 from nephoscope.providers.cloud.unmaking import VISIBLE_TIMEOUT_S
 from nephoscope.study.machines import database_places, load_places
@@ -132,6 +133,14 @@ class Cloud(Protocol):
 
         Raises:
             InfrastructureFailure: something is still there.
+        """
+        ...
+
+    def questions(self, order: ClusterOrder) -> Sequence[Question]:
+        """What the account is asked before its first machine.
+
+        Raises:
+            ToolMissing, EnvironmentProblem: the cloud's SDK is missing, or no account is named.
         """
         ...
 
@@ -237,6 +246,20 @@ class CloudProvider(Provider, FindsByPlan):
                 await self._snapshots.delete(left.get(key, []))
         finally:
             await _close(held)
+
+    def questions(self, request: ClusterRequest) -> Sequence[Question]:
+        """What the account is asked before the first machine of a request.
+
+        Raises:
+            ToolMissing, EnvironmentProblem: the cloud's SDK is missing, or no account is named.
+        """
+
+        async def lists() -> str:
+            study = study_of(request.key)
+            await self.find(study, [request.configuration])
+            return f"the cloud lists {len(await self.list(study))} clusters of this folder"
+
+        return [*self._cloud.questions(order_of(request, self._owner, "")), Question("lists", lists)]
 
     async def why_lost(self, request: ClusterRequest) -> NephoscopeError | None:
         """See `KnowsLosses`. A preemptible machine that its cloud has already deleted was taken back.

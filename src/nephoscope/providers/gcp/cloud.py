@@ -16,7 +16,9 @@ from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
+from nephoscope.providers.cloud.questions import Question
 from nephoscope.providers.cloud.unmaking import Unseen, unmade
+from nephoscope.providers.gcp import first
 from nephoscope.providers.gcp.errors import GONE, IN_USE, THERE, of_reason, plain
 from nephoscope.providers.gcp.plan import (
     Call,
@@ -107,12 +109,16 @@ class GcpCloud(Cloud):
             f"GCP did not delete all of {key}",
             lambda: self._left(key),
             lambda left: ending_calls(left, self.project),
-            lambda call: self._send(call, fine=GONE | IN_USE),
+            lambda call: self.send(call, fine=GONE | IN_USE),
             self._clock,
             self._unseen_of(key),
             look_every_s=_LOOK_EVERY_S,
         )
         self._unseen.pop(key, None)
+
+    @override
+    def questions(self, order: ClusterOrder) -> Sequence[Question]:
+        return first.questions(self.project, self.send, order)
 
     def _unseen_of(self, key: str) -> Unseen:
         return self._unseen.setdefault(key, Unseen(self._clock))
@@ -136,7 +142,7 @@ class GcpCloud(Cloud):
         name = order.cloud.subnet
         if name is None:
             return f"projects/{project}/global/networks/default"
-        found = [network_of(await self._send(subnet_call(order, project, one)), name) for one in order.regions]
+        found = [network_of(await self.send(subnet_call(order, project, one)), name) for one in order.regions]
         if len(set(found)) > 1:
             raise InputError(
                 f"the subnets {name!r} of {' and '.join(order.regions)} belong to different networks",
@@ -152,10 +158,10 @@ class GcpCloud(Cloud):
         """
 
         async def one(call: Call) -> None:
-            operation = await self._send(call, fine=fine)
+            operation = await self.send(call, fine=fine)
             while operation and operation["status"] != "DONE":
                 await self._clock.sleep(_LOOK_EVERY_S)
-                operation = await self._send(operation_call(operation, call))
+                operation = await self.send(operation_call(operation, call))
             failed = operation.get("error", {}).get("errors", [])
             if failed and plain(failed[0]["code"]) not in fine:
                 status = operation.get("httpErrorStatusCode")
@@ -179,7 +185,7 @@ class GcpCloud(Cloud):
 
         return await patiently(read, typed, self._clock)
 
-    async def _send(self, call: Call, *, fine: frozenset[str] = frozenset()) -> dict[str, Any]:
+    async def send(self, call: Call, *, fine: frozenset[str] = frozenset()) -> dict[str, Any]:
         """The answer; empty for an error that is fine."""
 
         def send() -> dict[str, Any]:
