@@ -1,7 +1,7 @@
 """Estimated time before a trial: creating its machines, loading or restoring its data set."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from nephoscope.model.units import GIB, MIB
@@ -31,6 +31,8 @@ LOAD_BYTES_PER_S = 60 * MIB
 """Loading rate of three machines with a copy on each, with indexes; and of one machine. See `load_s`."""
 RESTORE_BYTES_PER_S = 200 * MIB
 """Restore rate of the same, from a copy on their own disks or in a bucket in their region."""
+MIGRATE_S = 60.0
+"""Servers of Aerospike compare their partitions after each start: a minute with a fifth of a CPU each."""
 RESET_S = 60.0
 """To stop servers, put the files of a data set back that are kept on their disks, and start them again."""
 FILL_MIB_PER_S = 200.0
@@ -84,7 +86,7 @@ class Setup:
     """Estimated seconds before one trial, by what takes them."""
 
     make_s: float = 0.0
-    """To create its machines."""
+    """To create its machines, and to wait until the servers of its database are a cluster."""
     load_s: float = 0.0
     """To load its data set from nothing."""
     restore_s: float = 0.0
@@ -132,6 +134,16 @@ class Before:
             cluster: that it shares with other trials; None: it has one of its own.
             carried_bytes: of the data set for which snapshots of the cluster's volumes are made; None: this one.
         """
+        setup = self._but_migrations(configuration, fixture_bytes, cluster, carried_bytes)
+        migrates = configuration.database.system == "aerospike" and configuration.database_machine.count > 1
+        if not migrates or not fixture_bytes:
+            return setup
+        starts = 2 + (setup.load_s > 0)  # of the trial, with its data set, and to load that
+        return replace(setup, make_s=setup.make_s + starts * MIGRATE_S)
+
+    def _but_migrations(
+        self, configuration: Configuration, fixture_bytes: int, cluster: str | None, carried_bytes: int | None
+    ) -> Setup:
         whole_s = _make_s(configuration)
         if not whole_s:
             return Setup()

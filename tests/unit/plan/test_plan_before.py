@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from nephoscope.plan.preparation import EMULATED_HOST_S, LOAD_BYTES_PER_S, MAKE_S, RESET_S, RESTORE_BYTES_PER_S, Before
+from nephoscope.plan.preparation import (
+    EMULATED_HOST_S,
+    LOAD_BYTES_PER_S,
+    MAKE_S,
+    MIGRATE_S,
+    RESET_S,
+    RESTORE_BYTES_PER_S,
+    Before,
+)
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.snapshots import MAKE_BYTES_PER_S, STORED_SHARE
 
@@ -93,6 +101,18 @@ def test_emulated_machines_take_their_time_one_by_one() -> None:
     assert "emulated machine" in note
     kept = Before()
     assert [kept.of(three, SIZE, "a").total_s for _ in range(2)] == [3 * EMULATED_HOST_S, 0]
+
+
+@pytest.mark.parametrize(("provider", "starts"), [("aws", (3, 2)), ("emulated", (2, 2)), ("ssh", (2, 2))])
+def test_servers_of_aerospike_compare_their_partitions_after_each_start(provider: str, starts: tuple[int, int]) -> None:
+    """Of a trial, of its data set, and once more to load that, where loading is counted."""
+    three = {"database_machine": Machine(count=3)}
+    one = configuration(provider=provider, system="aerospike").model_copy(update=three)
+    other = configuration(provider=provider, system="valkey").model_copy(update=three)
+    migrates, does_not = Before(), Before()
+    more_s = [migrates.of(one, SIZE, "a").total_s - does_not.of(other, SIZE, "a").total_s for _ in range(2)]
+    assert more_s == [count * MIGRATE_S for count in starts]
+    assert Before().of(one, 0).total_s == Before().of(other, 0).total_s, "no trial without data starts a server"
 
 
 @pytest.mark.parametrize("provider", ["local", "ssh", "fake", "other"])
