@@ -9,8 +9,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import jsonschema
 import pytest
@@ -37,6 +39,7 @@ from nephoscope.benchmarks.load.spec import (
     TpccWorkload,
     YcsbWorkload,
 )
+from nephoscope.databases.postgres.client import StatementFailed, UsersServer
 from tests.support.freezer import frozen
 from tests.support.real_parts import needs
 from tests.support.server import Server, server
@@ -108,6 +111,64 @@ def lines_of(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:
     for line in found:
         jsonschema.validate(line, OUTPUT_SCHEMA)
     return found
+
+
+@dataclass(frozen=True)
+class Login:
+    """How a user's own server is named."""
+
+    hosts: str = "{host}:{port}"
+    query: str = ""
+    file: str | None = "*:*:*:nephoscope:{password}"
+    """The password file; None: there is none."""
+    variable: str = "PGPASSFILE"
+    """That names it: itself, or as libpq's default in HOME."""
+    mode: int = 0o600
+    works: bool = True
+
+
+LOGINS = {
+    "a password file": Login(),
+    "the default password file": Login(variable="HOME"),
+    "the second host": Login("127.0.0.1:1,{host}:{port}", "?target_session_attrs=primary"),
+    "a line for each host": Login(
+        "127.0.0.1:1,{host}:{port}",
+        "?target_session_attrs=primary",
+        "127.0.0.1:1:*:*:wrong\n{host}:{port}:*:nephoscope:{password}",
+    ),
+    "a password of another port": Login(file="{host}:1:*:nephoscope:{password}", works=False),
+    "a file that others can read": Login(mode=0o644, works=False),
+    "a named file that is not there": Login(file=None, works=False),
+    "a service": Login(query="?service=x", works=False),
+}
+
+
+@pytest.mark.parametrize("login", LOGINS.values(), ids=list(LOGINS))
+def test_a_server_is_asked_and_measured_by_one_reading_of_its_address(
+    postgres: Server, point_select: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, login: Login
+) -> None:
+    place = urlsplit(postgres.endpoint.dsn)
+    facts = {"host": place.hostname, "port": place.port, "password": postgres.endpoint.environment["PGPASSWORD"]}
+    file = tmp_path / ".pgpass"
+    if login.file is not None:
+        file.write_text(f"{login.file.format(**facts)}\n")
+        file.chmod(login.mode)
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    monkeypatch.setenv(login.variable, str(tmp_path if login.variable == "HOME" else file))
+    dsn = f"postgresql://nephoscope@{login.hosts.format(**facts)}/{point_select}{login.query}"
+    asked = spec(postgres, point_select, "run", POINT_SELECT, ramp_s=0.0, duration_s=0.2)
+    asked = asked.model_copy(update={"target": PostgresTarget(dsn=dsn)})
+    text = asked.model_dump_json(by_alias=True).encode()
+    done = subprocess.run([load_program(), "exec"], input=text, capture_output=True, timeout=60, check=False)
+    query = UsersServer(dsn, os.environ, load_program()).ask("SELECT current_database()")
+    if login.works:
+        assert done.returncode == 0, done.stderr
+        assert postgres.loop.run_until_complete(query) == point_select
+    else:
+        assert done.returncode in {2, 3}
+        with pytest.raises(StatementFailed) as failed:
+            postgres.loop.run_until_complete(query)
+        assert failed.value.failure.message in done.stderr.decode()
 
 
 @pytest.mark.parametrize("name", list(WORKLOADS))
