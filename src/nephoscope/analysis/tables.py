@@ -237,10 +237,9 @@ def _checked(frame: pl.DataFrame, kind: Kind) -> list[list[Any]]:
 def _values(column: pl.Series) -> list[Any]:
     """Its values as Python has them. Equal texts are one object: most of a large table are names of the same trials."""
     if column.dtype == pl.String:
-        known = column.drop_nulls().unique()
-        places = column.cast(pl.Enum(known)).to_physical().fill_null(len(known))
-        texts = [*map(visible, known), None]
-        return [texts[place] for place in places.to_list()]
+        cells = column.to_list()
+        texts = {cell: visible(cell) for cell in set(cells) if cell is not None}
+        return [texts.get(cell) for cell in cells]
     if column.dtype == pl.List(pl.String):
         joined, lengths = column.list.join(_MARK), column.list.len()
         if (joined.str.count_matches(_MARK, literal=True) + 1 == lengths).filter(lengths > 0).all():
