@@ -1,6 +1,5 @@
 """SQL over tables that may be read and nothing else."""
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -87,29 +86,30 @@ ODD_NAMES = (
 )
 
 
-@pytest.fixture(scope="module")
-def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two studies with their tables, to copy."""
-    path = tmp_path_factory.mktemp("analysed")
-    for name, values in (("run1", {"another": [100.0, 101.0, 102.0]}), ("mine", {"mine": [100.0, 101.0]})):
-        evaluation.query(made_results(path / name, values), "select 1")
-    return path
+def analysed(folder: Path, name: str, values: list[float | None]) -> Path:
+    """Results with their tables, which stay those of the folder when it is renamed."""
+    evaluation.query(made_results(folder, {name: values}), "select 1")
+    return folder
 
 
-@pytest.mark.parametrize("name", ODD_NAMES)
-def test_a_query_is_answered_from_this_folder_whatever_its_name(analysed: Path, tmp_path: Path, name: str) -> None:
-    shutil.copytree(analysed / "run1", tmp_path / "run1")
-    shutil.copytree(analysed / "mine", tmp_path / name)
+def test_a_query_is_answered_from_this_folder_whatever_its_name(tmp_path: Path) -> None:
+    analysed(tmp_path / "run1", "another", [100.0, 101.0, 102.0])
+    folder = analysed(tmp_path / "mine", "mine", [100.0, 101.0])
     sql = "select configuration, count(*) from trials group by all"
-    assert evaluation.query(ResultsFolder(tmp_path / name), sql) == (["configuration", "count_star()"], [("mine", 2)])
-    assert {path.name for path in tmp_path.iterdir()} == {"run1", name}
+    for name in ODD_NAMES:
+        folder = folder.rename(tmp_path / name)
+        answer = evaluation.query(ResultsFolder(folder), sql)
+        assert answer == (["configuration", "count_star()"], [("mine", 2)]), name
+        assert {path.name for path in tmp_path.iterdir()} == {"run1", name}
 
 
-@pytest.mark.parametrize("name", ["s3://bucket/r", "http://h/r", "file:r", "file:///r", "-r", "~"])
-def test_a_relative_path_is_that_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_relative_path_is_that_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = made_results(Path(name), {"mine": [100.0, 101.0]})
-    assert evaluation.query(folder, "select count(*) from trials")[1] == [(2,)]
+    folder = analysed(Path("mine"), "mine", [100.0, 101.0])
+    for name in ("s3://bucket/r", "http://h/r", "file:r", "file:///r", "-r", "~"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        folder = folder.rename(name)
+        assert evaluation.query(ResultsFolder(folder), "select count(*) from trials")[1] == [(2,)], name
 
 
 def test_an_answer_that_does_not_fit_into_memory_is_not_written_to_a_file(
