@@ -3,6 +3,7 @@
 Run as a module, it is that process: `python -m nephoscope.app.redraw DIR PHASE NICENESS`.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -72,7 +73,7 @@ def redraw(folder: ResultsFolder, clock: Clock, phase: Phase) -> None:
     Raises:
         NephoscopeError: the folder cannot be read, or the report not be stored.
     """
-    from nephoscope.app.stages.evaluation import analysed_now
+    from nephoscope.app.stages.evaluation import analysed_now, logo_of
     from nephoscope.app.stages.tracking import progress
     from nephoscope.report.files import CHANGES, MISSING, report_files
     from nephoscope.report.main.progress import Running
@@ -81,7 +82,10 @@ def redraw(folder: ResultsFolder, clock: Clock, phase: Phase) -> None:
     if phase is not Phase.ENDED:
         now_unix_ms = clock.unix_ms()
         running = Running(now_unix_ms, progress(folder, now_unix_ms).left_s, phase is Phase.MAY_STOP)
-    files = report_files(analysed_now(folder), running=running).files
+    study, logo = analysed_now(folder), ""
+    with contextlib.suppress(NephoscopeError):  # `report` says what is wrong with it; a study that runs goes on
+        logo = logo_of(folder, study)
+    files = report_files(study, running=running, logo=logo).files
     last = {FIRST_PAGE: files[FIRST_PAGE]}
     folder.write_report({name: files[name] for name in files if name not in last} | last, sometimes={CHANGES, MISSING})
 

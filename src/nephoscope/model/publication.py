@@ -56,6 +56,11 @@ class Publication(Frozen):
         pattern=r"^https://[^\s<>\"]{1,500}$",
         description="where the report is published; links and previews name it",
     )
+    logo: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,80}\.(svg|png|jpg|jpeg)$",
+        description="a picture in the results folder, at the head of the report: SVG, PNG or JPEG of at most 200 kB",
+    )
     text: list[AuthorText] = Field(default=[], max_length=100, description="the author's own, between the parts")
 
     @property

@@ -47,6 +47,7 @@ def report_files(
     earlier: str | None = None,
     mark: str = "",
     running: Running | None = None,
+    logo: str = "",
     stored: Mapping[str, bytes] = NOTHING,
 ) -> Report:
     """All files; equal studies give equal bytes.
@@ -56,12 +57,13 @@ def report_files(
         earlier: name of the study with which `CHANGES` compares it; None: there is no such page.
         mark: what every figure says before its subtitle, such as that its data is simulated.
         running: of a study that runs: when this is written, and how much is left.
+        logo: the `data:` address of the author's picture; empty: there is none.
         stored: tables of this study that are Parquet already, by name; the others are made of its rows.
     """
     with ThreadPoolExecutor(1) as beside:  # Polars and zlib need Python's lock for little of their time
         data = beside.submit(_data_files, study, stored)
         changes = Link(earlier, CHANGES) if earlier else None
-        pages = render_pages(study, changes=changes, mark=mark, running=running)
+        pages = render_pages(study, changes=changes, mark=mark, running=running, logo=logo)
         files = {**{str(page): html.encode() for page, html in pages.html.items()}, **data.result()}
     if pages.figures and study.publication.address:
         files[PREVIEW] = preview(pages.figures[0], study)

@@ -72,7 +72,12 @@ class Pages:
 
 
 def render_pages(
-    study: AnalysedStudy, *, changes: Link | None = None, mark: str = "", running: Running | None = None
+    study: AnalysedStudy,
+    *,
+    changes: Link | None = None,
+    mark: str = "",
+    running: Running | None = None,
+    logo: str = "",
 ) -> Pages:
     """Both pages of the report. The main page comes first, so that its figures have the first numbers.
 
@@ -81,11 +86,13 @@ def render_pages(
         changes: an earlier study, with the page that compares it with this one.
         mark: what every figure says before its subtitle; a rehearsal says by itself that it is simulated.
         running: of a study that runs: when this is written, and how much is left.
+        logo: the `data:` address of the author's picture; empty: there is none.
     """
     with unchecked():
         book = Book(Lookup.of(study), mark=mark or (SIMULATED if study.plan.simulated else ""))
         book.missing.extend(study.missing)
-        main = {**_main(book.turned_to(Page.MAIN)), "changes": changes, "progress": progress(study, running)}
+        main = _main(book.turned_to(Page.MAIN))
+        main |= {"changes": changes, "progress": progress(study, running), "logo": logo}
         evidence = _evidence(book)
         html = _printed(book, {Page.MAIN: main, Page.EVIDENCE: evidence})
         return Pages(html, tuple(book.missing), tuple(book.drawn))

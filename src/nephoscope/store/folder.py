@@ -342,6 +342,15 @@ class ResultsFolder:
         """claims.toml: what a report claims, checked against the numbers."""
         return self.path / "claims.toml"
 
+    def picture(self, name: str) -> bytes:
+        """A picture of the author's, beside study.toml.
+
+        Raises:
+            DamagedFile: it is no plain file, or cannot be read.
+            FileNotFoundError: it is not there.
+        """
+        return files.read_bytes(self.path / name, mend="put the picture there, or take it out of study.toml")
+
     @property
     def report_dir(self) -> Path:
         """report/."""

@@ -531,6 +531,7 @@ def test_an_author_has_a_name_terms_and_a_citation_and_nothing_of_it_is_markup()
     assert '<meta name="description" content="One.">' in page
     assert '<p class="description">One.</p>' in page
     plain = render_pages(example.laptop()).html[Page.MAIN]
+    assert 'class="logo"' not in plain
     assert "Please cite" not in plain
     assert "og:url" not in plain
 

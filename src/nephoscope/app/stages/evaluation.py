@@ -390,7 +390,7 @@ def report(
     Raises:
         ToolMissing: no browser is installed that prints.
         EnvironmentProblem: it did not print.
-        InputError: the author's texts refer to what is not there.
+        InputError: the author's texts or logo refer to what is not there.
     """
     from nephoscope.analysis import stored
     from nephoscope.app.stages import paper
@@ -404,7 +404,9 @@ def report(
     study = analysed(folder)
     require_complete(study)
     names = None if against is None else names_of(against, folder)
-    made = report_files(study, earlier=names and names[0], stored=stored.parquet_of(folder))
+    made = report_files(
+        study, earlier=names and names[0], logo=logo_of(folder, study), stored=stored.parquet_of(folder)
+    )
     files = {**made.files, **(paper.printed(made.files, browser, folder.path) if browser else {})}
     if against is not None and names is not None:
         page = render_editions(compare(against, folder, basis), names, report=Page.MAIN)
@@ -415,6 +417,26 @@ def report(
             write_bytes(figures / name, content)
     path = folder.report_dir / (paper.PDF if pdf else Page.MAIN)
     return Reported(path, made.missing, folder.report_dir / MISSING, tuple(set_aside))
+
+
+def logo_of(folder: ResultsFolder, study: AnalysedStudy) -> str:
+    """The `data:` address of the picture that the study names; empty if it names none.
+
+    Raises:
+        InputError: it is not in the results folder, or is no such picture.
+    """
+    from nephoscope.report.logo import inlined
+
+    name = study.publication.logo
+    if name is None:
+        return ""
+    try:
+        return inlined(name, folder.picture(name))
+    except FileNotFoundError as error:
+        raise InputError(
+            f"the study names the logo {name}, which is not in {folder.path}",
+            hint=f"copy it: cp {name} {folder.path}/",
+        ) from error
 
 
 def names_of(before: ResultsFolder, after: ResultsFolder) -> tuple[str, str]:
