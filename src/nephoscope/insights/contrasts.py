@@ -183,6 +183,55 @@ def _per_cpu_sentence(lookup: Lookup, comparison: Comparison, metric: Metric, le
     )
 
 
+CPU_COST = "server_cpu_per_operation"
+_ENDINGS_OF_COST = {
+    ComparisonVerdict.BETTER: ": an operation got cheaper for the server, too.",
+    ComparisonVerdict.WORSE: ": an operation costs the server more, so a part of the gain is lost.",
+    ComparisonVerdict.TIE: ": an operation costs the server the same, within ±{margin:limit} %.",
+}
+
+
+def operation_costs(lookup: Lookup) -> list[Draft]:
+    """Two configurations whose rates differ: what an operation costs the server on the faster one."""
+    insights: list[Draft] = []
+    for benchmark, metric in lookup.headlines():
+        pairs = lookup.comparisons_of(benchmark, metric.name)
+        if metric.direction is not Direction.HIGHER or len(pairs) != 1:
+            continue
+        row = pairs[0] if pairs[0].verdict is ComparisonVerdict.BETTER else pairs[0].mirrored()
+        cost = lookup.pair(benchmark, CPU_COST, row.left, row.right)
+        if row.verdict is not ComparisonVerdict.BETTER or cost is None or cost.verdict not in _ENDINGS_OF_COST:
+            continue
+        template = (
+            "{benchmark_name}: {first} has {ratio:ratio} the {title} of {second}, for {cost:ratio} the CPU time of the "
+            "server per operation ({coverage:coverage} interval {cost:ends:ratio}, n = {n_first:count} and "
+            "{n_second:count}, error rate {alpha:limit} %)" + _ENDINGS_OF_COST[cost.verdict]
+        )
+        numbers: dict[str, Number] = {
+            "ratio": interval(row.ratio, row.low, row.high),
+            "cost": interval(cost.ratio, cost.low, cost.high),
+            "coverage": 100 * (cost.coverage or 0.0),
+            "n_first": cost.n_left,
+            "n_second": cost.n_right,
+            "alpha": 100 * ALPHA,
+            "margin": cost.margin_percent,
+        }
+        insights.append(
+            say(
+                "operation_costs",
+                "answer",
+                template,
+                numbers=numbers,
+                trials=[*lookup.trials_of_pair(row), *lookup.trials_of_pair(cost)],
+                benchmark=benchmark,
+                first=row.left,
+                second=row.right,
+                title=metric.title,
+            )
+        )
+    return insights
+
+
 KIND = "volume kind"
 """The question about it."""
 LARGE_SHARE = 0.25

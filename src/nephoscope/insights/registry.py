@@ -5,7 +5,7 @@ from typing import Protocol
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.best import answer, leaders, price_leaders
-from nephoscope.insights.contrasts import contrasts, families, growth, per_cpu, storage
+from nephoscope.insights.contrasts import contrasts, families, growth, operation_costs, per_cpu, storage
 from nephoscope.insights.machines import (
     colocated,
     encryption,
@@ -43,6 +43,7 @@ RULES: Mapping[str, Rule] = {
     "storage": storage,
     "families": families,
     "per_cpu": per_cpu,
+    "operation_costs": operation_costs,
     "growth": growth,
     "predictors": predictors,
     "consistency": consistency,

@@ -141,6 +141,17 @@ def with_latency(found: Rows) -> Rows:
     return found[0], found[1] + [measurement(row, float(generator.lognormal(-5, 0.3)), LATENCY) for row in found[0]]
 
 
+SERVER_CPU = LATENCY.model_copy(update={"name": "server_cpu_per_operation", "title": "server CPU time per operation"})
+
+
+def costly(costs: dict[str, float]) -> AnalysedStudy:
+    """Two CPUs with nearly twice the rate of one, and what an operation costs the server on either."""
+    trials, measurements = noisy({"two": 1.8, "one": 1}, cpus={"two": 2})
+    _, costs_of = noisy(costs, seed=2)
+    more = [measurement(row, one.value / 1e6, SERVER_CPU) for row, one in zip(trials, costs_of, strict=True)]
+    return analyse(inputs((trials, measurements + more), metrics={"tpcc": [TPMC, SERVER_CPU]}))
+
+
 CPU_TIME = TPMC.model_copy(update={"name": "bogo_ops_per_s", "title": "Bogo operations", "unit": "s"})
 DESIGNS = {"m6a": ("AuthenticAMD", 25, 1, 1.3), "m6i": ("GenuineIntel", 6, 106, 1.0)}
 
@@ -294,6 +305,9 @@ def restless() -> AnalysedStudy:
 def studies() -> dict[str, AnalysedStudy]:
     """By name; made when the first test asks, as every worker collects every test."""
     return {
+        "dearer": costly({"two": 1.1, "one": 1}),
+        "cheaper": costly({"two": 1, "one": 1.1}),
+        "as dear": costly({"two": 1, "one": 1.0001}),
         "on disks": on_disks(),
         "clouds": clouds("tpcc"),
         "clouds without a database": clouds(None),

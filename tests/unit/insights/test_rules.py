@@ -116,6 +116,22 @@ def test_the_answer_starts_with_the_winner() -> None:
     assert ": the best is a, with 17 % less time than b (16 to 17 %)." in str(lower.text)
 
 
+@pytest.mark.parametrize(
+    ("study", "cost", "ending"),
+    [
+        ("dearer", "1.10", ": an operation costs the server more, so a part of the gain is lost."),
+        ("cheaper", "0.909", ": an operation got cheaper for the server, too."),
+        ("as dear", "", ": an operation costs the server the same, within ±"),
+    ],
+)
+def test_a_gain_is_explained_by_what_an_operation_costs(study: str, cost: str, ending: str) -> None:
+    [insight] = told(study, "operation_costs")
+    assert str(insight.text).startswith("tpcc: two has 1.8")
+    assert f" the New-Orders committed of one, for {cost}" in str(insight.text)
+    assert ending in str(insight.text)
+    assert len(insight.trials) == 12
+
+
 @pytest.mark.parametrize(("rule", "per_cpu"), [("answer", False), ("per_cpu", True)])
 def test_a_pair_rests_on_the_trials_of_both_sides(rule: str, per_cpu: bool) -> None:
     study, [insight] = studies()["clear"], told("clear", rule)

@@ -16,6 +16,7 @@ from nephoscope.report.main import chapter_figures, cost_figures, curves, standi
 from nephoscope.report.main.boards import Board, boards_of, in_order, main_board
 from nephoscope.report.main.chapter_tables import FEW, chapter_table
 from nephoscope.report.main.cost_lines import cheapest
+from nephoscope.report.main.operation_costs import operation_costs
 from nephoscope.report.main.palette import Palette, for_machines, palette_of
 from nephoscope.report.parts import Book, Figure, Link, Table
 from nephoscope.report.tables.statistics import section_anchor
@@ -43,13 +44,14 @@ class Opening:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One subject: an opening sentence, at most three figures and one table."""
+    """One subject: an opening sentence, at most three figures, one table, and of databases what an operation costs."""
 
     anchor: str
     title: str
     opening: Opening | None
     figures: tuple[Figure, ...] = ()
     table: Table | None = None
+    costs: Table | None = None
     more: tuple[Link, ...] = ()
     """Where the rest is."""
     is_folded: bool = False
@@ -142,6 +144,7 @@ def _chapter(
         opening=_opening(book, boards),
         figures=_drawn(book, wanted) or _drawn(book, [ranking]),
         table=chapter_table(book, boards, palette.called),
+        costs=operation_costs(book, rows, palette.called) if key in {load.value for load in DatabaseLoad} else None,
         is_folded=len(book.lookup.configurations) <= FEW,
         more=tuple(Link(row.benchmark, book.href(section_anchor(row.benchmark))) for row in rows),
     )
