@@ -19,6 +19,8 @@ DATABASE_ABILITIES: Sequence[type] = (
     databases.HasReplication,
     databases.HasUpkeep,
     databases.HasFootprint,
+    databases.HasPrograms,
+    databases.HasCounters,
 )
 PROVIDER_ABILITIES: Sequence[type] = (
     providers.OnThisMachine,

@@ -137,6 +137,10 @@ enum Command {
         /// CPUs that others may use before their processes are read.
         #[arg(long, default_value_t = 0.05, requires = "trial", allow_negative_numbers = true)]
         limit_cpus: f64,
+        /// Names of the measured server's program, between commas: what its processes among the trial's use is
+        /// written, too.
+        #[arg(long, value_delimiter = ',', env = "NEPHOSCOPE_SERVER")]
+        server: Vec<String>,
     },
     /// Relay packets between TAP devices with delay and loss, in both directions, until a device disappears. The
     /// devices are stdin and stdout. For emulated hosts.
@@ -175,9 +179,9 @@ fn parse_trial(text: &str) -> Result<Trial, String> {
 
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     let spec = match command {
-        Command::Telemetry { interval_ms, trial, limit_cpus } => {
+        Command::Telemetry { interval_ms, trial, limit_cpus, server } => {
             let stop = stop_on_signals()?;
-            let trial = trial.map(|trial| OfTrial { trial, limit_cpus });
+            let trial = trial.map(|trial| OfTrial { trial, limit_cpus, server });
             return Ok(telemetry::run(Duration::from_millis(interval_ms), trial, io::stdout().lock(), &stop));
         }
         #[cfg(feature = "testkit")]

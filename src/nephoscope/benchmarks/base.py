@@ -74,6 +74,15 @@ class Site:
     """Called once the data set is loaded."""
 
 
+@dataclass(frozen=True)
+class Ended:
+    """The operations that ended in a part of the measurement, by the load machine's wall clock."""
+
+    from_unix_ms: float
+    to_unix_ms: float
+    operations: int
+
+
 class Benchmark(ABC):
     """One benchmark; stateless, registered in `benchmarks.registry`."""
 
@@ -185,6 +194,14 @@ class Benchmark(ABC):
             OutputUnreadable: as `parse`.
         """
         return None
+
+    def ended(self, raw: RawOutput, parameters: Any) -> Sequence[Ended]:  # noqa: ARG002 - for subclasses
+        """The operations of a database benchmark, second by second of what it measured; pure.
+
+        Raises:
+            OutputUnreadable: as `parse`.
+        """
+        return ()
 
     def observations(self, raw: RawOutput, parameters: Any) -> Observations:  # noqa: ARG002 - for subclasses
         """What the output shows besides numbers, as evidence for the checks; pure.

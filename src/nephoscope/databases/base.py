@@ -1,5 +1,6 @@
 """The system under test, behind a small port; every extra ability is its own optional protocol."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -134,6 +135,27 @@ class HasUpkeep(Protocol):
 
     async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
         """The counters at this moment."""
+        ...
+
+
+@runtime_checkable
+class HasPrograms(Protocol):
+    """Runs as processes on the database machines, where a sampler finds them."""
+
+    server_programs: tuple[str, ...]
+    """What the kernel calls them."""
+
+
+@runtime_checkable
+class HasCounters(Protocol):
+    """Counts what its work costs."""
+
+    async def counters(self, cluster: Cluster, endpoint: Endpoint) -> Mapping[str, float]:
+        """Counters of all its servers since their start, by name of `server_costs.COUNTED`; those that it has.
+
+        Raises:
+            OutputUnreadable, ToolFailed, ToolTimedOut: it does not answer, or not with numbers.
+        """
         ...
 
 

@@ -41,6 +41,25 @@ def of_valkey(persistence: str, free_bytes: int) -> Upkeep:
     return Upkeep(free_bytes=free_bytes, log_bytes=current, debt_bytes=current - base, rewritten_bytes=(base,))
 
 
+def counters_of_valkey(info: str) -> dict[str, float]:
+    """From INFO: what its work cost. After a rewrite of its log the server does not know how much it appended.
+
+    Raises:
+        OutputUnreadable: there is no such number.
+    """
+    said = dict(line.strip().partition(":")[::2] for line in info.splitlines())
+    try:
+        found = {
+            "cpu_s": float(said["used_cpu_user"]) + float(said["used_cpu_sys"]),
+            "received_bytes": float(said["total_net_input_bytes"]),
+            "sent_bytes": float(said["total_net_output_bytes"]),
+        }
+        is_whole = said.get("aof_current_size") and said.get("aof_rewrite_in_progress") == "0"
+        return {**found, "log_bytes": float(said["aof_current_size"])} if is_whole else found
+    except (KeyError, ValueError) as error:
+        raise OutputUnreadable(f"INFO of the server cannot be read: {error}") from error
+
+
 def together(many: Sequence[Upkeep]) -> Upkeep:
     """Of several servers: sums, of free space the least, and what is wrong with any."""
     log, debt = ([getattr(one, name) for one in many] for name in ("log_bytes", "debt_bytes"))

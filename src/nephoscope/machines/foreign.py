@@ -20,9 +20,7 @@ from pydantic import ConfigDict, Field
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import ForeignProcess
-
-_MICROSECONDS_PER_SECOND = 1_000_000
-
+from nephoscope.model.units import MICROSECONDS_PER_SECOND
 
 Count = Annotated[int, Field(ge=0, lt=1 << 64)]
 """A counter of the kernel, of 64 bits."""
@@ -139,4 +137,4 @@ def _loudest(others: Others) -> tuple[ForeignProcess, ...]:
 
 
 def _seconds(microseconds: int) -> float:
-    return microseconds / _MICROSECONDS_PER_SECOND
+    return microseconds / MICROSECONDS_PER_SECOND

@@ -14,10 +14,8 @@ from nephoscope.machines.foreign import Count, Foreign, Moment, Used, foreign_of
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import TelemetrySample
-from nephoscope.model.units import SECTOR_BYTES
+from nephoscope.model.units import MICROSECONDS_PER_SECOND, MS_PER_SECOND, SECTOR_BYTES
 
-_MICROSECONDS_PER_SECOND = 1_000_000
-_MS_PER_SECOND = 1_000
 _WHOLE_DISK = re.compile(r"(?:[shv]d|xvd)[a-z]+|nvme\d+n\d+|mmcblk\d+|nbd\d+|pmem\d+")
 
 
@@ -39,6 +37,8 @@ class _Cpu(_Counters):
 
 class _Disk(_Counters):
     name: str
+    reads: Count = 0
+    writes: Count = 0
     read_sectors: Count
     written_sectors: Count
     io_ms: Count | None = None
@@ -55,6 +55,21 @@ class _Quota(_Counters):
     throttled_periods: Count
 
 
+class _Served(_Counters):
+    user_us: Count
+    system_us: Count
+    minor_faults: Count
+    major_faults: Count
+    context_switches: Count | None
+    unseen_us: Count
+
+
+class _Energy(_Counters):
+    package: str
+    energy_uj: Count
+    range_uj: Count
+
+
 class _Line(_Counters):
     elapsed_s: float = Field(ge=0)
     at_unix_ms: Count | None = None
@@ -67,6 +82,8 @@ class _Line(_Counters):
     own_cpu_us: Count | None = None
     jiffies_per_s: int = Field(default=100, gt=0, lt=1 << 64)
     trial: Used | None = None
+    server: _Served | None = None
+    energy: list[_Energy] = []
 
 
 def parse_telemetry(text: str) -> list[TelemetrySample]:
@@ -82,17 +99,7 @@ def parse_telemetry(text: str) -> list[TelemetrySample]:
     Raises:
         OutputUnreadable: a line before the last one is damaged, or time runs backwards.
     """
-    lines = [line for line in text.splitlines() if line.strip()]
-    read: list[_Line] = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            read.append(_Line.model_validate_json(line))
-        except ValidationError as error:
-            if number == len(lines):
-                break
-            problem = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in problem["loc"])
-            raise OutputUnreadable(f"telemetry line {number}: {where}: {problem['msg']}") from error
+    read = _lines(text)
     for earlier, later in pairwise(read):
         if later.elapsed_s < earlier.elapsed_s:
             raise OutputUnreadable(f"telemetry: time went from {earlier.elapsed_s} s to {later.elapsed_s} s")
@@ -105,6 +112,65 @@ def parse_telemetry(text: str) -> list[TelemetrySample]:
             kept.append(after)
     foreign = foreign_of([_moment(line) for line in kept])
     return [_with_foreign(sample, others) for sample, others in zip(samples, foreign, strict=True)]
+
+
+def server_counters(text: str) -> list[tuple[int, dict[str, float]]]:
+    """What the measured server and its machine had used, by moment (Unix time in milliseconds) and name.
+
+    Moments at which the server was not read are left out, and so are counters that this machine does not have.
+
+    Raises:
+        OutputUnreadable: as `parse_telemetry`.
+    """
+    found: list[tuple[int, dict[str, float]]] = []
+    energy_j, before = 0.0, dict[str, int]()
+    for line in _lines(text):
+        now = {one.package: one.energy_uj for one in line.energy}
+        more_uj = [(one.energy_uj - before.get(one.package, one.energy_uj)) % one.range_uj for one in line.energy]
+        energy_j, before = energy_j + sum(more_uj) / MICROSECONDS_PER_SECOND, now
+        if line.server is not None and line.at_unix_ms is not None:
+            energy = {"energy_j": energy_j} if now else {}
+            found.append((line.at_unix_ms, {**_of_processes(line.server), **_of_machine(line), **energy}))
+    return found
+
+
+def _of_processes(server: _Served) -> dict[str, float]:
+    user_s, system_s = server.user_us / MICROSECONDS_PER_SECOND, server.system_us / MICROSECONDS_PER_SECOND
+    switches = {} if server.context_switches is None else {"context_switches": server.context_switches}
+    faults = {"minor_faults": server.minor_faults, "major_faults": server.major_faults}
+    cpu = {"cpu_s": user_s + system_s, "user_cpu_s": user_s, "system_cpu_s": system_s}
+    return {**cpu, **faults, **switches, "unseen_cpu_s": server.unseen_us / MICROSECONDS_PER_SECOND}
+
+
+def _of_machine(line: _Line) -> dict[str, float]:
+    disks = [disk for disk in line.disks if _WHOLE_DISK.fullmatch(disk.name)]
+    network = [interface for interface in line.network if interface.name != "lo"]
+    found: dict[str, float] = {}
+    if disks:
+        found["disk_read_bytes"] = SECTOR_BYTES * sum(disk.read_sectors for disk in disks)
+        found["disk_written_bytes"] = SECTOR_BYTES * sum(disk.written_sectors for disk in disks)
+        found["disk_reads"] = sum(disk.reads for disk in disks)
+        found["disk_writes"] = sum(disk.writes for disk in disks)
+    if network:
+        found["received_bytes"] = sum(interface.rx_bytes for interface in network)
+        found["sent_bytes"] = sum(interface.tx_bytes for interface in network)
+    return found
+
+
+def _lines(text: str) -> list[_Line]:
+    """See `parse_telemetry`."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    read: list[_Line] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            read.append(_Line.model_validate_json(line))
+        except ValidationError as error:
+            if number == len(lines):
+                break
+            problem = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in problem["loc"])
+            raise OutputUnreadable(f"telemetry line {number}: {where}: {problem['msg']}") from error
+    return read
 
 
 def _moment(line: _Line) -> Moment:
@@ -166,7 +232,7 @@ def _between(before: _Line, after: _Line) -> TelemetrySample | None:
         disk_busy_share=_disk_busy_share(before, after, duration_s),
         network_receive_bytes_per_s=None if received is None else received / duration_s,
         network_send_bytes_per_s=None if sent is None else sent / duration_s,
-        sampler_cpu_share=None if own_us is None else max(0, own_us) / _MICROSECONDS_PER_SECOND / duration_s,
+        sampler_cpu_share=None if own_us is None else max(0, own_us) / MICROSECONDS_PER_SECOND / duration_s,
         clock_step_s=_clock_step_s(before, after),
         at_unix_ms=after.at_unix_ms,
     )
@@ -176,7 +242,7 @@ def _clock_step_s(before: _Line, after: _Line) -> float | None:
     """What the wall clock gained on the monotonic one. Both follow the same frequency, so it is 0 unless it was set."""
     if before.at_unix_ms is None or after.at_unix_ms is None:
         return None
-    return (after.at_unix_ms - before.at_unix_ms) / _MS_PER_SECOND - (after.elapsed_s - before.elapsed_s)
+    return (after.at_unix_ms - before.at_unix_ms) / MS_PER_SECOND - (after.elapsed_s - before.elapsed_s)
 
 
 def _quota_used_up_share(before: _Quota | None, after: _Quota | None) -> float | None:

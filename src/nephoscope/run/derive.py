@@ -30,6 +30,7 @@ from nephoscope.model.records import (
 )
 from nephoscope.model.units import GIB, MIB
 from nephoscope.run.resources import resource_use
+from nephoscope.run.server_costs import server_costs_of
 from nephoscope.store.attempt import Attempt
 from nephoscope.study.machine_names import is_burstable
 from nephoscope.study.machines import disks_of, left_raw
@@ -62,11 +63,12 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Deriv
             raise OutputUnreadable(f"{benchmark.name} reported {row.metric} in {row.unit}, which it does not declare")
     if not any(row.at_s is None for row in measurements):
         raise OutputUnreadable(f"{benchmark.name} found no numbers in its output")
+    costs = server_costs_of(attempt, benchmark.ended(raw, parameters), _texts(raw), raw)
     evidence = _evidence(attempt, intent, benchmark, parameters, raw).model_copy(
         update={"series": series_of(measurements, benchmark.metrics(parameters), getattr(parameters, "ramp_s", 0.0))}
     )
     return Derived(
-        measurements=list(measurements),
+        measurements=[*measurements, *costs],
         errors=None if evidence.operations is None else evidence.operations.errors,
         network=network_bytes(evidence.telemetry),
         resources=resource_use(evidence.telemetry, evidence.measured_cpus, evidence.burstable, evidence.commands),
@@ -222,13 +224,19 @@ def _telemetry(raw: Mapping[str, bytes]) -> tuple[dict[str, list[TelemetrySample
     """Samples by machine, and by machine the reason if there are none: checks then say `unknown` with that reason."""
     samples: dict[str, list[TelemetrySample]] = {}
     problems: dict[str, str] = {}
-    for name, content in raw.items():
-        if not name.startswith(TELEMETRY_PREFIX):
-            continue
-        machine = name.removeprefix(TELEMETRY_PREFIX).removesuffix(TELEMETRY_SUFFIX)
+    for machine, text in _texts(raw).items():
         samples[machine] = []
         try:
-            samples[machine] = parse_telemetry(content.decode(errors="replace"))
+            samples[machine] = parse_telemetry(text)
         except OutputUnreadable as error:
             problems[machine] = error.message
     return samples, problems
+
+
+def _texts(raw: Mapping[str, bytes]) -> dict[str, str]:
+    """What samplers wrote, by machine."""
+    return {
+        name.removeprefix(TELEMETRY_PREFIX).removesuffix(TELEMETRY_SUFFIX): content.decode(errors="replace")
+        for name, content in raw.items()
+        if name.startswith(TELEMETRY_PREFIX)
+    }

@@ -13,7 +13,15 @@ from typing import Any, Literal, NoReturn
 from nephoscope.benchmarks.base import Benchmark, Needs, Site
 from nephoscope.checks.registry import overall
 from nephoscope.checks.thresholds import FOREIGN_SHARE
-from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
+from nephoscope.databases.base import (
+    CanAttach,
+    Database,
+    Endpoint,
+    HasFootprint,
+    HasPrograms,
+    HasReplication,
+    HasSettings,
+)
 from nephoscope.machines.remote import Background, KnowsItsProcesses, MachineHandle
 from nephoscope.machines.shielded import beside, to_its_end
 from nephoscope.model.control import Resumption, State
@@ -39,6 +47,8 @@ from nephoscope.study.managed import MANAGED
 from nephoscope.study.model import Configuration
 
 _LOOK_AT_SAMPLERS_S = 1.0
+_SERVER_PROGRAMS = "NEPHOSCOPE_SERVER"
+"""A variable, as a load generator of an earlier image does not know the option, and can do without it."""
 
 
 @dataclass
@@ -252,7 +262,8 @@ async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: AttemptT
     attempt, cluster = task.attempt, site.cluster
     task.enter(State.RUNNING)
     users_server = site.endpoint is not None and site.endpoint.origin == "user"
-    async with _telemetry(cluster, attempt, world, ours=not users_server) as samplers:
+    programs = () if users_server else _programs(site.database)
+    async with _telemetry(cluster, attempt, world, programs, ours=not users_server) as samplers:
         with _noting_failure(task.course):
             await beside(benchmark.run(site, parameters), _until_one_ends(samplers))
     await best_effort(attempt, "querying the database", lambda: _note_database("after", site, attempt))
@@ -260,6 +271,11 @@ async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: AttemptT
     if resumption is not None:
         attempt.sync_raw()
         attempt.write_resumption(resumption.model_copy(update={"measured": True}))
+
+
+def _programs(database: Database | None) -> Sequence[str]:
+    """Of the server, as the kernel calls them; none: it does not say."""
+    return () if database is None or not isinstance(database, HasPrograms) else database.server_programs
 
 
 async def _note_database(when: When, site: Site, attempt: Attempt) -> None:
@@ -380,7 +396,7 @@ async def _database_up(
 
 @asynccontextmanager
 async def _telemetry(
-    cluster: Cluster, attempt: Attempt, world: World, *, ours: bool
+    cluster: Cluster, attempt: Attempt, world: World, programs: Sequence[str], *, ours: bool
 ) -> AsyncIterator[Mapping[str, Background]]:
     """Per-second counters of every machine for the time of the block; gives the samplers by machine.
 
@@ -389,6 +405,7 @@ async def _telemetry(
     rejects a trial.
 
     `ours`: every process that works for the trial was started by nephoscope, so that all others are foreign load.
+    `programs`: names of the measured server's; its processes are counted.
 
     Raises:
         ToolFailed: a sampler did not start.
@@ -401,7 +418,8 @@ async def _telemetry(
 
             async def start(machine: MachineHandle = machine, log: Path = log, errors: Path = errors) -> None:
                 argv = [world.load_program, "telemetry", *(await _whose(machine) if ours else ())]
-                sampler = await machine.remote.start(argv, log=log, errors=errors, pinned=False)
+                named = {_SERVER_PROGRAMS: ",".join(programs)} if programs and machine in cluster.database else {}
+                sampler = await machine.remote.start(argv, log=log, errors=errors, environment=named, pinned=False)
                 samplers[machine.name] = sampler
 
                 async def stop() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.machines.telemetry import parse_telemetry
+from nephoscope.machines.telemetry import parse_telemetry, server_counters
 from nephoscope.model.errors import OutputUnreadable
 
 TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -157,3 +157,32 @@ def test_shares_add_up_to_one(steps: list[tuple[int, ...]]) -> None:
         total = sample.cpu_busy_share + sample.cpu_iowait_share + sample.cpu_steal_share + idle
         assert total == pytest.approx(1)
         assert sample.cpu_busy_share == pytest.approx(sample.cpu_user_share + sample.cpu_system_share)
+
+
+def test_a_servers_counters_are_those_of_its_processes_and_of_its_machine() -> None:
+    def served(user_us: int, **more: Any) -> dict[str, Any]:
+        counts = {"processes": 1, "system_us": 0, "minor_faults": 5, "major_faults": 0, "context_switches": 7}
+        return {"user_us": user_us, **counts, "unseen_us": 0, **more}
+
+    def energy(energy_uj: int) -> list[dict[str, Any]]:
+        return [{"package": "package-0", "energy_uj": energy_uj, "range_uj": 1_000_000}]
+
+    machine = {"disks": [disk("sda", 2, 3), disk("loop0", 9, 9)], "network": [network("lo", 9, 9), network("e", 4, 5)]}
+    text = "\n".join(
+        [
+            line(0, ZERO),
+            line(1, ZERO, server=served(1_000_000), energy=energy(900_000)),
+            line(2, ZERO, server=served(2_500_000, context_switches=None), energy=energy(150_000), **machine),
+            line(3, ZERO, server=None),
+        ]
+    )
+    (_, first), (_, second) = server_counters(text)
+    assert first == {
+        "cpu_s": 1.0, "user_cpu_s": 1.0, "system_cpu_s": 0.0, "unseen_cpu_s": 0.0, "energy_j": 0.0,
+        "minor_faults": 5, "major_faults": 0, "context_switches": 7,
+    }  # fmt: skip
+    assert second["energy_j"] == pytest.approx(0.25), "the counter began anew"
+    of_machine = {"disk_read_bytes": 1024, "disk_written_bytes": 1536, "received_bytes": 4, "sent_bytes": 5}
+    assert of_machine.items() <= second.items()
+    assert "context_switches" not in second
+    assert server_counters(line(0, ZERO)) == []

@@ -5,7 +5,7 @@
 //! difference are read only while it is over a limit. The kernel's are apart, because a trial causes them.
 
 use super::group::Group;
-use super::process::{self, Process, Ticks};
+use super::process::{self, Counts, Process};
 use crate::clock::process_cpu_s;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -76,11 +76,11 @@ pub struct Accounts {
     session_of_root: i32,
     ticks_per_s: u64,
     limit_cpus: f64,
-    group: Option<(Group, Ticks)>,
+    group: Option<(Group, Counts)>,
     ours: HashMap<i32, Process>,
     sessions: HashSet<i32>,
     others: HashMap<i32, Process>,
-    used: Ticks,
+    used: Counts,
     forks: Option<u64>,
     before: Option<Before>,
     own_due_s: f64,
@@ -98,7 +98,7 @@ struct Before {
 /// What `/proc/stat` says at the moment of a reading.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
-    /// Ticks in programs and in the kernel, without interrupts.
+    /// Counts in programs and in the kernel, without interrupts.
     pub busy: u64,
     /// Processes and threads started since boot.
     pub forks: Option<u64>,
@@ -118,7 +118,7 @@ impl Accounts {
             ours: HashMap::new(),
             sessions: HashSet::new(),
             others: HashMap::new(),
-            used: Ticks::default(),
+            used: Counts::default(),
             forks: None,
             before: None,
             own_due_s: at_s,
@@ -158,7 +158,7 @@ impl Accounts {
         } else {
             None
         };
-        self.before = Some(Before { at_s, busy: machine.busy, used: self.used.sum() });
+        self.before = Some(Before { at_s, busy: machine.busy, used: self.used.ticks() });
         Some(Used {
             user_us: self.us(self.used.user),
             system_us: self.us(self.used.system),
@@ -168,6 +168,11 @@ impl Accounts {
             stopped: self.ours.values().filter(|process| process.stopped).count(),
             others,
         })
+    }
+
+    /// The trial's processes, and whether they were read just now.
+    pub fn processes(&self) -> (&HashMap<i32, Process>, bool) {
+        (&self.ours, self.group.is_none())
     }
 
     /// Texts of `/proc/PID/cgroup` of the trial's programs.
@@ -195,7 +200,7 @@ impl Accounts {
 
     fn over_limit(&self, at_s: f64, busy: u64) -> bool {
         self.before.is_some_and(|before| {
-            let ours = (self.used.sum() - before.used) as f64;
+            let ours = (self.used.ticks() - before.used) as f64;
             let theirs = busy.saturating_sub(before.busy) as f64 - ours;
             theirs > self.limit_cpus * (at_s - before.at_s) * self.ticks_per_s as f64
         })
@@ -220,7 +225,7 @@ impl Accounts {
             }
             if let Some(mut process) = Process::read(&self.proc, pid) {
                 if !first {
-                    (process.own, process.reaped) = (Ticks::default(), Ticks::default());
+                    (process.own, process.reaped) = (Counts::default(), Counts::default());
                 }
                 new.insert(pid, process);
             }
@@ -282,8 +287,8 @@ impl Accounts {
             // A group also counts what its parent left behind.
             return group.used().map(|now| self.used = now.since(*start)).is_some();
         }
-        let mut used = Ticks::default();
-        let (mut gained, mut ended) = (Ticks::default(), Ticks::default());
+        let mut used = Counts::default();
+        let (mut gained, mut ended) = (Counts::default(), Counts::default());
         let proc = &self.proc;
         self.ours.retain(|pid, process| match Process::read(proc, *pid).filter(|now| now.started == process.started) {
             Some(now) => {
@@ -298,7 +303,7 @@ impl Accounts {
             }
         });
         self.used = self.used.plus(used).plus(gained.since(ended));
-        ended.sum() <= gained.sum() + LOST_TICKS
+        ended.ticks() <= gained.ticks() + LOST_TICKS
     }
 
     fn read_others(&mut self, at_s: f64) -> Others {
@@ -308,11 +313,11 @@ impl Accounts {
         let (mut kernel, mut visible) = (0, 0);
         self.others.retain(|pid, process| {
             let Some(now) = Process::read(proc, *pid).filter(|now| now.started == process.started) else {
-                ended.insert(*pid, (process.parent, process.all().sum()));
+                ended.insert(*pid, (process.parent, process.all().ticks()));
                 return false;
             };
-            let spent = now.own.sum().saturating_sub(process.own.sum());
-            let reaped = now.reaped.sum().saturating_sub(process.reaped.sum());
+            let spent = now.own.ticks().saturating_sub(process.own.ticks());
+            let reaped = now.reaped.ticks().saturating_sub(process.reaped.ticks());
             if now.kernel {
                 kernel += spent;
             } else if spent + reaped > 0 {

@@ -1,6 +1,6 @@
 //! CPU time of a control group, version 1 (`cpuacct`) and 2.
 
-use super::process::Ticks;
+use super::process::Counts;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ impl Group {
 
     /// CPU time so far, of processes that ended too.
     #[must_use]
-    pub fn used(&self) -> Option<Ticks> {
+    pub fn used(&self) -> Option<Counts> {
         let read = |name: &str| fs::read_to_string(self.folder.join(name)).ok();
         read("cpu.stat")
             .and_then(|text| version_2(&text, self.ticks_per_s))
@@ -38,13 +38,13 @@ impl Group {
     }
 }
 
-fn version_2(text: &str, ticks_per_s: u64) -> Option<Ticks> {
+fn version_2(text: &str, ticks_per_s: u64) -> Option<Counts> {
     let ticks = |name: &str| Some(number(text, name)? * ticks_per_s / 1_000_000);
-    Some(Ticks { user: ticks("user_usec ")?, system: ticks("system_usec ")? })
+    Some(Counts { user: ticks("user_usec ")?, system: ticks("system_usec ")?, ..Counts::default() })
 }
 
-fn version_1(text: &str) -> Option<Ticks> {
-    Some(Ticks { user: number(text, "user ")?, system: number(text, "system ")? })
+fn version_1(text: &str) -> Option<Counts> {
+    Some(Counts { user: number(text, "user ")?, system: number(text, "system ")?, ..Counts::default() })
 }
 
 fn number(text: &str, name: &str) -> Option<u64> {
@@ -83,9 +83,10 @@ mod tests {
     #[test]
     fn both_versions() {
         let text = "usage_usec 30000\nuser_usec 20000\nsystem_usec 10000\nnr_periods 0\n";
-        assert_eq!(version_2(text, 100), Some(Ticks { user: 2, system: 1 }));
+        let counts = |user, system| Some(Counts { user, system, ..Counts::default() });
+        assert_eq!(version_2(text, 100), counts(2, 1));
         assert_eq!(version_2("nr_periods 0\n", 100), None);
-        assert_eq!(version_1("user 7\nsystem 5\n"), Some(Ticks { user: 7, system: 5 }));
+        assert_eq!(version_1("user 7\nsystem 5\n"), counts(7, 5));
         assert_eq!(version_1("user 7\n"), None);
     }
 

@@ -2,19 +2,23 @@
 //! program computes none, so that a lost line costs one interval and nothing else.
 
 pub mod accounts;
+pub mod energy;
 pub mod group;
 pub mod limits;
 pub mod parse;
 pub mod process;
 pub mod quota;
+pub mod server;
 
 use crate::clock::{Clock, process_cpu_s};
 use crate::exit::ExitCode;
 use crate::stop::Stop;
 use accounts::{Accounts, Machine, Trial, Used};
+use energy::{Energy, Packages};
 use limits::Limits;
 use parse::{CpuTimes, DiskCounters, NetworkCounters, QuotaPeriods, Stat};
 use serde::Serialize;
+use server::{Served, Server};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -45,6 +49,10 @@ struct Reading {
     disk_limits: Vec<String>,
     /// What the trial has used of the CPUs; `None`: not known, or not read this time.
     trial: Option<Used>,
+    /// What the measured server has used; `None`: as `trial`, or none of its processes is here.
+    server: Option<Served>,
+    /// Of the packages of CPUs; empty: the machine does not show it.
+    energy: Vec<Energy>,
     /// What reading all this has cost so far.
     own_cpu_us: u64,
 }
@@ -56,6 +64,14 @@ pub struct OfTrial {
     pub trial: Trial,
     /// CPUs that others may use before their processes are read.
     pub limit_cpus: f64,
+    /// Names of the measured server's program.
+    pub server: Vec<String>,
+}
+
+/// The processes of the trial, and among them the server's.
+struct Watched {
+    accounts: Accounts,
+    server: Server,
 }
 
 /// Writes a line every `interval` until a stop is requested, the reader or the parent goes away, or stdin (when it
@@ -66,12 +82,16 @@ pub fn run(interval: Duration, trial: Option<OfTrial>, mut sink: impl Write, sto
     let mut limits = Limits::of_this_process();
     let root = parent.map_or(0, |pid| pid.as_raw_nonzero().get());
     let ticks_per_s = rustix::param::clock_ticks_per_second();
-    let mut accounts = trial.map(|OfTrial { trial, limit_cpus }| {
-        Accounts::open(trial, limit_cpus, Path::new("/proc"), root, clock.now_s(), ticks_per_s)
+    let proc = Path::new("/proc");
+    let mut watched = trial.map(|OfTrial { trial, limit_cpus, server }| Watched {
+        accounts: Accounts::open(trial, limit_cpus, proc, root, clock.now_s(), ticks_per_s),
+        server: Server::of(&server, proc.to_owned(), ticks_per_s),
     });
+    let packages = Packages::of_this_machine();
     stop_when_stdin_closes(stop);
     for tick in 1_u32.. {
-        let line = serde_json::to_vec(&Reading::take(clock, &mut limits, accounts.as_mut())).unwrap_or_default();
+        let line =
+            serde_json::to_vec(&Reading::take(clock, &mut limits, &packages, watched.as_mut())).unwrap_or_default();
         if sink.write_all(&line).and_then(|()| sink.write_all(b"\n")).and_then(|()| sink.flush()).is_err() {
             break;
         }
@@ -101,17 +121,19 @@ fn stop_when_stdin_closes(stop: &Arc<Stop>) {
 }
 
 impl Reading {
-    fn take(clock: Clock, limits: &mut Limits, mut accounts: Option<&mut Accounts>) -> Self {
+    fn take(clock: Clock, limits: &mut Limits, packages: &Packages, mut watched: Option<&mut Watched>) -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let Stat { cpus: cpu, running: procs_running, forks } = parse::stat(&read("/proc/stat"));
         // Right after the counters that they are compared with.
-        let trial = accounts.as_mut().zip(cpu.first()).and_then(|(accounts, all)| {
+        let trial = watched.as_mut().zip(cpu.first()).and_then(|(watched, all)| {
             let busy = all.user + all.nice + all.system;
-            accounts.read(clock.now_s(), Machine { busy, forks })
+            watched.accounts.read(clock.now_s(), Machine { busy, forks })
         });
-        if let Some(accounts) = accounts.filter(|_| trial.is_some()) {
+        let server = watched.filter(|_| trial.is_some()).and_then(|Watched { accounts, server }| {
             accounts.groups().for_each(|text| limits.meet(&text));
-        }
+            let (processes, fresh) = accounts.processes();
+            server.read(processes, fresh)
+        });
         Self {
             at_unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64),
             elapsed_s: clock.now_s(),
@@ -126,6 +148,8 @@ impl Reading {
             frozen: limits.frozen(),
             disk_limits: limits.of_disks(),
             trial,
+            server,
+            energy: packages.read(),
             own_cpu_us: (process_cpu_s() * 1e6) as u64,
         }
     }

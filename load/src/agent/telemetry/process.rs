@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
+/// As much of a program's name as the kernel keeps (`TASK_COMM_LEN`, with the zero at its end).
+pub const KERNEL_NAME_BYTES: usize = 15;
 /// Longest name of a process that is written.
 const NAME_CHARACTERS: usize = 60;
 /// `PF_KTHREAD` of the kernel's `include/linux/sched.h`.
@@ -11,32 +13,45 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 /// Programs whose first argument says more about them than their own name.
 const INTERPRETERS: [&str; 8] = ["python", "perl", "ruby", "node", "bash", "dash", "sh", "php"];
 
-/// CPU time in clock ticks.
+/// What processes have used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ticks {
-    /// In the program.
+pub struct Counts {
+    /// Clock ticks in the program.
     pub user: u64,
-    /// In the kernel.
+    /// Clock ticks in the kernel.
     pub system: u64,
+    /// Page faults without I/O.
+    pub minor_faults: u64,
+    /// Page faults that waited for I/O.
+    pub major_faults: u64,
 }
 
-impl Ticks {
-    /// Both.
+impl Counts {
+    /// CPU time, in clock ticks.
     #[must_use]
-    pub fn sum(self) -> u64 {
+    pub fn ticks(self) -> u64 {
         self.user + self.system
     }
 
-    /// With more of both.
+    /// With more of all.
     #[must_use]
     pub fn plus(self, more: Self) -> Self {
-        Self { user: self.user + more.user, system: self.system + more.system }
+        self.with(more, |this, more| this + more)
     }
 
     /// What came since `earlier`. The kernel's split between user and system may run backwards by a tick.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
-        Self { user: self.user.saturating_sub(earlier.user), system: self.system.saturating_sub(earlier.system) }
+        self.with(earlier, u64::saturating_sub)
+    }
+
+    fn with(self, other: Self, combined: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            user: combined(self.user, other.user),
+            system: combined(self.system, other.system),
+            minor_faults: combined(self.minor_faults, other.minor_faults),
+            major_faults: combined(self.major_faults, other.major_faults),
+        }
     }
 }
 
@@ -53,18 +68,20 @@ pub struct Process {
     pub stopped: bool,
     /// When it started; with its number it is unique.
     pub started: u64,
-    /// CPU time of its threads, of those that ended too.
-    pub own: Ticks,
-    /// CPU time of its children that ended and that it reaped, with theirs.
-    pub reaped: Ticks,
+    /// Its threads that are there.
+    pub threads: u64,
+    /// Of its threads, of those that ended too.
+    pub own: Counts,
+    /// Of its children that ended and that it reaped, with theirs.
+    pub reaped: Counts,
     /// The kernel's name of it, at most 15 bytes.
     pub name: String,
 }
 
 impl Process {
-    /// Its own time and that of its ended children.
+    /// Its own and that of its ended children.
     #[must_use]
-    pub fn all(&self) -> Ticks {
+    pub fn all(&self) -> Counts {
         self.own.plus(self.reaped)
     }
 
@@ -83,13 +100,18 @@ impl Process {
         let (start, rest) = text.rsplit_once(')')?;
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
         let number = |at: usize| words.get(at)?.parse::<u64>().ok();
+        let counts = |[user, system, minor, major]: [usize; 4]| {
+            let (minor_faults, major_faults) = (number(minor)?, number(major)?);
+            Some(Counts { user: number(user)?, system: number(system)?, minor_faults, major_faults })
+        };
         Some(Self {
             stopped: matches!(*words.first()?, "T" | "t"),
             parent: words.get(1)?.parse().ok()?,
             session: words.get(3)?.parse().ok()?,
             kernel: number(6)? & KERNEL_THREAD != 0,
-            own: Ticks { user: number(11)?, system: number(12)? },
-            reaped: Ticks { user: number(13)?, system: number(14)? },
+            own: counts([11, 12, 7, 9])?,
+            reaped: counts([13, 14, 8, 10])?,
+            threads: number(17)?,
             started: number(19)?,
             name: start.split_once('(')?.1.to_owned(),
         })
@@ -126,14 +148,15 @@ pub fn all(proc: &Path) -> Vec<i32> {
 mod tests {
     use super::*;
 
-    const STAT: &str = "77 (a) b) S 5 6 7 0 -1 4194560 10 0 0 0 250 50 30 20 20 0 4 0 100 1 1\n";
+    const STAT: &str = "77 (a) b) S 5 6 7 0 -1 4194560 10 1 2 0 250 50 30 20 20 0 4 0 100 1 1\n";
 
     #[test]
     fn a_line_with_a_bracket_in_its_name() {
         let read = Process::parse(STAT).unwrap();
         assert_eq!((read.parent, read.session, read.kernel, read.started), (5, 7, false, 100));
-        assert_eq!((read.own, read.reaped), (Ticks { user: 250, system: 50 }, Ticks { user: 30, system: 20 }));
-        assert_eq!((read.name.as_str(), read.all().sum()), ("a) b", 350));
+        assert_eq!(read.own, Counts { user: 250, system: 50, minor_faults: 10, major_faults: 2 });
+        assert_eq!(read.reaped, Counts { user: 30, system: 20, minor_faults: 1, major_faults: 0 });
+        assert_eq!((read.name.as_str(), read.all().ticks(), read.threads), ("a) b", 350, 4));
         for length in 0..STAT.find(" 100 ").unwrap() {
             assert_eq!(Process::parse(&STAT[..length]), None, "cut at {length}");
         }

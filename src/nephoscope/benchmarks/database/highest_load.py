@@ -5,7 +5,7 @@ state, if the study says how many. Each level is then one call of the load gener
 the state machine in `search` reaches an outcome. The result can be recomputed from the raw output alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Ended, Needs, RawOutput, Site
 from nephoscope.benchmarks.calibrations import OwnCalibrations
 from nephoscope.benchmarks.database.kv import Kv
 from nephoscope.benchmarks.database.oltp import OltpInsert, OltpReadWrite
@@ -288,6 +288,11 @@ class HighestLoad(Benchmark):
             at_level = workload.numbers(search.joined, parameters.at(ended.level, parameters.confirmation_s))
             found += [row for row in at_level if row.at_s is None]
         return found
+
+    @override
+    def ended(self, raw: RawOutput, parameters: HighestLoadParameters) -> Sequence[Ended]:
+        search = read_search(raw, parameters)
+        return () if search.ended.level is None else load_output.ended(search.joined)
 
     @override
     def operations(

@@ -5,7 +5,7 @@ once, at its largest size. Modelled on CockroachDB's `tpccbench` and the Cloud R
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Ended, Needs, RawOutput, Site
 from nephoscope.benchmarks.calibrations import OwnCalibrations
 from nephoscope.benchmarks.database.tpcc import Tpcc, TpccParameters, headline
 from nephoscope.benchmarks.database.tpcc_rules import CR2020, CR2021, SPEC, TPCCBENCH, PassRule, requirements
@@ -251,6 +251,11 @@ class MaxWarehouses(Benchmark):
             at_level = self._tpcc.numbers(search.joined, parameters.at(ended.level, parameters.confirmation_s))
             found += [row for row in at_level if row.at_s is None]
         return found
+
+    @override
+    def ended(self, raw: RawOutput, parameters: MaxWarehousesParameters) -> Sequence[Ended]:
+        search = read_search(raw, parameters)
+        return () if search.ended.level is None else load_output.ended(search.joined)
 
     @override
     def operations(

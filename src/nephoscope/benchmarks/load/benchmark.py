@@ -3,16 +3,17 @@
 import contextlib
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Ended, Needs, RawOutput, Site
 from nephoscope.benchmarks.database.tpcc_editions import Clients
 from nephoscope.benchmarks.load import contract, shards
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.counting import counting
 from nephoscope.benchmarks.load.loading import telling_loads
 from nephoscope.benchmarks.load.metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
 from nephoscope.benchmarks.load.saturation import saturation, saturation_measurements, too_slow
@@ -244,9 +245,17 @@ class LoadBenchmark(Benchmark):
             raise DatabaseFailed(f"{self.name} needs a database, but the trial has none")
         check_s = self.fixture_bytes(parameters) / CHECK_BYTES_PER_S
         timeout_s = spec.ramp_s + spec.duration_s + GRACE_S + check_s
-        completed = await shards.drive(
-            site, name, site.endpoint, spec, timeout_s=timeout_s, allowed=allowed, complete=_COMPLETE
-        )
+        async with counting(site, site.endpoint, spec) as on_interval:
+            completed = await shards.drive(
+                site,
+                name,
+                site.endpoint,
+                spec,
+                timeout_s=timeout_s,
+                allowed=allowed,
+                complete=_COMPLETE,
+                on_interval=on_interval,
+            )
         if completed.exit_code not in _COMPLETE:
             raise _failure(completed)
         return completed
@@ -270,6 +279,10 @@ class LoadBenchmark(Benchmark):
         if output.finished.offered is not None:
             found.append(load_row(OFFERED, output.finished.offered / output.measured_s))
         return found + saturation_measurements(output)
+
+    @override
+    def ended(self, raw: RawOutput, parameters: Any) -> Sequence[Ended]:
+        return load_output.ended(_read(raw, RUN))
 
     @override
     def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from hdrh.histogram import HdrHistogram
 from pydantic import ValidationError
 
+from nephoscope.benchmarks.base import Ended
 from nephoscope.benchmarks.database.tpcc_rules import Responses
 from nephoscope.benchmarks.histograms import QUANTILES, latencies, mean_ns, merged, value_ns
 from nephoscope.benchmarks.load.contract import (
@@ -33,7 +34,7 @@ from nephoscope.benchmarks.load.spec import (
 )
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Measurement, OperationErrors, OperationEvidence, Requirement, Saturation
-from nephoscope.model.units import NANOSECONDS_PER_SECOND
+from nephoscope.model.units import MS_PER_SECOND, NANOSECONDS_PER_SECOND
 from nephoscope.model.words import counted
 
 Row = TypeVar("Row")
@@ -319,6 +320,18 @@ def count(output: LoadOutput, *, operations: Collection[str] | None = None, outc
         for row in interval.operations
         if row.outcome in outcomes and (operations is None or row.operation in operations)
     )
+
+
+def ended(output: LoadOutput) -> list[Ended]:
+    """Operations of each measured interval that committed, or were rolled back by design."""
+    return [
+        Ended(
+            from_unix_ms=interval.at_unix_ms,
+            to_unix_ms=interval.at_unix_ms + (interval.end_s - interval.start_s) * MS_PER_SECOND,
+            operations=sum(row.count for row in interval.operations if row.outcome != "failed"),
+        )
+        for interval in output.measured
+    ]
 
 
 def retries(output: LoadOutput) -> int:

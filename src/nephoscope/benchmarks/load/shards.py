@@ -48,6 +48,7 @@ async def drive(
     timeout_s: float,
     allowed: Sequence[int] = (),
     complete: Collection[int] = (contract.EXIT_FINISHED,),
+    on_interval: Callable[[contract.Interval], None] = lambda _: None,
 ) -> Completed:
     """Carries out a spec on the load machines; raw output is `<name>.stdout`, however many there are.
 
@@ -61,6 +62,7 @@ async def drive(
         timeout_s: of one machine.
         allowed: exit codes besides 0 that are results.
         complete: exit codes with which an output is whole. A shard that ends otherwise ends the others.
+        on_interval: takes each interval of the first shard as it ends.
 
     Returns:
         What was merged; where a shard's output is not whole, that shard's end.
@@ -69,7 +71,7 @@ async def drive(
         InputError: the load cannot be shared equally.
     """
     machines = site.cluster.load_machines
-    shown = _Progress(site.progress)
+    shown = _Progress(site.progress, on_interval)
     if len(machines) == 1 or spec.action != "run":
         return await _one(site, machines[0], name, endpoint, spec, timeout_s, allowed, shown.of(0))
     lead_s = lead_of_s(spec)
@@ -173,8 +175,9 @@ class _Progress:
     A line that cannot be read here is reported by `parse`, not by progress.
     """
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, tell: Callable[[str], None], ended: Callable[[contract.Interval], None]) -> None:
         self._tell = tell
+        self._ended = ended
         self._rates: dict[int, float] = {}
 
     def of(self, index: int) -> Callable[[str], None]:
@@ -187,5 +190,7 @@ class _Progress:
                     ended = sum(row.count for row in read.operations if row.outcome != "failed")
                     self._rates[index] = ended / (read.end_s - read.start_s)
                     self._tell(f"{sum(self._rates.values()):,.0f} operations/s")
+                    if index == 0:
+                        self._ended(read)
 
         return take

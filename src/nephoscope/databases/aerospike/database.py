@@ -23,6 +23,7 @@ from nephoscope.databases.base import (
     Endpoint,
     HasFixtures,
     HasFootprint,
+    HasPrograms,
     HasReplication,
     HasSettings,
     HasUpkeep,
@@ -100,10 +101,11 @@ class _Servers:
         return f"{server.layout.fixtures}/{self.identity}/{name}.dat"
 
 
-class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFootprint, HasSettings):
+class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasReplication, HasFootprint, HasSettings):
     """See the module's text. One instance serves one study."""
 
     name = "aerospike"
+    server_programs = ("asd",)
 
     def __init__(self, raw_device_of: machines.RawDeviceOf) -> None:
         self._raw_device_of = raw_device_of

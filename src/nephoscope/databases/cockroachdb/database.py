@@ -27,6 +27,7 @@ from nephoscope.databases.base import (
     Endpoint,
     HasFixtures,
     HasFootprint,
+    HasPrograms,
     HasReplication,
     HasSettings,
     HasUpkeep,
@@ -97,10 +98,13 @@ class _Servers:
         return self.layouts[0]
 
 
-class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplication, HasFootprint, HasSettings):
+class CockroachDatabase(
+    Database, HasFixtures, CanAttach, HasUpkeep, HasPrograms, HasReplication, HasFootprint, HasSettings
+):
     """See the module's text. One instance serves one study."""
 
     name = "cockroachdb"
+    server_programs = ("cockroach",)
 
     def __init__(self) -> None:
         self._running: dict[str, _Servers] = {}

@@ -22,15 +22,17 @@ from nephoscope.databases.base import (
     CanAttach,
     Database,
     Endpoint,
+    HasCounters,
     HasFixtures,
     HasFootprint,
     HasLoadedBytes,
+    HasPrograms,
     HasReplication,
     HasSettings,
     HasUpkeep,
     Upkeep,
 )
-from nephoscope.databases.postgres import fitness, made
+from nephoscope.databases.postgres import counters, fitness, made
 from nephoscope.databases.postgres import remote as postgres_remote
 from nephoscope.databases.postgres.binaries import Binaries, as_server_user, major_version
 from nephoscope.databases.postgres.client import (
@@ -98,11 +100,21 @@ DEFAULT_SETTINGS: Mapping[str, str] = {
 
 
 class PostgresDatabase(
-    Database, HasFixtures, CanAttach, HasUpkeep, HasReplication, HasFootprint, HasLoadedBytes, HasSettings
+    Database,
+    HasFixtures,
+    CanAttach,
+    HasUpkeep,
+    HasPrograms,
+    HasCounters,
+    HasReplication,
+    HasFootprint,
+    HasLoadedBytes,
+    HasSettings,
 ):
     """See the module's text. One instance serves one study."""
 
     name = "postgres"
+    server_programs = ("postgres",)
 
     def __init__(
         self, find: Callable[[str | None], Binaries], environment: Mapping[str, str], load_program: str
@@ -297,6 +309,14 @@ class PostgresDatabase(
         """The disk of a user's server is not looked at."""
         free = await upkeep.free_bytes(cluster) if endpoint.origin != "user" else None
         return upkeep.of_postgres(await self._rows(cluster, endpoint, upkeep.POSTGRES), free)
+
+    # HasCounters
+
+    @override
+    async def counters(self, cluster: Cluster, endpoint: Endpoint) -> Mapping[str, float]:
+        """Of all databases of the server."""
+        found = await self._rows(cluster, endpoint, counters.statement(major_version(endpoint.version)))
+        return counters.read(value_of(found))
 
     # how
 

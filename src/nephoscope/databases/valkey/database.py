@@ -24,7 +24,9 @@ from nephoscope.databases import upkeep
 from nephoscope.databases.base import (
     Database,
     Endpoint,
+    HasCounters,
     HasFixtures,
+    HasPrograms,
     HasReplication,
     HasSettings,
     HasUpkeep,
@@ -70,10 +72,11 @@ class _Server:
         return _folder(self.machine)
 
 
-class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettings):
+class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasCounters, HasReplication, HasSettings):
     """See the module's text. One instance serves one study."""
 
     name = "valkey"
+    server_programs = ("valkey-server", "redis-server")
 
     def __init__(self, find: Callable[[], ValkeyBinaries]) -> None:
         self._find = find
@@ -224,6 +227,17 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasSettin
             said = await self._command(cluster, server.endpoint, "INFO", "persistence")
             found.append(upkeep.of_valkey(said, free))
         return upkeep.together(found)
+
+    # HasCounters
+
+    @override
+    async def counters(self, cluster: Cluster, endpoint: Endpoint) -> Mapping[str, float]:
+        """Sums over all servers."""
+        found = [
+            upkeep.counters_of_valkey(await self._command(cluster, server.endpoint, "INFO", "everything"))
+            for server in self._running[cluster.key]
+        ]
+        return {name: sum(one[name] for one in found) for name in set.intersection(*map(set, found))}
 
     # how
 

@@ -1,0 +1,171 @@
+"""What an operation costs the server: counters over the measurement, per operation that ended meanwhile; pure.
+
+Two sources, under names of their own, which are never compared: what the sampler reads of the server's processes and
+of its machine (`server_…`), and what the server says itself (`counted_…`), all that is known of a user's own one.
+
+The sampler reads in its own rhythm. So the first and the last reading within the measurement count, with the operations
+that ended between them: the rate may change from second to second, what an operation costs hardly does.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import NamedTuple
+
+from nephoscope.benchmarks.base import Ended
+from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.units import MS_PER_SECOND
+
+Counters = Mapping[str, float]
+"""Name -> value since some moment; names that are not there are not known."""
+
+_LEAST_S = 0.9
+"""Between two readings; in less, ticks of 10 ms and moments of reading are too large a part."""
+_UNSEEN_SHARE = 0.05
+"""Of the server's CPU time: a larger part of processes that came and went between two readings, of which nobody knows
+how often they got a CPU, would make the context switches too few."""
+_GAP_MS = 100.0
+"""Measured intervals that are further apart do not belong together: a search measures several times."""
+
+
+class Reading(NamedTuple):
+    """Counters at one moment, by the load machine's wall clock."""
+
+    at_unix_ms: float
+    counters: Counters
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A counter as a metric."""
+
+    counter: str
+    metric: Metric
+
+
+def _cost(name: str, counter: str, unit: str, title: str, clock: str) -> Cost:
+    metric = Metric(name=name, unit=unit, direction=Direction.LOWER, title=title, clock=f"{clock} / operations ended")
+    return Cost(counter, metric)
+
+
+_PROCESSES = "the server's processes, those that ended included"
+_DISKS = "whole disks of the server's machine"
+_NETWORK = "interfaces of the server's machine but loopback; not where it also runs the load generator"
+CPU = _cost(
+    "server_cpu_per_operation", "cpu_s", "s", "server CPU time per operation", f"user + system time of {_PROCESSES}"
+)
+SAMPLED = (
+    CPU,
+    *(
+        _cost(f"server_{name}_per_operation", counter, unit, f"{title} per operation", clock)
+        for name, counter, unit, title, clock in (
+            ("user_cpu", "user_cpu_s", "s", "server CPU time in programs", f"user time of {_PROCESSES}"),
+            ("system_cpu", "system_cpu_s", "s", "server CPU time in the kernel", f"system time of {_PROCESSES}"),
+            (
+                "context_switches",
+                "context_switches",
+                "1",
+                "context switches of the server",
+                "how often threads of the server's processes got a CPU",
+            ),
+            (
+                "minor_faults",
+                "minor_faults",
+                "1",
+                "minor page faults of the server",
+                f"faults without I/O of {_PROCESSES}",
+            ),
+            (
+                "major_faults",
+                "major_faults",
+                "1",
+                "major page faults of the server",
+                f"faults with I/O of {_PROCESSES}",
+            ),
+            ("disk_reads", "disk_reads", "1", "reads at the disk", f"reads completed by {_DISKS}"),
+            ("disk_read_bytes", "disk_read_bytes", "B", "bytes read at the disk", f"read from {_DISKS}"),
+            ("disk_writes", "disk_writes", "1", "writes at the disk", f"writes completed by {_DISKS}"),
+            ("disk_written_bytes", "disk_written_bytes", "B", "bytes written at the disk", f"written to {_DISKS}"),
+            ("received_bytes", "received_bytes", "B", "bytes that the server received", f"received on {_NETWORK}"),
+            ("sent_bytes", "sent_bytes", "B", "bytes that the server sent", f"sent on {_NETWORK}"),
+            ("energy", "energy_j", "J", "energy of the server's CPUs", "RAPL counters of all packages of its machine"),
+        )
+    ),
+)
+"""What the sampler reads on machines of the server."""
+COUNTED = tuple(
+    _cost(
+        f"counted_{name}_per_operation",
+        name if unit == "B" else f"{name}_s",
+        unit,
+        f"{title} per operation, by the server's own count",
+        clock,
+    )
+    for name, unit, title, clock in (
+        ("log_bytes", "B", "bytes of log", "growth of the log: PostgreSQL's WAL, Valkey's append-only file"),
+        ("cpu", "s", "CPU time", "user + system time: INFO of Valkey"),
+        ("read_bytes", "B", "bytes read from files", "reads asked of the kernel: pg_stat_io, from version 16"),
+        ("written_bytes", "B", "bytes written to files", "writes asked of the kernel: pg_stat_io, from version 16"),
+        ("received_bytes", "B", "bytes received", "from clients: INFO of Valkey"),
+        ("sent_bytes", "B", "bytes sent", "to clients: INFO of Valkey"),
+    )
+)
+"""What servers say themselves."""
+SERVER_COSTS = tuple(cost.metric for cost in (*SAMPLED, *COUNTED))
+
+
+def measurements(
+    costs: Sequence[Cost], ended: Sequence[Ended], machines: Sequence[Sequence[Reading]]
+) -> Iterator[Measurement]:
+    """The costs of an operation that are known of every machine: their sum.
+
+    Args:
+        costs: to look for.
+        ended: operations, in order of time.
+        machines: readings of each machine (or of the servers together), in order of time.
+    """
+    each = [_per_operation(ended, readings) for readings in machines]
+    for cost in costs:
+        values = [found.get(cost.counter) for found in each]
+        if values and None not in values:
+            value = fsum(one for one in values if one is not None)
+            yield Measurement(metric=cost.metric.name, unit=cost.metric.unit, value=value, role="database")
+
+
+def _per_operation(ended: Sequence[Ended], readings: Sequence[Reading]) -> Counters:
+    """Growth of each counter / operations, of all parts of the measurement with two readings."""
+    grown: list[Counters] = []
+    operations = 0.0
+    for part in _parts(ended):
+        within = [one for one in readings if part[0].from_unix_ms <= one.at_unix_ms <= part[-1].to_unix_ms]
+        if within and within[-1].at_unix_ms - within[0].at_unix_ms >= _LEAST_S * MS_PER_SECOND:
+            first, last = within[0], within[-1]
+            operations += _ended_until(part, last.at_unix_ms) - _ended_until(part, first.at_unix_ms)
+            shared = first.counters.keys() & last.counters.keys()
+            grown.append({name: last.counters[name] - first.counters[name] for name in shared})
+    if operations <= 0:
+        return {}
+    names = set.intersection(*(set(one) for one in grown))
+    sums = {name: fsum(one[name] for one in grown) for name in names}
+    if sums.get("unseen_cpu_s", 0.0) > _UNSEEN_SHARE * sums.get("cpu_s", 0.0):
+        sums.pop("context_switches", None)
+    return {name: total / operations for name, total in sums.items() if total >= 0}  # a server that restarted
+
+
+def _parts(ended: Sequence[Ended]) -> Iterator[Sequence[Ended]]:
+    """What was measured without a break."""
+    start = 0
+    for place in range(1, len(ended) + 1):
+        if place == len(ended) or ended[place].from_unix_ms - ended[place - 1].to_unix_ms > _GAP_MS:
+            if place > start:
+                yield ended[start:place]
+            start = place
+
+
+def _ended_until(part: Sequence[Ended], at_unix_ms: float) -> float:
+    """Operations that ended before a moment, as if they ended evenly within each interval."""
+    return fsum(
+        one.operations
+        * min(1.0, max(0.0, (at_unix_ms - one.from_unix_ms) / max(1.0, one.to_unix_ms - one.from_unix_ms)))
+        for one in part
+    )

@@ -1,0 +1,107 @@
+"""What the sampler says of a real PostgreSQL, against what the kernel and the server count themselves."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nephoscope.app.wiring import load_program
+from nephoscope.machines.telemetry import server_counters
+from tests.support.real_parts import needs
+from tests.support.server import Server, server
+
+pytestmark = needs("postgres")
+
+_GROUPS = Path("/sys/fs/cgroup")
+SESSIONS = 6
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with server(tmp_path_factory.mktemp("server")) as running:
+        running.sql("CREATE TABLE t (a bigint, b text)")
+        yield running
+
+
+def work(postgres: Server) -> None:
+    """Sessions that end, each of which uses CPU time and writes rows."""
+    for _ in range(SESSIONS):
+        postgres.sql("INSERT INTO t SELECT i, md5(i::text) FROM generate_series(1, 40000) i")
+
+
+def sampled(postgres: Server) -> dict[str, float]:
+    """What the sampler saw of `work`."""
+    argv = [load_program(), "telemetry", "--interval-ms", "50", "--trial", "parent", "--server", "postgres"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sampler:
+        assert sampler.stdout is not None
+        assert sampler.stdin is not None
+        text = sampler.stdout.readline().decode()
+        work(postgres)
+        ended_unix_ms = time.time() * 1000
+        (_, first), *_ = server_counters(text)
+        while (found := server_counters(text)[-1])[0] <= ended_unix_ms:  # it skips readings that cost too much
+            text += sampler.stdout.readline().decode()
+        sampler.stdin.close()
+        sampler.stdout.read()
+    return {name: found[1][name] - first[name] for name in first}
+
+
+def test_sessions_that_end_leave_what_they_used(postgres: Server) -> None:
+    """The postmaster has waited for them: the kernel's own sum of its children's time is theirs."""
+
+    def children_s() -> float:
+        words = Path(f"/proc/{postgres.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[13]) + int(words[14])) / os.sysconf("SC_CLK_TCK")
+
+    before_s = children_s()
+    found = sampled(postgres)
+    assert found["cpu_s"] >= children_s() - before_s - 0.01 * SESSIONS > 0
+    assert found["minor_faults"] > 0
+    assert found["cpu_s"] == pytest.approx(found["user_cpu_s"] + found["system_cpu_s"])
+
+
+def test_a_servers_log_is_as_long_as_it_counts_itself(postgres: Server) -> None:
+    def counted() -> float:
+        counters = postgres.database.counters(postgres.cluster, postgres.endpoint)
+        return postgres.loop.run_until_complete(counters)["log_bytes"]
+
+    def of_records() -> int:
+        return int(postgres.sql("SELECT wal_bytes FROM pg_stat_wal"))
+
+    before, records_before = counted(), of_records()
+    work(postgres)
+    after, records_after = counted(), of_records()
+    # Headers of pages come on top of the records, and others write a little between the two readings.
+    assert after - before == pytest.approx(records_after - records_before, rel=0.02)
+
+
+@pytest.mark.root
+def test_the_sum_is_the_control_groups_own(postgres: Server) -> None:
+    version_1 = _GROUPS / "cpuacct"
+    group = (version_1 if version_1.is_dir() else _GROUPS) / f"nephoscope-cost-{os.getpid()}"
+    home = group.parent / "cgroup.procs"
+
+    def used_s() -> float:
+        if version_1.is_dir():
+            return int((group / "cpuacct.usage").read_text()) / 1e9
+        words = (group / "cpu.stat").read_text().split()
+        return int(words[words.index("usage_usec") + 1]) / 1e6
+
+    group.mkdir()
+    try:
+        pids = subprocess.run(
+            ["pgrep", "-P", str(postgres.pid)], capture_output=True, text=True, check=False
+        ).stdout.split()
+        for pid in [str(postgres.pid), *pids]:
+            (group / "cgroup.procs").write_text(pid)
+        before_s = used_s()
+        found = sampled(postgres)
+        # Ticks of 10 ms, of each process that is there at the end.
+        assert found["cpu_s"] == pytest.approx(used_s() - before_s, rel=0.01, abs=0.02)
+    finally:
+        for pid in (group / "cgroup.procs").read_text().split():
+            home.write_text(pid)
+        group.rmdir()
