@@ -121,7 +121,7 @@ class Stalls:
         if event is None:
             return valid(self.name, f"{series.metric}: dips cost {percent(seen.cost)} of the mean")
         told = f"{series.metric}: {event.clause}"
-        longest_s = series.step_s * max((one.length for one in seen.standstills), default=0)
+        longest_s = series.step_s * max((one.zeros for one in seen.each), default=0)
         # A stall and the second that the sampler reads it in begin at different moments.
         stood_still = longest_s > 0 and idle_s is not None and idle_s >= max(series.step_s, longest_s - 1)
         if seen.cost > most and stood_still:
@@ -136,14 +136,15 @@ class Stalls:
 
 def _event(series: Series, seen: Dips, most: float) -> Event | None:
     """Time in which nothing was completed, whatever it cost; else dips that cost more than `most`; None: neither."""
-    stretches = seen.standstills or (seen.low if seen.cost > most else ())
+    stalls = [one for one in seen.each if one.zeros]
+    stretches = stalls or (seen.each if seen.cost > most else ())
     if not stretches:
         return None
     return Event(
-        "stall" if seen.standstills else "dips",
+        "stall" if stalls else "dips",
         len(stretches),
         first_s=series.step_s * stretches[0].start,
-        length_s=series.step_s * sum(one.length for one in stretches),
+        length_s=series.step_s * sum(one.lost if stalls else one.length for one in stretches),
         cost=seen.cost,
         metric=series.metric,
     )

@@ -10,11 +10,15 @@ _DIP = 0.5
 
 
 @dataclass(frozen=True)
-class Standstill:
-    """Consecutive values of 0, or low ones, from the index `start` on."""
+class Dip:
+    """Consecutive values below half of the usual one. All lengths are in steps of the series."""
 
     start: int
     length: int
+    lost: float
+    """How long nothing at all would have cost as much."""
+    zeros: int
+    """The longest run of values of 0."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +27,7 @@ class Dips:
 
     cost: float
     """The share of the mean that the values below half of the usual one lack."""
-    standstills: tuple[Standstill, ...]
-    low: tuple[Standstill, ...]
-    """Consecutive values below half of the usual one, 0 or not."""
+    each: tuple[Dip, ...]
 
 
 def dips(values: Sequence[float]) -> Dips | None:
@@ -38,21 +40,15 @@ def dips(values: Sequence[float]) -> Dips | None:
     if not working:
         return None
     usual = median_high(working)
-    lost = sum(usual - value for value in values if value < _DIP * usual)
-    return Dips(
-        lost / (usual * len(values)),
-        _runs([value == 0 for value in values]),
-        _runs([value < _DIP * usual for value in values]),
-    )
-
-
-def _runs(flags: Sequence[bool]) -> tuple[Standstill, ...]:
-    """Where flags are set, one after the other."""
-    found: list[Standstill] = []
+    each: list[Dip] = []
     at = 0
-    for is_set, run in groupby(flags):
-        length = len(list(run))
-        if is_set:
-            found.append(Standstill(at, length))
-        at += length
-    return tuple(found)
+    for is_low, run in groupby((value / usual for value in values), key=lambda share: share < _DIP):
+        shares = list(run)
+        if is_low:
+            each.append(Dip(at, len(shares), len(shares) - sum(shares), _zeros(shares)))
+        at += len(shares)
+    return Dips(sum(dip.lost for dip in each) / len(values), tuple(each))
+
+
+def _zeros(shares: Sequence[float]) -> int:
+    return max(len(list(run)) if is_zero else 0 for is_zero, run in groupby(shares, key=lambda share: share == 0))
