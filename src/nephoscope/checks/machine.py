@@ -9,6 +9,7 @@ from itertools import accumulate, pairwise
 
 from nephoscope.checks.thresholds import CLOCK_OFFSET, CLOCK_STEP, MEMORY_MISSING, QUOTA_OFF, THROTTLED
 from nephoscope.checks.verdicts import invalid, mean_over_time, measured_of, over_machines, percent, unknown, valid
+from nephoscope.model.numbers import duration
 from nephoscope.model.records import Evidence, Facts, TelemetrySample, Verdict, VerdictKind
 from nephoscope.model.units import GIB
 from nephoscope.model.words import counted
@@ -180,7 +181,7 @@ class CgroupLimit:
             if earlier.disk_limits != later.disk_limits:
                 before, after = (", ".join(one.disk_limits) or "none" for one in (earlier, later))
                 said = f"{machine}: the limits of its control groups on disks changed from {before} to {after}"
-                return invalid(self.name, f"{said} before second {later.at_s:.0f}")
+                return invalid(self.name, f"{said}, seen after {duration(later.at_s)}")
         return None
 
     def _used_up(self, machine: str, samples: Sequence[TelemetrySample]) -> Verdict | None:
@@ -192,7 +193,7 @@ class CgroupLimit:
         if share <= THROTTLED.value:
             return valid(self.name, said)
         since_s = min(one.at_s - one.duration_s for one in samples if (one.cpu_quota_used_up_share or 0) > 0)
-        return invalid(self.name, f"{said} (limit {THROTTLED.percent}), from second {since_s:.0f} on")
+        return invalid(self.name, f"{said} (limit {THROTTLED.percent}), from {duration(since_s)} on")
 
     def _look(self, evidence: Evidence, machine: str, facts: Facts) -> Verdict:
         cpus = len(evidence.measured_cpus.get(machine, [])) or facts.cpus_allowed

@@ -4,7 +4,7 @@ import sys
 
 from nephoscope.checks.logs import LOG_CHECKS
 from nephoscope.checks.registry import CHECKS
-from nephoscope.checks.repeatable import POLICIES
+from nephoscope.checks.repeatable import OF_EVENTS, POLICIES
 from nephoscope.checks.thresholds import THRESHOLDS
 
 _HEAD = """# Checks
@@ -34,7 +34,9 @@ waits for a change, decides against a repeat; then one that is repeated decides 
 def reference() -> str:
     """The page, as Markdown."""
     checks = "".join(f"| `{check.name}` | {check.text} |\n" for check in CHECKS)
-    repeats = "".join(f"| `{name}` | {row.cause} | {row.why} |\n" for name, row in POLICIES.items())
+    rows = [(f"`{name}`", row) for name, row in POLICIES.items()]
+    rows += [(f"any, for an event of the kind {kind}", row) for kind, row in OF_EVENTS.items()]
+    repeats = "".join(f"| {name} | {row.cause} | {row.why} |\n" for name, row in rows)
     of_logs = "".join(f"| `{name}` | {text} |\n" for name, text in LOG_CHECKS.items())
     limits = "".join(
         f"| {name} | {limit.text} | {limit.why[0].upper()}{limit.why[1:]}. |\n" for name, limit in THRESHOLDS.items()

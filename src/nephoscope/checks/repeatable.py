@@ -140,8 +140,10 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
 )
 """For every check; a test compares it with the registry."""
 
-_STOPPED = Policy(Cause.ACCIDENT, "the load generator was stopped from outside, whatever the trial's result")
-"""Of a rejection by an event that the trial did not cause itself."""
+OF_EVENTS: Mapping[str, Policy] = MappingProxyType(
+    {"stop": Policy(Cause.ACCIDENT, "the load generator was stopped from outside, whatever the trial's result")}
+)
+"""By kind of event: instead of the row of a check that rejects a trial for one which the trial did not cause itself."""
 _OTHERS = Policy(Cause.SETTING, "nothing suggests that a repeat would help", "See the reason")
 _MISSING = Policy(
     Cause.SETTING, "evidence that is missing once is usually missing again", "Make sure that it can be observed"
@@ -207,16 +209,11 @@ def repair_of(verdicts: Sequence[Verdict], where: Circumstances, repaired: Colle
         where: it ran.
         repaired: checks whose cause somebody says is gone: what waited for that is repeated, missing evidence as well.
     """
-    rejecting = [row.check for row in verdicts if row.verdict is VerdictKind.INVALID]
     missing = [row.check for row in verdicts if row.verdict is VerdictKind.UNKNOWN]
-    if verdicts and not rejecting and not missing:
+    policies = {row.check: _policy(row) for row in verdicts if row.verdict is VerdictKind.INVALID}
+    if verdicts and not policies and not missing:
         return None
-    stopped = {row.check for row in verdicts if any(event.kind == "stop" for event in row.events)}
-    found = [
-        (name, policy.cause if name in stopped else _cause(name, where, repaired), policy)
-        for name in rejecting
-        for policy in [_STOPPED if name in stopped else policy_of(name)]
-    ]
+    found = [(name, _cause(name, policy.cause, where, repaired), policy) for name, policy in policies.items()]
     cause = next((one for one in _ORDER if any(one is other for _, other, _ in found)), None)
     told = [name for name in missing if name in repaired]
     if cause in {None, Cause.OUTCOME} and told:
@@ -237,9 +234,12 @@ def repair_of(verdicts: Sequence[Verdict], where: Circumstances, repaired: Colle
     )
 
 
-def _cause(check: str, where: Circumstances, repaired: Collection[str]) -> Cause:
+def _policy(row: Verdict) -> Policy:
+    return next((OF_EVENTS[event.kind] for event in row.events if event.kind in OF_EVENTS), policy_of(row.check))
+
+
+def _cause(check: str, cause: Cause, where: Circumstances, repaired: Collection[str]) -> Cause:
     """As it is where the trial ran."""
-    cause = policy_of(check).cause
     if cause is Cause.MACHINE and not where.other_machine:
         cause = Cause.SETTING
     if cause is Cause.HOST and not where.own_machine:

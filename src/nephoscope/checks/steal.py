@@ -18,6 +18,7 @@ from nephoscope.checks.verdicts import (
     percent,
     valid,
 )
+from nephoscope.model.numbers import duration
 from nephoscope.model.records import Evidence, TelemetrySample, Verdict, VerdictKind
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _why(phase: "CreditPhase", kind: str) -> str:
     """Why a trial on a burstable machine is not its sustained state."""
     if phase.start is not None and phase.stolen_before is not None and phase.stolen_after is not None:
         before, after = percent(max(0.0, phase.stolen_before)), percent(phase.stolen_after)
-        return f"the credits of {kind} ran out at second {phase.start}, {before} before and {after} after"
+        return f"the credits of {kind} ran out after {duration(phase.start)}, {before} before and {after} after"
     if phase.kind == "too short":
         from nephoscope.stats.credits import MIN_SECONDS
 

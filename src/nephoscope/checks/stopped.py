@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from nephoscope.checks.thresholds import SAMPLER_GAP
 from nephoscope.checks.verdicts import invalid, over_machines, valid
+from nephoscope.model.numbers import duration
 from nephoscope.model.records import Evidence, TelemetrySample, Verdict
 
 
@@ -32,12 +33,9 @@ class NotStopped:
         if stops:
             how = "frozen" if any(one.frozen for one in stops) else "stopped by a signal"
             said = f"{machine}: a process of the trial was {how} in {len(stops)} of {len(samples)} looks"
-            return invalid(self.name, f"{said}, first at second {stops[0].at_s:.0f} of the sampler")
+            return invalid(self.name, f"{said}, first after {duration(stops[0].at_s)}")
         if gap is not None:
             since_s = gap.at_s - gap.duration_s
-            return invalid(
-                self.name,
-                f"{machine}: the sampler stood still for {gap.duration_s:.3g} s (limit {SAMPLER_GAP.words}), from its "
-                f"second {since_s:.0f} on",
-            )
+            said = f"{machine}: the sampler stood still for {duration(gap.duration_s)} (limit {SAMPLER_GAP.words})"
+            return invalid(self.name, f"{said}, from {duration(since_s)} on")
         return valid(self.name, f"{machine}: no process of the trial was stopped")

@@ -480,7 +480,8 @@ async def best_effort(attempt: Attempt, what: str, action: Callable[[], Awaitabl
     try:
         await to_its_end(action())
     except Exception as error:
-        _note(attempt.log_dir / CLEANUP_LOG, f"{what} failed: {error!r}\n")
+        said = error.message if isinstance(error, NephoscopeError) else repr(error)
+        _note(attempt.log_dir / CLEANUP_LOG, f"{what} failed: {said}\n")
 
 
 def _note(log: Path, text: str) -> None:

@@ -41,7 +41,7 @@ BURSTABLE = {"burstable": {"db": "t3.micro"}}
             stolen((60, 0.0), (60, 0.6)),
             BURSTABLE,
             "invalid",
-            "the credits of t3.micro ran out at second 60, 0 %",
+            "the credits of t3.micro ran out after 1 min 00 s, 0 %",
         ),
         (stolen((120, 0.6)), {**BURSTABLE, "disturbance": "record"}, "valid", "credits spent"),
         (
