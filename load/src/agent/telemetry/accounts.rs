@@ -5,6 +5,7 @@
 //! difference are read only while it is over a limit. The kernel's are apart, because a trial causes them.
 
 use super::group::Group;
+use super::kept::OfProcesses;
 use super::process::{self, Counts, Process};
 use crate::clock::process_cpu_s;
 use serde::Serialize;
@@ -70,6 +71,8 @@ pub struct Loud {
 #[derive(Debug)]
 pub struct Accounts {
     proc: PathBuf,
+    stats: OfProcesses,
+    groups: OfProcesses,
     trial: Trial,
     root: i32,
     /// Of a terminal, whose other jobs are not the trial's.
@@ -110,6 +113,8 @@ impl Accounts {
     pub fn open(trial: Trial, limit_cpus: f64, proc: &Path, root: i32, at_s: f64, ticks_per_s: u64) -> Self {
         let mut accounts = Self {
             proc: proc.to_owned(),
+            stats: OfProcesses::named(proc, "stat"),
+            groups: OfProcesses::named(proc, "cgroup"),
             root,
             session_of_root: 0,
             ticks_per_s,
@@ -175,9 +180,18 @@ impl Accounts {
         (&self.ours, self.group.is_none())
     }
 
-    /// Texts of `/proc/PID/cgroup` of the trial's programs.
-    pub fn groups(&self) -> impl Iterator<Item = String> {
-        self.programs().into_iter().filter_map(|pid| fs::read_to_string(self.proc.join(format!("{pid}/cgroup"))).ok())
+    /// Meets the text of `/proc/PID/cgroup` of each of the trial's programs.
+    pub fn groups(&mut self, mut meet: impl FnMut(&str)) {
+        let began_s = process_cpu_s();
+        let programs = self.programs();
+        for pid in &programs {
+            let _ended = self.groups.read(*pid, |text| {
+                meet(text);
+                Some(())
+            });
+        }
+        self.groups.retain(|pid| programs.contains(&pid));
+        self.own_due_s += (process_cpu_s() - began_s) / AFFORDED;
     }
 
     /// Processes that the controller has started, or nobody of the trial, and those that started others: a server's
@@ -210,6 +224,7 @@ impl Accounts {
     /// before the first reading, so their time until now does not count.
     fn find_new(&mut self, first: bool) {
         let there: HashSet<i32> = process::all(&self.proc).into_iter().collect();
+        self.stats.retain(|pid| there.contains(&pid));
         if self.group.is_some() {
             self.ours.retain(|pid, _| there.contains(pid));
         }
@@ -223,7 +238,7 @@ impl Accounts {
             if self.ours.contains_key(&pid) || self.others.contains_key(&pid) || new.contains_key(&pid) {
                 continue;
             }
-            if let Some(mut process) = Process::read(&self.proc, pid) {
+            if let Some(mut process) = self.stats.read(pid, Process::parse) {
                 if !first {
                     (process.own, process.reaped) = (Counts::default(), Counts::default());
                 }
@@ -281,7 +296,7 @@ impl Accounts {
     fn read_ours(&mut self) -> bool {
         if let Some((group, start)) = &self.group {
             for pid in self.programs() {
-                let stopped = Process::read(&self.proc, pid).is_some_and(|now| now.stopped);
+                let stopped = self.stats.read(pid, Process::parse).is_some_and(|now| now.stopped);
                 self.ours.entry(pid).and_modify(|process| process.stopped = stopped);
             }
             // A group also counts what its parent left behind.
@@ -289,8 +304,9 @@ impl Accounts {
         }
         let mut used = Counts::default();
         let (mut gained, mut ended) = (Counts::default(), Counts::default());
-        let proc = &self.proc;
-        self.ours.retain(|pid, process| match Process::read(proc, *pid).filter(|now| now.started == process.started) {
+        let stats = &mut self.stats;
+        let mut read = |pid: i32, started: u64| stats.read(pid, Process::parse).filter(|now| now.started == started);
+        self.ours.retain(|pid, process| match read(*pid, process.started) {
             Some(now) => {
                 used = used.plus(now.own.since(process.own));
                 gained = gained.plus(now.reaped.since(process.reaped));
@@ -307,12 +323,13 @@ impl Accounts {
     }
 
     fn read_others(&mut self, at_s: f64) -> Others {
-        let proc = &self.proc;
+        let (proc, stats) = (&self.proc, &mut self.stats);
         let mut ended: HashMap<i32, (i32, u64)> = HashMap::new();
         let mut gained: Vec<(i32, Process, u64, u64)> = Vec::new();
         let (mut kernel, mut visible) = (0, 0);
         self.others.retain(|pid, process| {
-            let Some(now) = Process::read(proc, *pid).filter(|now| now.started == process.started) else {
+            let now = stats.read(*pid, Process::parse).filter(|now| now.started == process.started);
+            let Some(now) = now else {
                 ended.insert(*pid, (process.parent, process.all().ticks()));
                 return false;
             };
@@ -384,7 +401,9 @@ mod tests {
             fs::write(folder.join("stat"), line).unwrap();
         }
 
+        /// Here an open file of one that ended can still be read, but says nothing.
         fn end(&self, pid: i32) {
+            fs::write(self.0.join(format!("{pid}/stat")), "").unwrap();
             fs::remove_dir_all(self.0.join(pid.to_string())).unwrap();
         }
 
@@ -501,8 +520,13 @@ mod tests {
             fs::write(&file, fs::read_to_string(&file).unwrap().replace(" S ", " T ")).unwrap();
         }
         assert_eq!(at(&mut accounts, 1, 0).stopped, 2);
-        let groups: HashSet<String> = accounts.groups().collect();
-        assert_eq!(groups, HashSet::from(["0::/of-10\n", "0::/of-11\n"].map(str::to_owned)));
+        for _ in 0..2 {
+            let mut groups = HashSet::new();
+            accounts.groups(|text| {
+                groups.insert(text.to_owned());
+            });
+            assert_eq!(groups, HashSet::from(["0::/of-10\n", "0::/of-11\n"].map(str::to_owned)));
+        }
     }
 
     #[test]

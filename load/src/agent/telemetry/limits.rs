@@ -1,8 +1,9 @@
 //! What control groups withhold from the trial, whoever sets it and whenever: quotas of CPU time, limits of disks, and
 //! the freezer. Of the group of this process and of those that programs of the trial are in, with the groups above.
 
+use super::kept::Kept;
 use super::parse::{QuotaPeriods, quota_periods};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,10 +16,10 @@ pub struct Limits {
     root: PathBuf,
     /// Texts of `/proc/PID/cgroup`: few, as programs share groups.
     texts: HashSet<String>,
-    quotas: BTreeMap<PathBuf, QuotaPeriods>,
+    quotas: Vec<(Kept, QuotaPeriods)>,
     periods: Option<QuotaPeriods>,
-    freezers: BTreeSet<PathBuf>,
-    throttles: BTreeSet<PathBuf>,
+    freezers: Vec<Kept>,
+    throttles: Vec<Kept>,
 }
 
 impl Limits {
@@ -32,13 +33,13 @@ impl Limits {
         let mut limits = Self {
             root: root.to_owned(),
             texts: HashSet::new(),
-            quotas: BTreeMap::new(),
+            quotas: Vec::new(),
             periods: None,
-            freezers: BTreeSet::new(),
-            throttles: BTreeSet::new(),
+            freezers: Vec::new(),
+            throttles: Vec::new(),
         };
         limits.meet(text);
-        limits.periods = limits.quotas.values().copied().reduce(QuotaPeriods::plus);
+        limits.periods = limits.quotas.iter().map(|(_, periods)| *periods).reduce(QuotaPeriods::plus);
         limits
     }
 
@@ -53,19 +54,20 @@ impl Limits {
             let has = |controller: &str| controllers.is_empty() || controllers.split(',').any(|one| one == controller);
             if has("freezer") {
                 let name = if controllers.is_empty() { "cgroup.events" } else { "freezer.state" };
-                self.freezers.insert(own(group).join(name));
+                add(&mut self.freezers, own(group).join(name));
             }
             for folder in group.ancestors().map(own) {
                 if has("cpu") {
-                    let file = folder.join("cpu.stat");
-                    if let Some(periods) = periods_of(&file) {
-                        self.quotas.entry(file).or_insert(periods);
+                    let mut file = Kept::at(folder.join("cpu.stat"));
+                    let is_new = self.quotas.iter().all(|(other, _)| other.path() != file.path());
+                    if let Some(periods) = periods_of(&mut file).filter(|_| is_new) {
+                        self.quotas.push((file, periods));
                     }
                 }
                 let throttles = THROTTLES.map(|what| folder.join(format!("blkio.throttle.{what}_device")));
                 let names = if controllers.is_empty() { &[folder.join("io.max")] } else { &throttles[..] };
                 if has("blkio") {
-                    self.throttles.extend(names.iter().filter(|file| file.exists()).cloned());
+                    names.iter().for_each(|file| add(&mut self.throttles, file.clone()));
                 }
             }
         }
@@ -83,21 +85,18 @@ impl Limits {
     }
 
     /// Whether a group of the trial is frozen at this moment.
-    #[must_use]
-    pub fn frozen(&self) -> bool {
+    pub fn frozen(&mut self) -> bool {
         let is_frozen = |text: String| text.lines().any(|line| ["FROZEN", "FREEZING", "frozen 1"].contains(&line));
-        self.freezers.iter().any(|file| fs::read_to_string(file).is_ok_and(is_frozen))
+        self.freezers.iter_mut().any(|file| file.text().is_some_and(is_frozen))
     }
 
     /// Limits of disks at this moment: file, device and value.
-    #[must_use]
-    pub fn of_disks(&self) -> Vec<String> {
+    pub fn of_disks(&mut self) -> Vec<String> {
         let mut limits = Vec::new();
-        for file in &self.throttles {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            for line in fs::read_to_string(file).unwrap_or_default().lines() {
-                limits.push(format!("{name} {line}"));
-            }
+        for file in &mut self.throttles {
+            let text = file.text().unwrap_or_default();
+            let name = file.path().file_name().unwrap_or_default().to_string_lossy();
+            limits.extend(text.lines().map(|line| format!("{name} {line}")));
         }
         limits
     }
@@ -114,8 +113,15 @@ fn parts<'a>(root: &Path, line: &'a str) -> Option<(PathBuf, &'a str, &'a Path)>
     Some((places.into_iter().find(|place| place.is_dir())?, controllers, group))
 }
 
-fn periods_of(file: &Path) -> Option<QuotaPeriods> {
-    quota_periods(&fs::read_to_string(file).ok()?)
+/// Once, and only if the group has it: the root of a hierarchy has no freezer.
+fn add(files: &mut Vec<Kept>, file: PathBuf) {
+    if file.exists() && files.iter().all(|other| other.path() != file) {
+        files.push(Kept::at(file));
+    }
+}
+
+fn periods_of(file: &mut Kept) -> Option<QuotaPeriods> {
+    quota_periods(&file.text()?)
 }
 
 #[cfg(test)]

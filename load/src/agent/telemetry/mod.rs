@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod energy;
 pub mod group;
+pub mod kept;
 pub mod limits;
 pub mod parse;
 pub mod process;
@@ -15,6 +16,7 @@ use crate::exit::ExitCode;
 use crate::stop::Stop;
 use accounts::{Accounts, Machine, Trial, Used};
 use energy::{Energy, Packages};
+use kept::Kept;
 use limits::Limits;
 use parse::{CpuTimes, DiskCounters, NetworkCounters, QuotaPeriods, Stat};
 use serde::Serialize;
@@ -79,6 +81,7 @@ struct Watched {
 pub fn run(interval: Duration, trial: Option<OfTrial>, mut sink: impl Write, stop: &Arc<Stop>) -> ExitCode {
     let clock = Clock::start();
     let parent = rustix::process::getppid();
+    let mut counters = Counters::of_this_machine();
     let mut limits = Limits::of_this_process();
     let root = parent.map_or(0, |pid| pid.as_raw_nonzero().get());
     let ticks_per_s = rustix::param::clock_ticks_per_second();
@@ -90,8 +93,8 @@ pub fn run(interval: Duration, trial: Option<OfTrial>, mut sink: impl Write, sto
     let packages = Packages::of_this_machine();
     stop_when_stdin_closes(stop);
     for tick in 1_u32.. {
-        let line =
-            serde_json::to_vec(&Reading::take(clock, &mut limits, &packages, watched.as_mut())).unwrap_or_default();
+        let reading = Reading::take(clock, &mut counters, &mut limits, &packages, watched.as_mut());
+        let line = serde_json::to_vec(&reading).unwrap_or_default();
         if sink.write_all(&line).and_then(|()| sink.write_all(b"\n")).and_then(|()| sink.flush()).is_err() {
             break;
         }
@@ -120,17 +123,40 @@ fn stop_when_stdin_closes(stop: &Arc<Stop>) {
     }
 }
 
+/// Where the kernel counts for all of the machine.
+struct Counters {
+    stat: Kept,
+    disks: Kept,
+    network: Kept,
+    load: Kept,
+    pressure: Kept,
+}
+
+impl Counters {
+    fn of_this_machine() -> Self {
+        let [stat, disks, network, load, pressure] =
+            ["stat", "diskstats", "net/dev", "loadavg", "pressure/cpu"].map(|name| Kept::at(format!("/proc/{name}")));
+        Self { stat, disks, network, load, pressure }
+    }
+}
+
 impl Reading {
-    fn take(clock: Clock, limits: &mut Limits, packages: &Packages, mut watched: Option<&mut Watched>) -> Self {
-        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        let Stat { cpus: cpu, running: procs_running, forks } = parse::stat(&read("/proc/stat"));
+    fn take(
+        clock: Clock,
+        counters: &mut Counters,
+        limits: &mut Limits,
+        packages: &Packages,
+        mut watched: Option<&mut Watched>,
+    ) -> Self {
+        let read = |file: &mut Kept| file.text().unwrap_or_default();
+        let Stat { cpus: cpu, running: procs_running, forks } = parse::stat(&read(&mut counters.stat));
         // Right after the counters that they are compared with.
         let trial = watched.as_mut().zip(cpu.first()).and_then(|(watched, all)| {
             let busy = all.user + all.nice + all.system;
             watched.accounts.read(clock.now_s(), Machine { busy, forks })
         });
         let server = watched.filter(|_| trial.is_some()).and_then(|Watched { accounts, server }| {
-            accounts.groups().for_each(|text| limits.meet(&text));
+            accounts.groups(|text| limits.meet(text));
             let (processes, fresh) = accounts.processes();
             server.read(processes, fresh)
         });
@@ -139,11 +165,11 @@ impl Reading {
             elapsed_s: clock.now_s(),
             cpu,
             jiffies_per_s: rustix::param::clock_ticks_per_second(),
-            disks: parse::diskstats(&read("/proc/diskstats")),
-            network: parse::net_dev(&read("/proc/net/dev")),
-            load_1m: parse::load_1m(&read("/proc/loadavg")),
+            disks: parse::diskstats(&read(&mut counters.disks)),
+            network: parse::net_dev(&read(&mut counters.network)),
+            load_1m: parse::load_1m(&read(&mut counters.load)),
             procs_running,
-            psi_cpu_some_us: parse::pressure_some_us(&read("/proc/pressure/cpu")),
+            psi_cpu_some_us: parse::pressure_some_us(&read(&mut counters.pressure)),
             cpu_quota: limits.periods(),
             frozen: limits.frozen(),
             disk_limits: limits.of_disks(),

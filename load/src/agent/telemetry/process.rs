@@ -1,7 +1,6 @@
 //! One process, as `/proc/PID/stat` reports it.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::Path;
 
 /// As much of a program's name as the kernel keeps (`TASK_COMM_LEN`, with the zero at its end).
@@ -88,10 +87,7 @@ impl Process {
     /// Reads one; `None` if it has ended.
     #[must_use]
     pub fn read(proc: &Path, pid: i32) -> Option<Self> {
-        let mut text = [0; 1024];
-        let mut file = File::open(proc.join(pid.to_string()).join("stat")).ok()?;
-        let length = file.read(&mut text).ok()?;
-        Self::parse(&String::from_utf8_lossy(&text[..length]))
+        Self::parse(&fs::read_to_string(proc.join(pid.to_string()).join("stat")).ok()?)
     }
 
     /// The line of `/proc/PID/stat`. The name in brackets may hold anything, brackets and blanks too.
