@@ -72,8 +72,9 @@ def test_a_template_of_another_collation_version_keeps_no_data_set_from_being_ma
 @contextmanager
 def redis(folder: Path, *settings: str) -> Iterator[str]:
     """The address of a server with these words on its command line."""
-    port = free_port()
-    command = [find_valkey().server, "--port", str(port), "--save", "", "--dir", str(folder), *settings]
+    port, of_cluster = free_port(), free_port()  # by default that of its cluster is 10,000 higher, which may be taken
+    command = [find_valkey().server, "--port", str(port), "--cluster-port", str(of_cluster), "--save", ""]
+    command += ["--dir", str(folder), *settings]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 30
