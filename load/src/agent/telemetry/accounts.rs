@@ -230,9 +230,13 @@ impl Accounts {
         }
         let mut new: HashMap<i32, Process> = HashMap::new();
         if self.join_jobs() {
-            // A job may have been seen before the file that names its session.
+            // A job may have been seen before the file that names its session, and before it had that session.
             let (kernel, seen) = self.others.drain().partition(|(_, process)| process.kernel);
             (self.others, new) = (kernel, seen);
+            for (pid, process) in &mut new {
+                let now = self.stats.read(*pid, Process::parse).filter(|now| now.started == process.started);
+                process.session = now.map_or(process.session, |now| now.session);
+            }
         }
         for pid in there {
             if self.ours.contains_key(&pid) || self.others.contains_key(&pid) || new.contains_key(&pid) {
@@ -485,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_are_found_by_their_sessions_even_if_the_file_comes_late() {
+    fn jobs_are_found_by_their_sessions_even_if_these_and_their_files_come_late() {
         let files = Files::new("jobs");
         let jobs = files.0.join("jobs");
         for (job, sid) in [("one", "40"), ("ended", "60")] {
@@ -499,8 +503,9 @@ mod tests {
         at(&mut accounts, 0, 0);
         files.put(40, 1, 40, 10, 0);
         files.put(60, 1, 60, 10, 0); // its number was given to somebody else
-        files.put(50, 1, 50, 10, 0);
+        files.put(50, 1, 5, 10, 0); // before `setsid`
         assert_eq!(at(&mut accounts, 1, 12).user_us, 100_000);
+        files.put(50, 1, 50, 10, 0);
         fs::create_dir_all(jobs.join("two")).unwrap();
         fs::write(jobs.join("two/sid"), "50\n").unwrap();
         assert_eq!(at(&mut accounts, 2, 30).user_us, 200_000);
