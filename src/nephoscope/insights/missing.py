@@ -54,11 +54,17 @@ def _no_values(lookup: Lookup) -> list[Draft]:
 
     A cell of which trials still may run is not in it, unless some have failed and none is valid.
     """
-    without: Cells = _without_valid(lookup)
+    cells: Cells = defaultdict(list)
+    for row in sorted(lookup.study.trials, key=attrgetter("benchmark", "configuration")):
+        cells[row.benchmark, row.configuration].append(row)
+    valid = {key: [row for row in rows if row.counts] for key, rows in cells.items()}
+    without = {
+        key: rows for key, rows in cells.items() if not valid[key] and any(row.state not in LEFT_OUT for row in rows)
+    }
     some: Cells = {}
     for benchmark, metric in lookup.headlines():
         reported = {row.configuration: row.trials for row in lookup.statistics_of(benchmark, metric.name)}
-        for key, rows in _valid(lookup).items() if reported else ():
+        for key, rows in valid.items() if reported else ():
             silent = [row for row in rows if key[0] == benchmark and row.trial not in reported.get(key[1], ())]
             if silent:
                 (some if key[1] in reported else without).setdefault(key, []).extend(silent)
@@ -85,25 +91,6 @@ def _where(lookup: Lookup, cells: Cells, key: str, what: str, numbers: dict[str,
     numbers[f"trials_{key}"] = count = len({row.trial for rows in cells.values() for row in rows})
     has = plural(_configurations(cells), "has", "have")
     return f"{names} {has} {what} in {benchmarks} ({{trials_{key}:count}} {plural(count, 'trial')})"
-
-
-def _without_valid(lookup: Lookup) -> Cells:
-    cells: Cells = defaultdict(list)
-    for row in lookup.study.trials:
-        cells[row.benchmark, row.configuration].append(row)
-    return {
-        key: rows
-        for key, rows in sorted(cells.items())
-        if not any(row.counts for row in rows) and any(row.state not in LEFT_OUT for row in rows)
-    }
-
-
-def _valid(lookup: Lookup) -> Cells:
-    cells: Cells = defaultdict(list)
-    for row in lookup.study.trials:
-        if row.counts:
-            cells[row.benchmark, row.configuration].append(row)
-    return dict(sorted(cells.items()))
 
 
 def _holes(lookup: Lookup) -> list[Draft]:
