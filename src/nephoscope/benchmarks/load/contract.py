@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter
 from nephoscope.benchmarks.load.spec import LoadSpec
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import GeneratorGap
+from nephoscope.model.units import MS_PER_SECOND
 
 EXIT_FINISHED = 0
 EXIT_BAD_SPEC = 2
@@ -138,6 +139,16 @@ class Interval(Frozen):
     attempts: list[AttemptInterval] = []
     offered: int | None = Field(default=None, ge=0, description="arrivals due in the interval; null: closed pace")
     client: ClientUse
+
+    @property
+    def ended_unix_ms(self) -> float:
+        """The wall clock at `end_s`."""
+        return self.at_unix_ms + (self.end_s - self.start_s) * MS_PER_SECOND
+
+    @property
+    def ended_operations(self) -> int:
+        """Those that committed, or were rolled back by design."""
+        return sum(row.count for row in self.operations if row.outcome != "failed")
 
 
 class AuditLine(Frozen):

@@ -54,8 +54,7 @@ async def counting(site: Site, endpoint: Endpoint, spec: LoadSpec) -> AsyncItera
     def take(interval: Interval) -> None:
         is_last = interval.end_s >= end_s
         if interval.phase == "measure" and (is_last or not looks):
-            ended_unix_ms = interval.at_unix_ms + (interval.end_s - interval.start_s) * MS_PER_SECOND
-            looks.append(asyncio.create_task(look(ended_unix_ms, is_last=is_last)))
+            looks.append(asyncio.create_task(look(interval.ended_unix_ms, is_last=is_last)))
 
     try:
         yield take

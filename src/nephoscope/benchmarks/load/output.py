@@ -34,7 +34,7 @@ from nephoscope.benchmarks.load.spec import (
 )
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Measurement, OperationErrors, OperationEvidence, Requirement, Saturation
-from nephoscope.model.units import MS_PER_SECOND, NANOSECONDS_PER_SECOND
+from nephoscope.model.units import NANOSECONDS_PER_SECOND
 from nephoscope.model.words import counted
 
 Row = TypeVar("Row")
@@ -323,15 +323,8 @@ def count(output: LoadOutput, *, operations: Collection[str] | None = None, outc
 
 
 def ended(output: LoadOutput) -> list[Ended]:
-    """Operations of each measured interval that committed, or were rolled back by design."""
-    return [
-        Ended(
-            from_unix_ms=interval.at_unix_ms,
-            to_unix_ms=interval.at_unix_ms + (interval.end_s - interval.start_s) * MS_PER_SECOND,
-            operations=sum(row.count for row in interval.operations if row.outcome != "failed"),
-        )
-        for interval in output.measured
-    ]
+    """The operations of each measured interval."""
+    return [Ended(one.at_unix_ms, one.ended_unix_ms, one.ended_operations) for one in output.measured]
 
 
 def retries(output: LoadOutput) -> int:

@@ -43,72 +43,58 @@ class Cost:
     metric: Metric
 
 
-def _cost(name: str, counter: str, unit: str, title: str, clock: str) -> Cost:
-    metric = Metric(name=name, unit=unit, direction=Direction.LOWER, title=title, clock=f"{clock} / operations ended")
-    return Cost(counter, metric)
+_ENDINGS = {"s": "_s", "J": "_j"}
+"""Unit -> what its counters end with, where their names do not say it."""
+
+
+def _costs(source: str, also: str, *rows: tuple[str, str, str, str]) -> tuple[Cost, ...]:
+    """Of each row: what is counted, its unit, its title and its clock."""
+    return tuple(
+        Cost(
+            name + _ENDINGS.get(unit, ""),
+            Metric(
+                name=f"{source}_{name}_per_operation",
+                unit=unit,
+                direction=Direction.LOWER,
+                title=f"{title} per operation{also}",
+                clock=f"{clock} / operations ended",
+            ),
+        )
+        for name, unit, title, clock in rows
+    )
 
 
 _PROCESSES = "the server's processes, those that ended included"
 _DISKS = "whole disks of the server's machine"
 _NETWORK = "interfaces of the server's machine but loopback; not where it also runs the load generator"
-CPU = _cost(
-    "server_cpu_per_operation", "cpu_s", "s", "server CPU time per operation", f"user + system time of {_PROCESSES}"
-)
-SAMPLED = (
-    CPU,
-    *(
-        _cost(f"server_{name}_per_operation", counter, unit, f"{title} per operation", clock)
-        for name, counter, unit, title, clock in (
-            ("user_cpu", "user_cpu_s", "s", "server CPU time in programs", f"user time of {_PROCESSES}"),
-            ("system_cpu", "system_cpu_s", "s", "server CPU time in the kernel", f"system time of {_PROCESSES}"),
-            (
-                "context_switches",
-                "context_switches",
-                "1",
-                "context switches of the server",
-                "how often threads of the server's processes got a CPU",
-            ),
-            (
-                "minor_faults",
-                "minor_faults",
-                "1",
-                "minor page faults of the server",
-                f"faults without I/O of {_PROCESSES}",
-            ),
-            (
-                "major_faults",
-                "major_faults",
-                "1",
-                "major page faults of the server",
-                f"faults with I/O of {_PROCESSES}",
-            ),
-            ("disk_reads", "disk_reads", "1", "reads at the disk", f"reads completed by {_DISKS}"),
-            ("disk_read_bytes", "disk_read_bytes", "B", "bytes read at the disk", f"read from {_DISKS}"),
-            ("disk_writes", "disk_writes", "1", "writes at the disk", f"writes completed by {_DISKS}"),
-            ("disk_written_bytes", "disk_written_bytes", "B", "bytes written at the disk", f"written to {_DISKS}"),
-            ("received_bytes", "received_bytes", "B", "bytes that the server received", f"received on {_NETWORK}"),
-            ("sent_bytes", "sent_bytes", "B", "bytes that the server sent", f"sent on {_NETWORK}"),
-            ("energy", "energy_j", "J", "energy of the server's CPUs", "RAPL counters of all packages of its machine"),
-        )
-    ),
+_RUNS = "how often threads of the server's processes got a CPU"
+SAMPLED = _costs(
+    "server",
+    "",
+    ("cpu", "s", "server CPU time", f"user + system time of {_PROCESSES}"),
+    ("user_cpu", "s", "server CPU time in programs", f"user time of {_PROCESSES}"),
+    ("system_cpu", "s", "server CPU time in the kernel", f"system time of {_PROCESSES}"),
+    ("context_switches", "1", "context switches of the server", _RUNS),
+    ("minor_faults", "1", "minor page faults of the server", f"faults without I/O of {_PROCESSES}"),
+    ("major_faults", "1", "major page faults of the server", f"faults with I/O of {_PROCESSES}"),
+    ("disk_reads", "1", "reads at the disk", f"reads completed by {_DISKS}"),
+    ("disk_read_bytes", "B", "bytes read at the disk", f"read from {_DISKS}"),
+    ("disk_writes", "1", "writes at the disk", f"writes completed by {_DISKS}"),
+    ("disk_written_bytes", "B", "bytes written at the disk", f"written to {_DISKS}"),
+    ("received_bytes", "B", "bytes that the server received", f"received on {_NETWORK}"),
+    ("sent_bytes", "B", "bytes that the server sent", f"sent on {_NETWORK}"),
+    ("energy", "J", "energy of the server's CPUs", "RAPL counters of all packages of its machine"),
 )
 """What the sampler reads on machines of the server."""
-COUNTED = tuple(
-    _cost(
-        f"counted_{name}_per_operation",
-        name if unit == "B" else f"{name}_s",
-        unit,
-        f"{title} per operation, by the server's own count",
-        clock,
-    )
-    for name, unit, title, clock in (
-        ("log_bytes", "B", "bytes of log", "growth of the log: PostgreSQL's WAL, Valkey's append-only file"),
-        ("cpu", "s", "CPU time", "user + system time: INFO of Valkey"),
-        ("read_bytes", "B", "bytes read from files", "reads asked of the kernel: pg_stat_io, from version 16"),
-        ("written_bytes", "B", "bytes written to files", "writes asked of the kernel: pg_stat_io, from version 16"),
-        ("received_bytes", "B", "bytes received", "from clients: INFO of Valkey"),
-        ("sent_bytes", "B", "bytes sent", "to clients: INFO of Valkey"),
-    )
+COUNTED = _costs(
+    "counted",
+    ", by the server's own count",
+    ("log_bytes", "B", "bytes of log", "growth of the log: PostgreSQL's WAL, Valkey's append-only file"),
+    ("cpu", "s", "CPU time", "user + system time: INFO of Valkey"),
+    ("read_bytes", "B", "bytes read from files", "reads asked of the kernel: pg_stat_io, from version 16"),
+    ("written_bytes", "B", "bytes written to files", "writes asked of the kernel: pg_stat_io, from version 16"),
+    ("received_bytes", "B", "bytes received", "from clients: INFO of Valkey"),
+    ("sent_bytes", "B", "bytes sent", "to clients: INFO of Valkey"),
 )
 """What servers say themselves."""
 SERVER_COSTS = tuple(cost.metric for cost in (*SAMPLED, *COUNTED))

@@ -187,8 +187,7 @@ class _Progress:
             with suppress(ValidationError):
                 read = contract.OUTPUT_LINE.validate_json(line)
                 if isinstance(read, contract.Interval) and read.end_s > read.start_s:
-                    ended = sum(row.count for row in read.operations if row.outcome != "failed")
-                    self._rates[index] = ended / (read.end_s - read.start_s)
+                    self._rates[index] = read.ended_operations / (read.end_s - read.start_s)
                     self._tell(f"{sum(self._rates.values()):,.0f} operations/s")
                     if index == 0:
                         self._ended(read)
