@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.wiring import load_program
-from nephoscope.machines.telemetry import server_counters
+from nephoscope.machines.telemetry import read_lines, server_counters
 from tests.support.real_parts import needs
 from tests.support.server import Server, server
 
@@ -43,8 +43,10 @@ def sampled(postgres: Server, count: Callable[[], float] = lambda: 0.0) -> tuple
         work(postgres)
         counted = count() - before
         ended_unix_ms = time.time() * 1000
-        (_, first), *_ = server_counters(text)
-        while (found := server_counters(text)[-1])[0] <= ended_unix_ms:  # it skips readings that cost too much
+        (_, first), *_ = server_counters(read_lines(text))
+        while (found := server_counters(read_lines(text))[-1])[
+            0
+        ] <= ended_unix_ms:  # it skips readings that cost too much
             text += sampler.stdout.readline().decode()
         sampler.stdin.close()
         sampler.stdout.read()

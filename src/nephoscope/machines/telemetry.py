@@ -6,6 +6,7 @@ twice. Network: every interface except loopback; on a machine with bridges the s
 """
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 from pydantic import ConfigDict, Field, ValidationError
@@ -86,25 +87,30 @@ class _Line(_Counters):
     energy: list[_Energy] = []
 
 
-def parse_telemetry(text: str) -> list[TelemetrySample]:
-    """Differences of consecutive lines, as rates over each interval.
+Lines = Sequence[_Line]
+"""What a sampler wrote, read."""
 
-    Args:
-        text: the sampler's whole stdout. Its last line may be cut off, because a signal stops the sampler.
+
+def parse_telemetry(text: str) -> list[TelemetrySample]:
+    """`samples_of` what a sampler wrote; see `read_lines`."""
+    return samples_of(read_lines(text))
+
+
+def samples_of(read: Lines) -> list[TelemetrySample]:
+    """Differences of consecutive lines, as rates over each interval.
 
     Returns:
         One sample per interval; empty if the sampler wrote fewer than two lines. If no clock tick passed since the
         previous line (the sampler catches up after a stall), the line joins the next interval.
 
     Raises:
-        OutputUnreadable: a line before the last one is damaged, or time runs backwards.
+        OutputUnreadable: time runs backwards, or a line has no CPU time of the machine.
     """
-    read = _lines(text)
     for earlier, later in pairwise(read):
         if later.elapsed_s < earlier.elapsed_s:
             raise OutputUnreadable(f"telemetry: time went from {earlier.elapsed_s} s to {later.elapsed_s} s")
     samples: list[TelemetrySample] = []
-    kept = read[:1]
+    kept = list(read[:1])
     for after in read[1:]:
         sample = _between(kept[-1], after)
         if sample is not None:
@@ -114,17 +120,14 @@ def parse_telemetry(text: str) -> list[TelemetrySample]:
     return [_with_foreign(sample, others) for sample, others in zip(samples, foreign, strict=True)]
 
 
-def server_counters(text: str) -> list[tuple[int, dict[str, float]]]:
+def server_counters(read: Lines) -> list[tuple[int, dict[str, float]]]:
     """What the measured server and its machine had used, by moment (Unix time in milliseconds) and name.
 
     Moments at which the server was not read are left out, and so are counters that this machine does not have.
-
-    Raises:
-        OutputUnreadable: as `parse_telemetry`.
     """
     found: list[tuple[int, dict[str, float]]] = []
     energy_j, before = 0.0, dict[str, int]()
-    for line in _lines(text):
+    for line in read:
         now = {one.package: one.energy_uj for one in line.energy}
         more_uj = [(one.energy_uj - before.get(one.package, one.energy_uj)) % one.range_uj for one in line.energy]
         energy_j, before = energy_j + sum(more_uj) / MICROSECONDS_PER_SECOND, now
@@ -157,8 +160,12 @@ def _of_machine(line: _Line) -> dict[str, float]:
     return found
 
 
-def _lines(text: str) -> list[_Line]:
-    """See `parse_telemetry`."""
+def read_lines(text: str) -> Lines:
+    """Reads a sampler's whole stdout. Its last line may be cut off, because a signal stops the sampler.
+
+    Raises:
+        OutputUnreadable: a line before the last one is damaged.
+    """
     lines = [line for line in text.splitlines() if line.strip()]
     read: list[_Line] = []
     for number, line in enumerate(lines, start=1):

@@ -1,6 +1,7 @@
 """Raw output -> measurements and verdicts: the second half of a trial, which `parse` repeats without machines."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum
 from statistics import median
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import VOLUME, Benchmark
 from nephoscope.checks.registry import run_checks
-from nephoscope.machines.telemetry import parse_telemetry
+from nephoscope.machines.telemetry import Lines, read_lines, samples_of
 from nephoscope.model.derived import Derived
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import (
@@ -63,8 +64,9 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Deriv
             raise OutputUnreadable(f"{benchmark.name} reported {row.metric} in {row.unit}, which it does not declare")
     if not any(row.at_s is None for row in measurements):
         raise OutputUnreadable(f"{benchmark.name} found no numbers in its output")
-    costs = server_costs_of(attempt, benchmark.ended(raw, parameters), _texts(raw), raw)
-    evidence = _evidence(attempt, intent, benchmark, parameters, raw).model_copy(
+    telemetry = _read_telemetry(raw)
+    costs = server_costs_of(attempt, benchmark.ended(raw, parameters), telemetry.lines, raw)
+    evidence = _evidence(attempt, intent, benchmark, parameters, raw, telemetry).model_copy(
         update={"series": series_of(measurements, benchmark.metrics(parameters), getattr(parameters, "ramp_s", 0.0))}
     )
     return Derived(
@@ -77,12 +79,17 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Deriv
 
 
 def _evidence(
-    attempt: Attempt, intent: TrialIntent, benchmark: Benchmark, parameters: Any, raw: Mapping[str, bytes]
+    attempt: Attempt,
+    intent: TrialIntent,
+    benchmark: Benchmark,
+    parameters: Any,
+    raw: Mapping[str, bytes],
+    telemetry: "_Telemetry",
 ) -> Evidence:
     started = attempt.started()
     operations = benchmark.operations(raw, parameters, started.client_cpus if started else None)
     observed = benchmark.observations(raw, parameters)
-    found = evidence_of_machines(attempt, intent, raw)
+    found = _of_machines(attempt, intent, telemetry)
     if benchmark.needs(parameters).raw_device == VOLUME:
         found = found.model_copy(update={"expected": _without_disk(found.expected, intent)})
     return found.model_copy(
@@ -100,16 +107,19 @@ def _without_disk(expected: Expected, intent: TrialIntent) -> Expected:
 
 def evidence_of_machines(attempt: Attempt, intent: TrialIntent, raw: Mapping[str, bytes]) -> Evidence:
     """What was observed of an attempt's machines, whatever its benchmark; `raw` holds at least their telemetry."""
+    return _of_machines(attempt, intent, _read_telemetry(raw))
+
+
+def _of_machines(attempt: Attempt, intent: TrialIntent, telemetry: "_Telemetry") -> Evidence:
     configuration = read_as_provided(intent.configuration)
     facts, started = attempt.facts(), attempt.started()
     machine = configuration.database_machine
-    telemetry, problems = _telemetry(raw)
     return Evidence(
         expected=_expected(machine, co_located=CO_LOCATED in (started.conditions if started else [])),
         facts_before={record.machine: record.before for record in facts},
         facts_after={record.machine: record.after for record in facts if record.after is not None},
-        telemetry=telemetry,
-        telemetry_problems=problems,
+        telemetry=telemetry.samples,
+        telemetry_problems=telemetry.problems,
         commands=attempt.commands(),
         measured_cpus=started.measured_cpus if started else {},
         emulated=EMULATED in (started.conditions if started else []),
@@ -220,23 +230,26 @@ def _bytes(size: float | None, unit: int) -> int | None:
     return None if size is None else int(size * unit)
 
 
-def _telemetry(raw: Mapping[str, bytes]) -> tuple[dict[str, list[TelemetrySample]], dict[str, str]]:
-    """Samples by machine, and by machine the reason if there are none: checks then say `unknown` with that reason."""
-    samples: dict[str, list[TelemetrySample]] = {}
-    problems: dict[str, str] = {}
-    for machine, text in _texts(raw).items():
-        samples[machine] = []
+@dataclass(frozen=True)
+class _Telemetry:
+    """What the samplers wrote, by machine."""
+
+    lines: dict[str, Lines]
+    samples: dict[str, list[TelemetrySample]]
+    problems: dict[str, str]
+    """Why there are no samples: checks then say `unknown` with that reason."""
+
+
+def _read_telemetry(raw: Mapping[str, bytes]) -> _Telemetry:
+    telemetry = _Telemetry({}, {}, {})
+    for name, content in raw.items():
+        if not name.startswith(TELEMETRY_PREFIX):
+            continue
+        machine = name.removeprefix(TELEMETRY_PREFIX).removesuffix(TELEMETRY_SUFFIX)
+        telemetry.samples[machine] = []
         try:
-            samples[machine] = parse_telemetry(text)
+            telemetry.lines[machine] = read_lines(content.decode(errors="replace"))
+            telemetry.samples[machine] = samples_of(telemetry.lines[machine])
         except OutputUnreadable as error:
-            problems[machine] = error.message
-    return samples, problems
-
-
-def _texts(raw: Mapping[str, bytes]) -> dict[str, str]:
-    """What samplers wrote, by machine."""
-    return {
-        name.removeprefix(TELEMETRY_PREFIX).removesuffix(TELEMETRY_SUFFIX): content.decode(errors="replace")
-        for name, content in raw.items()
-        if name.startswith(TELEMETRY_PREFIX)
-    }
+            telemetry.problems[machine] = error.message
+    return telemetry

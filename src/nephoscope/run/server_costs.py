@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from nephoscope.benchmarks.base import Ended
 from nephoscope.benchmarks.load import counting, server_costs
 from nephoscope.benchmarks.load.server_costs import Reading
-from nephoscope.machines.telemetry import server_counters
-from nephoscope.model.errors import OutputUnreadable
+from nephoscope.machines.telemetry import Lines, server_counters
 from nephoscope.model.records import EMULATED, Measurement
 from nephoscope.model.units import MS_PER_SECOND
 from nephoscope.store.attempt import Attempt
@@ -18,14 +17,14 @@ _OF_HOST = ("disk_reads", "disk_read_bytes", "disk_writes", "disk_written_bytes"
 
 
 def server_costs_of(
-    attempt: Attempt, ended: Sequence[Ended], telemetry: Mapping[str, str], raw: Mapping[str, bytes]
+    attempt: Attempt, ended: Sequence[Ended], telemetry: Mapping[str, Lines], raw: Mapping[str, bytes]
 ) -> Iterator[Measurement]:
     """The costs that are known: none of a trial that was stored before they were counted.
 
     Args:
         attempt: whose machines and clocks.
         ended: the operations that were measured.
-        telemetry: what the samplers wrote, by machine.
+        telemetry: what the samplers wrote, by machine; where it cannot be read, the checks say so.
         raw: all output.
     """
     started = attempt.started()
@@ -37,18 +36,14 @@ def server_costs_of(
     for name in [name for name in started.measured_cpus if name not in started.load_machines] or [load]:
         shared = {*(_OF_MACHINE if name == load else ()), *(_OF_HOST if EMULATED in started.conditions else ())}
         ahead_ms = (offsets_s.get(name, 0.0) - offsets_s.get(load, 0.0)) * MS_PER_SECOND
-        machines.append(_readings(telemetry.get(name, ""), ahead_ms, shared))
+        machines.append(_readings(telemetry.get(name, ()), ahead_ms, shared))
     yield from server_costs.measurements(server_costs.SAMPLED, ended, machines)
     yield from server_costs.measurements(server_costs.COUNTED, ended, [counting.readings(raw)])
 
 
-def _readings(text: str, ahead_ms: float, left_out: Collection[str]) -> list[Reading]:
+def _readings(lines: Lines, ahead_ms: float, left_out: Collection[str]) -> list[Reading]:
     """By the load machine's clock, of which this one is ahead; empty: no server was seen."""
-    try:
-        found = server_counters(text)
-    except OutputUnreadable:  # the checks say so
-        return []
     return [
         Reading(at_unix_ms - ahead_ms, {name: value for name, value in counters.items() if name not in left_out})
-        for at_unix_ms, counters in found
+        for at_unix_ms, counters in server_counters(lines)
     ]

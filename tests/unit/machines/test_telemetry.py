@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.machines.telemetry import parse_telemetry, server_counters
+from nephoscope.machines.telemetry import parse_telemetry, read_lines, server_counters
 from nephoscope.model.errors import OutputUnreadable
 
 TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -176,7 +176,7 @@ def test_a_servers_counters_are_those_of_its_processes_and_of_its_machine() -> N
             line(3, ZERO, server=None),
         ]
     )
-    (_, first), (_, second) = server_counters(text)
+    (_, first), (_, second) = server_counters(read_lines(text))
     assert first == {
         "cpu_s": 1.0, "user_cpu_s": 1.0, "system_cpu_s": 0.0, "unseen_cpu_s": 0.0, "energy_j": 0.0,
         "minor_faults": 5, "major_faults": 0, "context_switches": 7,
@@ -185,4 +185,4 @@ def test_a_servers_counters_are_those_of_its_processes_and_of_its_machine() -> N
     of_machine = {"disk_read_bytes": 1024, "disk_written_bytes": 1536, "received_bytes": 4, "sent_bytes": 5}
     assert of_machine.items() <= second.items()
     assert "context_switches" not in second
-    assert server_counters(line(0, ZERO)) == []
+    assert server_counters(read_lines(line(0, ZERO))) == []
