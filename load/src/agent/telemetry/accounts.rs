@@ -101,7 +101,7 @@ struct Before {
 /// What `/proc/stat` says at the moment of a reading.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
-    /// Counts in programs and in the kernel, without interrupts.
+    /// Ticks in programs and in the kernel, without interrupts.
     pub busy: u64,
     /// Processes and threads started since boot.
     pub forks: Option<u64>,

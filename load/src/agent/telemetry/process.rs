@@ -87,7 +87,8 @@ impl Process {
     /// Reads one; `None` if it has ended.
     #[must_use]
     pub fn read(proc: &Path, pid: i32) -> Option<Self> {
-        Self::parse(&fs::read_to_string(proc.join(pid.to_string()).join("stat")).ok()?)
+        let line = fs::read(proc.join(pid.to_string()).join("stat")).ok()?;
+        Self::parse(&String::from_utf8_lossy(&line)) // a name may be any bytes
     }
 
     /// The line of `/proc/PID/stat`. The name in brackets may hold anything, brackets and blanks too.
@@ -145,6 +146,16 @@ mod tests {
     use super::*;
 
     const STAT: &str = "77 (a) b) S 5 6 7 0 -1 4194560 10 1 2 0 250 50 30 20 20 0 4 0 100 1 1\n";
+
+    #[test]
+    fn a_name_may_be_any_bytes() {
+        let proc = std::env::temp_dir().join(format!("nephoscope-process-{}", std::process::id()));
+        fs::create_dir_all(proc.join("77")).unwrap();
+        let line = [b"77 (\xff\xfe) S 5", STAT.split_once(" S 5").unwrap().1.as_bytes()].concat();
+        fs::write(proc.join("77/stat"), line).unwrap();
+        assert_eq!(Process::read(&proc, 77).map(|read| read.started), Some(100));
+        fs::remove_dir_all(proc).unwrap();
+    }
 
     #[test]
     fn a_line_with_a_bracket_in_its_name() {
