@@ -67,7 +67,7 @@ class Run:
 
     def looks(self) -> int:
         """How often the sampler has looked."""
-        return sum(file.read_bytes().count(b"\n") for file in self.out.rglob("telemetry-*.jsonl"))
+        return sum(file.read_bytes().count(b"\n") for file in (self.out / "trials").rglob("telemetry-*.jsonl"))
 
     def lasts_for(self, looks: int) -> None:
         until = self.looks() + looks
@@ -75,7 +75,9 @@ class Run:
 
     def measuring(self) -> str | None:
         """The benchmark whose load is being measured, or was measured last."""
-        outputs = [file for file in self.out.rglob("load-run.stdout") if b'"phase":"measure"' in file.read_bytes()]
+        outputs = [
+            file for file in (self.out / "trials").rglob("load-run.stdout") if b'"phase":"measure"' in file.read_bytes()
+        ]
         if not outputs:
             return None
         newest = max(outputs, key=lambda file: file.stat().st_mtime_ns)

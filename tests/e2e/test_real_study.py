@@ -85,7 +85,9 @@ def test_a_study_measures_checks_and_reports(tmp_path: Path) -> None:
     assert no_process_left(out)
     assert not (out / "scratch").exists()
     (run_output,) = [
-        path for path in out.rglob("load-run.stdout") if b'"kind":"tpcc"' in path.read_bytes().split(b"\n")[0]
+        path
+        for path in (out / "trials").rglob("load-run.stdout")
+        if b'"kind":"tpcc"' in path.read_bytes().split(b"\n")[0]
     ]
     finished = json.loads(run_output.read_bytes().splitlines()[-1])
     conditions = {row["number"] for row in finished["conditions"] if row["holds"]}
@@ -112,7 +114,7 @@ def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None
         process.kill()
         process.communicate()
         assert no_process_left(out)
-    raw_before = {path: path.stat().st_size for path in out.rglob("raw/*") if path.is_file()}
+    raw_before = {path: path.stat().st_size for path in (out / "trials").rglob("raw/*") if path.is_file()}
     finished_before = {row["trial"]: row["attempt"] for row in rows_of(out) if row["state"] == "finished"}
     ran = nephoscope("run", study, "--out", out, program=IMPATIENT)
     assert ran.exit_code == 0, ran.stderr
@@ -120,7 +122,9 @@ def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None
     assert [row["state"] for row in rows] == ["finished"] * 4
     assert {row["trial"]: row["attempt"] for row in rows if row["trial"] in finished_before} == finished_before
     assert {path: path.stat().st_size for path in raw_before} == raw_before
-    finished_marks = [path for path in out.rglob("status.json") if json.loads(path.read_bytes())["state"] == "finished"]
+    finished_marks = [
+        path for path in (out / "trials").rglob("status.json") if json.loads(path.read_bytes())["state"] == "finished"
+    ]
     assert len(finished_marks) == 4
     assert no_process_left(out)
 
@@ -213,7 +217,7 @@ def test_a_server_that_dies_fails_its_trial_keeps_its_log_and_the_study_goes_on(
 def test_a_setting_that_somebody_reloads_in_the_middle_rejects_the_trial_and_is_named(tmp_path: Path) -> None:
     out, study = tmp_path / "out", study_in(tmp_path, LONGER)
     process = start_nephoscope("run", study, "--out", out, program=IMPATIENT)
-    wait_for(lambda: any(b'"measure"' in path.read_bytes() for path in out.rglob("load-run.stdout")))
+    wait_for(lambda: any(b'"measure"' in path.read_bytes() for path in (out / "trials").rglob("load-run.stdout")))
     (data,) = out.glob("scratch/*/postgres/data")
     with (data / "postgresql.auto.conf").open("a") as settings:
         settings.write("synchronous_commit = off\n")  # as ALTER SYSTEM does
@@ -223,7 +227,7 @@ def test_a_setting_that_somebody_reloads_in_the_middle_rejects_the_trial_and_is_
     assert row["verdict"] == "invalid", said
     reason = "database-unchanged: synchronous_commit: on before the trial, off after it"
     assert reason in row["reasons"]
-    stored = {path.name: path.read_text() for path in out.rglob("database-settings*.tsv")}
+    stored = {path.name: path.read_text() for path in (out / "trials").rglob("database-settings*.tsv")}
     assert "synchronous_commit\ton\n" in stored["database-settings.tsv"]
     assert "synchronous_commit\toff\n" in stored["database-settings-after.tsv"]
 
@@ -292,7 +296,7 @@ def test_load_of_others_that_starts_after_the_gate_rejects_the_trial_and_is_name
     burn = tmp_path / "burn.py"
     burn.write_text("while True: pass\n")
     running = start_nephoscope("run", study, "--out", out, program=IMPATIENT)
-    wait_for(lambda: list(out.rglob("raw/telemetry-*.jsonl")))
+    wait_for(lambda: list((out / "trials").rglob("raw/telemetry-*.jsonl")))
     time.sleep(0.5)
     loops = [subprocess.Popen([sys.executable, str(burn)]) for _ in range(2)]
     time.sleep(5)
