@@ -59,9 +59,10 @@ class EqualMachines:
     def __call__(self, evidence: Evidence) -> Verdict | None:
         """Compares each database machine; None if the study does not ask, or there is no usual kind yet."""
         kind = evidence.usual_kind
-        if kind is None:
-            return None
-        facts, loads = evidence.facts_before, evidence.load_machines
+        return None if kind is None else self.judged(evidence.facts_before, evidence.load_machines, kind)
+
+    def judged(self, facts: Mapping[str, Facts], loads: Collection[str], kind: MachineKind) -> Verdict | None:
+        """The same of machines by name, without the rest of the evidence; None: there is no database machine."""
         verdicts = [self._judged(machine, facts[machine], kind) for machine in measured_of(facts, loads)]
         return next((one for one in verdicts if one.verdict is VerdictKind.INVALID), verdicts[0] if verdicts else None)
 

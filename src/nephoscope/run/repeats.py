@@ -14,7 +14,7 @@ from nephoscope.benchmarks.base import Benchmark
 from nephoscope.checks.kinds import EqualMachines
 from nephoscope.checks.repeatable import Circumstances, Repair, repair_of
 from nephoscope.model.records import PlannedTrial
-from nephoscope.run.equal import cell_of, equal_trials, judge_kinds
+from nephoscope.run.equal import KindJudge, cell_of, equal_trials
 from nephoscope.run.spending import ended_usd, trial_usd
 from nephoscope.run.states import repeat_is_open, repeats_made
 from nephoscope.store.folder import ResultsFolder, Trial
@@ -92,6 +92,7 @@ class Candidates:
             benchmarks: that this nephoscope has; it cannot repeat trials of others, or of other versions of them.
         """
         self._placement = placement
+        self._kinds = KindJudge(placement)
         self._rules = rules
         self._max_usd = max_usd
         self._benchmarks = benchmarks
@@ -198,7 +199,7 @@ class Candidates:
         if self._rules.equal_machines is None:
             return Counter()
         judged = [row for name in sorted(configurations) for row in self._of_configuration[name]]
-        judge_kinds(judged, self._placement, ties=not still_to_come)
+        self._kinds.judge(judged, ties=not still_to_come)
         rows = [(planned, trial) for planned, trial in judged if planned.intent.id in self._places]
         equal = equal_trials(rows)
         if still_to_come:

@@ -24,7 +24,7 @@ from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.cloud.provider import CloudMachine, CloudProvider
 from nephoscope.providers.fake import FakeProvider, idle_answers
 from nephoscope.run.clock import FakeClock
-from nephoscope.run.equal import judge_kinds
+from nephoscope.run.equal import KindJudge
 from nephoscope.run.study import StudyOutcome, run_study
 from nephoscope.study.model import Machine
 from tests.support import fake_arm
@@ -131,7 +131,7 @@ def test_what_is_usual_is_judged_over_the_whole_plan_when_a_part_runs(tmp_path: 
     rows = list(study.folder.planned())
     for path in study.folder.path.glob("trials/*/attempts/*/derived"):
         shutil.rmtree(path)
-    judge_kinds(study.folder.only([rows[0][0].intent.id]).whole_plan(), "fresh", ties=True)
+    KindJudge("fresh").judge(study.folder.only([rows[0][0].intent.id]).whole_plan(), ties=True)
     assert all(attempt.usual_kind() for _, trial in rows for attempt in trial.attempts())
 
 
