@@ -45,6 +45,7 @@ def growth_of(study: Study, names: Mapping[str, str], cells: Sequence[Cell]) -> 
     found = [
         _row(_title(asked[names[many[0]]]), asked[names[many[0]]].database.system, chosen, machines)
         for many in groups.values()
+        if len({machines[name] for name in many}) > 1
         for chosen in _measured(cells, set(many))
         if len({machines[cell.configuration] for cell in chosen}) > 1
     ]
