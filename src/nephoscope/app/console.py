@@ -72,7 +72,7 @@ def print_table(headers: Sequence[str], rows: "Iterable[Sequence[str | Text]]") 
 
     table = Drawn(*(Column(header, overflow="fold") for header in headers))
     for row in rows:
-        table.add_row(*(Text(line(cell)) if isinstance(cell, str) else cell for cell in row))
+        table.add_row(*(Text(_obeyed_by_none(line(cell))) if isinstance(cell, str) else cell for cell in row))
     output().print(table)
 
 
@@ -181,7 +181,7 @@ def _console() -> "type[Console]":
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             """Rich's own control codes are marked as such; any other is somebody's text."""
             for segment in super().render(renderable, options):
-                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+                yield segment if segment.control else Segment(_obeyed_by_none(visible(segment.text)), segment.style)
 
     return Careful
 
@@ -190,7 +190,7 @@ def _in_one_line(drawn: Any) -> Any:
     from rich.text import Text
 
     if isinstance(drawn, str):
-        return _obeyed_by_none(line(drawn))
+        return line(drawn)
     return Text(" ").join(drawn.split("\n")) if isinstance(drawn, Text) else drawn
 
 

@@ -50,6 +50,8 @@ _HEADERS = {
 }
 _RAW_POLICY = "sandbox; default-src 'none'"
 """A tool's output is data, whatever it looks like."""
+_REPORT_POLICY = "sandbox allow-scripts allow-downloads allow-modals allow-popups; connect-src 'none'"
+"""A report may come from anybody, too: its scripts run, but have no origin, and so cannot read the other studies."""
 _OF_STUDY = re.compile(r"/studies/(?P<key>[1-9]\d{0,5})/(?P<room>report|trials)/(?P<rest>.*)", re.DOTALL)
 _STYLE = (
     ":root { color-scheme: light dark; --ink: #14181f; --paper: #fff; --link: #2a5d8f; } "
@@ -273,8 +275,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Type", f"{kind}; charset=utf-8" if kind.startswith("text/") else kind)
             self.send_header("Content-Length", str(of.st_size))
             self.send_header("Last-Modified", formatdate(of.st_mtime, usegmt=True))
-            if raw:
-                self.send_header("Content-Security-Policy", _RAW_POLICY)
+            self.send_header("Content-Security-Policy", _RAW_POLICY if raw else _REPORT_POLICY)
             self.end_headers()
             if self.command != "HEAD":
                 shutil.copyfileobj(file, self.wfile)

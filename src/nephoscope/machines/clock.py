@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import MachineLost, ToolMissing, TrialFailure
+from nephoscope.model.quantities import MOST_S
 
 GOOD_BOUND_S = 0.05
 """A bound this tight needs no further reading: it is a fifth of the check's limit."""
@@ -56,5 +57,7 @@ def _between(said: bytes, asked_s: float, answered_s: float) -> ClockOffset | No
     try:
         read_s = float(said.decode(errors="replace").strip())
     except ValueError:
+        return None
+    if not abs(read_s) <= MOST_S:  # NaN is no time either
         return None
     return ClockOffset(read_s - (asked_s + answered_s) / 2, (answered_s - asked_s) / 2)

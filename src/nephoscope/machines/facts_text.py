@@ -10,11 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Disk
 from nephoscope.model.units import KIB
-from nephoscope.parsers.lscpu import Lscpu
+from nephoscope.parsers.lscpu import Lscpu, cpus_of
 
 _MARKER = re.compile(r"^==> (/[^\n]*) <==\n", re.MULTILINE)
+_WHOLE = "[0-9]{1,18}(?![0-9])"
+"""A number of a machine's has no more digits: text that has comes from no kernel, and would take time and memory."""
+_DECIMAL = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?(?![0-9])")
+_DEEPEST = 64
+"""Of control groups in control groups."""
 _UNLIMITED_BYTES = 2**60
 """cgroup v1 expresses 'no limit' as the largest multiple of a page below 2^63."""
 
@@ -27,7 +33,7 @@ def split_files(text: str) -> dict[str, str]:
 
 def whole_number(text: str | None) -> int | None:
     """The leading whole number of `text`, as in '1048576 (2 instances)'; None if there is none."""
-    found = re.match(r"\s*(\d+)", text or "")
+    found = re.match(rf"\s*({_WHOLE})", text or "")
     return int(found[1]) if found else None
 
 
@@ -39,13 +45,10 @@ def word(text: str | None) -> str | None:
 
 def cpu_list(text: str | None) -> tuple[int, ...] | None:
     """CPU ids of a kernel list such as '0-2,8'; None if it is not one."""
-    ids: list[int] = []
-    for part in (text or "").strip().split(","):
-        span = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
-        if span is None:
-            return None
-        ids.extend(range(int(span[1]), int(span[2] or span[1]) + 1))
-    return tuple(ids)
+    try:
+        return cpus_of((text or "").strip()) or None
+    except OutputUnreadable:
+        return None
 
 
 def virtualization(lscpu: Lscpu) -> str | None:
@@ -72,13 +75,13 @@ def kib_field(fields: Mapping[str, str], key: str) -> int | None:
 
 def open_files_limit(limits: str | None) -> int | None:
     """The soft limit of open files in /proc/self/limits."""
-    found = re.search(r"^Max open files\s+(\d+)", limits or "", re.MULTILINE)
-    return int(found[1]) if found else None
+    found = re.search(r"^Max open files(.*)", limits or "", re.MULTILINE)
+    return whole_number(found[1]) if found else None
 
 
 def load_1m(loadavg: str | None) -> float | None:
     """First number of /proc/loadavg."""
-    found = re.match(r"\d+(?:\.\d+)?", loadavg or "")
+    found = _DECIMAL.match(loadavg or "")
     return float(found[0]) if found else None
 
 
@@ -109,11 +112,11 @@ def cpu_times_by_cpu(stat: str | None) -> dict[str, CpuTimes]:
 
 
 def _cpu_line(line: str, name: str) -> CpuTimes | None:
-    found = re.match(rf"{name}\s+((?:\d+\s*)+)", line)
-    ticks = [int(one) for one in found[1].split()] if found else []
-    if len(ticks) < 8:
+    words = line.split()
+    ticks = [number for word in words[1:9] if (number := whole_number(word)) is not None]
+    if words[:1] != [name] or len(ticks) < 8:
         return None
-    user, nice, system, idle, iowait, irq, softirq, steal = ticks[:8]
+    user, nice, system, idle, iowait, irq, softirq, steal = ticks
     busy = user + nice + system + irq + softirq
     return CpuTimes(busy=busy, steal=steal, total=busy + idle + iowait + steal)
 
@@ -158,7 +161,7 @@ def cgroup_folders(self_cgroup: str | None, root: str = CGROUPS) -> list[str]:
                     paths[controller] = parts[2]
     folders: list[str] = []
     for controller, mount in mounts.items():
-        steps = [step for step in paths[controller].split("/") if step]
+        steps = [step for step in paths[controller].split("/") if step][:_DEEPEST]
         folders.extend("/".join([mount, *steps[:depth]]) for depth in range(len(steps), -1, -1))
     return folders
 
@@ -212,7 +215,7 @@ def filesystem_of(findmnt: str) -> dict[str, Any]:
     """The one filesystem of `findmnt -J -b -T folder`; empty if it is not its JSON."""
     try:
         found = json.loads(findmnt)["filesystems"][0]
-    except (ValueError, KeyError, IndexError, TypeError):
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -220,7 +223,7 @@ def filesystem_of(findmnt: str) -> dict[str, Any]:
 def queue_files(filesystem: Mapping[str, Any]) -> list[str]:
     """Where the kernel describes the device below a filesystem: its own queue, or its disk's (a partition has none)."""
     number = str(filesystem.get("maj:min") or "").strip()
-    if not re.fullmatch(r"\d+:\d+", number):
+    if not re.fullmatch(r"[0-9]{1,9}:[0-9]{1,9}", number):
         return []
     base = f"/sys/dev/block/{number}"
     return [f"{folder}/queue/{name}" for folder in (base, f"{base}/..") for name in ("rotational", "scheduler")]

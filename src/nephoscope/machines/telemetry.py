@@ -70,6 +70,11 @@ class _Energy(_Counters):
     energy_uj: Count
     range_uj: Count
 
+    def since(self, before_uj: int) -> int:
+        """Microjoules since an earlier reading; the counter begins anew at its range, if it says one."""
+        more_uj = self.energy_uj - before_uj
+        return more_uj if more_uj >= 0 else max(0, more_uj + self.range_uj)
+
 
 class _Line(_Counters):
     elapsed_s: float = Field(ge=0)
@@ -129,7 +134,7 @@ def server_counters(read: Lines) -> list[tuple[int, dict[str, float]]]:
     energy_j, before = 0.0, dict[str, int]()
     for line in read:
         now = {one.package: one.energy_uj for one in line.energy}
-        more_uj = [(one.energy_uj - before.get(one.package, one.energy_uj)) % one.range_uj for one in line.energy]
+        more_uj = [one.since(before.get(one.package, one.energy_uj)) for one in line.energy]
         energy_j, before = energy_j + sum(more_uj) / MICROSECONDS_PER_SECOND, now
         if line.server is not None and line.at_unix_ms is not None:
             energy = {"energy_j": energy_j} if now else {}

@@ -12,11 +12,11 @@ from nephoscope.model.frozen import conflict
 from nephoscope.model.units import LEAST_VALUE, MOST_VALUE
 
 _END_OF_2999_UNIX_MS = 32_503_679_999_999
-_MOST_S = 1e11
+MOST_S = 1e11
 """Three thousand years, so that a moment and a duration are a moment of the calendar, too."""
 
 UnixMs = Annotated[int, Field(ge=0, le=_END_OF_2999_UNIX_MS)]
-Seconds = Annotated[float, Field(ge=-_MOST_S, le=_MOST_S)]
+Seconds = Annotated[float, Field(ge=-MOST_S, le=MOST_S)]
 """Negative: of a clock that is behind."""
 
 

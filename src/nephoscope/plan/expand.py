@@ -18,6 +18,7 @@ from nephoscope.model.errors import InputError
 from nephoscope.model.extents import Extent
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.omission import Omission
+from nephoscope.model.quantities import MOST_S
 from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, PlanWarning, TrialIntent, WarningKind
 from nephoscope.model.sentence import Sentence
 from nephoscope.model.subjects import DatabaseLoad, Subject
@@ -179,6 +180,7 @@ def expand(
             setup = before.of(configurations[name], entry.fixture_bytes, shared[name, label], carried_bytes=carried)
             duration_s = entry.duration_s + setup.total_s
             duration_s += fill_s(configurations[name], entry.filled_share) if entry.filled_share else 0.0
+            _require_an_end(f"{label} on {name}", duration_s)
             is_alone = name in alone and (name, label) in needs_one
             per_hour_usd = (quotes_alone if is_alone else quotes)[name].price_usd
             cost_usd = None if per_hour_usd is None else per_hour_usd * (duration_s / SECONDS_PER_HOUR)
@@ -204,6 +206,14 @@ def expand(
             *_warnings("skipped", (sentence for cell, sentence in left_out.items() if cell in asked)),
         ],
     )
+
+
+def _require_an_end(what: str, duration_s: float) -> None:
+    if not duration_s <= MOST_S:
+        raise InputError(
+            f"{what} would take {duration_s:.0e} s, and no plan takes more than {MOST_S:.0e} s",
+            hint="lower its durations, or the size of its data",
+        )
 
 
 def _order_of_block(

@@ -19,7 +19,7 @@ from nephoscope.study.toml_text import Path, line_of
 
 _HOST = re.compile(
     r"""
-      (?:[A-Za-z0-9_][^\s/:\x00-\x1f\x7f]*@)?                # a user, which may have an @ of its own
+      (?:[A-Za-z0-9_](?:[A-Za-z0-9_.@+\\-]*[A-Za-z0-9_.@+-])?@)?  # a user, which may have an @ or a domain of its own
       (?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}(?::[0-9]{1,5})?   # a name or an IPv4 address, and a port
        |[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*(?:%[A-Za-z0-9_.-]+)?)   # an IPv6 address
     """,
@@ -46,7 +46,8 @@ def text_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
 def is_host(text: str) -> bool:
     """True for `user@host:port`, of which only the host must be there; an IPv6 address has neither brackets nor port.
 
-    A name with a slash would leave the folder of its files, and one with a leading dash would be an option.
+    A name with a slash would leave the folder of its files, and one with a leading dash would be an option. A user has
+    nothing that a shell obeys, as `ProxyCommand` may hand `%r` to one (OpenSSH refuses such names: CVE-2023-51385).
     """
     return _HOST.fullmatch(text) is not None
 

@@ -74,7 +74,10 @@ def test_json_escapes_what_cannot_be_seen(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("text", ["::error file=x,line=1::forged", "  ::stop-commands::x"])
-def test_no_text_commands_the_runner_that_reads_the_log(capsys: pytest.CaptureFixture[str], text: str) -> None:
+def test_no_text_commands_the_runner_that_reads_the_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     for command in (text, f"a {text}"):
         tell(command)
         say(command)
@@ -83,8 +86,16 @@ def test_no_text_commands_the_runner_that_reads_the_log(capsys: pytest.CaptureFi
         tell_lines(f"Traceback\n{command}")
     said = capsys.readouterr()
     assert not [row for row in (*said.out.splitlines(), *said.err.splitlines()) if row.lstrip().startswith("::")]
-    tell("a ##[error]b ##vso[task.x]c ## [d] ::1")
-    assert capsys.readouterr().err == "a \\x23#[error]b \\x23#vso[task.x]c ## [d] ::1\n"
+    command, inert = "a ##[error]b ##vso[task.x]c ## [d] ::1", "a \\x23#[error]b \\x23#vso[task.x]c ## [d] ::1"
+    tell(command)
+    tell(Text(command))
+    tell_error(InputError(command, hint=command))
+    assert capsys.readouterr().err.splitlines() == [inert, inert, f"error: {inert}", f"hint: {inert}"]
+    print_table(["name"], [[command], [Text(command)]])
+    drawn = capsys.readouterr().out
+    assert inert in drawn
+    assert "##[" not in drawn
+    assert "##vso[" not in drawn
 
 
 def test_an_error_of_several_lines_is_given_as_a_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,6 +106,19 @@ def test_a_value_that_a_metric_cannot_have_is_named_with_file_and_metric(
         assert repr(float(odd)) in told
 
 
+@pytest.mark.parametrize("times", ["duration_s = 1e12", "ramp_s = 9223372036854775807"])
+def test_a_study_that_never_ends_is_refused_by_its_benchmark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], times: str
+) -> None:
+    study = tmp_path / "s.toml"
+    study.write_text(
+        'name = "s"\nreplicates = 1\n[[configurations]]\nname = "a"\ndatabase = { connections = 1 }\n'
+        f'[[benchmarks]]\nuses = "point-select"\nparameters = {{ {times} }}\n'
+    )
+    assert main(["plan", str(study)]) == InputError.exit_code
+    assert "point-select" in capsys.readouterr().err
+
+
 EXTREMES = st.sampled_from([1e-18, 1e18, 0.0, 1.0, 100.0, 101.0]) | st.floats(1e-18, 1e18)
 
 

@@ -20,7 +20,7 @@ from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
 from tests.support.made_results import made_results
 
-NONE = Limits(None, None, None)
+NONE = Limits()
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +39,18 @@ def run(limit: int, soft: int, *arguments: str) -> "subprocess.CompletedProcess[
     )
 
 
-@pytest.mark.parametrize("command", ["analyze", "report", "compare", "claims", "query"])
-def test_a_limit_of_addresses_is_named_before_a_library_ends_the_process(folder: ResultsFolder, command: str) -> None:
-    more = {"query": ["select 1"], "compare": [str(folder.path)]}.get(command, [])
-    ended = run(resource.RLIMIT_AS, 400 << 20, command, str(folder.path), *more)
+@pytest.mark.parametrize(("limit", "option"), [(resource.RLIMIT_AS, "-v"), (resource.RLIMIT_DATA, "-d")])
+@pytest.mark.parametrize("command", ["report", "compare", "plan"])
+def test_a_limit_of_memory_is_named_before_a_library_ends_the_process(
+    folder: ResultsFolder, command: str, limit: int, option: str
+) -> None:
+    arguments = {"compare": [folder.path, folder.path], "plan": [folder.path / "study.toml"]}.get(
+        command, [folder.path]
+    )
+    ended = run(limit, 400 << 20, command, *map(str, arguments))
     assert ended.returncode == EnvironmentProblem.exit_code
-    assert "`ulimit -v` allows 409,600 KiB" in ended.stderr
-    assert "hint: `ulimit -v unlimited`" in ended.stderr
+    assert f"`ulimit {option}` allows 409,600 KiB" in ended.stderr
+    assert f"hint: `ulimit {option} unlimited`" in ended.stderr
 
 
 def test_a_limit_of_files_is_named(folder: ResultsFolder) -> None:
@@ -66,9 +71,10 @@ def test_a_limit_of_a_files_size_is_named(folder: ResultsFolder) -> None:
     ("now", "refused"),
     [
         (NONE, False),
-        (Limits(200 * GIB, 1024, 10), False),
-        (Limits(60 * GIB, 1024, None), True),
-        (Limits(None, 63, None), True),
+        (Limits(200 * GIB, 3 * GIB, files=1024, processes=10), False),
+        (Limits(60 * GIB, files=1024), True),
+        (Limits(data_bytes=2 * GIB), True),
+        (Limits(files=63), True),
     ],
 )
 def test_a_report_is_refused_where_it_would_crash(now: Limits, refused: bool) -> None:
@@ -84,7 +90,7 @@ def test_a_report_is_refused_where_it_would_crash(now: Limits, refused: bool) ->
     ("error", "now", "hint"),
     [
         (MemoryError(), NONE, "free some"),
-        (MemoryError(), Limits(GIB, None, None), "`ulimit -v unlimited`"),
+        (MemoryError(), Limits(GIB, 3 * GIB), "ulimit -v 1048576 and ulimit -d 3145728 may be too low"),
         (OSError(errno.EMFILE, "x"), NONE, "ulimit -n"),
         (OSError(errno.ENFILE, "x"), NONE, "fs.file-max"),
         (OSError(errno.ENOMEM, "x"), NONE, "free some"),
@@ -112,13 +118,13 @@ def test_a_panic_is_a_defect_and_names_low_limits(
     class Panic(BaseException):
         """As pyo3 has it."""
 
-    now = Limits(GIB, 32, 50)
+    now = Limits(GIB, files=32, processes=50)
     monkeypatch.setattr("nephoscope.app.cli.app", raising(Panic()))
     monkeypatch.setattr("nephoscope.app.cli.limits", lambda: now)
     assert main([]) == 1
     assert "may be the cause: ulimit -v 1048576, ulimit -n 32, ulimit -u 50" in capsys.readouterr().err
     assert lacking(Panic(), now) is None
-    assert low(NONE) == low(Limits(None, 1024, 96_365)) == []
+    assert low(NONE) == low(Limits(files=1024, processes=96_365)) == []
 
 
 def test_a_file_that_no_process_could_open_is_not_called_damaged(

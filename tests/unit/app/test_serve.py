@@ -178,6 +178,14 @@ def test_raw_output_is_given_as_data(served: Served) -> None:
     assert headers["content-security-policy"] == "sandbox; default-src 'none'"
 
 
+def test_scripts_of_a_foreign_report_cannot_read_other_studies(served: Served) -> None:
+    (served.folder.report_dir / "theirs.html").write_text("<script>fetch('/studies/2/report/')</script>")
+    policy = served.ask("/studies/1/report/theirs.html")[2]["content-security-policy"]
+    assert "sandbox" in policy.split()
+    assert "allow-same-origin" not in policy
+    assert "connect-src 'none'" in policy
+
+
 @pytest.mark.parametrize("request_text", [b"GET / HTTP/1.0\r\n" + 6000 * b"Name: value\r\n", 70_000 * b"x"])
 def test_a_request_that_is_too_long_is_not_read_to_its_end(served: Served, request_text: bytes) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:

@@ -51,8 +51,12 @@ def test_a_machine_that_does_not_tell_the_time() -> None:
     assert asked([0.1], 0.0, ToolTimedOut("date hangs"))[0] is None
     with pytest.raises(MachineLost):
         asked([0.1], 0.0, MachineLost("gone"))
-    nothing = FakeRemote({"date": lambda _argv, _stdin: Answer(b"what?")}, FakeClock())
-    for remote in (nothing, FakeRemote({}, FakeClock())):
+    answers = (b"what?", b"nan", b"inf", b"1e300", b"9" * 5_000)
+
+    def saying(said: bytes) -> FakeRemote:
+        return FakeRemote({"date": lambda _argv, _stdin: Answer(said)}, FakeClock())
+
+    for remote in (*map(saying, answers), FakeRemote({}, FakeClock())):
         assert asyncio.run(clock_offset(MachineHandle("m", remote, "192.0.2.1", (0,), "/"))) is None
 
 

@@ -1,6 +1,8 @@
 """Facts: recorded answers, every shape of nothing, and this machine itself."""
 
 import asyncio
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,10 @@ def recorded() -> Looks:
         files_first=(DATA / "files-first.txt").read_text(),
         files_second=(DATA / "files-second.txt").read_text(),
     )
+
+
+def with_look(looks: Looks, name: str, answer: str) -> Looks:
+    return replace(looks, **{name: answer})  # type: ignore[arg-type]  # the names that are given are those of texts
 
 
 def test_recorded_answers_become_facts() -> None:
@@ -61,6 +67,17 @@ def test_a_cut_answer_never_breaks_the_parsers(data: st.DataObject) -> None:
     looks = [whole.lscpu, whole.findmnt, whole.files_first, whole.files_second]
     facts = facts_of(Looks(1, *(look[: data.draw(st.integers(0, len(look)))] for look in looks)))
     assert facts.cpus_online in {None, 2}
+
+
+@pytest.mark.parametrize("odd", ["9" * 19, "9" * 5_000, "0-999999999999", "7" * 400 + ".5", "[" * 20_000, "a/" * 9_000])
+def test_whatever_stands_where_a_number_was_is_unknown_and_takes_no_memory(odd: str) -> None:
+    whole = recorded()
+    for name in ("lscpu", "findmnt", "files_first", "files_second"):
+        look = getattr(whole, name)
+        for number in sorted({*re.findall(r"[0-9]+(?:[.-][0-9]+)?", look)})[:9]:
+            facts_of(with_look(whole, name, re.sub(rf"(?<![0-9.-]){re.escape(number)}(?![0-9.])", odd, look)))
+        facts_of(with_look(whole, name, odd))
+    assert len(text.cgroup_folders(f"0::/{odd}")) < 200
 
 
 def test_this_machine(tmp_path: Path) -> None:

@@ -253,6 +253,12 @@ def test_jump_hosts_that_lead_in_a_circle_are_named(ssh_folder: Path) -> None:
         answer(SshAddress("db1"), "true")
 
 
+def test_a_config_that_includes_itself_is_named(ssh_folder: Path) -> None:
+    (ssh_folder / "config").write_text("Include config\n")
+    with pytest.raises(EnvironmentProblem, match="config includes itself"):
+        answer(SshAddress("db1"), "true")
+
+
 def test_a_proxy_command_still_leads_to_the_host(server: Server, ssh_folder: Path, tmp_path: Path) -> None:
     proxy = f"  ProxyCommand {proxy_command(tmp_path)} %h %p\n"
     (ssh_folder / "config").write_text(entry(server, "behind", f"{proxy}  IdentityFile {server.folder}/user_key\n"))

@@ -39,6 +39,9 @@ def test_a_login_shell_that_talks_is_refused() -> None:
     assert parse_look(b"0\n/root\n2\nh\nx86_64\n flock pkill\n").missing == ("flock", "pkill")
     with pytest.raises(OutputUnreadable, match="Welcome"):
         parse_look(b"Welcome\n1000\n/home/me\n8\nhost\naarch64\n\n")
+    for cpus in (b"999999999999", b"0", b"-1"):
+        with pytest.raises(OutputUnreadable):
+            parse_look(b"1000\n/home/me\n%b\nhost\naarch64\n\n" % cpus)
 
 
 @pytest.mark.parametrize("stdin", [b"", b"in"])

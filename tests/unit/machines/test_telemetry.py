@@ -165,7 +165,8 @@ def test_a_servers_counters_are_those_of_its_processes_and_of_its_machine() -> N
         return {"user_us": user_us, **counts, "unseen_us": 0, **more}
 
     def energy(energy_uj: int) -> list[dict[str, Any]]:
-        return [{"package": "package-0", "energy_uj": energy_uj, "range_uj": 1_000_000}]
+        of_no_range = {"package": "psys", "energy_uj": energy_uj, "range_uj": 0}
+        return [{"package": "package-0", "energy_uj": energy_uj, "range_uj": 1_000_000}, of_no_range]
 
     machine = {"disks": [disk("sda", 2, 3), disk("loop0", 9, 9)], "network": [network("lo", 9, 9), network("e", 4, 5)]}
     text = "\n".join(

@@ -287,7 +287,9 @@ def test_where_hosts_are() -> None:
     assert parse_destination("db1", Ssh(), None) == SshAddress("db1")
     assert parse_destination("me@10.0.0.1:2222", Ssh(), None) == SshAddress("10.0.0.1", 2222, "me")
     assert parse_destination("2001:db8::1", Ssh(), None) == SshAddress("2001:db8::1")
-    for wrong in ("", "me@", "host:port"):
+    assert parse_destination(r"CORP\jane.doe+x@tenant@db1", Ssh(), None).user == r"CORP\jane.doe+x@tenant"
+    of_a_shell = [f"a{text}b@db1" for text in "`'\";&|<>(){}$*?![]~#\u202e\u3164"]  # CVE-2023-51385
+    for wrong in ("", "me@", "host:port", "-oX@db1", "a\\@db1", *of_a_shell):
         with pytest.raises(InputError, match="is not a host"):
             parse_destination(wrong, Ssh(), None)
     with pytest.raises(InputError, match="'a' appears twice"):

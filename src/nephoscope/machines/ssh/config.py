@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from asyncssh.config import SSHClientConfig, SSHConfig
+from asyncssh.config import ConfigParseError, SSHClientConfig, SSHConfig
 
 from nephoscope.machines.ssh.address import SshAddress, split_destination
 
@@ -150,9 +150,12 @@ def config_of(address: SshAddress, *, system: Path | None = None) -> SSHClientCo
 def _loaded(address: SshAddress, files: list[Path]) -> SSHClientConfig:
     absent = ()  # asyncssh's word for a value that was not given
     host = (getpass.getuser(), address.user or absent, address.host, address.port or absent)
-    config = _Config.load(None, files, False, False, False, *host)  # noqa: FBT003  # asyncssh takes no names
-    if config.has_match_final():
-        config = _Config.load(config, files, True, False, True, *host)  # noqa: FBT003
+    try:
+        config = _Config.load(None, files, False, False, False, *host)  # noqa: FBT003  # asyncssh takes no names
+        if config.has_match_final():
+            config = _Config.load(config, files, True, False, True, *host)  # noqa: FBT003
+    except RecursionError:
+        raise ConfigParseError(f"{files[0]} includes itself") from None
     return config  # type: ignore[return-value]  # it returns the class it is called on
 
 

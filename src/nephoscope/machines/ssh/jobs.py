@@ -20,6 +20,8 @@ REQUIRED_TOOLS = ("setsid", "flock", "pkill", "taskset", "head", "tail", "sha256
 
 _MARK = "nephoscope"
 _NUMBER = re.compile("[0-9]{1,15}")
+_CPUS = re.compile("[1-9][0-9]{0,4}")
+"""Linux knows no more of them."""
 ENDED = f"{_MARK} ended".encode()
 """Start of the answer to `wait_command`."""
 _SAY = f"say() {{ printf '{_MARK} %s\\n' \"$*\"; exit 0; }}\n"
@@ -286,7 +288,7 @@ def parse_look(answer: bytes, complaint: bytes = b"") -> HostLook:
         OutputUnreadable: unexpected answer: its login shell prints text, or is not a shell.
     """
     lines = answer.decode(errors="replace").splitlines()
-    if len(lines) != 6 or not _NUMBER.fullmatch(lines[0]) or not _NUMBER.fullmatch(lines[2]):
+    if len(lines) != 6 or not _NUMBER.fullmatch(lines[0]) or not _CPUS.fullmatch(lines[2]):
         shown = lines[:3] or complaint.decode(errors="replace").splitlines()[-3:]
         raise OutputUnreadable(
             f"unexpected format: the host answered {repr(shown)[:300]} instead of the user's identity",
