@@ -69,3 +69,47 @@ def write_sqlite(path: Path) -> Path:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(SCHEMA)
     return path
+
+
+def ladder(cpus: int, rates: dict[int, float], **changes: Any) -> str:
+    """pgbench's JSON in the form of Spare Cores, as far as it is read: clients -> transactions a minute."""
+    rungs = [
+        {
+            "concurrency": clients,
+            "tpm": rate,
+            "latency_avg_ms": 60_000 * clients / rate,
+            "latency_ms": {"p50": 200.0, "p95": 400.0, "p99": 500.0, "samples": 30 * clients},
+            "run_seconds": 300.0,
+            "tx_processed": round(5 * rate),
+            "tx_failed": 0,
+        }
+        for clients, rate in rates.items()
+    ]
+    file = {
+        "workload": "pgbench_ro",
+        "topology": "multi_vm",
+        "durability": "durable",
+        "score": max(rates.values()),
+        "score_unit": "tpm",
+        "run_seconds": 300,
+        "warmup_seconds": 120,
+        "settle_seconds": 60,
+        "db_vcpus": cpus,
+        "db_mem_gib": 3.8,
+        "sizes": [{"dataset": {"dataset": "ro-v1.sql.zst"}, "profile": rungs}],
+        "postgres": {"server_version": "18.4 (Debian)", "settings": {"jit": "off", "shared_buffers": "1GB"}},
+    }
+    return json.dumps({**file, **changes})
+
+
+MEMBENCH = (
+    "size_kb,operation,bandwidth_mb_s,latency_ns,latency_stddev_ns,latency_samples,threads,iterations,elapsed_s\n"
+    "1024,read,4000.50,0,0,0,2,17,0.2\n1024,write,3000,0,0,0,2,17,0.2\n1024,copy,2000,0,0,0,2,17,0.2\n"
+    "1024,latency,0,5.00,0.01,7,1,7,0.6\n131072,read,400,0,0,0,2,17,0.2\n131072,write,300,0,0,0,2,17,0.2\n"
+    "131072,copy,200,0,0,0,2,17,0.2\n131072,latency,0,100.5,0.01,7,1,7,0.6\n"
+)
+BW_MEM = "rd 0.016384 900.5\nrd 64.00 90.5\nwr 64.00 80\nrdwr 64.00 70\n"
+WEB = (
+    '"size","threads","connections","rps","latency","failed","server_usr","server_sys","client_usr","client_sys"\n'
+    '"1k",1,1,100,0.00002,0,1.8,2.9,0.8,4.4\n"1k",1,2,150,0.00004,0,1.9,3.0,0.9,4.1\n"16k",1,1,50,0.1,0,1,3,0.9,4.1\n'
+)

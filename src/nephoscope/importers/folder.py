@@ -165,6 +165,8 @@ def _store(folder: ResultsFolder, intent: TrialIntent, trial: ImportedTrial, ver
     )
     if trial.facts is not None:
         attempt.write_facts(FactsRecord(machine=machine, before=trial.facts))
+    if trial.settings:
+        attempt.write_settings(trial.settings)
     for name, content in trial.raw.items():
         attempt.write_raw(name, content)
     if trial.failure is None:
@@ -202,6 +204,9 @@ def _study_toml(study: ImportedStudy) -> str:
         f"seed = {SEED}",
         f"replicates = {min(1000, replicates)}",
     ]
+    if (priced := study.priced) is not None:
+        costs = {key: value for key, value in (("date", priced.on), ("bases", priced.bases)) if value}
+        lines += ["", "[costs]", *(f"{key} = {toml_value(value)}" for key, value in costs.items())]
     for name in sorted(machines):
         lines += [
             "",

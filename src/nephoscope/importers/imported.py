@@ -33,6 +33,13 @@ class ImportedMachine(Frozen):
     database: str | None = Field(default=None, description="system under test, if there is one; for people")
 
 
+class Priced(Frozen):
+    """At which prices a study is to be read."""
+
+    on: str | None = Field(description="day, as in `[costs] date`; None: that of the first trial")
+    bases: list[str] = Field(description="as in `[costs] bases`")
+
+
 class ImportedTrial(Frozen):
     """One execution of one benchmark by somebody else."""
 
@@ -51,6 +58,7 @@ class ImportedTrial(Frozen):
     started_unix_ms: UnixMs | None = None
     duration_s: Seconds | None = None
     tool_versions: dict[str, str] = {}
+    settings: dict[str, str] = Field(default={}, description="of the database server, in force")
     same_machine: str | None = Field(
         default=None, description="shared by trials on the same machine, as far as the source shows it; None: not known"
     )
@@ -78,6 +86,7 @@ class ImportedStudy(Frozen):
     """What was found but is not imported: nothing is wrong with it."""
     refused: list[str] = []
     """Files that could not be read, each with the reason."""
+    priced: Priced | None = Field(default=None, description="None: as any other study")
     called_same: int = 0
     """Results whose files do not say their parameters, and have the same ones, as the user said."""
 

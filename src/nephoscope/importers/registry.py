@@ -55,8 +55,8 @@ def _of_files(module: str, form: str, what: str) -> Importer:
 
 IMPORTERS: Mapping[str, Importer] = {
     "spare-cores": Importer(
-        "Spare Cores: stress-ng by number of workers, and Redis, of cloud machine types.",
-        "the folder that holds PROVIDER/TYPE/{lscpu,stressngfull,redis}/, or the SQLite file",
+        "Spare Cores: PostgreSQL, Redis, CPU, memory and web server of cloud machine types.",
+        "the folder that holds PROVIDER/TYPE/TASK/{stdout,meta.json}, or the SQLite file",
         _spare_cores,
     ),
     "cloud-report": _of_files(

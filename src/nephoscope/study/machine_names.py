@@ -16,6 +16,8 @@ _AWS_FAMILY = re.compile(r"(?P<letters>[a-z]+)(?P<generation>\d+)(?P<options>[a-
 _AWS_VENDORS = {"a": "AMD", "g": "Arm", "i": "Intel"}
 _GCP_FAMILY = re.compile(r"(?P<letters>[a-z])(?P<generation>\d)(?P<vendor>[ad]?)-(?P<shape>[a-z]+)")
 _GCP_CUSTOM = re.compile(r"(?P<family>(?:[a-z0-9]+-)?custom)-(?P<vcpus>\d+)-(?P<mib>\d+)(?:-ext)?")
+_GCP_LOCAL_SSD = "-lssd"
+"""The end of a type that differs from another one in its local SSDs only: 'c4-standard-8-lssd'."""
 _GCP_VENDORS = {"": "Intel", "a": "Arm", "d": "AMD"}
 _GCP_OF_ANY_VENDOR = frozenset({"e"})
 """Families whose machines have the CPU of whichever vendor is free."""
@@ -81,7 +83,7 @@ def _gcp(machine_type: str) -> MachineName:
     custom = _GCP_CUSTOM.fullmatch(machine_type)
     if custom:
         return _custom(custom["family"], int(custom["vcpus"]), int(custom["mib"]))
-    family, _, size = machine_type.rpartition("-")
+    family, _, size = machine_type.removesuffix(_GCP_LOCAL_SSD).rpartition("-")
     vcpus = int(size) if size.isascii() and size.isdigit() and family else None
     found = _GCP_FAMILY.fullmatch(family)
     if found is None:
@@ -89,7 +91,8 @@ def _gcp(machine_type: str) -> MachineName:
     return MachineName(
         family=family,
         vcpus=vcpus,
-        series=f"{found['letters']}-{found['shape']}",
+        series=f"{found['letters']}-{found['shape']}"
+        + (_GCP_LOCAL_SSD if machine_type.endswith(_GCP_LOCAL_SSD) else ""),
         generation=int(found["generation"]),
         vendor=None if found["letters"] in _GCP_OF_ANY_VENDOR else _GCP_VENDORS[found["vendor"]],
     )

@@ -153,6 +153,7 @@ def test_a_text_that_is_no_scope_is_an_error(text: str) -> None:
         ("aws", "c7gn.xlarge", "cn", 7, "Arm"),
         ("gcp", "n2d-highmem-8", "n-highmem", 2, "AMD"),
         ("gcp", "e2-standard-4", "e-standard", 2, None),
+        ("gcp", "c4d-standard-8-lssd", "c-standard-lssd", 4, "AMD"),
         ("gcp", "n2-custom-8-16384", "n-custom-2gib", 2, "Intel"),
         ("gcp", "n2d-custom-32-131072-ext", "n-custom-4gib", 2, "AMD"),
         ("azure", "Standard_D8as_v5", "Ds", 5, "AMD"),

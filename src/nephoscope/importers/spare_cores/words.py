@@ -6,21 +6,47 @@ from datetime import UTC, datetime
 from typing import Any
 
 from nephoscope.importers.identity import BenchmarkIdentity
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Direction, Measurement, Metric, Verdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
 
 FORMAT = "spare-cores"
 LICENCE = "CC BY-SA 4.0, Spare Cores"
 PRICED_IN = {"aws": "us-east-1", "azure": "eastus", "gcp": "us-east4"}
 """The data do not name a region. These are the regions of the 2022 report, so that prices can be looked up."""
+PRICED_IN_2026 = PRICED_IN | {"gcp": "us-central1"}
+"""Where the catalogue has a price of nearly every type that was measured with PostgreSQL."""
 UNKNOWN = [
     "each benchmark ran once on one machine of a type: nothing shows how much another run or machine would differ",
-    "region and zone; prices are those of us-east-1 (AWS), eastus (Azure) and us-east4 (Google)",
+    "region and zone; prices are of us-east-1 (AWS), eastus (Azure), us-east4 or, for PostgreSQL, us-central1 (GCP)",
     "argv of the tools: not stored with the output; Spare Cores publishes the stress-ng series as its method div16",
     "kernel, memory, clock source, steal, and what else ran on the machine",
     "lscpu ran on a different instance of the type than the benchmarks, whose CPU may differ",
     "Redis: servers and clients share the machine (a pair of them on every vCPU, according to Spare Cores)",
     "time zone of times that state none: taken as UTC",
+]
+
+
+class Output(Frozen):
+    """What the output of one task says."""
+
+    identity: BenchmarkIdentity
+    subject: Subject
+    title: str
+    database_load: DatabaseLoad | None = None
+    metrics: list[Metric]
+    measurements: list[Measurement]
+    verdicts: list[Verdict] = []
+    cpus: int | None = None
+    memory_bytes: int | None = None
+    settings: dict[str, str] = {}
+    tool_versions: dict[str, str] = {}
+
+
+UNKNOWN_OF_POSTGRES = [
+    "short transactions, writes and disks: one of PostgreSQL's here reads for a quarter of a second or more, in memory",
+    "PostgreSQL: the type of the load machine, which had 1 to 48 vCPUs, more for larger servers",
+    "prices are of the database's machine alone: without its disk (pd-ssd or Hyperdisk) and the load machine",
 ]
 _UP = Direction.HIGHER
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+")
@@ -111,3 +137,10 @@ def moment(text: str) -> datetime:
     """
     said = datetime.fromisoformat(text)
     return said if said.tzinfo else said.replace(tzinfo=UTC)
+
+
+def positive(text: str | None) -> float | None:
+    """A plain decimal number above 0."""
+    clean = text or ""
+    plain = clean.isascii() and clean.replace(".", "", 1).isdigit() and len(clean) <= 20
+    return value if plain and (value := float(clean)) > 0 else None

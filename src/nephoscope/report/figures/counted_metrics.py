@@ -1,6 +1,7 @@
 """Metrics measured at several numbers of threads or streams, recognised by name.
 
-`read-16.iops` (sysbench-fileio), `written_bytes_per_s_16_threads` (imported), `3-streams.throughput` (multi-stream).
+`read-16.iops` (sysbench-fileio), `written_bytes_per_s_16_threads` (imported), `3-streams.throughput` (multi-stream),
+`transactions_per_min_16_clients` (imported).
 """
 
 import re
@@ -12,7 +13,7 @@ from nephoscope.model.records import Metric
 _FORMS = (
     re.compile(r"(?P<count>\d+)-(?P<counted>streams|threads)\.(?P<quantity>\w+)"),
     re.compile(r"(?P<what>[a-z][a-z-]*?)-(?P<count>\d+)\.(?P<quantity>iops|bandwidth|latency_mean|latency_p95)"),
-    re.compile(r"(?P<quantity>[a-z]\w*?)_(?P<count>\d+)_(?P<counted>threads|streams)"),
+    re.compile(r"(?P<quantity>[a-z]\w*?)_(?P<count>\d+)_(?P<counted>threads|streams|clients)"),
 )
 _LEAST = 2
 """A single number of threads does not make a curve."""
