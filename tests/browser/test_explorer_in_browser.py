@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.price_rows import CostRow
+from nephoscope.model.questions import BestRow, RankIntervals
+from nephoscope.model.rows import ConfigurationRow, RankRow, Statistic
 from nephoscope.model.scopes import OVERALL
 from tests.browser.test_report_in_browser import Opened, open_report
 from tests.support.report_folder import main_page
+from tests.support.some_tables import with_tables
 from tests.unit.analysis.test_rank_intervals import ranks
 from tests.unit.report import report_example
 from tests.unit.report.shop_example import UNPRICED, machines, shop
@@ -26,8 +30,8 @@ START = f"#explore?board={SETS}"
 @pytest.fixture(scope="module")
 def study() -> AnalysedStudy:
     made = shop({**machines(), "odd": ODD})
-    labelled = [row.model_copy(update={"labels": {"tier": row.configuration[:3]}}) for row in made.configurations]
-    return made.model_copy(update={"configurations": labelled})
+    labelled = [row.model_copy(update={"labels": {"tier": row.configuration[:3]}}) for row in made[ConfigurationRow]]
+    return with_tables(made, {ConfigurationRow: labelled})
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +67,13 @@ def shown(page: Any) -> dict[str, tuple[int, int]]:
 
 
 def months(study: AnalysedStudy, basis: str = "on-demand") -> dict[str, float]:
-    return {row.configuration: row.month_usd for row in study.costs if row.basis == basis and row.month_usd}
+    return {row.configuration: row.month_usd for row in study[CostRow] if row.basis == basis and row.month_usd}
 
 
 def plain_ranks(study: AnalysedStudy) -> dict[str, tuple[int, int]]:
     return {
         row.configuration: (row.first, row.last)
-        for row in study.ranks
+        for row in study[RankRow]
         if (row.benchmark, row.view) == ("sets", "plain")
     }
 
@@ -82,7 +86,7 @@ def test_a_budget_question_is_answered_by_fields_that_are_visible_at_once(page: 
     found = shown(page)
     sold = {name: machine[4] for name, machine in machines().items()}
     assert set(found) == {name for name, usd in months(study).items() if usd <= 300 and sold[name] >= 16}
-    sets = [row for row in study.statistics if row.benchmark == "sets" and not row.per_cpu]
+    sets = [row for row in study[Statistic] if row.benchmark == "sets" and not row.per_cpu]
     levels = {row.configuration: row.compared.value for row in sets}
     assert [*found] == sorted(found, key=lambda name: -levels[name])
     assert page.inner_text("#explore-answer") == (
@@ -109,7 +113,7 @@ def test_a_label_of_the_study_is_a_filter_a_fact_and_a_column(page: Any, study: 
     rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
     assert {row["label_tier"] for row in rows} == {"m6i"}
     page.click("#explore-reset")
-    assert len(study.configurations) > len(found)
+    assert len(study[ConfigurationRow]) > len(found)
 
 
 def test_ranks_are_the_stored_ones_and_with_a_filter_count_only_the_rows_shown(page: Any, study: AnalysedStudy) -> None:
@@ -118,14 +122,16 @@ def test_ranks_are_the_stored_ones_and_with_a_filter_count_only_the_rows_shown(p
     page.click("#explore-next")
     assert page.inner_text("#explore-page") == "21 \N{EN DASH} 34 of 34"
     assert {**found, **shown(page)} == plain_ranks(study)
-    (stored_best,) = (row for row in study.best if (row.benchmark, row.view, row.scope) == ("sets", "plain", OVERALL))
+    (stored_best,) = (
+        row for row in study[BestRow] if (row.benchmark, row.view, row.scope) == ("sets", "plain", OVERALL)
+    )
     assert stored_best.best == [UNPRICED]
     assert f"Best: {UNPRICED}, " in page.inner_text("#explore-answer")
 
     page.select_option("#explore-provider", "gcp")
     assert page.is_hidden("#explore-pages")
     found = shown(page)
-    (intervals,) = (row for row in study.rank_intervals if row.benchmark == "sets")
+    (intervals,) = (row for row in study[RankIntervals] if row.benchmark == "sets")
     exact = ranks(intervals, dict.fromkeys(found, 0.0))
     assert len(found) == 8
     assert all(found[name][0] <= exact[name][0] <= exact[name][1] <= found[name][1] for name in found)
@@ -136,7 +142,7 @@ def test_ranks_are_the_stored_ones_and_with_a_filter_count_only_the_rows_shown(p
     page.select_option("#explore-view", "dollar")
     stored = {
         row.configuration: (row.first, row.last)
-        for row in study.ranks
+        for row in study[RankRow]
         if (row.benchmark, row.view, row.basis) == ("sets", "per dollar", "on-demand")
     }
     found = shown(page)
@@ -151,7 +157,7 @@ def test_prices_follow_basis_discount_and_the_reader(page: Any, study: AnalysedS
     page.select_option("#explore-view", "dollar")
     page.fill("#explore-search", "aws 2xlarge m6i")
     row = '#explore-rows tr[data-name="m6i-2xlarge"]'
-    sets = [row for row in study.statistics if row.benchmark == "sets" and not row.per_cpu]
+    sets = [row for row in study[Statistic] if row.benchmark == "sets" and not row.per_cpu]
     levels = {row.configuration: row.compared.value for row in sets}
 
     def usd_per_set() -> float:
@@ -220,7 +226,7 @@ def test_pinned_rows_stand_side_by_side_and_are_the_measure_of_others(page: Any,
     assert "a tie there may be not decided here" in page.inner_text("#explore-pinned .table-note")
 
     page.select_option("#explore-scale", "relative")
-    sets = [row for row in study.statistics if row.benchmark == "sets" and not row.per_cpu]
+    sets = [row for row in study[Statistic] if row.benchmark == "sets" and not row.per_cpu]
     values = {row.configuration: row.compared.value for row in sets}
     base = page.inner_text(f'#explore-rows tr[data-name="{five[0]}"] td >> nth=2')
     assert base.strip() == "1.000\N{MULTIPLICATION SIGN}"
@@ -252,7 +258,7 @@ def test_the_download_has_the_rows_shown_and_no_formula(page: Any, study: Analys
     assert rows["odd"]["machine_type"] == f"'{ODD[2]}"
     assert rows["odd"]["usd_per_month"] == ""
     (stored,) = (
-        row for row in study.statistics if (row.configuration, row.benchmark, row.per_cpu) == ("d8s-v5", "sets", False)
+        row for row in study[Statistic] if (row.configuration, row.benchmark, row.per_cpu) == ("d8s-v5", "sets", False)
     )
     found = rows["d8s-v5"]
     assert [float(found[key]) for key in ("value", "low", "high", "n")] == [*stored.compared[:3], 5]
@@ -315,8 +321,8 @@ def test_a_study_without_prices_has_no_fields_for_them(browser: Any, tmp_path: P
 def test_the_only_value_that_is_known_is_not_called_best(browser: Any, tmp_path: Path) -> None:
     """One trial ran, and the other configuration has no value yet."""
     study = report_example.laptop()
-    alone = [row for row in study.statistics if (row.benchmark, row.configuration) == ("point-select", "local-all")]
+    alone = [row for row in study[Statistic] if (row.benchmark, row.configuration) == ("point-select", "local-all")]
     path = tmp_path / "index.html"
-    path.write_text(main_page(study.model_copy(update={"statistics": alone, "best": []})), encoding="utf-8")
+    path.write_text(main_page(with_tables(study, {Statistic: alone, BestRow: []})), encoding="utf-8")
     answer = open_report(browser, path, 1280).page.inner_text("#explore-answer")
     assert answer.startswith("1 configuration. Nothing to compare it with: local-all, ")

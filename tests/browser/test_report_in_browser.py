@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from nephoscope.model.rows import RawFileRow
+from nephoscope.model.rows import RawFileRow, TrialRow
 from tests.support.accessibility import violations
 from tests.support.report_folder import write_report
+from tests.support.some_tables import with_tables
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
@@ -31,8 +32,8 @@ HANGING = """() => {
 def report_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results") / "report"
     study = example.laptop()
-    files = [RawFileRow(trial=row.trial, file="out.json", size_bytes=7, sha256="ab" * 32) for row in study.trials]
-    write_report(study.model_copy(update={"raw_files": files}), folder)
+    files = [RawFileRow(trial=row.trial, file="out.json", size_bytes=7, sha256="ab" * 32) for row in study[TrialRow]]
+    write_report(with_tables(study, {RawFileRow: files}), folder)
     return folder / "evidence.html"
 
 

@@ -19,7 +19,7 @@ ROWS = [row for row in sources() if row.ours is not None]
 
 @cache
 def book_of(study: Any) -> Book:
-    return Book(Lookup.of(study()))
+    return Book(Lookup(study()))
 
 
 def drawn(row: Source) -> Figure | Table | None:

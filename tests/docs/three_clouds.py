@@ -15,7 +15,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.numbers import coverage, probability, ratio
 from nephoscope.model.price_rows import PricePerformance
-from nephoscope.model.rows import ComparisonVerdict, FamilyComparison
+from nephoscope.model.rows import ComparisonVerdict, ConfigurationRow, FamilyComparison, Statistic, TrialRow
 from nephoscope.stats.decide import holm
 from nephoscope.store.folder import ResultsFolder
 from tests.docs.pages import ROOT
@@ -91,7 +91,7 @@ def analysed(data: Path) -> AnalysedStudy:
 
 def page(study: AnalysedStudy) -> str:
     """The whole page."""
-    trials, types = len(study.trials), len(study.configurations)
+    trials, types = len(study[TrialRow]), len(study[ConfigurationRow])
     asked = [(claim, name, row) for claim in CLAIMS for name, row in _rows(study, claim)]
     milan = max(row.p_value for claim, _, row in asked if (claim.left, claim.right) == ("Ice Lake", "Milan"))
     adjusted = holm([row.p_value for *_, row in asked])
@@ -99,7 +99,7 @@ def page(study: AnalysedStudy) -> str:
     return _TEXT.format(
         trials=trials,
         types=types,
-        questions=len(study.family_comparisons),
+        questions=len(study[FamilyComparison]),
         verdicts="\n".join(_verdicts(asked)),
         designs="\n".join(_designs(study)),
         first="\n".join(_first(study)),
@@ -111,7 +111,7 @@ def page(study: AnalysedStudy) -> str:
 
 def _rows(study: AnalysedStudy, claim: Claim) -> Iterator[tuple[str, FamilyComparison]]:
     for metric, name in METRICS:
-        for row in study.family_comparisons:
+        for row in study[FamilyComparison]:
             if (row.question, row.left, row.right, row.metric) == (claim.question, claim.left, claim.right, metric):
                 yield name, row
 
@@ -158,7 +158,7 @@ def _as_claimed(claim: Claim, row: FamilyComparison) -> FamilyComparison:
 
 
 def _designs(study: AnalysedStudy) -> Iterator[str]:
-    counts = Counter((str(row.cpu_design), str(row.cpu_vendor), row.provider) for row in study.configurations)
+    counts = Counter((str(row.cpu_design), str(row.cpu_vendor), row.provider) for row in study[ConfigurationRow])
     yield "| CPU design, by CPUID | vendor | AWS | Azure | Google |"
     yield "|---|---|---|---|---|"
     for design, vendor in sorted({(design, vendor) for design, vendor, _ in counts}):
@@ -171,7 +171,7 @@ def _first(study: AnalysedStudy) -> Iterator[str]:
     yield "|---|---|---|"
     for metric, name in METRICS:
         per_cpu = "per vCPU" in name
-        rows = [row for row in study.statistics if (row.metric, row.per_cpu) == (metric, per_cpu)]
+        rows = [row for row in study[Statistic] if (row.metric, row.per_cpu) == (metric, per_cpu)]
         best = sorted(rows, key=lambda row: -row.median)[:3]
         named = ", ".join(f"{row.configuration} ({row.median:,.0f}/s)" for row in best)
         yield f"| {name} | {named} | no: n = 1, rank 1 to {len(rows)} |"
@@ -181,7 +181,7 @@ def _prices(study: AnalysedStudy) -> Iterator[str]:
     yield "| basis | lowest dollars per month for one operation per second | price of |"
     yield "|---|---|---|"
     for basis in ("on-demand", "reserved-1y"):
-        rows = [row for row in study.price_performance if (row.basis, row.metric) == (basis, "bogo_ops_per_s")]
+        rows = [row for row in study[PricePerformance] if (row.basis, row.metric) == (basis, "bogo_ops_per_s")]
         best: list[PricePerformance] = sorted(rows, key=lambda row: row.usd_per_unit)[:3]
         named = ", ".join(f"{row.configuration} ({row.usd_per_unit:.4f})" for row in best)
         yield f"| {basis} | {named} | {', '.join(sorted({str(row.date) for row in best}))} |"

@@ -8,6 +8,7 @@ import pytest
 from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.model.records import VerdictKind
+from nephoscope.model.rows import MeasurementRow, WanFloor
 from nephoscope.run.study import adopt_plan, run_study
 from nephoscope.store.folder import ResultsFolder
 from tests.e2e.test_failures_on_emulated_hosts import world
@@ -92,10 +93,10 @@ def test_a_network_chapter_between_regions_and_tpcc_over_zones_are_reported(tmp_
     expected = dict.fromkeys(("ping", "throughput", "tpcc"), "finished")
     assert {name: state for name, (state, _) in states.items()} == expected, states
     found = evaluation.analyze(results)
-    (floor,) = found.wan_floors
+    (floor,) = found[WanFloor]
     assert (floor.database_region, floor.load_region) == ("virginia", "ohio")
     assert floor.round_trip_s == pytest.approx(0.0047, rel=0.05)
-    (shortest,) = [row.value for row in found.measurements if row.metric == "round_trip_min"]
+    (shortest,) = [row.value for row in found[MeasurementRow] if row.metric == "round_trip_min"]
     assert 0.9 * BETWEEN_REGIONS_MS < 1000 * shortest < 2 * BETWEEN_REGIONS_MS
     evaluation.report(results)
     pages = "".join(page.read_text() for page in results.path.rglob("*.html"))

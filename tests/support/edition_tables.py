@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 import nephoscope
-from nephoscope.analysis.boards import boards_of
+from nephoscope.analysis.boards import boards_of, priced_boards
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of
 from nephoscope.analysis.equal_benchmarks import with_equals
-from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.analysis.machines import ObservedMachine, machines_of
-from nephoscope.analysis.price_performance import price_performance_of, priced_boards
+from nephoscope.analysis.inputs import ObservedMachine, StudyInputs
+from nephoscope.analysis.machines import machines_of
+from nephoscope.analysis.price_performance import price_performance_of
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.transfers import transfers_of
 from nephoscope.analysis.units import counted_cells
@@ -29,14 +29,26 @@ from nephoscope.analysis.within import within_of
 from nephoscope.app.stages.planning import load
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
 from nephoscope.model.records import BenchmarkUse, Facts, Metric, Plan
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
+from nephoscope.model.rows import (
+    BenchmarkRow,
+    ConfigurationRow,
+    MachineRow,
+    MeasurementRow,
+    NetworkRow,
+    Statistic,
+    TrialRow,
+    WanFloor,
+    WithinRow,
+)
 from nephoscope.model.standing import Standing
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB
 from nephoscope.prices.book import shipped
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration, Study
+from tests.support.some_tables import some_tables
 from tests.unit.analysis.study_builder import measurement, traffic, trial
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,23 +219,24 @@ class Simulation:
             ended_unix_ms=None,
             plan=_plan(study),
             benchmarks=self.benchmarks,
-            trials=trials,
-            measurements=self.measurements,
-            statistics=statistics,
-            comparisons=[],
             insights=[],
-            machines=machines,
-            commands=[],
-            checks=[],
             database_settings={},
-            costs=costs.rows,
-            transfers=transfers_of(study, names, self.network, ends, book, DAY),
-            price_performance=price_performance_of(
-                boards, priced_boards(boards, costs.rows, extents), statistics, costs.rows, extents, {}
+            tables=some_tables(
+                {
+                    TrialRow: trials,
+                    MeasurementRow: self.measurements,
+                    Statistic: statistics,
+                    MachineRow: machines,
+                    CostRow: costs.rows,
+                    TransferRow: transfers_of(study, names, self.network, ends, book, DAY),
+                    PricePerformance: price_performance_of(
+                        boards, priced_boards(boards, costs.rows, extents), statistics, costs.rows, extents, {}
+                    ),
+                    ConfigurationRow: configurations_of(study, names, machines),
+                    WanFloor: wan_floors_of(study, names),
+                    WithinRow: within_of(self.measurements),
+                }
             ),
-            configurations=configurations_of(study, names, machines),
-            wan_floors=wan_floors_of(study, names),
-            within=within_of(self.measurements),
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nephoscope.analysis.lookup import Lookup
+from nephoscope.model.rows import TrialRow
 from nephoscope.report.figures.spec import unchecked
 from nephoscope.report.parts import Book, Figure, Table
 from tests.docs.counterparts import Source, counts, sources
@@ -40,7 +41,7 @@ GAPS: dict[str, frozenset[str]] = {
 
 
 def test_every_trial_is_valid_and_nothing_is_said_to_be_broken(whole: Whole) -> None:
-    finished = [row for row in whole.analysed.trials if row.state == "finished"]
+    finished = [row for row in whole.analysed[TrialRow] if row.state == "finished"]
     assert finished
     assert {row.trial: row.reasons for row in finished if not row.counts} == {}
     assert "Traceback" not in whole.said
@@ -134,7 +135,7 @@ def test_the_figures_that_the_docs_promise_are_on_the_page(whole: Whole) -> None
     report = whole.name.removeprefix("cloud-report-")
     if report not in counts():
         pytest.skip("docs/reference/figures.md promises nothing for this study")
-    book = Book(Lookup.of(whole.analysed))
+    book = Book(Lookup(whole.analysed))
     promised = [row for row in sources() if row.report == report and row.ours]
     lacking = {row.title for row in promised if not is_there(whole, row, book)}
     assert lacking == GAPS.get(report, frozenset())

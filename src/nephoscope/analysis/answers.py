@@ -120,7 +120,7 @@ class Question:
     @property
     def ranked(self) -> RankIntervals | None:
         """The intervals behind the ranks, if they are stored."""
-        stored = self.lookup.study.rank_intervals
+        stored = self.lookup[RankIntervals]
         return next((row for row in stored if (row.benchmark, row.metric) == self.key), None)
 
     @property

@@ -9,16 +9,20 @@ from types import MappingProxyType
 import numpy as np
 
 from nephoscope.analysis.agreement import why_open
-from nephoscope.analysis.boards import Board
-from nephoscope.analysis.delivered import CellKey
-from nephoscope.analysis.quiet_boards import QuietBoards, notes_of
+from nephoscope.analysis.boards import Board, boards, priced
+from nephoscope.analysis.delivered import CellKey, notes
+from nephoscope.analysis.quiet_boards import QuietBoards, notes_of, quiet
+from nephoscope.analysis.renamed import requested
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.model.behind import Behind
+from nephoscope.model.looks import Look
 from nephoscope.model.questions import BestRow
 from nephoscope.model.scopes import Scope
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.detectable import errors_to_exclude
 from nephoscope.stats.leaderboard import possible_best, ties
 from nephoscope.stats.samples import Indices
+from nephoscope.study.contrasts import scopes_of
 
 ScopesOf = Callable[[tuple[str, ...]], Mapping[Scope, tuple[str, ...]]]
 """Names of configurations -> the scopes in which they compete, each with its members."""
@@ -72,6 +76,16 @@ def best_of(
         if board.headline
         for scope, members in remembered(board.members).items()
     ]
+
+
+def settled(looks: Sequence[Look]) -> dict[Leaderboard, list[str]]:
+    """Leaderboard -> who may be the best after all looks."""
+    rows = looks[-1].questions if looks else []
+    return {
+        (row.benchmark, row.metric, row.view, row.basis or "", row.scope): row.configurations
+        for row in rows
+        if row.scope is not None
+    }
 
 
 def _row(board: Board, scope: Scope, members: Sequence[str], asked: _Question) -> BestRow:
@@ -233,3 +247,27 @@ def _detectable_percent(board: Board, known: Indices, alpha: float) -> float | N
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _best(of: Workings) -> list[BestRow]:
+    configurations = of(requested)
+
+    def scopes(members: tuple[str, ...]) -> dict[Scope, tuple[str, ...]]:
+        return scopes_of({name: configurations[name] for name in members if name in configurations})
+
+    return best_of(
+        [*of(boards), *of(priced)],
+        scopes,
+        margin_percent=of.inputs.study.equivalence_margin_percent,
+        settled=settled(of.inputs.looks),
+        quiet=of(quiet),
+        notes=of(notes),
+    )
+
+
+BEST = Table(
+    "best",
+    BestRow,
+    _best,
+    order=lambda row: (row.benchmark, row.metric, row.view, row.basis or "", *row.scope.order),
+)

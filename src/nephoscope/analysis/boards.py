@@ -2,14 +2,20 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from nephoscope.analysis.cells import Cell, require_one_unit
+from nephoscope.analysis.costs import costs, months_by_basis
+from nephoscope.analysis.one_question import cells
+from nephoscope.analysis.renamed import extents
+from nephoscope.analysis.table import Workings
+from nephoscope.model.extents import Extent
 from nephoscope.model.omission import Omission
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import Method, View
 from nephoscope.model.records import Direction
 from nephoscope.model.sentence import Sentence
@@ -156,6 +162,26 @@ def per_dollar(board: Board, months_usd: Mapping[str, float], basis: str) -> Boa
     )
 
 
+def priced_boards(boards: Sequence[Board], costs: Sequence[CostRow], extents: Mapping[str, Extent]) -> list[Board]:
+    """One leaderboard per dollar for each headline metric where more is better, and each basis with a price.
+
+    Per dollar means each value divided by the dollars of a month: a constant of its configuration.
+
+    Args:
+        boards: all; those per CPU are ignored.
+        costs: by configuration and basis.
+        extents: benchmark -> the part of a configuration that it measures, and that its dollars pay for.
+    """
+    months = {extent: months_by_basis(costs, extent) for extent in {*extents.values()}}
+    found = [
+        per_dollar(board, months[extents[board.benchmark]].get(basis, {}), basis)
+        for basis in sorted({basis for by_basis in months.values() for basis in by_basis})
+        for board in sorted(boards, key=lambda board: (board.benchmark, board.metric))
+        if board.headline and board.view == "plain" and board.direction is Direction.HIGHER
+    ]
+    return [board for board in found if board.members]
+
+
 def _board(cells: Sequence[Cell], *, blocked: bool) -> Board:
     first = cells[0]
     require_one_unit({cell.unit for cell in cells}, first.metric)
@@ -196,3 +222,23 @@ def _fit(cells: Sequence[Cell], sign: int, *, blocked: bool) -> Leaderboard:
         places = [columns[block] for block in cell.blocks] if in_blocks else [*range(len(cell.values))]
         logs[row, places] = [sign * math.log(value) for value in cell.values]
     return Leaderboard.of(logs, blocked=in_blocks)
+
+
+def boards(of: Workings) -> list[Board]:
+    """The leaderboard of every metric, plain and per CPU."""
+    return of(refitted)(of(cells))
+
+
+def refitted(of: Workings) -> Callable[[Sequence[Cell]], list[Board]]:
+    """Other cells of the study -> their leaderboards."""
+    return partial(boards_of, blocked=of.inputs.source is None)
+
+
+def priced(of: Workings) -> list[Board]:
+    """The leaderboards per dollar."""
+    return of(by_dollars)(of(boards))
+
+
+def by_dollars(of: Workings) -> Callable[[Sequence[Board]], list[Board]]:
+    """Leaderboards of the study -> the same per dollar."""
+    return partial(priced_boards, costs=of(costs).rows, extents=of(extents))

@@ -6,7 +6,9 @@ from operator import itemgetter
 from statistics import median
 from typing import Literal
 
-from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.analysis.inputs import ObservedMachine
+from nephoscope.analysis.renamed import trials
+from nephoscope.analysis.table import Table
 from nephoscope.model.records import ResourceUse
 from nephoscope.model.rows import BoundRow, TrialRow
 
@@ -92,3 +94,11 @@ def _row(phase: str, trials: Sequence[tuple[TrialRow, Sequence[ResourceUse]]]) -
 def _most(machines: Sequence[ResourceUse], value_of: Callable[[ResourceUse], float | None]) -> float | None:
     """The greatest value of any machine; None when none was observed."""
     return max((value for value in map(value_of, machines) if value is not None), default=None)
+
+
+BOUNDS = Table(
+    "bounds",
+    BoundRow,
+    lambda of: bounds_of(of(trials), of.inputs.resources, of.inputs.machines),
+    has_columns=False,
+)

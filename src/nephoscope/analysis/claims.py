@@ -11,11 +11,16 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from statistics import median
 
-from nephoscope.analysis.boards import Board, per_dollar
+from nephoscope.analysis.boards import Board, boards, per_dollar, refitted
 from nephoscope.analysis.cells import Cell
 from nephoscope.analysis.comparisons import comparisons_of
-from nephoscope.analysis.costs import months_by_basis
+from nephoscope.analysis.configurations import configurations
+from nephoscope.analysis.costs import costs, months_by_basis
+from nephoscope.analysis.delivered import claims_as_delivered, disturbed
 from nephoscope.analysis.families import matched_words
+from nephoscope.analysis.one_question import cells
+from nephoscope.analysis.renamed import extents
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.model.extents import Extent
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import View
@@ -339,3 +344,26 @@ def _verdict(
         wanted = "above" if (kind == "last") != higher else "below"
         return "not decided" if said == "unresolved" else "supported" if said == wanted else "refuted"
     return "supported" if supported else "refuted" if refuted and p_adjusted < alpha else "not decided"
+
+
+def claim_rows(of: Workings) -> list[ClaimRow]:
+    """What the numbers say of each claim, in the order of the claims file."""
+
+    def judged(values: Sequence[Cell], on: Sequence[Board]) -> list[ClaimRow]:
+        return claims_of(
+            of.inputs.claims,
+            of(configurations),
+            values,
+            on,
+            of(costs).rows,
+            of(extents),
+            margin_percent=of.inputs.study.equivalence_margin_percent,
+        )
+
+    def again(quiet: Sequence[Cell]) -> list[ClaimRow]:
+        return judged(quiet, of(refitted)(quiet))
+
+    return claims_as_delivered(judged(of(cells), of(boards)), again, of(cells), of(disturbed))
+
+
+CLAIMS = Table("claims", ClaimRow, claim_rows, order=lambda row: (row.claim, row.benchmark, row.metric))

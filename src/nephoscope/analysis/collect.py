@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from nephoscope.analysis.equal_benchmarks import with_equals
-from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.analysis.inputs import ObservedMachine, StudyInputs
 from nephoscope.analysis.machine_keys import SeenMachine, Sighting, machine_keys
-from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.analysis.stored_trials import MADE_BY, Stored, add_to, begun_digest, verified_trials
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share

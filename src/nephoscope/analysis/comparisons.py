@@ -8,13 +8,19 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
-from nephoscope.analysis.boards import Board
+from nephoscope.analysis.boards import Board, boards, by_dollars, priced, refitted
+from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.delivered import compared_as_delivered, disturbed, notes, with_notes
+from nephoscope.analysis.one_question import cells
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.analysis.units import scope_of_cells
+from nephoscope.model.price_rows import PriceComparison
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import MIN_EXTRAPOLATED, Comparison, ComparisonVerdict
 from nephoscope.stats.decide import (
@@ -217,3 +223,48 @@ def verdict_of(found: Relation, direction: Direction) -> ComparisonVerdict:
         return ComparisonVerdict(found)
     more_is_better = direction is Direction.HIGHER
     return ComparisonVerdict.BETTER if (found == "above") == more_is_better else ComparisonVerdict.WORSE
+
+
+def _as_measured(of: Workings) -> list[Comparison]:
+    """All pairs; a verdict about disturbed trials holds only if the quiet ones agree."""
+
+    def compare(boards: Sequence[Board]) -> list[Comparison]:
+        margin_percent = of.inputs.study.equivalence_margin_percent
+        return comparisons_of(with_rows(boards), Comparison, margin_percent=margin_percent)
+
+    def again(quiet: Sequence[Cell]) -> list[Comparison]:
+        return compare(of(refitted)(quiet))
+
+    return with_notes(compared_as_delivered(compare(of(boards)), again, of(cells), of(disturbed)), of(notes))
+
+
+def _per_dollar(of: Workings) -> list[PriceComparison]:
+    """All pairs on each basis that has prices, as `_as_measured`."""
+
+    def compare(basis: str, priced: Sequence[Board]) -> list[PriceComparison]:
+        on_basis = [board for board in with_rows(priced) if board.basis == basis]
+        margin_percent = of.inputs.study.equivalence_margin_percent
+        return comparisons_of(on_basis, partial(PriceComparison, basis=basis), margin_percent=margin_percent)
+
+    def again(basis: str, quiet: Sequence[Cell]) -> list[PriceComparison]:
+        return compare(basis, of(by_dollars)(of(refitted)(quiet)))
+
+    headline = [cell for cell in of(cells) if cell.headline and not cell.per_cpu]
+    rows: list[PriceComparison] = []
+    for basis in {board.basis for board in of(priced) if board.basis is not None}:
+        rows += compared_as_delivered(compare(basis, of(priced)), partial(again, basis), headline, of(disturbed))
+    return with_notes(rows, of(notes))
+
+
+COMPARISONS = Table(
+    "comparisons",
+    Comparison,
+    _as_measured,
+    order=lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right),
+)
+PRICE_COMPARISONS = Table(
+    "price_comparisons",
+    PriceComparison,
+    _per_dollar,
+    order=lambda row: (row.basis, row.benchmark, row.metric, row.left, row.right),
+)

@@ -4,6 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from nephoscope.analysis.cpu_designs import design_of, vendor_of
+from nephoscope.analysis.machines import machines
+from nephoscope.analysis.renamed import names
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.model.rows import ConfigurationRow, MachineRow
 from nephoscope.model.units import GIB
 from nephoscope.study.machine_names import machine_name
@@ -61,3 +64,11 @@ def _storage(asked: Configuration) -> str | None:
     if volumes:
         return " + ".join(dict.fromkeys(_SIZE.sub("", one.kind) for one in volumes))
     return "local SSD" if machine.local_ssds else None
+
+
+def configurations(of: Workings) -> list[ConfigurationRow]:
+    """What is known of the machine of each configuration, sorted by name."""
+    return configurations_of(of.inputs.study, of(names), of(machines))
+
+
+CONFIGURATIONS = Table("configurations", ConfigurationRow, configurations, has_columns=False)

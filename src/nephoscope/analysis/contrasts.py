@@ -7,10 +7,12 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.analysis.agreement import agree
-from nephoscope.analysis.boards import Board
+from nephoscope.analysis.boards import Board, boards, priced
 from nephoscope.analysis.comparisons import verdict_of
-from nephoscope.analysis.delivered import CellKey
-from nephoscope.analysis.quiet_boards import QuietBoards, notes_of
+from nephoscope.analysis.delivered import CellKey, notes
+from nephoscope.analysis.quiet_boards import QuietBoards, notes_of, quiet
+from nephoscope.analysis.renamed import requested
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.stats.blocked import compare_in_blocks
@@ -19,7 +21,7 @@ from nephoscope.stats.leaderboard import contrast
 from nephoscope.stats.limits import factor, growth
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.ratio import RatioInterval, reaching
-from nephoscope.study.contrasts import Question
+from nephoscope.study.contrasts import Question, contrasts_of
 
 Pair = tuple[int, int]
 
@@ -149,3 +151,21 @@ def _answer(board: Board, pairs: list[Pair]) -> tuple[float, RatioInterval | Non
         min(found.p_value, 1.0),
         100 * growth(float(quantiles) * found.error) if found.error > 0 else None,
     )
+
+
+def _contrasts(of: Workings) -> list[ContrastRow]:
+    margin_percent = of.inputs.study.equivalence_margin_percent
+    questions = contrasts_of(of(requested), of.inputs.study.contrasts)
+    rows = contrasts_on([*of(boards), *of(priced)], questions, margin_percent=margin_percent)
+    return contrasts_as_delivered(rows, questions, of(quiet), of(notes), margin_percent=margin_percent)
+
+
+CONTRASTS = Table(
+    "contrasts",
+    ContrastRow,
+    _contrasts,
+    order=lambda row: (
+        *(not row.declared, row.question, row.left, row.right),
+        *(row.benchmark, row.metric, row.view, row.basis or ""),
+    ),
+)

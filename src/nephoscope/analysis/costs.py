@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
+from nephoscope.analysis.renamed import names, started_unix_ms
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.model.extents import CLUSTER, Extent
 from nephoscope.model.price_rows import STATED, CostLineRow, CostRow
 from nephoscope.prices.book import PriceBook
@@ -208,3 +210,23 @@ def months_by_basis(rows: Sequence[CostRow], extent: Extent = CLUSTER) -> dict[s
         if month_usd:
             found[row.basis][row.configuration] = month_usd
     return dict(found)
+
+
+def day(of: Workings) -> date:
+    """The day whose prices apply."""
+    return day_of(of.inputs.study, of(started_unix_ms))
+
+
+def costs(of: Workings) -> Costs:
+    """What each configuration costs, on the bases that the study or a claim asks for."""
+    claimed = [claim.basis for claim in (of.inputs.claims.claims if of.inputs.claims else ()) if claim.per == "dollar"]
+    return costs_of(of.inputs.study, of(names), of.inputs.book, of(day), claimed)
+
+
+COSTS = Table("costs", CostRow, lambda of: of(costs).rows, order=lambda row: (row.configuration, row.basis))
+COST_LINES = Table(
+    "cost_lines",
+    CostLineRow,
+    lambda of: of(costs).lines,
+    order=lambda row: (row.configuration, row.basis, row.what, row.price_row),
+)

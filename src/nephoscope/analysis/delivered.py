@@ -12,6 +12,9 @@ from typing import TypeVar
 
 from nephoscope.analysis.agreement import agree
 from nephoscope.analysis.cells import Cell, Metrics
+from nephoscope.analysis.one_question import cells
+from nephoscope.analysis.renamed import measurements, metrics, trials
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.analysis.units import counted_cells
 from nephoscope.checks.steal import Steal
 from nephoscope.checks.thresholds import STEAL
@@ -247,3 +250,27 @@ def ranks_with_notes(rows: Sequence[RankRow], notes: Mapping[CellKey, str]) -> l
 
 def _key(cell: Cell) -> CellKey:
     return (cell.benchmark, cell.metric, cell.per_cpu, cell.configuration)
+
+
+def disturbed(of: Workings) -> frozenset[str]:
+    """Ids of trials that count although they lost CPU time."""
+    return disturbed_trials(of(trials))
+
+
+def delivered(of: Workings) -> list[DeliveredRow]:
+    """Both medians where steal made a difference."""
+    return delivered_rows(of(trials), of(measurements), of(metrics), of(cells))
+
+
+def notes(of: Workings) -> dict[CellKey, str]:
+    """What to add where steal rejected much."""
+    return rejection_notes(of(delivered))
+
+
+DELIVERED = Table(
+    "delivered",
+    DeliveredRow,
+    delivered,
+    order=lambda row: (row.benchmark, row.metric, row.per_cpu, row.configuration),
+)
+STOLEN = Table("steal", StealRow, lambda of: steal_rows(of(trials)), order=lambda row: row.configuration)

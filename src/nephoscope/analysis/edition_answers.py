@@ -7,7 +7,7 @@ from nephoscope.analysis.matching import Counterparts
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.editions import AnswerChange, BestChange, ContrastChange
 from nephoscope.model.questions import BestRow, ContrastRow
-from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.rows import ComparisonVerdict, ConfigurationRow
 from nephoscope.model.words import counted, named_or_counted
 
 MAX_DIFFERENCES = 30
@@ -45,7 +45,7 @@ def best_changes(
             of_after=row.of - len(row.open),
             outcome=_best_outcome([*was.best, *was.open], [*row.best, *row.open]),
         )
-        for was, row in _in_both(before.best, after.best, _board, benchmarks, basis)
+        for was, row in _in_both(before[BestRow], after[BestRow], _board, benchmarks, basis)
     ]
 
 
@@ -98,7 +98,7 @@ def contrast_changes(
             verdict_after=row.verdict,
             outcome=_contrast_outcome(was.verdict, row.verdict),
         )
-        for was, row in _in_both(before.contrasts, after.contrasts, _question, benchmarks, basis)
+        for was, row in _in_both(before[ContrastRow], after[ContrastRow], _question, benchmarks, basis)
     ]
 
 
@@ -143,7 +143,7 @@ def _settings(before: AnalysedStudy, after: AnalysedStudy, one: Counterparts) ->
 
 def _cpus(before: AnalysedStudy, after: AnalysedStudy, one: Counterparts) -> list[str]:
     old, new = (
-        next((row.cpu_model for row in study.configurations if row.configuration == name), None)
+        next((row.cpu_model for row in study[ConfigurationRow] if row.configuration == name), None)
         for study, name in ((before, one.before), (after, one.after))
     )
     return [f"CPU: {old} → {new}"] if old and new and old != new else []

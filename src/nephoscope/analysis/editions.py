@@ -14,8 +14,9 @@ from nephoscope.analysis.matching import Counterparts, counterparts
 from nephoscope.analysis.units import counted_cells
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.editions import EditionCard, EditionRow, Editions, LeftOut
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict
+from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, MeasurementRow, TrialRow
 from nephoscope.stats.change import MIN_VALUES, Change, Measured, change
 from nephoscope.stats.decide import ALPHA, relation
 from nephoscope.stats.ratio import RatioInterval
@@ -243,19 +244,19 @@ class _Quiet:
 
 
 def _quiet_values(study: AnalysedStudy) -> _Quiet:
-    disturbed = disturbed_trials(study.trials)
+    disturbed = disturbed_trials(study[TrialRow])
     return _Quiet(disturbed, _headline_cells(study, lambda trial: trial not in disturbed))
 
 
 def _headline_cells(study: AnalysedStudy, wanted: Callable[[str], bool] = lambda _: True) -> dict[_Key, Cell]:
     metrics = {row.benchmark: row.metrics for row in study.benchmarks}
-    cells = counted_cells(study.trials, [row for row in study.measurements if wanted(row.trial)], metrics)
+    cells = counted_cells(study[TrialRow], [row for row in study[MeasurementRow] if wanted(row.trial)], metrics)
     return {(c.benchmark, c.metric, c.configuration): c for c in cells if c.headline and not c.per_cpu}
 
 
 def _month(study: AnalysedStudy, benchmark: str, configuration: str, basis: str) -> float | None:
     """Dollars for what the benchmark measures of the configuration."""
-    row = next((row for row in study.costs if (row.configuration, row.basis) == (configuration, basis)), None)
+    row = next((row for row in study[CostRow] if (row.configuration, row.basis) == (configuration, basis)), None)
     extent = next(row.extent for row in study.benchmarks if row.benchmark == benchmark)
     return row.month_of(extent) if row else None
 

@@ -12,6 +12,11 @@ from types import MappingProxyType
 
 from nephoscope.analysis.cells import Metrics, declared
 from nephoscope.analysis.comparisons import verdict_of
+from nephoscope.analysis.configurations import configurations
+from nephoscope.analysis.one_question import cells
+from nephoscope.analysis.renamed import metrics
+from nephoscope.analysis.statistics import statistics
+from nephoscope.analysis.table import Table
 from nephoscope.model.rows import ConfigurationRow, FamilyComparison, Statistic
 from nephoscope.stats.blocked import BlockedEstimate, compare_in_blocks
 from nephoscope.stats.decide import ALPHA, benjamini_hochberg, relation
@@ -235,3 +240,16 @@ def _asked(
     blocks = [block for _, block in sorted(by_block.items(), key=lambda item: str(item[0])) if all(block)]
     if blocks:
         yield Question(question, *labels, matched_by, blocks)
+
+
+FAMILY_COMPARISONS = Table(
+    "family_comparisons",
+    FamilyComparison,
+    lambda of: families_of(
+        of(configurations),
+        of(statistics),
+        of(metrics),
+        margin_percent=of.inputs.study.equivalence_margin_percent,
+        same={(cell.benchmark, cell.metric): cell.same_as for cell in of(cells) if cell.same_as is not None},
+    ),
+)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from nephoscope.analysis.cells import Metrics, declared
+from nephoscope.analysis.renamed import measurements, metrics, trials
+from nephoscope.analysis.table import Table
 from nephoscope.model.rows import GateRow, MeasurementRow, TrialRow
 
 
@@ -45,3 +47,6 @@ def _row(rows: Sequence[MeasurementRow], by_id: dict[str, TrialRow]) -> GateRow:
         reasons=[f"{check} {count}" for check, count in checks.most_common()],
         trials=sorted(refused),
     )
+
+
+GATE = Table("gate", GateRow, lambda of: gate_of(of(trials), of(measurements), of(metrics)))

@@ -5,6 +5,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.one_question import cells
+from nephoscope.analysis.renamed import names
+from nephoscope.analysis.table import Table
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import GrowthRow
 from nephoscope.stats.median import median_interval
@@ -97,3 +100,6 @@ def _row(title: str, system: str, cells: Sequence[Cell], machines: Mapping[str, 
         growth=fit.growth,
         trials=sorted(trial for cell in ordered for trial in cell.trials),
     )
+
+
+GROWTH = Table("growth", GrowthRow, lambda of: growth_of(of.inputs.study, of(names), of(cells)), has_columns=False)

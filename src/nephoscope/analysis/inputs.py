@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.model.analysed import PartOfStudy
 from nephoscope.model.disturbance import Disturbance
+from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
 from nephoscope.model.records import (
     CommandRecord,
+    Facts,
     OperationErrors,
     Plan,
     ResourceUse,
@@ -19,6 +20,16 @@ from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, RawF
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.study.claims import Claims
 from nephoscope.study.model import Study
+
+
+class ObservedMachine(Frozen):
+    """The facts of one machine before one trial."""
+
+    trial: str
+    configuration: str
+    role: str
+    machine: str
+    facts: Facts
 
 
 @dataclass(frozen=True, kw_only=True)

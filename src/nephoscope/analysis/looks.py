@@ -9,12 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from nephoscope.analysis.best import Leaderboard
-from nephoscope.analysis.boards import Board, boards_of
+from nephoscope.analysis.boards import Board, boards_of, priced_boards
 from nephoscope.analysis.cells import Metrics
 from nephoscope.analysis.costs import costs_of, day_of
 from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.analysis.price_performance import priced_boards
 from nephoscope.analysis.units import counted_cells
 from nephoscope.model.looks import RULE, Look, QuestionAtLook
 from nephoscope.model.rows import TrialRow
@@ -69,16 +67,6 @@ def replayed(inputs: StudyInputs, looks: Sequence[Look]) -> list[Look]:
         seen = [row for row in inputs.trials if row.counts and _used(row) in named]
         made.append(_look(inputs, seen, look.block, made, last=look.last))
     return made
-
-
-def settled(looks: Sequence[Look]) -> dict[Leaderboard, list[str]]:
-    """Leaderboard -> who may be the best after all looks."""
-    rows = looks[-1].questions if looks else []
-    return {
-        (row.benchmark, row.metric, row.view, row.basis or "", row.scope): row.configurations
-        for row in rows
-        if row.scope is not None
-    }
 
 
 def _used(row: TrialRow) -> str:

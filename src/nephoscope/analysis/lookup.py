@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
+from typing import TypeVar
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
@@ -19,6 +20,7 @@ from nephoscope.model.rows import (
     BenchmarkRow,
     Comparison,
     ConfigurationRow,
+    MachineRow,
     MeasurementRow,
     RankRow,
     Statistic,
@@ -26,52 +28,63 @@ from nephoscope.model.rows import (
 )
 from nephoscope.model.scopes import OVERALL, Scope
 
+Row = TypeVar("Row")
 MetricKey = tuple[str, str]
 """Benchmark, metric."""
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """A study with its rows grouped; every list keeps the study's own order."""
+    """A study, and its rows grouped when somebody first asks; every list keeps the order of its table."""
 
     study: AnalysedStudy
-    configurations: list[str]
-    trials: dict[str, TrialRow]
-    statistics: dict[tuple[str, str, bool], dict[str, Statistic]]
-    values: dict[MetricKey, list[MeasurementRow]]
-    series: dict[MetricKey, list[MeasurementRow]]
-    comparisons: dict[tuple[str, str, bool], list[Comparison]]
-    ranks: dict[tuple[str, str, str, str | None], dict[str, RankRow]]
-    """By benchmark, metric, view and price basis, then by configuration."""
-    costs: dict[str, list[CostRow]]
-    """By configuration, in the order of price bases."""
 
-    @classmethod
-    def of(cls, study: AnalysedStudy) -> "Lookup":
-        """Groups the rows of a study."""
-        statistics: dict[tuple[str, str, bool], dict[str, Statistic]] = defaultdict(dict)
-        for statistic in study.statistics:
-            statistics[statistic.benchmark, statistic.metric, statistic.per_cpu][statistic.configuration] = statistic
-        also = {row.trial: row.also for row in study.trials if row.also}
-        values: dict[MetricKey, list[MeasurementRow]] = defaultdict(list)
-        series: dict[MetricKey, list[MeasurementRow]] = defaultdict(list)
-        for row in study.measurements:
+    def __getitem__(self, row: type[Row]) -> list[Row]:
+        """The rows of a table by their model."""
+        return self.study[row]
+
+    @cached_property
+    def configurations(self) -> list[str]:
+        """Names in the order of the study file, then any others that trials, machines or statistics have."""
+        seen = [row.configuration for rows in (self[MachineRow], self[TrialRow], self[Statistic]) for row in rows]
+        planned = sorted(row.intent.configuration_name for row in self.study.plan.trials)
+        return [name for name in unique([*self.study.named, *planned, *seen]) if name in {*seen}]
+
+    @cached_property
+    def trials(self) -> Mapping[str, TrialRow]:
+        """By id."""
+        return {row.trial: row for row in self[TrialRow]}
+
+    @cached_property
+    def statistics(self) -> Mapping[tuple[str, str, bool], Mapping[str, Statistic]]:
+        """By benchmark, metric and per CPU, then by configuration."""
+        groups = grouped(self[Statistic], lambda row: (row.benchmark, row.metric, row.per_cpu))
+        return {key: {row.configuration: row for row in rows} for key, rows in groups.items()}
+
+    @cached_property
+    def values(self) -> Mapping[MetricKey, list[MeasurementRow]]:
+        """The numbers of whole trials."""
+        return self._measured[False]
+
+    @cached_property
+    def series(self) -> Mapping[MetricKey, list[MeasurementRow]]:
+        """The numbers within trials."""
+        return self._measured[True]
+
+    @cached_property
+    def _measured(self) -> Mapping[bool, Mapping[MetricKey, list[MeasurementRow]]]:
+        also = {row.trial: row.also for row in self[TrialRow] if row.also}
+        found: dict[bool, dict[MetricKey, list[MeasurementRow]]] = {False: defaultdict(list), True: defaultdict(list)}
+        for row in self[MeasurementRow]:
             for benchmark in (row.benchmark, *also.get(row.trial, ())):
-                (values if row.at_s is None else series)[benchmark, row.metric].append(row)
-        ranks: dict[tuple[str, str, str, str | None], dict[str, RankRow]] = defaultdict(dict)
-        for rank in study.ranks:
-            ranks[rank.benchmark, rank.metric, rank.view, rank.basis][rank.configuration] = rank
-        return cls(
-            study=study,
-            configurations=configurations_of(study),
-            trials={row.trial: row for row in study.trials},
-            statistics=dict(statistics),
-            values=dict(values),
-            series=dict(series),
-            comparisons=grouped(study.comparisons, lambda row: (row.benchmark, row.metric, row.per_cpu)),
-            ranks=dict(ranks),
-            costs=grouped(study.costs, lambda row: row.configuration),
-        )
+                found[row.at_s is not None][benchmark, row.metric].append(row)
+        return {within: dict(groups) for within, groups in found.items()}
+
+    @cached_property
+    def ranks(self) -> Mapping[tuple[str, str, str, str | None], Mapping[str, RankRow]]:
+        """By benchmark, metric, view and price basis, then by configuration."""
+        groups = grouped(self[RankRow], lambda row: (row.benchmark, row.metric, row.view, row.basis))
+        return {key: {row.configuration: row for row in rows} for key, rows in groups.items()}
 
     def trials_of(self, benchmark: str, configuration: str | None = None) -> list[TrialRow]:
         """Trials of a benchmark in plan order."""
@@ -84,7 +97,7 @@ class Lookup:
     @cached_property
     def _trials_of(self) -> Mapping[tuple[str, str | None], list[TrialRow]]:
         found: dict[tuple[str, str | None], list[TrialRow]] = defaultdict(list)
-        for row in sorted(self.study.trials, key=lambda row: row.position):
+        for row in sorted(self[TrialRow], key=lambda row: row.position):
             found[row.benchmark, None].append(row)
             found[row.benchmark, row.configuration].append(row)
         return dict(found)
@@ -107,7 +120,11 @@ class Lookup:
 
     def comparisons_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Comparison]:
         """The comparisons of one metric, sorted by left and right."""
-        return self.comparisons.get((benchmark, metric, per_cpu), [])
+        return self._comparisons.get((benchmark, metric, per_cpu), [])
+
+    @cached_property
+    def _comparisons(self) -> Mapping[tuple[str, str, bool], list[Comparison]]:
+        return grouped(self[Comparison], lambda row: (row.benchmark, row.metric, row.per_cpu))
 
     def pair(self, benchmark: str, metric: str, left: str, right: str, *, per_cpu: bool = False) -> Comparison | None:
         """The stored comparison of two configurations, seen from the left one."""
@@ -129,7 +146,7 @@ class Lookup:
 
     @cached_property
     def _bests(self) -> Mapping[tuple[str, str, View, str | None], list[BestRow]]:
-        return grouped(self.study.best, lambda row: (row.benchmark, row.metric, row.view, row.basis))
+        return grouped(self[BestRow], lambda row: (row.benchmark, row.metric, row.view, row.basis))
 
     def values_behind(self, row: Statistic) -> list[float]:
         """The values of a plain statistic: of its trials in their order, or the median of each of its machines."""
@@ -143,7 +160,7 @@ class Lookup:
     def durations_s(self) -> Mapping[tuple[str, str], list[float]]:
         """Durations of the trials that finished, by benchmark and configuration."""
         durations_s: dict[tuple[str, str], list[float]] = defaultdict(list)
-        for row in self.study.trials:
+        for row in self[TrialRow]:
             if row.state == "finished" and row.duration_s:
                 for benchmark in row.benchmarks:
                     durations_s[benchmark, row.configuration].append(row.duration_s)
@@ -172,17 +189,17 @@ class Lookup:
     @cached_property
     def delivered(self) -> Mapping[tuple[str, str, bool, str], DeliveredRow]:
         """By benchmark, metric, per CPU and configuration: medians where trials lost CPU time to the hypervisor."""
-        return {(row.benchmark, row.metric, row.per_cpu, row.configuration): row for row in self.study.delivered}
+        return {(row.benchmark, row.metric, row.per_cpu, row.configuration): row for row in self[DeliveredRow]}
 
     @cached_property
     def price_boards(self) -> Mapping[tuple[str, str, str], list[PricePerformance]]:
         """What a unit of each metric costs a month, by benchmark, metric and price basis."""
-        return grouped(self.study.price_performance, lambda row: (row.benchmark, row.metric, row.basis))
+        return grouped(self[PricePerformance], lambda row: (row.benchmark, row.metric, row.basis))
 
     @cached_property
     def bases(self) -> list[str]:
         """Price bases on which something has a price; see `bases_in_order`."""
-        return bases_in_order(self.study.costs, self.study.bases)
+        return bases_in_order(self[CostRow], self.study.bases)
 
     @property
     def basis(self) -> str | None:
@@ -198,6 +215,11 @@ class Lookup:
         """A month of the whole configuration on a basis; None: there is no row."""
         return next((row for row in self.costs.get(configuration, ()) if row.basis == basis), None)
 
+    @cached_property
+    def costs(self) -> Mapping[str, list[CostRow]]:
+        """By configuration."""
+        return grouped(self[CostRow], lambda row: row.configuration)
+
     def prices_of(self, benchmark: str, metric: str) -> list[PricePerformance]:
         """What a unit of the metric costs on that basis; empty without prices, or where less is better."""
         return self.price_boards.get((benchmark, metric, self.basis or ""), [])
@@ -209,25 +231,25 @@ class Lookup:
     @cached_property
     def _least_usd(self) -> Mapping[str, float]:
         found: dict[str, float] = {}
-        for row in self.study.price_performance:
+        for row in self[PricePerformance]:
             found[row.unit] = min(row.usd_per_unit, found.get(row.unit, row.usd_per_unit))
         return found
 
     @cached_property
     def described(self) -> Mapping[str, ConfigurationRow]:
         """What is known of each configuration's machine."""
-        return {row.configuration: row for row in self.study.configurations}
+        return {row.configuration: row for row in self[ConfigurationRow]}
 
     @cached_property
     def labels(self) -> list[str]:
         """Names of all labels, in the order of the study."""
-        return unique(label for row in self.study.configurations for label in row.labels)
+        return unique(label for row in self[ConfigurationRow] for label in row.labels)
 
     @cached_property
     def cpus(self) -> Mapping[str, int | None]:
         """Configuration -> CPUs of one machine that were measured; None when unknown."""
         # Database machines come before load machines, so they win.
-        return {row.configuration: row.facts.cpus_allowed for row in reversed(self.study.machines)}
+        return {row.configuration: row.facts.cpus_allowed for row in reversed(self[MachineRow])}
 
     def statistics_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Statistic]:
         """The statistic of each configuration that has one, in the study's order of configurations."""
@@ -274,19 +296,6 @@ def best_first(statistics: Iterable[Statistic], metric: Metric) -> list[Statisti
 def headlines(benchmark: BenchmarkRow) -> list[Metric]:
     """The metrics that a benchmark is ranked by; the first metric if none is marked."""
     return [metric for metric in benchmark.metrics if metric.headline] or benchmark.metrics[:1]
-
-
-def configurations_of(study: AnalysedStudy) -> list[str]:
-    """Names in the order of the study file, then any others that trials, machines or statistics have."""
-    named = [
-        *study.named,
-        *sorted(row.intent.configuration_name for row in study.plan.trials),
-    ]
-    named += [row.configuration for row in study.machines]
-    named += [row.configuration for row in study.trials] + [row.configuration for row in study.statistics]
-    present = {row.configuration for row in study.trials} | {row.configuration for row in study.statistics}
-    present |= {row.configuration for row in study.machines}
-    return [name for name in unique(named) if name in present]
 
 
 def unique(names: Iterable[str]) -> list[str]:

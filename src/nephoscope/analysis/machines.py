@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from nephoscope.model.frozen import Frozen
+from nephoscope.analysis.inputs import ObservedMachine
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.model.records import Facts
 from nephoscope.model.rows import MachineRow
 
@@ -33,16 +34,6 @@ _WORDS = {
 
 Signature = tuple[tuple[str, str, tuple[str, ...]], ...]
 """(role, fact, its values on the machines of that role), sorted."""
-
-
-class ObservedMachine(Frozen):
-    """The facts of one machine before one trial."""
-
-    trial: str
-    configuration: str
-    role: str
-    machine: str
-    facts: Facts
 
 
 def split_names(observed: Sequence[ObservedMachine]) -> dict[str, str]:
@@ -141,3 +132,11 @@ def _label(entries: Sequence[tuple[str, str, tuple[str, ...]]]) -> str:
         template = _WORDS[fact] if value != "unknown" else f"{fact} {{}}"
         words.append(prefix + template.format(value))
     return ", ".join(words)
+
+
+def machines(of: Workings) -> list[MachineRow]:
+    """The machines of each configuration, those under test first."""
+    return machines_of(of.inputs.machines)
+
+
+MACHINES = Table("machines", MachineRow, machines, has_columns=False)

@@ -8,6 +8,8 @@ from itertools import chain, islice
 from pydantic import ValidationError
 
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.price_rows import CostRow
+from nephoscope.model.rows import TrialRow
 from nephoscope.study.differences import changes, likenesses
 from nephoscope.study.model import Configuration
 
@@ -69,14 +71,14 @@ def _partners(
 
 
 def _measured(study: AnalysedStudy) -> set[str]:
-    return {row.configuration for row in study.trials}
+    return {row.configuration for row in study[TrialRow]}
 
 
 def _declared(study: AnalysedStudy) -> dict[str, Configuration]:
     """Configuration as analysed -> as its study declares it; an import may declare one that no study could have."""
     planned = {row.intent.id: row.intent.configuration for row in study.plan.trials}
     found = {}
-    for row in study.trials:
+    for row in study[TrialRow]:
         if row.configuration not in found and row.trial in planned:
             try:
                 found[row.configuration] = Configuration.model_validate(planned[row.trial])
@@ -99,4 +101,4 @@ def _differs(
 
 
 def _sold_as(study: AnalysedStudy, configuration: str) -> str | None:
-    return next((row.machine_type for row in study.costs if row.configuration == configuration), None)
+    return next((row.machine_type for row in study[CostRow] if row.configuration == configuration), None)

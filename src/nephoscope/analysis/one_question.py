@@ -11,6 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from nephoscope.analysis.cells import Cell, Metrics
+from nephoscope.analysis.renamed import measurements, metrics, trials
+from nephoscope.analysis.table import Workings
+from nephoscope.analysis.units import counted_cells
 from nephoscope.stats.samples import Floats
 
 MIN_VALUES = 3
@@ -82,3 +85,8 @@ def _series(cells: Sequence[Cell]) -> tuple[object, Floats] | None:
     if np.ptp(logs) < LEAST_RANGE:
         return None
     return tuple((name, members) for name, members, _ in rows), logs - logs[0]
+
+
+def cells(of: Workings) -> list[Cell]:
+    """The values of every metric on every configuration: what every statement starts from."""
+    return one_question_each(counted_cells(of(trials), of(measurements), of(metrics)), of(metrics))

@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from nephoscope.analysis.renamed import measurements
+from nephoscope.analysis.table import Table
 from nephoscope.benchmarks.search.measurements import CONFIRMING, LARGER_CLIENT, LEVEL, PASSED
 from nephoscope.benchmarks.search.warehouses import WAREHOUSES
 from nephoscope.model.rows import MeasurementRow, PassRow
@@ -62,3 +64,6 @@ def _row(points: Sequence[dict[str, MeasurementRow]]) -> PassRow:
 
 def _is(point: dict[str, MeasurementRow], metric: str) -> bool:
     return metric in point and point[metric].value == 1
+
+
+PASSES = Table("passes", PassRow, lambda of: passes_of(of(measurements)), has_columns=False)

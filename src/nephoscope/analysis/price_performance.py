@@ -3,39 +3,22 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from nephoscope.analysis.boards import Board, per_dollar
-from nephoscope.analysis.costs import months_by_basis
-from nephoscope.analysis.quiet_boards import QuietBoards
+from nephoscope.analysis.boards import Board, boards, priced
+from nephoscope.analysis.costs import costs
+from nephoscope.analysis.quiet_boards import QuietBoards, quiet
 from nephoscope.analysis.ranks import surely_better_in_both
+from nephoscope.analysis.renamed import extents
+from nephoscope.analysis.statistics import statistics
+from nephoscope.analysis.table import Table
+from nephoscope.analysis.transfers import months_of, transfers
 from nephoscope.model.extents import Extent
 from nephoscope.model.price_rows import CostRow, PricePerformance
-from nephoscope.model.records import Direction
 from nephoscope.model.rows import Statistic
 from nephoscope.model.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from nephoscope.prices.cost import discount_to_reach
 
 _PER = {"/s": 1.0, "/min": SECONDS_PER_MINUTE}
 _NOT_OPERATIONS = frozenset({"B", "byte", "bytes", "bit"})
-
-
-def priced_boards(boards: Sequence[Board], costs: Sequence[CostRow], extents: Mapping[str, Extent]) -> list[Board]:
-    """One leaderboard per dollar for each headline metric where more is better, and each basis with a price.
-
-    Per dollar means each value divided by the dollars of a month: a constant of its configuration.
-
-    Args:
-        boards: all; those per CPU are ignored.
-        costs: by configuration and basis.
-        extents: benchmark -> the part of a configuration that it measures, and that its dollars pay for.
-    """
-    months = {extent: months_by_basis(costs, extent) for extent in {*extents.values()}}
-    found = [
-        per_dollar(board, months[extents[board.benchmark]].get(basis, {}), basis)
-        for basis in sorted({basis for by_basis in months.values() for basis in by_basis})
-        for board in sorted(boards, key=lambda board: (board.benchmark, board.metric))
-        if board.headline and board.view == "plain" and board.direction is Direction.HIGHER
-    ]
-    return [board for board in found if board.members]
 
 
 def price_performance_of(
@@ -142,3 +125,19 @@ def _usd_per_million(unit: str, level: float, month_usd: float, hours: float) ->
         if counted != unit and counted not in _NOT_OPERATIONS:
             return 1e6 * month_usd * seconds / (level * hours * SECONDS_PER_HOUR)
     return None
+
+
+PRICE_PERFORMANCE = Table(
+    "price_performance",
+    PricePerformance,
+    lambda of: price_performance_of(
+        of(boards),
+        of(priced),
+        of(statistics),
+        of(costs).rows,
+        of(extents),
+        months_of(of(transfers)),
+        of(quiet),
+    ),
+    order=lambda row: (row.benchmark, row.metric, row.basis, row.configuration),
+)

@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from nephoscope.analysis.boards import Board, boards_of
+from nephoscope.analysis.boards import Board, boards_of, by_dollars
 from nephoscope.analysis.cells import Cell
-from nephoscope.analysis.delivered import CellKey, quiet_of
+from nephoscope.analysis.delivered import CellKey, disturbed, quiet_of
+from nephoscope.analysis.one_question import cells
+from nephoscope.analysis.table import Workings
 from nephoscope.model.questions import View
 
 BoardKey = tuple[str, str, View, str | None]
@@ -116,3 +118,8 @@ def notes_of(
     found = [notes[key] for key in keys if key in notes]
     more = [f"and much of {len(found) - most} more"] if len(found) > most else []
     return "; ".join([*found[:most], *more])
+
+
+def quiet(of: Workings) -> QuietBoards:
+    """The boards without disturbed trials."""
+    return quiet_boards(of(cells), of(disturbed), of(by_dollars), blocked=of.inputs.source is None)

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nephoscope.analysis.boards import Board
-from nephoscope.analysis.quiet_boards import QuietBoards
+from nephoscope.analysis.boards import Board, boards
+from nephoscope.analysis.quiet_boards import QuietBoards, quiet
+from nephoscope.analysis.table import Table
 from nephoscope.model.questions import RankIntervals
 from nephoscope.model.records import Direction
 from nephoscope.stats.decide import ALPHA
@@ -103,3 +104,8 @@ def _rounded_up(values: Floats) -> Floats:
         scale = 10 ** (np.floor(np.log10(values)) - DIGITS + 1)
         found = np.ceil(values / scale) * scale
     return np.asarray(np.where(values > 0, found, values))
+
+
+RANK_INTERVALS = Table(
+    "rank_intervals", RankIntervals, lambda of: rank_intervals_of(of(boards), of(quiet)), has_columns=False
+)

@@ -1,11 +1,17 @@
 """Ranks as intervals, simultaneous within a leaderboard: 1 + (certainly better) to all - (certainly worse)."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 import numpy as np
 
-from nephoscope.analysis.boards import Board
-from nephoscope.analysis.quiet_boards import QuietBoards
+from nephoscope.analysis.boards import Board, boards, priced
+from nephoscope.analysis.costs import costs, months_by_basis
+from nephoscope.analysis.delivered import notes, ranks_with_notes
+from nephoscope.analysis.quiet_boards import QuietBoards, quiet
+from nephoscope.analysis.renamed import extents
+from nephoscope.analysis.statistics import statistics
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import RankRow
 from nephoscope.stats.decide import ALPHA
@@ -115,3 +121,30 @@ def surely_better(board: Board, alpha: float = ALPHA) -> dict[str, set[str]]:
 def _above(board: Board, alpha: float, rows: Indices) -> Mask:
     """Shape (k, k): the row's configuration is certainly better than the column's, and its median is not worse."""
     return np.asarray(differences(board.fit, alpha, rows) & ~board.below_by_median[np.ix_(rows, rows)])
+
+
+def _ranks(of: Workings) -> list[RankRow]:
+    """Of every headline metric as measured, per CPU and per dollar."""
+    levels: dict[tuple[str, str, bool], dict[str, float]] = defaultdict(dict)
+    for row in of(statistics):
+        levels[row.benchmark, row.metric, row.per_cpu][row.configuration] = row.compared.value
+    months = {extent: months_by_basis(of(costs).rows, extent) for extent in {*of(extents).values()}}
+    margin_percent = of.inputs.study.equivalence_margin_percent
+    ranks: list[RankRow] = []
+    for board in (*of(boards), *of(priced)):
+        if not board.headline:
+            continue
+        of_board = levels[board.benchmark, board.metric, board.view == "per CPU"]
+        if board.basis is not None:
+            usd = months[of(extents)[board.benchmark]][board.basis]
+            of_board = {name: of_board[name] / usd[name] for name in board.members}
+        ranks += ranks_as_delivered(board, of_board, of(quiet), margin_percent=margin_percent)
+    return ranks_with_notes(ranks, of(notes))
+
+
+RANKS = Table(
+    "ranks",
+    RankRow,
+    _ranks,
+    order=lambda row: (row.benchmark, row.metric, row.view, row.basis or "", row.place, row.configuration),
+)

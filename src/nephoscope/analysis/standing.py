@@ -5,10 +5,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from nephoscope.analysis.renamed import names_of_trials, trials
+from nephoscope.analysis.statistics import statistics
+from nephoscope.analysis.table import Workings
 from nephoscope.model.rows import BenchmarkRow, Statistic, TrialRow
 from nephoscope.model.standing import PublicResult, Standing, StandingRow
 from nephoscope.model.words import counted, enumeration
-from nephoscope.prices.catalogue.measured import LICENCE, METHOD, SOURCE, STRESSOR
+from nephoscope.prices.catalogue.measured import LICENCE, METHOD, SOURCE, STRESSOR, public_results
 
 NEAREST = 3
 _USES, _METRIC = "stress-ng", "bogo_ops_per_s"
@@ -135,3 +138,19 @@ def _to_do(offered: Mapping[str, int]) -> str:
         f"{counted(offered[most], 'type')} ran stress-ng {most}: build it as docs/how-to/place-a-machine.md shows, put "
         "it first on PATH and run the study again."
     )
+
+
+def standing(of: Workings) -> Standing:
+    """The study's machines among the public results that ship."""
+    inputs = of.inputs
+    versions, cpus_online = inputs.versions_of_trials, of(_online)
+    return standing_of(inputs.benchmarks, of(trials), of(statistics), versions, public_results, cpus_online)
+
+
+def _online(of: Workings) -> dict[str, int | None]:
+    """CPUs of the machine under test of each configuration as analysed; None: not known, or not always as many."""
+    by_trial, counts = of(names_of_trials), defaultdict(set)
+    for seen in of.inputs.machines:
+        if seen.role == "database":
+            counts[by_trial.get(seen.trial, seen.configuration)].add(seen.facts.cpus_online)
+    return {name: next(iter(several)) if len(several) == 1 else None for name, several in counts.items()}

@@ -3,8 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from nephoscope.analysis.boards import Board
+from nephoscope.analysis.boards import Board, boards
 from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.one_question import cells
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.analysis.units import scope_of_cells
 from nephoscope.model.frozen import MOST_NUMBER
 from nephoscope.model.rows import Estimate, Statistic
@@ -92,3 +94,11 @@ def _statistic(cell: Cell, level: Estimate | None) -> Statistic:
 
 def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
+
+
+def statistics(of: Workings) -> list[Statistic]:
+    """Of every metric on every configuration."""
+    return statistics_of_cells(of(cells), of(boards))
+
+
+STATISTICS = Table("statistics", Statistic, statistics)

@@ -2,10 +2,13 @@
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+from pydantic import TypeAdapter, ValidationError
 
-from nephoscope.analysis import tables
+from nephoscope.analysis.table import Table, in_columns, tables
+from nephoscope.analysis.tables import frame_of, from_parquet, to_parquet
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import DamagedFile, InputError
 from nephoscope.store import files
@@ -15,10 +18,11 @@ from nephoscope.store.folder import ResultsFolder
 def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
     """Stores an analysis. Deletes the document first and writes it last, so that it never describes mixed tables."""
     folder.forget_analysis()
-    rest = files.dump(study.model_copy(update={name: [] for name in tables.TABLES})).encode()
+    nested = {name: study[table.row] for name, table in tables().items() if not table.has_columns}
+    rest = files.dump(study.model_copy(update={"tables": nested})).encode()
     digests = {folder.analysis_path.name: hashlib.sha256(rest).hexdigest()}
-    for name, kind in tables.TABLES.items():
-        content = tables.to_parquet(getattr(study, name), kind)
+    for name, table in in_columns().items():
+        content = to_parquet(study[table.row], table.row)
         digests[folder.write_derived(f"{name}.parquet", content).name] = hashlib.sha256(content).hexdigest()
     folder.write_analysis_digests(digests)
     folder.write_derived(folder.analysis_path.name, rest)
@@ -31,10 +35,9 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
         InputError: the folder was not analysed yet.
         DamagedFile, NewerSchema: a file cannot be read, or is not what was written.
     """
-    path = folder.analysis_path
+    path, mend = folder.analysis_path, _mend(folder)
     if not path.exists():
         raise InputError(f"{folder.path} has not been analysed yet", hint=f"nephoscope analyze {folder.path}")
-    mend = f"nephoscope analyze {folder.path} writes it again"
     digests = folder.analysis_digests()
 
     def written(file: Path) -> bytes:
@@ -43,15 +46,17 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
             raise DamagedFile(f"{file} is not what `nephoscope analyze` wrote", hint=mend)
         return content
 
+    def rows(table: Table[Any]) -> list[Any]:
+        if not table.has_columns:
+            return _validated(table, document.tables.get(table.name), path, mend)
+        file = folder.path / f"{table.name}.parquet"
+        if not file.exists():
+            raise DamagedFile(f"{file} is missing", hint=mend)
+        return from_parquet(written(file), table.row)
+
     written(path)
-    rest = files.read(path, AnalysedStudy, mend=mend)
-    found = {}
-    for name, kind in tables.TABLES.items():
-        table = folder.path / f"{name}.parquet"
-        if not table.exists():
-            raise DamagedFile(f"{table} is missing", hint=mend)
-        found[name] = tables.from_parquet(written(table), kind)
-    return rest.model_copy(update=found)
+    document = files.read(path, AnalysedStudy, mend=mend)
+    return document.model_copy(update={"tables": {table.row: rows(table) for table in tables().values()}})
 
 
 def parquet_of(folder: ResultsFolder) -> dict[str, bytes]:
@@ -60,8 +65,7 @@ def parquet_of(folder: ResultsFolder) -> dict[str, bytes]:
     Raises:
         DamagedFile: one is missing or cannot be read.
     """
-    mend = f"nephoscope analyze {folder.path} writes it again"
-    return {name: files.read_bytes(folder.path / f"{name}.parquet", mend=mend) for name in tables.TABLES}
+    return {name: files.read_bytes(folder.path / f"{name}.parquet", mend=_mend(folder)) for name in in_columns()}
 
 
 def frames(folder: ResultsFolder) -> dict[str, pl.DataFrame]:
@@ -70,4 +74,16 @@ def frames(folder: ResultsFolder) -> dict[str, pl.DataFrame]:
     Raises:
         DamagedFile: one cannot be read.
     """
-    return {name: tables.frame_of(content, tables.TABLES[name]) for name, content in parquet_of(folder).items()}
+    return {name: frame_of(content, tables()[name].row) for name, content in parquet_of(folder).items()}
+
+
+def _mend(folder: ResultsFolder) -> str:
+    return f"nephoscope analyze {folder.path} writes it again"
+
+
+def _validated(table: Table[Any], rows: object, path: Path, mend: str) -> list[Any]:
+    try:
+        valid: list[Any] = TypeAdapter(list[table.row]).validate_python(rows)  # type: ignore[name-defined]  # known when it runs
+    except ValidationError as error:
+        raise DamagedFile(f"{path} has other rows of {table.name} than this version: {error}", hint=mend) from error
+    return valid

@@ -1,6 +1,6 @@
 r"""Rows of the analysis as Parquet and as CSV, and back, without losing a digit.
 
-Equal rows give equal bytes in any order: a table has its own order. CSV has floats in the shortest form that reads back
+Equal rows give equal bytes; `Table` orders them. CSV has floats in the shortest form that reads back
 as the same number, so that a person can recompute a median to the last digit. Lists in CSV are joined
 by ';', with a backslash before a ';' or a backslash inside an element and '\e' for an empty one. Names of files and
 atomic writes belong to `store`; here are only bytes.
@@ -8,37 +8,20 @@ atomic writes belong to `store`; here are only bytes.
 
 import io
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cache
-from itertools import groupby
-from operator import attrgetter, eq, lt
-from typing import Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
 from pydantic import TypeAdapter
 
 from nephoscope.analysis.parquet_cost import cost_of
 from nephoscope.model.cells import FORMULA, INSIDE, NUMBER, inert
-from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
-from nephoscope.model.questions import BestRow, ContrastRow
-from nephoscope.model.rows import (
-    ClaimRow,
-    Comparison,
-    FamilyComparison,
-    GateRow,
-    ImportedRow,
-    LowerBoundRow,
-    MeasurementRow,
-    NetworkRow,
-    RankRow,
-    RawFileRow,
-    Statistic,
-    TrialRow,
-)
+from nephoscope.model.rows import MeasurementRow
 from nephoscope.model.text import HIDDEN, visible
 from nephoscope.model.units import MIB
 from nephoscope.model.written import Written
@@ -49,83 +32,6 @@ Kind = type[Any]
 _NOT_AS_IT_IS = rf"[{HIDDEN}\t\n]|{INSIDE}"
 _MARK = "\x1f"
 """Unit separator of ASCII: in no name."""
-
-TABLES: Final[Mapping[str, Kind]] = {
-    "trials": TrialRow,
-    "measurements": MeasurementRow,
-    "statistics": Statistic,
-    "lower_bounds": LowerBoundRow,
-    "comparisons": Comparison,
-    "best": BestRow,
-    "ranks": RankRow,
-    "contrasts": ContrastRow,
-    "costs": CostRow,
-    "cost_lines": CostLineRow,
-    "network": NetworkRow,
-    "transfers": TransferRow,
-    "price_performance": PricePerformance,
-    "price_comparisons": PriceComparison,
-    "family_comparisons": FamilyComparison,
-    "gate": GateRow,
-    "claims": ClaimRow,
-    "steal": StealRow,
-    "delivered": DeliveredRow,
-    "raw_files": RawFileRow,
-}
-"""Those of a study, by the name of their files and of their field in `AnalysedStudy`."""
-
-_ORDER: Final[Mapping[Kind, Callable[[Any], Any]]] = {
-    TrialRow: lambda row: (row.position, row.trial),
-    MeasurementRow: lambda row: (row.at_s is not None, row.at_s or 0.0, row.role or "", row.value),
-    RawFileRow: lambda row: (row.trial, row.file),
-    Statistic: lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu),
-    LowerBoundRow: lambda row: (row.configuration, row.benchmark, row.metric),
-    Comparison: lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right),
-    RankRow: lambda row: (*(row.benchmark, row.metric, row.view, row.basis or "", row.place), row.configuration),
-    BestRow: lambda row: (row.benchmark, row.metric, row.view, row.basis or "", *row.scope.order),
-    ContrastRow: lambda row: (
-        *(not row.declared, row.question, row.left, row.right),
-        *(row.benchmark, row.metric, row.view, row.basis or ""),
-    ),
-    CostRow: lambda row: (row.configuration, row.basis),
-    CostLineRow: lambda row: (row.configuration, row.basis, row.what, row.price_row),
-    NetworkRow: lambda row: (row.configuration, row.benchmark, row.trial, row.machine),
-    TransferRow: lambda row: (row.configuration, row.benchmark, row.way, row.here or "", row.there or ""),
-    PricePerformance: lambda row: (row.benchmark, row.metric, row.basis, row.configuration),
-    PriceComparison: lambda row: (row.basis, row.benchmark, row.metric, row.left, row.right),
-    FamilyComparison: lambda row: (row.question, row.benchmark, row.metric, row.left, row.right),
-    GateRow: lambda row: (row.configuration, row.benchmark, row.metric),
-    StealRow: lambda row: row.configuration,
-    DeliveredRow: lambda row: (row.benchmark, row.metric, row.per_cpu, row.configuration),
-    ClaimRow: lambda row: (row.claim, row.benchmark, row.metric),
-    ImportedRow: lambda row: (
-        *(row.provider, row.machine_type, row.date, row.number, row.run, row.tool, row.metric, row.threads or 0),
-        *(row.at_s is not None, row.at_s or 0.0, row.value),
-    ),
-}
-
-"""Those of `MeasurementRow` are equal in `_NAMED`."""
-
-_NAMED = attrgetter("configuration", "benchmark", "metric", "position", "trial")
-"""By what measurements are ordered first: mostly it leaves one, so that a longer key would cost time for nothing."""
-
-
-def ordered(rows: Sequence[Row], kind: type[Row]) -> list[Row]:
-    """The rows in the order of their table.
-
-    Raises:
-        KeyError: there is no table of this kind.
-    """
-    if not issubclass(kind, MeasurementRow):
-        return sorted(rows, key=_ORDER[kind])
-    names = list(map(_NAMED, rows))
-    if all(map(lt, names, names[1:])):  # so they are, once an analysis has ordered them
-        return list(rows)
-    places = sorted(range(len(rows)), key=names.__getitem__)
-    found, names = [rows[place] for place in places], [names[place] for place in places]
-    if not any(map(eq, names, names[1:])):
-        return found
-    return [row for _, many in groupby(found, key=_NAMED) for row in sorted(many, key=_ORDER[kind])]
 
 
 def fields_of(kind: Kind) -> dict[str, Any]:
@@ -145,9 +51,8 @@ def schema_of(kind: Kind) -> dict[str, pl.DataType]:
 
 
 def _columns(rows: Sequence[Row], kind: type[Row]) -> dict[str, list[Any]]:
-    """Column -> its values, in the order of the table. A dictionary for every row would take ten times as long."""
-    found = ordered(rows, kind)
-    columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), found)) for name in fields_of(kind)}
+    """Column -> its values. A dictionary for every row would take ten times as long."""
+    columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), rows)) for name in fields_of(kind)}
     for name, annotation in fields_of(kind).items():
         if not any(
             isinstance(one, type) and issubclass(one, _WRITTEN) for one in get_args(annotation) or (annotation,)

@@ -9,7 +9,7 @@ also with each other.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -17,6 +17,9 @@ from itertools import permutations
 from statistics import median
 from typing import Literal
 
+from nephoscope.analysis.costs import day
+from nephoscope.analysis.renamed import measurements, names, network
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.model.price_rows import TransferRow
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow
 from nephoscope.model.subjects import Subject
@@ -281,3 +284,24 @@ def _within(one: _Rates, shares: _Shares, way: Way, *, both_ends: bool) -> float
 
 def _zones_are_known(configuration: Configuration) -> bool:
     return all(one.zone is not None for one in (*database_places(configuration), *load_places(configuration)))
+
+
+def transfers(of: Workings) -> list[TransferRow]:
+    """What the bytes between machines cost, by configuration, benchmark and way."""
+    return transfers_of(
+        of.inputs.study,
+        of(names),
+        of(network),
+        Counter(seen.trial for seen in of.inputs.machines),
+        of.inputs.book,
+        of(day),
+        measured_bytes_of(of.inputs.benchmarks, of(measurements)),
+    )
+
+
+TRANSFERS = Table(
+    "transfers",
+    TransferRow,
+    transfers,
+    order=lambda row: (row.configuration, row.benchmark, row.way, row.here or "", row.there or ""),
+)

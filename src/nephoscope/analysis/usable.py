@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from nephoscope.analysis.table import Table, Workings
 from nephoscope.checks.repeatable import Cause, Circumstances, Repair, repair_of
 from nephoscope.model.records import Verdict, VerdictKind
 from nephoscope.model.rows import TrialRow
-from nephoscope.model.usable import RUN, Unusable, UsableCell
+from nephoscope.model.usable import RUN, Unusable, UsableCell, worst_first
 from nephoscope.study.managed import as_provided
 from nephoscope.study.model import Study
 
@@ -92,3 +93,13 @@ def _how(repair: Repair) -> tuple[str, str | None]:
     if repair.cause is Cause.OUTCOME:
         return f"A repeat would select results: {repair.why}.{advice}", None
     return f"It is never repeated: {repair.why}.{advice}", None
+
+
+def _lost(of: Workings) -> list[UsableCell]:
+    """Cells with trials that cannot be used; an import is all that there is of its study."""
+    if of.inputs.source is not None:
+        return []
+    return worst_first(usable_cells(of.inputs.study, of.inputs.trials, of.inputs.verdicts))
+
+
+LOST = Table("lost", UsableCell, _lost, has_columns=False)

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
+from nephoscope.analysis.renamed import names
+from nephoscope.analysis.table import Table
 from nephoscope.model.rows import WanFloor
 from nephoscope.study.machines import two_regions
 from nephoscope.study.model import Configuration, Study
@@ -72,3 +74,6 @@ def _places() -> Mapping[tuple[str, str], _Place]:
     text = resources.files("nephoscope.analysis").joinpath("region_places.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
     return {(row["provider"], row["region"]): _place(float(row["latitude"]), float(row["longitude"])) for row in rows}
+
+
+WAN_FLOORS = Table("wan_floors", WanFloor, lambda of: wan_floors_of(of.inputs.study, of(names)), has_columns=False)

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
+from nephoscope.analysis.renamed import measurements
+from nephoscope.analysis.table import Table
 from nephoscope.model.rows import MeasurementRow, WithinRow
 from nephoscope.model.subjects import Subject
 
@@ -34,3 +36,6 @@ def _row(configuration: str, benchmark: str, metric: str, many: Sequence[Measure
         minimum=min(values),
         maximum=max(values),
     )
+
+
+WITHIN = Table("within", WithinRow, lambda of: within_of(of(measurements)), has_columns=False)

@@ -16,5 +16,5 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     """
     tables = tables_of(inputs)
     missing: list[MissingPart] = []
-    insights = insights_of(Lookup.of(tables), missing)
+    insights = insights_of(Lookup(tables), missing)
     return tables.model_copy(update={"insights": insights, "missing": missing})

@@ -9,6 +9,7 @@ from nephoscope.insights.answers import Writer
 from nephoscope.insights.names import names_of
 from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import Draft, interval_of_one, keyed, plural, say
+from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.numbers import Between, Number
 from nephoscope.model.price_rows import STATED, PricePerformance
 from nephoscope.model.priced_quantity import priced_quantity
@@ -78,7 +79,7 @@ def _numbers(found: Answer) -> dict[str, Number | None]:
         numbers |= {"margin": row.margin_percent if row else None, "more": more, "power": 100 * POWER}
     if found.effort is not None:
         numbers |= {"hours": found.effort.hours, "usd": found.effort.usd}
-    for key, stolen in keyed(question.lookup.study.delivered):
+    for key, stolen in keyed(question.lookup[DeliveredRow]):
         if (stolen.benchmark, stolen.metric, stolen.per_cpu) == (*question.key, question.view == "per CPU"):
             numbers |= {f"rejected_{key}": stolen.n_rejected, f"with_rejected_{key}": stolen.median_with_rejected}
     if best is not None and len(question.rows) > 2:
@@ -197,7 +198,7 @@ def price_leaders(lookup: Lookup) -> list[Draft]:
     Of at least two configurations with a price.
     """
     boards: dict[tuple[str, str], dict[str, list[PricePerformance]]] = {}
-    for row in lookup.study.price_performance:
+    for row in lookup[PricePerformance]:
         boards.setdefault((row.benchmark, row.metric), {}).setdefault(row.basis, []).append(row)
     found: list[Draft] = []
     for _, by_basis in sorted(boards.items()):
@@ -232,7 +233,7 @@ def _sentence(lookup: Lookup, rows: Sequence[PricePerformance], same: Sequence[s
     best = _best(rows)
     row = lookup.best_of(best.benchmark, best.metric, view="per dollar", basis=best.basis)
     sold = priced_quantity(
-        best.unit, min(row.usd_per_unit for row in lookup.study.price_performance if row.unit == best.unit)
+        best.unit, min(row.usd_per_unit for row in lookup[PricePerformance] if row.unit == best.unit)
     )
     numbers: dict[str, Number] = {
         "usd": sold.price(best),

@@ -12,7 +12,7 @@ from nephoscope.model.numbers import Number, interval
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import Comparison, ComparisonVerdict, FamilyComparison, GrowthRow
+from nephoscope.model.rows import Comparison, ComparisonVerdict, FamilyComparison, GrowthRow, TrialRow
 from nephoscope.model.storage_classes import HIGH, storage_class
 from nephoscope.model.words import NOT_DECIDED, enumeration
 from nephoscope.stats.decide import ALPHA, POWER
@@ -27,7 +27,7 @@ def contrasts(lookup: Lookup) -> list[Draft]:
     Silent where a benchmark has only two configurations: their comparison says it.
     """
     told = []
-    for row in lookup.study.contrasts:
+    for row in lookup[ContrastRow]:
         several = len(lookup.statistics_of(row.benchmark, row.metric)) > 2
         if row.view == "plain" and (several or row.declared) and row.question not in SCALING:
             told.append(sentence(lookup, row, "contrasts"))
@@ -133,7 +133,7 @@ def per_cpu(lookup: Lookup) -> list[Draft]:
         if len(cpus) > 2:
             insights += [
                 sentence(lookup, row, "per_cpu", _CONTRAST_ENDINGS.get(row.verdict))
-                for row in lookup.study.contrasts
+                for row in lookup[ContrastRow]
                 if (row.benchmark, row.metric, row.view) == (benchmark, metric.name, "per CPU")
                 and row.question in SCALING
             ]
@@ -244,7 +244,7 @@ def storage(lookup: Lookup) -> list[Draft]:
 
 
 def _worth_it(lookup: Lookup) -> list[Draft]:
-    rows = [row for row in map(_high_first, lookup.study.contrasts) if row is not None]
+    rows = [row for row in map(_high_first, lookup[ContrastRow]) if row is not None]
     plain = {(row.benchmark, row.metric, row.left, row.right): row.ratio for row in rows if row.view == "plain"}
     return [
         sentence(
@@ -276,7 +276,7 @@ _ENDINGS_STORAGE = {
 def _shares(lookup: Lookup) -> list[Draft]:
     """One note per price basis; a share comes from prices, not from measurements, so it has no verdict."""
     by_basis: dict[str, list[CostRow]] = {}
-    for row in lookup.study.costs:
+    for row in lookup[CostRow]:
         if row.storage_share is not None and row.storage_share >= LARGE_SHARE:
             by_basis.setdefault(row.basis, []).append(row)
     notes = []
@@ -294,7 +294,7 @@ def _shares(lookup: Lookup) -> list[Draft]:
                 + plural(len(rows), "configuration")
                 + " (listed from {limit:limit} % up): {names}.",
                 numbers=numbers,
-                trials=[row.trial for row in lookup.study.trials if row.configuration in names and row.counts],
+                trials=[row.trial for row in lookup[TrialRow] if row.configuration in names and row.counts],
                 basis=basis,
                 names=enumeration(sorted(names)),
             )
@@ -317,12 +317,12 @@ def families(lookup: Lookup) -> list[Draft]:
     groups = [
         list(rows)
         for _, rows in groupby(
-            sorted(lookup.study.family_comparisons, key=lambda row: (row.question, row.left, row.right)),
+            sorted(lookup[FamilyComparison], key=lambda row: (row.question, row.left, row.right)),
             key=lambda row: (row.question, row.left, row.right),
         )
     ]
     told = [_families_sentence(lookup, rows) for rows in groups if any(row.verdict in _DECIDED for row in rows)]
-    open_rows = [row for row in lookup.study.family_comparisons if row.verdict is ComparisonVerdict.UNRESOLVED]
+    open_rows = [row for row in lookup[FamilyComparison] if row.verdict is ComparisonVerdict.UNRESOLVED]
     return told + ([_open(lookup, open_rows)] if open_rows else [])
 
 
@@ -377,7 +377,7 @@ def _open(lookup: Lookup, rows: Sequence[FamilyComparison]) -> Draft:
         "families",
         "note",
         "{open:count} of {all:count} "
-        + plural(len(lookup.study.family_comparisons), "question")
+        + plural(len(lookup[FamilyComparison]), "question")
         + " about families of machine types "
         + plural(len(rows), "is", "are")
         + " not decided ({kinds}): {few:count} "
@@ -386,7 +386,7 @@ def _open(lookup: Lookup, rows: Sequence[FamilyComparison]) -> Draft:
         "than {margin:limit} % after correction for the number of questions.",
         numbers={
             "open": len(rows),
-            "all": len(lookup.study.family_comparisons),
+            "all": len(lookup[FamilyComparison]),
             "few": len(few),
             "margin": lookup.study.equivalence_margin_percent,
         },
@@ -407,7 +407,7 @@ _ENDINGS_GROWTH = {
 
 def growth(lookup: Lookup) -> list[Draft]:
     """One sentence for each rate that was measured on different numbers of machines."""
-    return [_growth_sentence(lookup, row) for row in lookup.study.growth]
+    return [_growth_sentence(lookup, row) for row in lookup[GrowthRow]]
 
 
 def _growth_sentence(lookup: Lookup, row: GrowthRow) -> Draft:

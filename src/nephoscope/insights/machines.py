@@ -7,8 +7,9 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import in_reading_order, listed
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.numbers import Number
+from nephoscope.model.questions import ContrastRow
 from nephoscope.model.records import CO_LOCATED, NOT_OBSERVED, Metric
-from nephoscope.model.rows import TrialRow
+from nephoscope.model.rows import ConfigurationRow, MachineRow, MeasurementRow, TrialRow
 from nephoscope.model.words import enumeration, named_or_counted, provider_name
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import median_interval
@@ -18,7 +19,7 @@ from nephoscope.stats.rank_sum import least_n_each
 
 def machines(lookup: Lookup) -> list[Draft]:
     """A warning if machines differ from the first one of their configuration."""
-    odd = [row for row in lookup.study.machines if row.differs_in]
+    odd = [row for row in lookup[MachineRow] if row.differs_in]
     if not odd:
         return []
     trials = {trial for row in odd for trial in row.trials}
@@ -58,7 +59,7 @@ _WORDS = {
 def exchanged(lookup: Lookup) -> list[Draft]:
     """One note for each configuration that got such machines."""
     by_configuration: dict[str, list[TrialRow]] = defaultdict(list)
-    for row in lookup.study.trials:
+    for row in lookup[TrialRow]:
         by_configuration[row.configuration].append(row)
     return [
         _said(name, rows) for name, rows in sorted(by_configuration.items()) if any(row.other_kinds for row in rows)
@@ -100,12 +101,12 @@ def shared_machines(lookup: Lookup) -> list[Draft]:
 
 
 def _two_names(lookup: Lookup) -> list[Draft]:
-    provider = {row.configuration: row.provider for row in lookup.study.configurations}
+    provider = {row.configuration: row.provider for row in lookup[ConfigurationRow]}
     named: dict[str, frozenset[str]] = {}
-    for seen in lookup.study.machines:
+    for seen in lookup[MachineRow]:
         named[seen.configuration] = named.get(seen.configuration, frozenset()) | {seen.machine}
     users: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for row in lookup.study.trials:
+    for row in lookup[TrialRow]:
         if row.machine is not None:
             users[row.machine][row.configuration].append(row.trial)
     found = []
@@ -133,7 +134,7 @@ def _too_few(lookup: Lookup) -> list[Draft]:
     """Only where machines differ between configurations: on one and the same machine, settings are compared."""
     rows = [row for row in lookup.headline_statistics if row.machines is not None]
     few = {row.configuration: row for row in rows if row.scope != "types" and (row.machines or 0) < row.n}
-    machines = {row.machine for row in lookup.study.trials if row.configuration in few and row.machine is not None}
+    machines = {row.machine for row in lookup[TrialRow] if row.configuration in few and row.machine is not None}
     if not few or len({row.configuration for row in rows}) < 2 or len(machines) < 2:
         return []
     numbers: dict[str, Number] = {"least": least_n_each(ALPHA)}
@@ -156,7 +157,7 @@ def _too_few(lookup: Lookup) -> list[Draft]:
 
 def unobserved(lookup: Lookup) -> list[Draft]:
     """A warning that says what is not known of these databases."""
-    rows = [row for row in lookup.study.trials if row.counts and NOT_OBSERVED in row.conditions]
+    rows = [row for row in lookup[TrialRow] if row.counts and NOT_OBSERVED in row.conditions]
     if not rows:
         return []
     numbers: dict[str, Number] = {"trials": len(rows)}
@@ -179,7 +180,7 @@ def unobserved(lookup: Lookup) -> list[Draft]:
 def colocated(lookup: Lookup) -> list[Draft]:
     """A warning if clients ran on the database machine, with the largest median share that they took of it."""
     shares: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for row in lookup.study.trials:
+    for row in lookup[TrialRow]:
         stated = CO_LOCATED in row.conditions
         if row.counts and stated and row.client_cpu_share is not None:
             shares[row.benchmark, row.configuration][row.trial] = 100 * row.client_cpu_share
@@ -207,7 +208,7 @@ def encryption(lookup: Lookup) -> list[Draft]:
     ways = sorted(set(lookup.encryption.values()))
     if len(ways) < 2:
         return []
-    trials = [row.trial for row in lookup.study.trials if row.counts and row.configuration in lookup.encryption]
+    trials = [row.trial for row in lookup[TrialRow] if row.counts and row.configuration in lookup.encryption]
     return [
         say(
             "encryption",
@@ -239,7 +240,7 @@ def _builds(lookup: Lookup) -> list[Draft]:
     """Bogo operations of Arm and x86 come from two builds, whatever the version."""
     rows = [
         row
-        for row in lookup.study.contrasts
+        for row in lookup[ContrastRow]
         if row.question == _ARCHITECTURE
         and any(name == row.benchmark and metric.unit == _BOGO_OPS for (name, _), metric in lookup.metrics.items())
     ]
@@ -276,7 +277,7 @@ def _versions(lookup: Lookup) -> list[Draft]:
             f"{{count:count}} {plural(len(several), 'tool')} ran in several versions: {tools}. A difference "
             "may come from a version rather than from a machine.",
             numbers=numbers,
-            trials=[row.trial for row in lookup.study.trials if row.attempt is not None],
+            trials=[row.trial for row in lookup[TrialRow] if row.attempt is not None],
             **words,
         )
     ]
@@ -299,9 +300,9 @@ def provider_caps(lookup: Lookup) -> list[Draft]:
 
 def _by_type(lookup: Lookup, benchmark: str, metric: Metric) -> dict[str, dict[str, list[float]]]:
     """Provider -> machine type -> values of its valid trials."""
-    types = {row.configuration: (row.provider, row.machine_type) for row in lookup.study.configurations}
+    types = {row.configuration: (row.provider, row.machine_type) for row in lookup[ConfigurationRow]}
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in lookup.study.measurements:
+    for row in lookup[MeasurementRow]:
         if (row.benchmark, row.metric, row.at_s, row.valid) == (benchmark, metric.name, None, True):
             provider, machine_type = types.get(row.configuration, (None, None))
             if provider and machine_type:
@@ -312,7 +313,7 @@ def _by_type(lookup: Lookup, benchmark: str, metric: Metric) -> dict[str, dict[s
 def _told(lookup: Lookup, benchmark: str, metric: Metric, provider: str, cap: Cap) -> Draft:
     names = {
         row.configuration
-        for row in lookup.study.configurations
+        for row in lookup[ConfigurationRow]
         if row.provider == provider and row.machine_type in cap.types
     }
     return say(
@@ -325,7 +326,7 @@ def _told(lookup: Lookup, benchmark: str, metric: Metric, provider: str, cap: Ca
         numbers={"n": len(cap.types), "level": cap.level, "spread": 100 * cap.largest_spread},
         trials=sorted(
             row.trial
-            for row in lookup.study.trials
+            for row in lookup[TrialRow]
             if row.counts and row.benchmark == benchmark and row.configuration in names
         ),
         benchmark=benchmark,

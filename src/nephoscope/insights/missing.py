@@ -9,7 +9,7 @@ from nephoscope.insights.names import in_reading_order, listed, names_of
 from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.numbers import Number
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import TrialRow
+from nephoscope.model.rows import LowerBoundRow, Statistic, TrialRow
 from nephoscope.model.usable import UsableCell
 from nephoscope.model.words import NOT_DECIDED, enumeration, named_or_counted
 
@@ -26,7 +26,7 @@ def gaps(lookup: Lookup) -> list[Draft]:
 
 
 def _unfinished(lookup: Lookup) -> list[Draft]:
-    waiting = [row for row in lookup.study.trials if row.state in WAITING]
+    waiting = [row for row in lookup[TrialRow] if row.state in WAITING]
     if not waiting:
         return []
     return [
@@ -34,12 +34,12 @@ def _unfinished(lookup: Lookup) -> list[Draft]:
             "gaps",
             "warning",
             "{waiting:count} of {total:count} planned "
-            + plural(len(lookup.study.trials), "trial")
+            + plural(len(lookup[TrialRow]), "trial")
             + plural(
                 len(waiting), " has not run, so no answer includes it. ", " have not run, so no answer includes them. "
             )
             + "`nephoscope run` continues the study where it stopped.",
-            numbers={"waiting": len(waiting), "total": len(lookup.study.trials)},
+            numbers={"waiting": len(waiting), "total": len(lookup[TrialRow])},
             trials=[row.trial for row in waiting],
         )
     ]
@@ -55,7 +55,7 @@ def _no_values(lookup: Lookup) -> list[Draft]:
     A cell of which trials still may run is not in it, unless some have failed and none is valid.
     """
     cells: Cells = defaultdict(list)
-    for row in sorted(lookup.study.trials, key=attrgetter("benchmark", "configuration")):
+    for row in sorted(lookup[TrialRow], key=attrgetter("benchmark", "configuration")):
         cells[row.benchmark, row.configuration].append(row)
     valid = {key: [row for row in rows if row.counts] for key, rows in cells.items()}
     without = {
@@ -95,7 +95,7 @@ def _where(lookup: Lookup, cells: Cells, key: str, what: str, numbers: dict[str,
 
 def _holes(lookup: Lookup) -> list[Draft]:
     """One note if blocks that ran lack valid trials that others have: then values of one block are not all there."""
-    ran = [row for row in lookup.study.trials if row.state not in LEFT_OUT]
+    ran = [row for row in lookup[TrialRow] if row.state not in LEFT_OUT]
     cells = {(row.benchmark, row.configuration) for row in ran}
     has_valid = {(row.benchmark, row.configuration) for row in ran if row.counts}
     if lookup.study.source is not None or len(cells) < 2 or not has_valid:  # a source's runs are in no blocks
@@ -130,7 +130,7 @@ def _once(rows: Sequence[TrialRow]) -> list[TrialRow]:
 def exclusions(lookup: Lookup) -> list[Draft]:
     """One sentence about all trials that ran; each excluded trial is counted under one reason."""
     excluded: dict[str, list[str]] = defaultdict(list)
-    ran = [row for row in lookup.study.trials if row.state not in LEFT_OUT]
+    ran = [row for row in lookup[TrialRow] if row.state not in LEFT_OUT]
     for row in ran:
         if not row.counts:
             excluded[_reason(row)].append(row.trial)
@@ -138,7 +138,7 @@ def exclusions(lookup: Lookup) -> list[Draft]:
     if not total:
         return []
     if not excluded:
-        those = "trials" if total == len(lookup.study.trials) else "trials that ran"
+        those = "trials" if total == len(lookup[TrialRow]) else "trials that ran"
         ending = "The only trial that ran is valid." if total == 1 else f"All {{total:count}} {those} are valid."
         trials = [row.trial for row in ran]
         return [say("exclusions", "note", ending, numbers={"total": total}, trials=trials)]
@@ -178,7 +178,7 @@ def altered(lookup: Lookup) -> list[Draft]:
 
 
 def _changed(lookup: Lookup) -> list[Draft]:
-    found = [row for row in lookup.study.trials if row.state == "altered"]
+    found = [row for row in lookup[TrialRow] if row.state == "altered"]
     if not found:
         return []
     named, more = [_named(row) for row in found[:MAX_NAMED_ALTERED]], len(found) - MAX_NAMED_ALTERED
@@ -204,7 +204,7 @@ def _named(row: TrialRow) -> str:
 
 
 def _unchecked(lookup: Lookup) -> list[Draft]:
-    ended = [row for row in lookup.study.trials if row.has_digests is not None]
+    ended = [row for row in lookup[TrialRow] if row.has_digests is not None]
     without = [row.trial for row in ended if not row.has_digests]
     if not without:
         return []
@@ -233,12 +233,12 @@ def usable(lookup: Lookup) -> list[Draft]:
 
     Silent where all can be used, and for imports, which nobody here can repeat.
     """
-    lost = lookup.study.lost
+    lost = lookup[UsableCell]
     if not lost:
         return []
     numbers = {
-        "usable": sum(row.counts for row in lookup.study.trials),
-        "planned": sum(row.state != "not needed" for row in lookup.study.trials),
+        "usable": sum(row.counts for row in lookup[TrialRow]),
+        "planned": sum(row.state != "not needed" for row in lookup[TrialRow]),
         "cells": len(lost),
         "more": len(lost) - MAX_CELLS,
     }
@@ -275,7 +275,7 @@ def _cell(cell: UsableCell) -> Draft:
 
 def lower_bounds(lookup: Lookup) -> list[Draft]:
     """A warning that counts them and names the first."""
-    rows = sorted(lookup.study.lower_bounds, key=attrgetter("benchmark", "metric", "configuration"))
+    rows = sorted(lookup[LowerBoundRow], key=attrgetter("benchmark", "metric", "configuration"))
     if not rows:
         return []
     first = rows[0]
@@ -304,7 +304,7 @@ def claims(lookup: Lookup) -> list[Draft]:
     trials: list[str] = []
     headlines = {(benchmark, metric.name) for benchmark, metric in lookup.headlines()}
     leading = False
-    for row in lookup.study.statistics:
+    for row in lookup[Statistic]:
         several = len(lookup.statistics_of(row.benchmark, row.metric)) > 1
         if several and not row.per_cpu and row.minimum <= 0:
             title = f"{lookup.title(row.benchmark, row.metric)} in {row.benchmark}"
@@ -333,12 +333,12 @@ def claims(lookup: Lookup) -> list[Draft]:
 
 def looks(lookup: Lookup) -> list[Draft]:
     """How many trials the looks saved and how their questions ended, and whether they would end so again."""
-    skipped = [row.trial for row in lookup.study.trials if row.state == "not needed"]
+    skipped = [row.trial for row in lookup[TrialRow] if row.state == "not needed"]
     if not (lookup.study.looks and skipped):
         return []
     questions = lookup.study.looks[-1].questions
     of = Counter(row.state for row in questions)
-    numbers: dict[str, Number] = {"skipped": len(skipped), "all": len(lookup.study.trials)}
+    numbers: dict[str, Number] = {"skipped": len(skipped), "all": len(lookup[TrialRow])}
     numbers |= {"questions": len(questions), "decided": of["decided"], "tie": of["tie"]}
     numbers |= {"left": of.total() - of["decided"] - of["tie"], "beyond": of["out of reach"]}
     parts = ["{decided:count} " + plural(of["decided"], "was decided", "were decided")] if of["decided"] else []
@@ -356,7 +356,7 @@ def looks(lookup: Lookup) -> list[Draft]:
         + " would come out differently, first the one after block {first:count}: a trial that they used was repeated "
         "or replaced since. The stored looks are kept."
     )
-    return [say("looks", "warning", template, numbers=numbers, trials=[row.trial for row in lookup.study.trials])]
+    return [say("looks", "warning", template, numbers=numbers, trials=[row.trial for row in lookup[TrialRow]])]
 
 
 def _not_decided(numbers: Mapping[str, Number]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.numbers import SECONDS, Number
 from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import ConfigurationRow
 from nephoscope.model.words import counted
 
 MAX_NAMED = 6
@@ -22,7 +23,7 @@ def names_of(lookup: Lookup) -> Mapping[str, str]:
     Where no provider named the machines and they differ in one thing only, that is their name: '1 CPU', 'version 15'.
     """
     names = {name: name for name in lookup.configurations}
-    typed = any(row.machine_type for row in lookup.study.configurations)
+    typed = any(row.machine_type for row in lookup[ConfigurationRow])
     only = lookup.study.only_difference
     if typed or only is None:
         return names

@@ -103,7 +103,7 @@ def _precision_note(lookup: Lookup, metric: Metric, rows: Sequence[Statistic]) -
 
 def replicates(lookup: Lookup) -> list[Draft]:
     """A warning if headline medians rest on too few replicates for an interval at the usual confidence."""
-    enough = {(row.benchmark, row.configuration) for row in lookup.study.trials if row.state == "not needed"}
+    enough = {(row.benchmark, row.configuration) for row in lookup[TrialRow] if row.state == "not needed"}
     few = [
         row
         for row in lookup.headline_statistics
@@ -218,12 +218,12 @@ def _grouped(series: _Series, group: Callable[[TrialRow], int], seed: int) -> Or
 
 def _series(lookup: Lookup) -> _Series | None:
     """One headline metric per benchmark, so that no trial is used twice."""
-    trials = {row.trial: row for row in lookup.study.trials if row.counts}
+    trials = {row.trial: row for row in lookup[TrialRow] if row.counts}
     chosen: dict[str, str] = {}
     for benchmark, metric in lookup.headlines():
         chosen.setdefault(benchmark, metric.name)
     cells: dict[tuple[str, str], list[tuple[TrialRow, float]]] = defaultdict(list)
-    for row in lookup.study.measurements:
+    for row in lookup[MeasurementRow]:
         if row.at_s is None and row.trial in trials and chosen.get(row.benchmark) == row.metric:
             trial = trials[row.trial]
             cells[trial.configuration, trial.benchmark].append((trial, row.value))
@@ -250,7 +250,7 @@ def unsteady(lookup: Lookup) -> list[Draft]:
     """A warning if long trials of headline metrics were not in a steady state."""
     headlines = {(benchmark, metric.name) for benchmark, metric in lookup.headlines()}
     series: dict[tuple[str, str, str], list[MeasurementRow]] = defaultdict(list)
-    for row in lookup.study.measurements:
+    for row in lookup[MeasurementRow]:
         if row.valid and row.at_s is not None and (row.benchmark, row.metric) in headlines:
             series[row.benchmark, row.metric, row.trial].append(row)
     long = {key: rows for key, rows in series.items() if len(rows) >= MIN_VALUES}

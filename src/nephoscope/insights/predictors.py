@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, keyed, plural, say
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import Statistic
+from nephoscope.model.rows import ConfigurationRow, Statistic, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import enumeration
 from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlation
@@ -21,8 +21,8 @@ def predictors(lookup: Lookup) -> list[Draft]:
     Where machine types were measured without a database, one that says so.
     """
     ranked = {benchmark for benchmark, _ in lookup.headlines()}
-    databases = ranked & {row.benchmark for row in lookup.study.trials if row.subject is Subject.DATABASE}
-    types = {row.machine_type for row in lookup.study.configurations if row.machine_type}
+    databases = ranked & {row.benchmark for row in lookup[TrialRow] if row.subject is Subject.DATABASE}
+    types = {row.machine_type for row in lookup[ConfigurationRow] if row.machine_type}
     micro = [
         (benchmark, metric.name)
         for benchmark, metric in lookup.headlines()
@@ -207,7 +207,7 @@ def consistency(lookup: Lookup) -> list[Draft]:
 def _asked(lookup: Lookup) -> list[_Asked]:
     memory = {
         row.configuration: row.memory_gib_per_vcpu
-        for row in lookup.study.configurations
+        for row in lookup[ConfigurationRow]
         if row.machine_type and row.memory_gib_per_vcpu is not None
     }
     found = []

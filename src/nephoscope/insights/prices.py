@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft, plural, say
 from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostRow, TransferRow
+from nephoscope.model.rows import TrialRow
 
 
 def price_age(lookup: Lookup) -> list[Draft]:
     """One warning for all old prices that rank machines, and one for those of other contracts; each with its oldest."""
-    priced = [row for row in lookup.study.costs if row.month_usd is not None and row.age_days is not None]
+    priced = [row for row in lookup[CostRow] if row.month_usd is not None and row.age_days is not None]
     return [
         *_old(
             lookup,
@@ -48,7 +49,7 @@ def _old(lookup: Lookup, priced: Sequence[CostRow], what: str, so: str) -> list[
                 "limit": OLD_PRICE_DAYS,
                 "days": days,
             },
-            trials=[row.trial for row in lookup.study.trials if row.configuration in names and row.counts],
+            trials=[row.trial for row in lookup[TrialRow] if row.configuration in names and row.counts],
             name=oldest.configuration,
             date=oldest.date or "an unknown day",
             basis=lookup.basis or "other",
@@ -64,16 +65,16 @@ LARGE_SHARE = 0.05
 
 def transfer(lookup: Lookup) -> list[Draft]:
     """A warning with what transfer adds to monthly costs: where the machines stood, else where they could stand."""
-    months = {row.configuration: row.month_usd for row in lookup.study.costs if row.basis == lookup.basis}
+    months = {row.configuration: row.month_usd for row in lookup[CostRow] if row.basis == lookup.basis}
     large: dict[bool, list[tuple[float, TransferRow]]] = {True: [], False: []}
-    for (name, _, _, stood), rows in _by_way(lookup.study.transfers).items():
+    for (name, _, _, stood), rows in _by_way(lookup[TransferRow]).items():
         month_usd = months.get(name)
         moved_usd = [row.month_usd for row in rows if row.month_usd is not None]
         if month_usd and len(moved_usd) == len(rows) and sum(moved_usd) >= LARGE_SHARE * month_usd:
             large[stood].append((sum(moved_usd) / month_usd, rows[0]))
     if large[True]:
         return [_added("Monthly costs leave out transfer between machines. Under load all month it", large[True], ".")]
-    near = [row for row in lookup.study.transfers if row.way == "same zone" or (row.stood and row.way != "none")]
+    near = [row for row in lookup[TransferRow] if row.way == "same zone" or (row.stood and row.way != "none")]
     if not large[False] or any(row.reason_missing or row.month_usd for row in near):
         return []
     where = " if load generator and database were in different zones; within one zone it is free."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.words import Draft
-from nephoscope.model.rows import Scope, Statistic
+from nephoscope.model.rows import Scope, Statistic, TrialRow
 
 ABOUT_TYPES = frozenset({"families"})
 """Rules whose unit is a type of machine, not a trial."""
@@ -19,12 +19,12 @@ def scoped(insights: Sequence[Draft], lookup: Lookup) -> list[Draft]:
     "a is the best of four" is the trials of a alone, so an answer says "this machine" only if the benchmark ran on no
     other one.
     """
-    of_trial = {row.trial: (row.benchmark, row.configuration) for row in lookup.study.trials}
+    of_trial = {row.trial: (row.benchmark, row.configuration) for row in lookup[TrialRow]}
     machines: dict[str, set[str | None]] = defaultdict(set)
     statistics: dict[tuple[str, str], Statistic] = {}
-    for row in lookup.study.statistics:
+    for row in lookup[Statistic]:
         statistics.setdefault((row.benchmark, row.configuration), row)
-    for trial in lookup.study.trials:
+    for trial in lookup[TrialRow]:
         if of_trial[trial.trial] in statistics:
             machines[trial.benchmark].add(trial.machine)
 

@@ -6,8 +6,9 @@ from nephoscope.analysis.delivered import NOTABLE_REJECTED_SHARE
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import listed, names_of
 from nephoscope.insights.words import Draft, plural, say
-from nephoscope.model.delivered_rows import DeliveredRow
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.numbers import Between, Number
+from nephoscope.model.rows import GateRow, TrialRow
 from nephoscope.model.words import enumeration
 
 
@@ -17,14 +18,14 @@ def steal(lookup: Lookup) -> list[Draft]:
 
 
 def _taken(lookup: Lookup) -> list[Draft]:
-    lost = sorted((row for row in lookup.study.steal if row.over), key=lambda row: (-row.share, row.configuration))
+    lost = sorted((row for row in lookup[StealRow] if row.over), key=lambda row: (-row.share, row.configuration))
     if not lost:
         return []
     headlines = {(benchmark, metric.name) for benchmark, metric in lookup.headlines()}
     margin_percent = lookup.study.equivalence_margin_percent
     medians = [
         row
-        for row in lookup.study.delivered
+        for row in lookup[DeliveredRow]
         if (row.benchmark, row.metric) in headlines and not row.per_cpu and _change_percent(row) > margin_percent
     ]
     worst, called = lost[0], names_of(lookup)
@@ -63,7 +64,7 @@ def _again(lookup: Lookup) -> list[Draft]:
     """That this analysis judges steal otherwise than the study did when it ran."""
     if lookup.study.judged_again is None:
         return []
-    finished = [row.trial for row in lookup.study.trials if row.state == "finished"]
+    finished = [row.trial for row in lookup[TrialRow] if row.state == "finished"]
     done = {"record": "trials that lost CPU time count", "reject": "trials that lost CPU time are rejected"}
     return [
         say(
@@ -83,13 +84,13 @@ def cautioned(insight: Draft, lookup: Lookup) -> Draft:
     """The insight about a benchmark, with the names of those of its configurations that steal rejected much of."""
     rejected = {
         row.configuration
-        for row in lookup.study.delivered
+        for row in lookup[DeliveredRow]
         if row.benchmark == insight.benchmark and row.rejected_share > NOTABLE_REJECTED_SHARE
     }
     if not rejected:
         return insight
     told = set(insight.trials)
-    names = sorted({row.configuration for row in lookup.study.trials if row.trial in told} & rejected)
+    names = sorted({row.configuration for row in lookup[TrialRow] if row.trial in told} & rejected)
     if not names:
         return insight
     return insight.with_ending(
@@ -105,7 +106,7 @@ NOTABLE_PERCENT = 5.0
 
 def gate(lookup: Lookup) -> list[Draft]:
     """How many headline medians the checks changed; a warning if they changed some by much."""
-    rows = lookup.study.gate
+    rows = lookup[GateRow]
     if not rows:
         return []
     moved = [row for row in rows if abs(row.change_percent or 0) > NOTABLE_PERCENT]

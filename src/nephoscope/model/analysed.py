@@ -3,47 +3,23 @@
 On disk: `analysis.json` and one Parquet file for each table, in the results folder; all can be rebuilt from `trials/`.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, SkipValidation
 
-from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
 from nephoscope.model.missing import MissingPart
 from nephoscope.model.names import Name
-from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.publication import Publication
-from nephoscope.model.questions import BestRow, ContrastRow, Headline, RankIntervals
+from nephoscope.model.questions import Headline
 from nephoscope.model.records import Plan, SourceRecord
-from nephoscope.model.rows import (
-    BenchmarkRow,
-    BoundRow,
-    CheckRow,
-    ClaimRow,
-    CommandRow,
-    Comparison,
-    ConfigurationRow,
-    ErrorRow,
-    FamilyComparison,
-    GateRow,
-    GrowthRow,
-    Insight,
-    LowerBoundRow,
-    MachineRow,
-    MeasurementRow,
-    NetworkRow,
-    PassRow,
-    RankRow,
-    RawFileRow,
-    Statistic,
-    TrialRow,
-    WanFloor,
-    WithinRow,
-)
+from nephoscope.model.rows import BenchmarkRow, Insight
 from nephoscope.model.standing import Standing
-from nephoscope.model.usable import UsableCell
+
+Row = TypeVar("Row")
 
 
 class Levels(Frozen):
@@ -77,9 +53,9 @@ class PartOfStudy(Frozen):
 
 
 class AnalysedStudy(Frozen):
-    """Everything a report shows. The report itself computes nothing."""
+    """Everything a report shows: what the study was, and every table by its row model. The report computes nothing."""
 
-    schema_: Literal["nephoscope/analysis/1"] = Field(default="nephoscope/analysis/1", alias="schema")
+    schema_: Literal["nephoscope/analysis/2"] = Field(default="nephoscope/analysis/2", alias="schema")
     study: Name
     title: str
     description: str
@@ -95,56 +71,22 @@ class AnalysedStudy(Frozen):
     ended_unix_ms: int | None
     plan: Plan
     benchmarks: list[BenchmarkRow]
-    trials: list[TrialRow]
-    measurements: SkipValidation[list[MeasurementRow]]
-    statistics: list[Statistic]
-    comparisons: list[Comparison]
     insights: list[Insight]
     missing: list[MissingPart] = Field(default=[], description="rules that raised: what they would say is missing")
-    machines: list[MachineRow]
-    commands: list[CommandRow]
-    errors: list[ErrorRow] = []
-    checks: list[CheckRow]
     database_settings: dict[str, dict[str, str]] = Field(description="configuration -> settings in force")
     levels: Levels = Levels()
-    ranks: list[RankRow] = []
-    rank_intervals: list[RankIntervals] = []
-    costs: list[CostRow] = []
-    cost_lines: list[CostLineRow] = []
-    network: list[NetworkRow] = []
-    transfers: list[TransferRow] = []
-    price_performance: list[PricePerformance] = []
-    price_comparisons: list[PriceComparison] = []
     scopes: dict[str, list[str]] = Field(default={}, description="who competes with whom: 'cloud: aws' -> members")
-    best: list[BestRow] = []
-    contrasts: list[ContrastRow] = []
-    claims: list[ClaimRow] = []
     bases: list[str] = Field(
         default=[],
         description="kinds of prices that the study asks for; the first orders everything; empty: all but spot",
     )
     price_date: str | None = Field(default=None, description="the day whose prices the costs use")
-    configurations: list[ConfigurationRow] = []
     named: list[str] = Field(default=[], description="configurations in the order of the study file")
     only_difference: OnlyDifference | None = Field(
         default=None, description="what tells the configurations apart, if it is one thing"
     )
-    family_comparisons: list[FamilyComparison] = []
-    gate: list[GateRow] = []
-    wan_floors: list[WanFloor] = []
-    within: list[WithinRow] = []
-    growth: list[GrowthRow] = []
-    passes: list[PassRow] = []
-    bounds: list[BoundRow] = []
-    lower_bounds: list[LowerBoundRow] = []
     looks: list[Look] = []
     not_repeatable: list[int] = Field(default=[], description="blocks of looks that stored trials do not give again")
-    steal: list[StealRow] = []
-    delivered: list[DeliveredRow] = []
-    raw_files: list[RawFileRow] = []
-    lost: list[UsableCell] = Field(
-        default=[], description="cells with trials that cannot be used, the worst first; empty for imports"
-    )
     judged_again: Disturbance | None = Field(
         default=None, description="stored steal was judged again like this; None: as when the trials ran"
     )
@@ -159,3 +101,14 @@ class AnalysedStudy(Frozen):
     source: SourceRecord | None = Field(default=None, description="source of imported results; None: measured here")
     part: PartOfStudy | None = Field(default=None, description="how much the plan holds; None: all, or it is not known")
     inputs_digest: str | None = Field(default=None, description="digest of all input of the analysis; None: not known")
+    tables: SkipValidation[Mapping[Any, list[Any]]] = Field(
+        default={}, repr=False, description="row model -> its rows; in the file: name -> rows of tables without columns"
+    )
+
+    def __getitem__(self, row: type[Row]) -> list[Row]:
+        """The rows of a table, in its order.
+
+        Raises:
+            KeyError: no table has this row model.
+        """
+        return self.tables[row]

@@ -14,8 +14,10 @@ from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.model import numbers as people
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import InputError
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Metric
 from nephoscope.model.references import WRITTEN, Reference, reference, references
+from nephoscope.model.rows import ClaimRow
 from nephoscope.model.scopes import OVERALL
 from nephoscope.report.parts import Book
 
@@ -56,8 +58,8 @@ def require_complete(study: AnalysedStudy) -> None:
 
 
 def _missing(study: AnalysedStudy) -> Iterator[str]:
-    lookup = Lookup.of(study)
-    holds = {row.claim: row.holds for row in study.claims}
+    lookup = Lookup(study)
+    holds = {row.claim: row.holds for row in study[ClaimRow]}
     for text in study.publication.text:
         for asked in references(text.markdown):
             try:
@@ -91,7 +93,7 @@ def _level(lookup: Lookup, asked: Reference) -> Quoted:
 
 def _ratio(lookup: Lookup, asked: Reference) -> Quoted:
     metric = _metric(lookup, asked)
-    for row in lookup.comparisons.get((asked.benchmark or "", metric.name, asked.per_cpu), ()):
+    for row in lookup.comparisons_of(asked.benchmark or "", metric.name, per_cpu=asked.per_cpu):
         if {row.left, row.right} == {asked.of, asked.against}:
             pair = row if row.left == asked.of else row.mirrored()
             return Quoted(people.ratio(people.interval(pair.ratio, pair.low, pair.high)), lookup.trials_of_pair(row))
@@ -100,7 +102,7 @@ def _ratio(lookup: Lookup, asked: Reference) -> Quoted:
 
 def _best(lookup: Lookup, asked: Reference) -> Quoted:
     metric, view = _metric(lookup, asked), "per CPU" if asked.per_cpu else "plain"
-    for row in lookup.study.best:
+    for row in lookup[BestRow]:
         if (row.benchmark, row.metric, row.view, row.scope) == (asked.benchmark, metric.name, view, OVERALL):
             return Quoted(" or ".join(row.best), row.trials)
     raise LookupError(f"no question asks for the best of {metric.name}")

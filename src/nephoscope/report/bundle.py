@@ -39,11 +39,11 @@ def bundle(study: AnalysedStudy, tables: Mapping[str, bytes]) -> bytes:
 def _configurations(study: AnalysedStudy) -> bytes:
     """Each configuration's machine; a study's labels are the last columns, because each study has its own."""
     known = [name for name in ConfigurationRow.model_fields if name != "labels"]
-    labels = unique(label for row in study.configurations for label in row.labels)
+    labels = unique(label for row in study[ConfigurationRow] for label in row.labels)
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*known, *(inert(f"label_{label}") for label in labels)])
-    for row in study.configurations:
+    for row in study[ConfigurationRow]:
         cells = [*(getattr(row, name) for name in known), *map(row.labels.get, labels)]
         writer.writerow(["" if cell is None else inert(str(cell)) for cell in cells])
     return out.getvalue().encode()

@@ -7,19 +7,15 @@ from types import MappingProxyType
 
 from pydantic import TypeAdapter
 
-from nephoscope.analysis.tables import TABLES as STORED
+from nephoscope.analysis.table import in_columns
 from nephoscope.analysis.tables import csv_of_parquet, to_parquet
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.frozen import Frozen
 from nephoscope.model.missing import MissingPart
 from nephoscope.report.bundle import BUNDLE, bundle
 from nephoscope.report.figure_files import PREVIEW, preview
 from nephoscope.report.main.progress import Running
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Figure, Link
-
-TABLES: Mapping[str, type[Frozen]] = {name: kind for name, kind in STORED.items() if name != "trials"}
-"""The data behind the pages, by file name."""
 
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
@@ -73,8 +69,10 @@ def report_files(
 
 
 def _data_files(study: AnalysedStudy, stored: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The data behind the pages."""
-    parquet = {name: stored.get(name) or to_parquet(getattr(study, name), kind) for name, kind in STORED.items()}
-    csv = {name: csv_of_parquet(content, STORED[name]) for name, content in parquet.items()}
-    files = {f"{name}.csv": csv[name] for name in TABLES} | {f"{name}.parquet": parquet[name] for name in TABLES}
+    """The data behind the pages: every table, but `trials` is in the bundle only."""
+    rows = {name: table.row for name, table in in_columns().items()}
+    parquet = {name: stored.get(name) or to_parquet(study[row], row) for name, row in rows.items()}
+    csv = {name: csv_of_parquet(content, rows[name]) for name, content in parquet.items()}
+    files = {f"{name}.{ending}": made[name] for ending, made in (("csv", csv), ("parquet", parquet)) for name in rows}
+    del files["trials.csv"], files["trials.parquet"]
     return {**files, BUNDLE: bundle(study, csv)}

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.missing import MissingPart, contained
+from nephoscope.model.rows import TrialRow
 from nephoscope.model.text import line, visible
 from nephoscope.model.words import SIMULATED
 from nephoscope.report.author import texts
@@ -89,7 +90,7 @@ def render_pages(
         logo: the `data:` address of the author's picture; empty: there is none.
     """
     with unchecked():
-        book = Book(Lookup.of(study), mark=mark or (SIMULATED if study.plan.simulated else ""))
+        book = Book(Lookup(study), mark=mark or (SIMULATED if study.plan.simulated else ""))
         book.missing.extend(study.missing)
         main = _main(book.turned_to(Page.MAIN))
         main |= {"changes": changes, "progress": progress(study, running), "logo": logo}
@@ -149,7 +150,7 @@ def _rendered(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
             title=study.title or study.study,
             paragraphs=paragraphs,
             summary=line(next(iter(paragraphs), ""), most=MAX_SUMMARY),
-            counted=outcomes(study.trials),
+            counted=outcomes(study[TrialRow]),
             page=page,
             missing=book.missing,
             preview=PREVIEW if book.drawn else None,

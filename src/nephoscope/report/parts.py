@@ -185,7 +185,7 @@ class Book:
     @cached_property
     def listed(self) -> frozenset[str]:
         """The trials that have their own row on the page."""
-        first = sorted(self.lookup.study.trials, key=lambda row: (row.counts, row.position))
+        first = sorted(self.lookup[TrialRow], key=lambda row: (row.counts, row.position))
         return frozenset(row.trial for row in first[:MAX_TRIALS])
 
     @cached_property

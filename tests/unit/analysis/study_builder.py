@@ -5,8 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.analysis.inputs import ObservedMachine, StudyInputs
 from nephoscope.model.records import Direction, Facts, Metric, Plan, VerdictKind
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.model.subjects import Subject

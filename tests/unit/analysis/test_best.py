@@ -6,7 +6,8 @@ import pytest
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.omission import Omission
-from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.questions import BestRow
+from nephoscope.model.rows import Comparison, ComparisonVerdict, RankRow
 from nephoscope.model.sentence import Sentence
 from tests.unit.analysis.study_builder import METRICS, inputs, rows
 
@@ -25,18 +26,18 @@ def drifting(factors: dict[str, float], n: int = 6, cv: float = 0.015, seed: int
 
 def test_a_leader_10_percent_ahead_of_99_is_the_only_winner_on_a_drifting_machine() -> None:
     study = drifting({"leader": 1.1} | {f"other-{index}": 1.0 for index in range(99)})
-    (best,) = study.best
+    (best,) = study[BestRow]
     assert (best.best, best.excluded, best.of, best.method) == (["leader"], 99, 100, "within blocks")
     assert best.detectable_percent is not None
     assert 3 < best.detectable_percent < 6
-    assert next(row for row in study.ranks if row.configuration == "leader").last == 1
-    assert len(study.comparisons) == 4950
+    assert next(row for row in study[RankRow] if row.configuration == "leader").last == 1
+    assert len(study[Comparison]) == 4950
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_best_of_two_says_what_their_comparison_says(seed: int) -> None:
     study = drifting({"a": 1.0, "b": 1.02}, seed=seed)
-    (best,), (pair,) = study.best, study.comparisons
+    (best,), (pair,) = study[BestRow], study[Comparison]
     assert (best.excluded == 1) == (pair.p_value < 0.05)
     if pair.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}:
         assert best.best == ["a" if pair.verdict is ComparisonVerdict.BETTER else "b"]
@@ -45,6 +46,6 @@ def test_the_best_of_two_says_what_their_comparison_says(seed: int) -> None:
 def test_a_configuration_without_logarithm_or_with_one_value_is_named() -> None:
     values = {"a": [100.0, 101, 102], "b": [100.0, 0.0, 101], "c": [50.0], "d": [80.0, 81, 82]}
     metric = METRICS["tpcc"][0].model_copy(update={"per_cpu": False})
-    (best,) = analyse(inputs(rows(values, metric=metric), metrics={"tpcc": [metric]})).best
+    (best,) = analyse(inputs(rows(values, metric=metric), metrics={"tpcc": [metric]}))[BestRow]
     assert (best.best, best.open, best.excluded) == (["a"], ["c"], 1)
     assert best.left_out == [Omission("b", Sentence("has values that are not above 0"))]

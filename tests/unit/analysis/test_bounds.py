@@ -3,7 +3,7 @@
 import pytest
 
 from nephoscope.analysis.bounds import Kind, bounds_of, kind_of
-from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.analysis.inputs import ObservedMachine
 from nephoscope.model.records import Facts, ResourceUse, VerdictKind
 from tests.unit.analysis.study_builder import trial
 

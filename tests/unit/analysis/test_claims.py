@@ -11,7 +11,7 @@ from nephoscope.analysis.claims import _verdict
 from nephoscope.app.stages import evaluation, imports
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.errors import InputError
-from nephoscope.model.rows import ClaimRow
+from nephoscope.model.rows import ClaimRow, Comparison
 from nephoscope.stats.ratio import RatioInterval
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.claims import Claims, Kind, load_claims
@@ -27,7 +27,7 @@ BASE: dict[str, Any] = {"id": "c", "text": "it is so", "source": "page 3", "kind
 
 def judged(values: dict[str, list[float]], cpus: dict[str, int] | None = None, **claim: Any) -> ClaimRow:
     claims = Claims.model_validate({"claims": [BASE | claim]})
-    (row,) = analyse(replace(inputs(rows(values, cpus=cpus)), claims=claims)).claims
+    (row,) = analyse(replace(inputs(rows(values, cpus=cpus)), claims=claims))[ClaimRow]
     return row
 
 
@@ -77,10 +77,10 @@ def test_a_claim_about_two_configurations_has_the_verdict_of_their_comparison(se
         for left, right in pairs
     ]
     study = analyse(replace(inputs(rows(values)), claims=Claims.model_validate({"claims": claims})))
-    found = {(row.left, row.right): row for row in study.comparisons if row.per_cpu == (per == "cpu")}
+    found = {(row.left, row.right): row for row in study[Comparison] if row.per_cpu == (per == "cpu")}
     found |= {(row.right, row.left): row.mirrored() for row in [*found.values()]}
     words = {"better": "supported", "worse": "refuted", "tie": "refuted", "unresolved": "not decided"}
-    for (left, right), claim in zip(pairs, study.claims, strict=True):
+    for (left, right), claim in zip(pairs, study[ClaimRow], strict=True):
         pair = found[left, right]
         assert (claim.verdict, claim.ratio, claim.low) == (words[pair.verdict], pair.ratio, pair.low)
 
@@ -154,7 +154,7 @@ def test_groups_are_matched_and_n_is_configurations() -> None:
 def test_per_cpu_and_per_dollar() -> None:
     def of(**claim: Any) -> ClaimRow:
         claims = Claims.model_validate({"claims": [BASE | {"benchmark": "reads"} | claim]})
-        (row,) = analyse(replace(priced_inputs(), claims=claims)).claims
+        (row,) = analyse(replace(priced_inputs(), claims=claims))[ClaimRow]
         return row
 
     fast = {"configuration": "aws-c5a"}
@@ -175,7 +175,7 @@ def test_claims_about_groups_are_corrected_together() -> None:
     groups = {"left": {"configuration": "a*"}, "right": {"configuration": "b*"}}
     for count, verdict in ((1, "supported"), (24, "not decided")):  # 24 x 2/924 is above 5 %
         many = Claims.model_validate({"claims": [BASE | groups | {"id": f"c{index}"} for index in range(count)]})
-        found = analyse(replace(inputs(rows(values)), claims=many)).claims
+        found = analyse(replace(inputs(rows(values)), claims=many))[ClaimRow]
         assert {(row.verdict, row.unit_of_n) for row in found} == {(verdict, "configurations")}
 
 

@@ -10,8 +10,8 @@ from nephoscope.analysis.costs import day_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.price_rows import bases_in_order
-from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, bases_in_order
+from nephoscope.model.rows import ClaimRow, Comparison, ComparisonVerdict, RankRow, Statistic
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.cost import discount_to_reach
 from nephoscope.prices.offers import offer_of
@@ -73,7 +73,7 @@ def two(**costs: Any) -> AnalysedStudy:
 
 
 def test_a_month_by_the_formula_with_the_price_of_its_day() -> None:
-    a, reserved, b = (row for row in two().costs if row.month_usd)
+    a, reserved, b = (row for row in two()[CostRow] if row.month_usd)
     assert (a.configuration, a.basis, a.month_usd, a.hours) == ("a", "on-demand", 73.0, 730)
     assert (reserved.basis, reserved.terms) == ("reserved-1y", "no upfront")
     assert reserved.month_usd == pytest.approx(43.8)
@@ -88,8 +88,10 @@ def test_the_lines_add_up_and_name_their_rows_in_the_book() -> None:
     found = two()
     ids = {row.id: row for row in BOOK.rows}
     assert len(ids) == len(BOOK.rows)
-    for cost in (row for row in found.costs if row.month_usd):
-        lines = [row for row in found.cost_lines if (row.configuration, row.basis) == (cost.configuration, cost.basis)]
+    for cost in (row for row in found[CostRow] if row.month_usd):
+        lines = [
+            row for row in found[CostLineRow] if (row.configuration, row.basis) == (cost.configuration, cost.basis)
+        ]
         assert sum(line.usd for line in lines) == pytest.approx(cost.machine_month_usd)
         for line in lines:
             assert line.usd == pytest.approx(line.amount * (line.hours or 1) * line.rate_usd)
@@ -98,8 +100,8 @@ def test_the_lines_add_up_and_name_their_rows_in_the_book() -> None:
 
 def test_dollars_for_a_unit_carry_the_interval_of_the_median() -> None:
     found = two()
-    row = next(row for row in found.price_performance if (row.configuration, row.basis) == ("b", "on-demand"))
-    statistic = next(row for row in found.statistics if row.configuration == "b" and not row.per_cpu)
+    row = next(row for row in found[PricePerformance] if (row.configuration, row.basis) == ("b", "on-demand"))
+    statistic = next(row for row in found[Statistic] if row.configuration == "b" and not row.per_cpu)
     assert row.usd_per_unit == 302 / statistic.median
     assert (row.low, row.high) == (302 / statistic.high, 302 / statistic.low)
     assert (row.coverage, row.n) == (statistic.coverage, 6)
@@ -108,12 +110,12 @@ def test_dollars_for_a_unit_carry_the_interval_of_the_median() -> None:
 
 def test_the_faster_one_can_lose_per_dollar() -> None:
     found = two()
-    plain = next(row for row in found.comparisons if not row.per_cpu)
-    (dollars,) = found.price_comparisons
+    plain = next(row for row in found[Comparison] if not row.per_cpu)
+    (dollars,) = found[PriceComparison]
     assert plain.verdict is ComparisonVerdict.WORSE
     assert (dollars.left, dollars.basis, dollars.verdict) == ("a", "on-demand", ComparisonVerdict.BETTER)
     assert dollars.ratio == pytest.approx(302 / 73 / 2, rel=1e-3)
-    ranks = {(row.view, row.basis, row.configuration): (row.first, row.last) for row in found.ranks}
+    ranks = {(row.view, row.basis, row.configuration): (row.first, row.last) for row in found[RankRow]}
     assert ranks["plain", None, "b"] == (1, 1)
     assert ranks["per dollar", "on-demand", "a"] == (1, 1)
     assert ranks["per dollar", "on-demand", "b"] == (2, 2)
@@ -121,7 +123,7 @@ def test_the_faster_one_can_lose_per_dollar() -> None:
 
 
 def test_both_are_on_the_front_and_a_discount_would_lead() -> None:
-    found = {(row.configuration, row.basis): row for row in two().price_performance}
+    found = {(row.configuration, row.basis): row for row in two()[PricePerformance]}
     assert found["a", "on-demand"].front == found["b", "on-demand"].front == "on it"
     assert found["a", "on-demand"].discount_to_lead_percent == 0
     discount = found["b", "on-demand"].discount_to_lead_percent
@@ -131,7 +133,7 @@ def test_both_are_on_the_front_and_a_discount_would_lead() -> None:
 def test_behind_the_front_only_when_it_is_certain() -> None:
     values = {"a": SIX, "b": [value * 0.9 for value in SIX], "c": [value * 0.999 for value in SIX]}
     found = analyse(study([sold("a", "small"), sold("b", "large"), sold("c", "large")], values))
-    fronts = {row.configuration: row.front for row in found.price_performance if row.basis == "on-demand"}
+    fronts = {row.configuration: row.front for row in found[PricePerformance] if row.basis == "on-demand"}
     assert fronts == {"a": "on it", "b": "behind", "c": "open"}
 
 
@@ -140,17 +142,17 @@ def test_a_missing_price_stays_missing_with_its_reason() -> None:
     found = analyse(
         study([sold("a", "nowhere"), sold("b", None), sold("c", "large", volumes=[{"kind": "w", "size": 1}])], values)
     )
-    on_demand = [row for row in found.costs if row.basis == "on-demand"]
+    on_demand = [row for row in found[CostRow] if row.basis == "on-demand"]
     reasons = {row.configuration: (row.month_usd, row.reason_missing) for row in on_demand}
     assert reasons["a"] == (None, "p r nowhere: not in the price book")
     assert reasons["b"] == (None, "local machines: no price given")
     assert reasons["c"][0] is None
     assert "p r w: not in the price book" in str(reasons["c"][1])
-    assert (found.price_performance, found.price_comparisons) == ([], [])
+    assert (found[PricePerformance], found[PriceComparison]) == ([], [])
 
 
 def test_a_basis_without_a_price_says_so() -> None:
-    reasons = {row.basis: row.reason_missing for row in two().costs if row.configuration == "b"}
+    reasons = {row.basis: row.reason_missing for row in two()[CostRow] if row.configuration == "b"}
     assert reasons == {
         "on-demand": None,
         "reserved-1y": "p r large: no reserved-1y price, only on-demand",
@@ -162,21 +164,21 @@ def test_spot_stands_only_where_a_study_asks_for_it() -> None:
     book = PriceBook([*BOOK.rows, price("small", 0.02, Basis.SPOT)])
     unasked = study([sold("a", "small")], {"a": SIX})
     asked = study([sold("a", "small")], {"a": SIX}, bases=["spot"])
-    assert "spot" not in {row.basis for row in analyse(replace(unasked, book=book)).costs}
-    assert [(row.basis, row.month_usd) for row in analyse(replace(asked, book=book)).costs] == [("spot", 0.02 * 730)]
+    assert "spot" not in {row.basis for row in analyse(replace(unasked, book=book))[CostRow]}
+    assert [(row.basis, row.month_usd) for row in analyse(replace(asked, book=book))[CostRow]] == [("spot", 0.02 * 730)]
 
 
 def test_the_first_basis_that_a_study_names_orders_everything() -> None:
     made = study([sold("a", "small"), sold("b", "small")], {"a": SIX, "b": SIX}, bases=["reserved-1y", "on-demand"])
     found = analyse(made)
-    assert {row.basis for row in found.costs} == {"reserved-1y", "on-demand"}
-    assert bases_in_order(found.costs, found.bases) == ["reserved-1y", "on-demand"]
-    (break_even,) = {row.break_even_hours for row in found.costs if row.basis == "reserved-1y"}
+    assert {row.basis for row in found[CostRow]} == {"reserved-1y", "on-demand"}
+    assert bases_in_order(found[CostRow], found.bases) == ["reserved-1y", "on-demand"]
+    (break_even,) = {row.break_even_hours for row in found[CostRow] if row.basis == "reserved-1y"}
     assert break_even == pytest.approx(0.06 * 730 / 0.1)
 
 
 def test_without_named_bases_the_one_with_most_prices_comes_first_and_on_demand_before_its_equals() -> None:
-    assert bases_in_order(two().costs, []) == ["on-demand", "reserved-1y"]
+    assert bases_in_order(two()[CostRow], []) == ["on-demand", "reserved-1y"]
 
 
 def test_a_claim_about_another_basis_has_its_prices() -> None:
@@ -192,7 +194,7 @@ def test_a_claim_about_another_basis_has_its_prices() -> None:
         basis="reserved-1y",
     )
     found = analyse(replace(made, claims=Claims(claims=[claim])))
-    assert [(row.basis, row.n_left, row.n_right) for row in found.claims] == [("reserved-1y", 6, 6)]
+    assert [(row.basis, row.n_left, row.n_right) for row in found[ClaimRow]] == [("reserved-1y", 6, 6)]
 
 
 def test_a_price_of_the_study_is_a_basis_of_its_own() -> None:
@@ -201,16 +203,16 @@ def test_a_price_of_the_study_is_a_basis_of_its_own() -> None:
             [sold("a", None, price_usd_per_hour=1, price_basis="my contract"), sold("b", "large")], {"a": SIX, "b": SIX}
         )
     )
-    stated = next(row for row in found.costs if row.configuration == "a")
+    stated = next(row for row in found[CostRow] if row.configuration == "a")
     assert (stated.basis, stated.terms, stated.month_usd) == ("stated", "my contract", 730)
-    assert {row.basis for row in found.price_comparisons} == set(), "never compared across bases"
+    assert {row.basis for row in found[PriceComparison]} == set(), "never compared across bases"
 
 
 def test_methods_and_machines() -> None:
     machines = {"database_machine": {"count": 3}, "load_machine": {}}
     values = {"a": SIX}
     for method, usd in (("default", 3 * 73), ("cloud-report-2020", 72), ("everything", 4 * 73)):
-        on_demand, *_ = analyse(study([sold("a", "small", **machines)], values, method=method)).costs
+        on_demand, *_ = analyse(study([sold("a", "small", **machines)], values, method=method))[CostRow]
         assert on_demand.month_usd == pytest.approx(usd)
         assert on_demand.method == method
 
@@ -218,7 +220,7 @@ def test_methods_and_machines() -> None:
 def test_a_split_configuration_keeps_its_price() -> None:
     made = study([sold("a", "small")], {"a": SIX})
     seen = [observed(row, cpu_model="Milan" if row.replicate < 3 else "Rome") for row in made.trials]
-    on_demand = [row for row in analyse(replace(made, machines=seen)).costs if row.basis == "on-demand"]
+    on_demand = [row for row in analyse(replace(made, machines=seen))[CostRow] if row.basis == "on-demand"]
     assert {row.configuration: row.month_usd for row in on_demand} == {"a (Milan)": 73.0, "a (Rome)": 73.0}
 
 

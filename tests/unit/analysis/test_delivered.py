@@ -14,9 +14,10 @@ from nephoscope.analysis.quiet_boards import QuietBoards, quiet_boards
 from nephoscope.analysis.ranks import surely_better, surely_better_in_both
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.questions import BestRow
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
+from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import Comparison, ComparisonVerdict
+from nephoscope.model.rows import ClaimRow, Comparison, ComparisonVerdict, RankRow, Statistic
 from nephoscope.model.scopes import OVERALL
 from nephoscope.stats.proportion import proportion_interval
 from nephoscope.study.claims import Claims
@@ -54,7 +55,7 @@ def studied(b: list[float], after: int, *, rejected: bool) -> AnalysedStudy:
 
 
 def plain(study: AnalysedStudy) -> Comparison:
-    (row,) = (row for row in study.comparisons if not row.per_cpu)
+    (row,) = (row for row in study[Comparison] if not row.per_cpu)
     return row
 
 
@@ -85,7 +86,7 @@ def test_a_machine_that_is_faster_when_quiet_and_delivers_less_is_neither_better
     assert (found.delivered, found.quiet, found.verdict) == (BETTER, WORSE, OPEN)
     assert found.ratio > 1 > (found.quiet_ratio or 2)
     assert str(found.reason) == "better as delivered, but worse in quiet trials"
-    (row,) = (row for row in study.delivered if not row.per_cpu)
+    (row,) = (row for row in study[DeliveredRow] if not row.per_cpu)
     assert (row.configuration, row.n, row.n_quiet, row.n_rejected) == ("b", 24, 4, 0)
     assert (row.median, row.quiet_median) == (896.5, 1054.5)
     assert any("a: better as delivered, but worse in quiet trials." in str(row.text) for row in study.insights)
@@ -109,12 +110,12 @@ def among_three(b: list[float], after: int, *, types: dict[str, tuple[str, str]]
 
 
 def plain_best(study: AnalysedStudy) -> BestRow:
-    (row,) = (row for row in study.best if row.view == "plain" and row.scope == OVERALL)
+    (row,) = (row for row in study[BestRow] if row.view == "plain" and row.scope == OVERALL)
     return row
 
 
 def plain_ranks(study: AnalysedStudy) -> dict[str, tuple[int, int]]:
-    return {row.configuration: (row.first, row.last) for row in study.ranks if row.view == "plain"}
+    return {row.configuration: (row.first, row.last) for row in study[RankRow] if row.view == "plain"}
 
 
 def test_a_machine_that_is_the_best_in_one_view_only_is_no_winner() -> None:
@@ -169,7 +170,7 @@ def test_a_contrast_needs_both(
     b: list[float], after: int, verdict: ComparisonVerdict, quiet: ComparisonVerdict, reason: str
 ) -> None:
     study = among_three(b, after, types=TYPES)
-    found = [row for row in study.contrasts if row.view == "plain"]
+    found = [row for row in study[ContrastRow] if row.view == "plain"]
     assert found, "a and b differ in nothing but the vendor of their CPUs"
     for row in found:
         of_b = row if (row.lefts, row.rights) == (["b"], ["a"]) else row.mirrored()
@@ -189,7 +190,7 @@ def of_split_machines() -> AnalysedStudy:
 
 
 def test_the_pairs_of_a_contrast_may_have_names_with_spaces() -> None:
-    contrasts = [row for row in of_split_machines().contrasts if row.view == "plain"]
+    contrasts = [row for row in of_split_machines()[ContrastRow] if row.view == "plain"]
     assert contrasts
     for row in contrasts:
         assert sorted({*row.lefts, *row.rights}) == ["a", "b (Xeon 8373C)", "b (Xeon 8375C)"]
@@ -220,8 +221,8 @@ def test_questions_cost_nothing_and_stay_the_same_without_disturbed_trials() -> 
     assert quiet_boards(cells, disturbed_trials(trials), priced, blocked=True) == QuietBoards()
     little = [row.model_copy(update={"stolen_share": 0.01}) for row in trials]
     calm, before = analyse(inputs((little, measurements))), analyse(inputs((trials, measurements)))
-    assert (calm.best, calm.ranks, calm.contrasts) == (before.best, before.ranks, before.contrasts)
-    assert {str(row.reason) for row in calm.best} == {""}
+    assert (calm[BestRow], calm[RankRow], calm[ContrastRow]) == (before[BestRow], before[RankRow], before[ContrastRow])
+    assert {str(row.reason) for row in calm[BestRow]} == {""}
 
 
 def test_without_stolen_time_nothing_changes() -> None:
@@ -232,7 +233,7 @@ def test_without_stolen_time_nothing_changes() -> None:
         return comparisons_of(boards_of(cells, blocked=True), Comparison, margin_percent=1.5)
 
     assert compared_as_delivered(compare(cells), compare, cells, disturbed_trials(trials)) == compare(cells)
-    assert analyse(inputs((trials, measurements))).delivered == []
+    assert analyse(inputs((trials, measurements)))[DeliveredRow] == []
 
 
 def test_rejected_trials_are_told_by_verdict_rank_and_answer_with_the_median_of_all() -> None:
@@ -242,7 +243,7 @@ def test_rejected_trials_are_told_by_verdict_rank_and_answer_with_the_median_of_
     assert str(plain_best(study).note).startswith("steal rejected 10 of 16 trials of b")
     note = "steal rejected 10 of 16 trials of b; with them its median is 902.5 New-Orders/min"
     assert str(found.note) == note
-    assert {row.configuration: str(row.note) for row in study.ranks if row.view == "plain"} == {"a": "", "b": note}
+    assert {row.configuration: str(row.note) for row in study[RankRow] if row.view == "plain"} == {"a": "", "b": note}
     texts = [str(insight.text) for insight in study.insights if insight.rule in {"answer", "steal"}]
     assert any(f"S{note[1:]}." in text for text in texts)
 
@@ -251,8 +252,8 @@ def test_the_baseline_of_a_burstable_machine_is_no_disturbance() -> None:
     trials, measurements = with_stolen(rows({"a": QUIET, "b": STOLEN}), "b", 0, rejected=False)
     spent = [row.model_copy(update={"at_baseline": row.configuration == "b"}) for row in trials]
     found = analyse(inputs((spent, measurements)))
-    assert (plain(found).verdict, plain(found).quiet, found.delivered) == (BETTER, None, [])
-    assert [row.over for row in found.steal] == [0, 10]
+    assert (plain(found).verdict, plain(found).quiet, found[DeliveredRow]) == (BETTER, None, [])
+    assert [row.over for row in found[StealRow]] == [0, 10]
 
 
 def test_a_claim_is_decided_if_both_views_say_the_same() -> None:
@@ -265,7 +266,7 @@ def test_a_claim_is_decided_if_both_views_say_the_same() -> None:
     ):
         found = inputs(with_stolen(rows({"a": QUIET, "b": b}), "b", after, rejected=False))
         study = analyse(replace(found, claims=claims))
-        (row,), pair = study.claims, plain(study)
+        (row,), pair = study[ClaimRow], plain(study)
         assert row.verdict == verdict
         assert (pair.verdict is ComparisonVerdict.BETTER) == (verdict == "supported")
         reason = "not decided as delivered, but refuted in quiet trials" if verdict == "not decided" else ""
@@ -275,7 +276,7 @@ def test_a_claim_is_decided_if_both_views_say_the_same() -> None:
 def test_few_rejected_trials_are_no_caution() -> None:
     study = studied([*QUIET, *FASTER, STOLEN[0]], after=14, rejected=True)
     assert str(plain(study).note) == ""
-    assert study.delivered[0].rejected_share == pytest.approx(1 / 15)
+    assert study[DeliveredRow][0].rejected_share == pytest.approx(1 / 15)
 
 
 def on_four_machines(steal: VerdictKind) -> AnalysedStudy:
@@ -299,22 +300,22 @@ def on_four_machines(steal: VerdictKind) -> AnalysedStudy:
 
 def test_where_machines_are_counted_what_steal_rejected_is_still_a_share_of_trials() -> None:
     study = on_four_machines(VerdictKind.INVALID)
-    row = next(row for row in study.delivered if not row.per_cpu)
-    assert next(one for one in study.statistics if one.configuration == "b").counted == "machines"
+    row = next(row for row in study[DeliveredRow] if not row.per_cpu)
+    assert next(one for one in study[Statistic] if one.configuration == "b").counted == "machines"
     assert (row.n, row.n_quiet, row.n_rejected, row.rejected_share) == (25, 25, 15, 15 / 40)
     assert "steal rejected 15 of 40 trials of b" in str(plain(study).note)
-    kept = next(row for row in on_four_machines(VerdictKind.VALID).delivered if not row.per_cpu)
+    kept = next(row for row in on_four_machines(VerdictKind.VALID)[DeliveredRow] if not row.per_cpu)
     assert (kept.n, kept.n_quiet, kept.n_rejected) == (40, 10, 0), "only one machine was quiet all the time"
 
 
 def test_a_configuration_of_which_steal_left_nothing_still_has_its_median_of_all() -> None:
-    row = studied(STOLEN, after=0, rejected=True).delivered[0]
+    row = studied(STOLEN, after=0, rejected=True)[DeliveredRow][0]
     assert (row.n, row.median, row.n_rejected, row.median_with_rejected) == (0, None, 10, 893.5)
 
 
 def test_steal_is_a_share_of_trials_with_an_interval() -> None:
     study = studied([*FASTER, *STOLEN], after=6, rejected=False)
-    a, b = study.steal
+    a, b = study[StealRow]
     assert (a.over, a.n, a.share, b.over, b.n, b.share) == (0, 8, 0.0, 10, 16, 0.625)
     assert (b.low, b.high) == proportion_interval(10, 16)
     assert (b.median_stolen_share, b.highest_stolen_share) == (0.1, 0.1)

@@ -13,7 +13,7 @@ from nephoscope.app.stages import evaluation
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Direction, SourceRecord
-from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.rows import ComparisonVerdict, TrialRow
 from nephoscope.report import edition_words as words
 from nephoscope.report.edition_markdown import render_markdown
 from nephoscope.report.edition_page import render_editions
@@ -21,6 +21,7 @@ from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.differences import changes
 from nephoscope.study.model import Configuration
 from tests.support.made_results import made_results
+from tests.support.some_tables import with_tables
 from tests.unit.analysis.test_costs import SIX, sold, study
 
 BETTER, WORSE, TIE, OPEN = (
@@ -199,8 +200,8 @@ def test_a_change_that_only_disturbed_trials_show_is_undecided() -> None:
     loud = [0.85 * x for x in SIX[:4]]
     old = analyse(study([sold("a", "small")], {"a": [x * f for x in SIX for f in (0.999, 1.001)]}))
     new = analyse(study([sold("a", "small")], {"a": [*loud, *loud, *SIX, *SIX[:4]]}))
-    trials = [row.model_copy(update={"stolen_share": 0.1 if row.replicate <= 8 else 0.0}) for row in new.trials]
-    found = editions_of(old, new.model_copy(update={"trials": trials}), basis="on-demand")
+    trials = [row.model_copy(update={"stolen_share": 0.1 if row.replicate <= 8 else 0.0}) for row in new[TrialRow]]
+    found = editions_of(old, with_tables(new, {TrialRow: trials}), basis="on-demand")
     (row,) = found.rows
     assert (row.verdict, str(row.reason)) == (OPEN, "worse as delivered, but equal in quiet trials")
     assert judge(found, 3).worse == []

@@ -11,6 +11,7 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.extents import CLUSTER, Extent, extent_by_subject
+from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import Subject
@@ -77,11 +78,11 @@ def analysed(*, method: str = "default", **configuration: Any) -> AnalysedStudy:
 
 
 def months(study: AnalysedStudy) -> dict[str, float]:
-    return {row.benchmark: row.month_usd for row in study.price_performance}
+    return {row.benchmark: row.month_usd for row in study[PricePerformance]}
 
 
 def test_a_cpu_benchmark_is_charged_one_machine_and_not_the_three_of_its_cluster() -> None:
-    found = {row.benchmark: row for row in analysed().price_performance}
+    found = {row.benchmark: row for row in analysed()[PricePerformance]}
     assert 1_000 * found["stress-ng"].usd_per_unit == pytest.approx(193, abs=0.5)
     assert (found["stress-ng"].machines, found["stress-ng"].without_volumes) == (1, True)
 
@@ -104,12 +105,12 @@ def test_a_method_of_one_machine_charges_no_more_for_any() -> None:
 
 def test_a_price_that_the_study_states_is_that_of_the_cluster_whatever_is_measured() -> None:
     found = analysed(price_usd_per_hour=1.0, price_basis="a contract")
-    assert {row.month_usd for row in found.price_performance if row.basis == "stated"} == {730.0}
+    assert {row.month_usd for row in found[PricePerformance] if row.basis == "stated"} == {730.0}
 
 
 def test_the_card_says_which_machines_a_result_is_divided_by() -> None:
     study = analysed()
-    book = Book(Lookup.of(study))
+    book = Book(Lookup(study))
 
     def line(name: str) -> str:
         said = cost_lines(book, name, rate(name), ["c5d"])[0]

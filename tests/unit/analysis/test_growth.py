@@ -9,6 +9,7 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import GrowthRow
 from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.parts import Book
@@ -70,7 +71,7 @@ def told(study: AnalysedStudy) -> list[str]:
 
 
 def test_a_database_is_fitted_over_its_machines(study: AnalysedStudy) -> None:
-    copies, shards = study.growth
+    copies, shards = study[GrowthRow]
     assert (shards.group, shards.machines, shards.configurations) == (
         "valkey on small",
         [3, 6],
@@ -102,7 +103,7 @@ def test_what_is_told(study: AnalysedStudy) -> None:
 def test_less_than_linear_growth_is_told(value: float, growth: str, ending: str) -> None:
     configurations = [configuration("valkey", machines) for machines in (3, 6)]
     study = grown({"valkey-3": 30e3, "valkey-6": value}, configurations)
-    assert [row.growth for row in study.growth] == [growth]
+    assert [row.growth for row in study[GrowthRow]] == [growth]
     assert told(study)[0].endswith(ending)
 
 
@@ -116,12 +117,12 @@ def test_less_than_linear_growth_is_told(value: float, growth: str, ending: str)
 )
 def test_what_differs_in_more_than_machines_is_not_fitted(other: dict[str, Any]) -> None:
     study = grown({"valkey-3": 30e3, "valkey-6": 60e3}, [configuration("valkey", 3), other])
-    assert study.growth == []
+    assert study[GrowthRow] == []
     assert told(study) == []
 
 
 def test_a_section_has_each_figure_once(study: AnalysedStudy) -> None:
-    book = Book(Lookup.of(study))
+    book = Book(Lookup(study))
     section = benchmark_section(book, book.lookup.study.benchmarks[0])
     titles = [figure.title for figures in section.headline for figure in figures]
     assert "kv95: response times over the number of machines" in titles
@@ -129,7 +130,7 @@ def test_a_section_has_each_figure_once(study: AnalysedStudy) -> None:
 
 
 def test_trials_fit_and_linear_growth_are_drawn(study: AnalysedStudy) -> None:
-    book = Book(Lookup.of(study))
+    book = Book(Lookup(study))
     figure, times = growth_figures(book, book.lookup.study.benchmarks[0])
     assert [panel.title for panel in figure.panels] == ["postgres on small", "valkey on small"]
     shards = unpacked(figure.panels[1].script)["datasets"]

@@ -9,8 +9,9 @@ import pytest
 
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import ComparisonVerdict, Statistic
+from nephoscope.model.rows import Comparison, ComparisonVerdict, MeasurementRow, RankRow, Statistic
 from tests.unit.analysis.study_builder import LATENCY, TPMC, inputs, noisy, rows
 
 METRIC = TPMC.name
@@ -25,7 +26,7 @@ def study_of(values: Mapping[str, Sequence[float]], metric: Metric = TPMC) -> An
 
 
 def of(study: AnalysedStudy, *, per_cpu: bool = False, metric: str = METRIC) -> dict[str, Statistic]:
-    return {row.configuration: row for row in study.statistics if (row.metric, row.per_cpu) == (metric, per_cpu)}
+    return {row.configuration: row for row in study[Statistic] if (row.metric, row.per_cpu) == (metric, per_cpu)}
 
 
 def with_holes(seed: int) -> AnalysedStudy:
@@ -42,8 +43,8 @@ def with_holes(seed: int) -> AnalysedStudy:
 @pytest.mark.parametrize("seed", range(5))
 def test_every_ratio_is_the_quotient_of_two_levels_though_blocks_have_holes(seed: int) -> None:
     study = with_holes(seed)
-    assert {row.per_cpu for row in study.comparisons} == {False, True}
-    for row in study.comparisons:
+    assert {row.per_cpu for row in study[Comparison]} == {False, True}
+    for row in study[Comparison]:
         levels = of(study, per_cpu=row.per_cpu)
         left, right = levels[row.left].level, levels[row.right].level
         assert left is not None
@@ -60,7 +61,7 @@ def test_drift_of_blocks_is_not_in_a_level() -> None:
 
 def test_without_holes_a_level_is_the_geometric_mean_within_its_interval() -> None:
     study = analyse(inputs(noisy({"a": 1.0, "b": 1.1})))
-    values = {name: [m.value for m in study.measurements if m.configuration == name] for name in ("a", "b")}
+    values = {name: [m.value for m in study[MeasurementRow] if m.configuration == name] for name in ("a", "b")}
     for name, row in of(study).items():
         assert row.level == pytest.approx(math.exp(np.mean(np.log(values[name]))))
         assert row.level_low is not None
@@ -83,8 +84,8 @@ def test_in_steps_and_of_other_metrics_the_level_is_the_median_and_still_the_quo
     study = analyse(inputs((without_blocks, measurements), {"tpcc": [metric]}))
     levels = of(study, metric=metric.name)
     assert [row.level for row in levels.values()] == [row.median for row in levels.values()]
-    assert len(study.comparisons) == 10
-    for row in study.comparisons:
+    assert len(study[Comparison]) == 10
+    for row in study[Comparison]:
         assert row.ratio == pytest.approx(levels[row.left].median / levels[row.right].median)
         assert row.low is not None
         assert row.high is not None
@@ -107,7 +108,7 @@ def test_one_value_is_its_own_level() -> None:
 
 def test_where_medians_are_the_other_way_round_nothing_is_called_better() -> None:
     study = study_of({"steady": STEADY, "two-models": BIMODAL})
-    (pair,) = (row for row in study.comparisons if not row.per_cpu)
+    (pair,) = (row for row in study[Comparison] if not row.per_cpu)
     assert pair.low is not None
     assert pair.low > 1 > (pair.ratio_of_medians or 0)
     assert pair.is_disputed
@@ -119,9 +120,9 @@ def test_where_medians_are_the_other_way_round_nothing_is_called_better() -> Non
 def test_the_best_by_medians_is_not_excluded_and_is_named() -> None:
     values = {"steady": STEADY, "two-models": BIMODAL, "slow": [0.7 * value for value in STEADY]}
     study = study_of(values)
-    (best,) = (row for row in study.best if row.view == "plain")
+    (best,) = (row for row in study[BestRow] if row.view == "plain")
     assert (best.best, best.by_median, best.excluded) == (["steady", "two-models"], ["two-models"], 1)
-    ranks = {row.configuration: (row.first, row.last) for row in study.ranks if row.view == "plain"}
+    ranks = {row.configuration: (row.first, row.last) for row in study[RankRow] if row.view == "plain"}
     assert ranks["two-models"][0] == 1
     assert ranks["steady"][1] > 1
     (answer, *_) = (row.text for row in study.insights if row.rule == "answer")
@@ -137,7 +138,7 @@ def test_values_that_pull_a_level_from_the_median_are_counted() -> None:
 
 def test_two_values_are_no_candidate() -> None:
     study = study_of({"a": [99_794.0, 99_700, 99_900], "b": [80_061.0, 80_000, 80_100], "c": [29_930.0, 29_900]})
-    (best,) = (row for row in study.best if row.view == "plain")
+    (best,) = (row for row in study[BestRow] if row.view == "plain")
     assert (best.best, best.open, best.excluded) == (["a"], ["c"], 1)
     (answer, *_) = (str(row.text) for row in study.insights if row.rule == "answer")
     assert ": the best of 2 is a, with 1.247" in answer
@@ -146,7 +147,7 @@ def test_two_values_are_no_candidate() -> None:
 
 def test_places_follow_levels() -> None:
     study = study_of({"steady": STEADY, "two-models": BIMODAL, "slow": [0.5 * value for value in STEADY]})
-    places = {row.configuration: row.place for row in study.ranks if row.view == "plain"}
+    places = {row.configuration: row.place for row in study[RankRow] if row.view == "plain"}
     levels = {name: row.level or 0 for name, row in of(study).items()}
     for left, right in combinations(places, 2):
         assert (places[left] < places[right]) == (levels[left] > levels[right])

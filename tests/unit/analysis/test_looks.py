@@ -5,6 +5,7 @@ import numpy as np
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.looks import looks_after
 from nephoscope.insights.analyse import analyse
+from nephoscope.model.questions import BestRow
 from nephoscope.model.scopes import OVERALL
 from tests.unit.analysis.study_builder import inputs, rows
 
@@ -28,7 +29,7 @@ def test_trials_that_share_a_machine_count_as_one_value_in_looks_as_in_the_analy
     last = looks_after(study, 12, [])[-1]
     best = next(row for row in last.questions if (row.kind, row.view, row.about) == ("best", "plain", "overall"))
     assert best.configurations == ["left", "right"], "four machines each do not tell these types apart"
-    row = next(row for row in analyse(study).best if (row.view, row.scope) == ("plain", OVERALL))
+    row = next(row for row in analyse(study)[BestRow] if (row.view, row.scope) == ("plain", OVERALL))
     assert sorted(row.best) == best.configurations
 
 

@@ -11,7 +11,7 @@ from nephoscope.importers.registry import IMPORTERS
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.records import Measurement, VerdictKind
-from nephoscope.model.rows import MeasurementRow, TrialRow
+from nephoscope.model.rows import Comparison, MeasurementRow, RankRow, Statistic, TrialRow
 from nephoscope.report.files import report_files
 from tests.support.latency_outputs import cockroach
 from tests.unit.analysis.study_builder import LATENCY, inputs, measurement, rows, trial
@@ -62,9 +62,9 @@ def test_a_lower_bound_stands_on_the_page_and_in_no_ratio_mean_or_rank() -> None
     trials, measurements = rows({"quick": [1.0, 1.1, 1.2], "quicker": [0.9, 0.8, 0.7]}, metric=LATENCY)
     slow, bounds = capped("slow", [END_S] * 3)
     study = analyse(inputs((trials + slow, measurements), bounds=bounds))
-    assert {row.configuration for row in study.statistics} == {"quick", "quicker"}
-    assert not [row for row in study.comparisons if "slow" in {row.left, row.right}]
-    assert not [row for row in study.ranks if row.configuration == "slow"]
+    assert {row.configuration for row in study[Statistic]} == {"quick", "quicker"}
+    assert not [row for row in study[Comparison] if "slow" in {row.left, row.right}]
+    assert not [row for row in study[RankRow] if row.configuration == "slow"]
     (warning,) = [one for one in study.insights if one.rule == "lower_bounds"]
     assert "on slow > 103 s" in str(warning.text)
     files = report_files(study).files

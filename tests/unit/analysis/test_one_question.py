@@ -8,8 +8,9 @@ import pytest
 
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import Comparison
+from nephoscope.model.rows import ClaimRow, Comparison, FamilyComparison, Statistic
 from nephoscope.study.claims import Claims
 from tests.unit.analysis.study_builder import inputs, measurement, observed, rows
 
@@ -36,7 +37,7 @@ def inputs_of(bandwidth: Metric = BANDWIDTH, factor: float = BLOCK_BYTES, *, une
 
 
 def pairs(study: AnalysedStudy, metric: str) -> list[Comparison]:
-    return [row for row in study.comparisons if row.metric == metric and not row.per_cpu]
+    return [row for row in study[Comparison] if row.metric == metric and not row.per_cpu]
 
 
 @pytest.mark.parametrize("headline", [False, True])
@@ -44,14 +45,14 @@ def test_both_have_the_one_answer(headline: bool) -> None:
     study = study_of(BANDWIDTH.model_copy(update={"headline": headline}))
     same = {"metric": "bandwidth", "unit": "B/s"}
     assert pairs(study, "bandwidth") == [row.model_copy(update=same) for row in pairs(study, "iops")] != []
-    levels = {(row.metric, row.configuration): row.level or 0 for row in study.statistics}
+    levels = {(row.metric, row.configuration): row.level or 0 for row in study[Statistic]}
     for name in ("a", "b", "c"):
         assert levels["bandwidth", name] == pytest.approx(BLOCK_BYTES * levels["iops", name], rel=1e-7)
 
 
 def test_two_headline_metrics_have_one_answer() -> None:
     study = study_of(BANDWIDTH.model_copy(update={"headline": True}))
-    best = {row.metric: (row.best, row.excluded) for row in study.best if row.view == "plain"}
+    best = {row.metric: (row.best, row.excluded) for row in study[BestRow] if row.view == "plain"}
     assert best["iops"] == best["bandwidth"]
 
 
@@ -67,8 +68,8 @@ def test_families_do_not_count_it_twice(headline: bool) -> None:
         for row in trials
     ]
     found = analyse(inputs((trials, [*measurements, *more]), {"tpcc": [IOPS, bandwidth]}, types, machines=seen))
-    assert found.family_comparisons
-    assert {row.metric for row in found.family_comparisons} == {"iops"}
+    assert found[FamilyComparison]
+    assert {row.metric for row in found[FamilyComparison]} == {"iops"}
 
 
 def test_the_headline_metric_stands_for_all_though_another_is_declared_before_it() -> None:
@@ -112,6 +113,6 @@ def test_a_claim_may_name_the_other_metric_and_has_the_same_verdict() -> None:
     named = {"first": "iops", "second": "bandwidth", "any": "*"}
     claims = [{"id": name, "metric": metric, **about, **sides} for name, metric in named.items()]
     study = analyse(replace(inputs_of(), claims=Claims.model_validate({"claims": claims})))
-    assert len({(row.verdict, row.ratio) for row in study.claims}) == 1
-    found = {row.claim: row.metric for row in study.claims}
+    assert len({(row.verdict, row.ratio) for row in study[ClaimRow]}) == 1
+    found = {row.claim: row.metric for row in study[ClaimRow]}
     assert found == {"first": "iops", "second": "bandwidth", "any": "iops"}

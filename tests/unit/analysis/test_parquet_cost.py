@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.analysis.parquet_cost import cost_of
-from nephoscope.analysis.tables import TABLES, frame_of, from_parquet, to_parquet
+from nephoscope.analysis.table import in_columns
+from nephoscope.analysis.tables import frame_of, from_parquet, to_parquet
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.rows import MeasurementRow, TrialRow
 from tests.unit.report.priced_example import priced
@@ -80,17 +81,17 @@ def varint(number: int) -> bytes:
     return found + bytes([left])
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", in_columns())
 def test_every_value_of_a_table_is_counted(name: str) -> None:
-    rows, kind = getattr(priced(), name), TABLES[name]
-    frame = frame_of(to_parquet(rows, kind), kind)
+    kind = in_columns()[name].row
+    frame = frame_of(to_parquet(priced()[kind], kind), kind)
     for options in ({}, {"row_group_size": 7}, {"data_page_size": 100}, {"compression": "uncompressed"}):
         assert cost_of(parquet(frame, **options)).values >= frame.width * frame.height
 
 
 @given(place=st.integers(min_value=0), byte=st.integers(0, 255), cut=st.integers(0, 3_000))
 def test_a_damaged_table_is_named_as_such(place: int, byte: int, cut: int) -> None:
-    content = bytearray(to_parquet(priced().measurements[:3], MeasurementRow))
+    content = bytearray(to_parquet(priced()[MeasurementRow][:3], MeasurementRow))
     content[place % len(content)] = byte
     for damaged in (bytes(content), bytes(content[: len(content) - cut])):
         with suppress(DamagedFile):

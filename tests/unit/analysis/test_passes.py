@@ -7,7 +7,7 @@ from nephoscope.benchmarks.search.measurements import CONFIRMING, LARGER_CLIENT,
 from nephoscope.benchmarks.search.warehouses import WAREHOUSES
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.records import Metric, VerdictKind
-from nephoscope.model.rows import MeasurementRow, TrialRow
+from nephoscope.model.rows import MeasurementRow, PassRow, TrialRow
 from tests.unit.analysis.study_builder import inputs, measurement, shuffled, trial
 
 Told = tuple[float, bool, bool, bool]
@@ -63,4 +63,4 @@ def test_the_analysis_holds_them() -> None:
     row = trial("t", "a")
     metrics = {"tpcc": [LEVEL, PASSED, CONFIRMING, LARGER_CLIENT]}
     study = analyse(inputs(([row], rows_of(row, SEARCH)), metrics))
-    assert [one.level for one in study.passes] == [100, 150, 200]
+    assert [one.level for one in study[PassRow]] == [100, 150, 200]

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from nephoscope.analysis.query import csv_of, query
-from nephoscope.analysis.tables import TABLES, frame_of, to_parquet
+from nephoscope.analysis.table import in_columns
+from nephoscope.analysis.tables import frame_of, to_parquet
 from nephoscope.app.stages import evaluation
 from nephoscope.model.errors import InputError
 from nephoscope.store.folder import ResultsFolder
@@ -20,7 +21,8 @@ Tables = Mapping[str, pl.DataFrame]
 @pytest.fixture(scope="module")
 def tables() -> Tables:
     study = priced()
-    return {name: frame_of(to_parquet(getattr(study, name), kind), kind) for name, kind in TABLES.items()}
+    rows = {name: table.row for name, table in in_columns().items()}
+    return {name: frame_of(to_parquet(study[row], row), row) for name, row in rows.items()}
 
 
 def test_a_query_answers(tables: Tables) -> None:
@@ -35,7 +37,7 @@ def test_a_query_answers(tables: Tables) -> None:
     ("sql", "message", "hint"),
     [
         ("select nope from costs", "nope", "columns of costs: configuration, basis"),
-        ("select * from nowhere", "nowhere", "tables: trials, measurements, statistics"),
+        ("select * from nowhere", "nowhere", "tables: best, claims, comparisons"),
         ("drop table costs", "a single SELECT statement", "tables: "),
         ("select 1; select 2", "a single SELECT statement", "tables: "),
         ("select * from read_csv('/etc/passwd')", "disabled by configuration", "tables: "),

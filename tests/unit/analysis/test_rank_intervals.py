@@ -11,8 +11,9 @@ from nephoscope.analysis.quiet_boards import QuietBoards
 from nephoscope.analysis.rank_intervals import rank_intervals_of
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import RankIntervals
-from nephoscope.model.rows import RankRow
+from nephoscope.model.rows import RankRow, Statistic
 from tests.unit.analysis.study_builder import TPMC, inputs, rows
 from tests.unit.analysis.test_delivered import FASTER, STOLEN, among_three
 from tests.unit.report import priced_example
@@ -38,7 +39,7 @@ def ranks(found: RankIntervals, shift: dict[str, float]) -> Ranks:
 
 def stored(study: AnalysedStudy, found: RankIntervals, view: str) -> dict[str | None, list[RankRow]]:
     chosen = [
-        row for row in study.ranks if (row.benchmark, row.metric, row.view) == (found.benchmark, found.metric, view)
+        row for row in study[RankRow] if (row.benchmark, row.metric, row.view) == (found.benchmark, found.metric, view)
     ]
     return {basis: [row for row in chosen if row.basis == basis] for basis in {row.basis for row in chosen}}
 
@@ -49,11 +50,11 @@ def covers(wide: Ranks, narrow: list[RankRow]) -> bool:
 
 def test_they_give_the_stored_ranks_of_every_view() -> None:
     study = priced_example.priced()
-    assert [row.benchmark for row in study.rank_intervals] == ["reads", "tpcc", "waits"]
-    months = {(row.configuration, row.basis): row.month_usd for row in study.costs if row.month_usd}
-    cpus = {row.configuration: row.cpus or 0 for row in study.statistics}
+    assert [row.benchmark for row in study[RankIntervals]] == ["reads", "tpcc", "waits"]
+    months = {(row.configuration, row.basis): row.month_usd for row in study[CostRow] if row.month_usd}
+    cpus = {row.configuration: row.cpus or 0 for row in study[Statistic]}
     seen = 0
-    for found in study.rank_intervals:
+    for found in study[RankIntervals]:
         plain = ranks(found, dict.fromkeys(found.configurations, 0.0))
         (rows_plain,) = stored(study, found, "plain").values()
         assert {row.configuration: (row.first, row.last) for row in rows_plain} == plain
@@ -70,7 +71,7 @@ def test_they_give_the_stored_ranks_of_every_view() -> None:
 def test_in_steps_only_the_direction_is_known() -> None:
     values = {"a": [10.0] * 8, "b": [9.0] * 8, "c": [9.0] * 8}
     study = analyse(inputs(rows(values)))
-    found = study.rank_intervals[0]
+    found = study[RankIntervals][0]
     assert found.signs_only
     assert found.half_widths == [0.0, 0.0, None], "b and c are equal"
     assert ranks(found, {"a": 0.0, "b": 0.0}) == {"a": (1, 1), "b": (2, 2)}
@@ -80,7 +81,7 @@ def test_in_steps_only_the_direction_is_known() -> None:
 @pytest.mark.parametrize("after", [4, 12])
 def test_a_disturbed_board_covers_both_views(after: int) -> None:
     study = among_three([*FASTER[:4], *STOLEN, *STOLEN], after=after)
-    found = study.rank_intervals[0]
+    found = study[RankIntervals][0]
     (rows_plain,) = stored(study, found, "plain").values()
     assert covers(ranks(found, dict.fromkeys(found.configurations, 0.0)), rows_plain)
     assert any(row.last == 2 for row in rows_plain)
@@ -88,7 +89,7 @@ def test_a_disturbed_board_covers_both_views(after: int) -> None:
 
 def test_one_value_each_decides_nothing() -> None:
     study = analyse(inputs(rows({"a": [1.0], "b": [2.0]})))
-    assert [row.half_widths for row in study.rank_intervals] == [[None]]
+    assert [row.half_widths for row in study[RankIntervals]] == [[None]]
 
 
 def test_more_pairs_than_a_report_can_hold_are_left_out() -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.analysis.inputs import ObservedMachine
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.price_rows import TransferRow
+from nephoscope.model.price_rows import PricePerformance, TransferRow
 from nephoscope.model.records import Direction, Facts, Metric, TelemetrySample, VerdictKind
 from nephoscope.model.subjects import Subject
 from nephoscope.run.derive import network_bytes
@@ -47,7 +47,7 @@ def measured(
 
 
 def ways(found: AnalysedStudy) -> dict[str, TransferRow]:
-    return {row.way: row for row in found.transfers}
+    return {row.way: row for row in found[TransferRow]}
 
 
 LOAD: dict[str, Any] = {"load_machine": {"type": "m6i.2xlarge"}, "zone": "us-east-1a"}
@@ -73,7 +73,7 @@ def test_a_run_costs_its_own_bytes_at_the_price_of_the_first_ones() -> None:
 
 def test_between_regions_each_end_pays_for_what_it_sends() -> None:
     elsewhere: dict[str, Any] = {"load_machine": {"type": "m6i.2xlarge", "region": "us-west-2"}}
-    found = measured(sold(**elsewhere)).transfers
+    found = measured(sold(**elsewhere))[TransferRow]
     assert {(row.here, row.there): row.bytes_per_s for row in found} == {
         ("us-west-2", "us-east-1"): 3e6,
         ("us-east-1", "us-west-2"): 1.5e6,
@@ -102,10 +102,10 @@ def test_in_three_zones_what_passes_between_them_is_paid_at_both_ends_and_the_re
 
 def test_three_zones_and_a_load_in_another_region_pay_for_both() -> None:
     load: dict[str, Any] = {"type": "m6i.2xlarge", "region": "us-west-2", "zones": ["us-west-2a"]}
-    found = measured(sold(database_machine=THREE, load_machine=load), FOUR).transfers
+    found = measured(sold(database_machine=THREE, load_machine=load), FOUR)[TransferRow]
     assert [(row.way, row.here, row.there) for row in found] == [
-        ("between regions", "us-west-2", "us-east-1"),
         ("between regions", "us-east-1", "us-west-2"),
+        ("between regions", "us-west-2", "us-east-1"),
         ("between zones", "us-east-1", "us-east-1"),
     ]
     assert found[2].bytes_per_s == pytest.approx((12e6 - 4.5e6) + (6e6 - 4.5e6))
@@ -118,13 +118,13 @@ def test_zones_without_a_price_in_the_book_have_no_cost_and_say_so() -> None:
     row = ways(found)["between zones"]
     assert (row.stood, row.month_usd) == (True, None)
     assert row.reason_missing == "aws eu-west-1: transfer between zones: not in the price book"
-    assert {row.usd_per_unit_with_transfer for row in found.price_performance} <= {None}
+    assert {row.usd_per_unit_with_transfer for row in found[PricePerformance]} <= {None}
 
 
 def test_dollars_for_a_unit_with_transfer_and_a_sentence_where_it_is_much() -> None:
     study = measured(sold(load_machine={"type": "m6i.2xlarge", "region": "us-west-2"}))
-    row = next(row for row in study.price_performance if row.basis == "on-demand")
-    moved = sum(one.month_usd or 0 for one in study.transfers)
+    row = next(row for row in study[PricePerformance] if row.basis == "on-demand")
+    moved = sum(one.month_usd or 0 for one in study[TransferRow])
     assert row.usd_per_unit_with_transfer == pytest.approx((row.month_usd + moved) / row.median)
     (said,) = [one for one in study.insights if one.rule == "transfer"]
     assert said.numbers["most"] == pytest.approx(100 * moved / row.month_usd)
@@ -134,8 +134,8 @@ def test_dollars_for_a_unit_with_transfer_and_a_sentence_where_it_is_much() -> N
 
 def test_without_a_zone_in_the_study_no_way_is_taken_for_the_one_that_was() -> None:
     study = measured(sold(load_machine={"type": "m6i.2xlarge"}))
-    assert not any(row.stood for row in study.transfers)
-    assert {row.usd_per_unit_with_transfer for row in study.price_performance} == {None}
+    assert not any(row.stood for row in study[TransferRow])
+    assert {row.usd_per_unit_with_transfer for row in study[PricePerformance]} == {None}
 
 
 @pytest.mark.parametrize(
@@ -148,14 +148,14 @@ def test_without_a_zone_in_the_study_no_way_is_taken_for_the_one_that_was() -> N
 def test_what_nobody_sells_is_missing_with_its_reason(
     configuration: dict[str, Any], machines: dict[str, str], reason: str
 ) -> None:
-    (row,) = measured(configuration, machines).transfers
+    (row,) = measured(configuration, machines)[TransferRow]
     assert (row.way, row.month_usd, row.n) == ("none", None, 5)
     assert row.bytes_per_s == 3e6
     assert str(row.reason_missing).startswith(reason)
 
 
 def test_a_machine_whose_counters_were_not_seen_leaves_nothing() -> None:
-    assert measured(sold(**LOAD), seen={"load-1": "load"}).transfers == []
+    assert measured(sold(**LOAD), seen={"load-1": "load"})[TransferRow] == []
 
 
 # from telemetry
@@ -203,7 +203,7 @@ def filled(*, measured_s: float | None) -> TransferRow:
     study = Study(name="s", configurations=[sold(**far)], benchmarks=[{"uses": "tpcc"}], costs={"date": "2026-11-21"})
     made = inputs((trials, measurements), {"net": [FILLED]}, machines=found)
     benchmarks = [row.model_copy(update={"measured_s": measured_s}) for row in made.benchmarks]
-    out = analyse(replace(made, study=study, benchmarks=benchmarks, network=network)).transfers
+    out = analyse(replace(made, study=study, benchmarks=benchmarks, network=network))[TransferRow]
     return next(row for row in out if row.billed == "sent by load")
 
 

@@ -1,5 +1,7 @@
 """What counts as one value: a trial, or a machine with the median of its trials."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from nephoscope.analysis.cells import Cell, cells_of
 from nephoscope.analysis.units import MIN_MACHINES, counted_cells, scope_of_cells, units_of_cell
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.rows import Comparison, ComparisonVerdict, RankRow, Statistic
 from tests.unit.analysis.study_builder import METRICS, inputs, rows
 
 
@@ -81,11 +83,11 @@ def test_an_analysis_counts_machines_and_says_so_in_every_row() -> None:
     generator = np.random.default_rng(3)
     values = {name: [float(v) for v in level + generator.normal(0, 1, 12)] for name, level in (("a", 100), ("b", 150))}
     found = study({"a": "abcdefabcdef", "b": "uvwxyzuvwxyz"}, values)
-    for row in found.statistics:
+    for row in found[Statistic]:
         assert (row.n, row.counted, row.machines, row.scope) == (6, "machines", 6, "types")
         assert len(row.trials) == 12
         assert row.n_excluded == 0
-    (plain, _) = found.comparisons
+    (plain, _) = found[Comparison]
     assert (plain.n_left, plain.n_right, plain.counted_left, plain.machines_right) == (6, 6, "machines", 6)
     assert (plain.verdict, plain.scope) == (ComparisonVerdict.WORSE, "types")
 
@@ -94,15 +96,16 @@ def test_a_machine_for_each_trial_changes_no_number() -> None:
     values = {"a": [1.0, 2, 3, 4, 5, 6], "b": [3.0, 4, 5, 6, 7, 80]}
     apart, unknown = study({"a": "abcdef", "b": "uvwxyz"}, values), study({"a": "." * 6, "b": "." * 6}, values)
     drop = {"machines", "scope", "machines_left", "machines_right"}
-    for name in ("statistics", "comparisons", "ranks"):
-        one, other = ([row.model_dump(exclude=drop) for row in getattr(found, name)] for found in (apart, unknown))
+    kinds: list[type[Any]] = [Statistic, Comparison, RankRow]
+    for kind in kinds:
+        one, other = ([row.model_dump(exclude=drop) for row in found[kind]] for found in (apart, unknown))
         assert one == other
 
 
 def test_an_outlier_among_machines_names_all_its_trials() -> None:
     values = [100.0, 101, 102, 99, 100, 300, 101, 100, 103, 98, 101, 301]
     found = study({"a": "abcdefabcdef"}, {"a": values})
-    assert found.statistics[0].outliers == ["tpcc-a-6", "tpcc-a-12"]
+    assert found[Statistic][0].outliers == ["tpcc-a-6", "tpcc-a-12"]
 
 
 def test_the_least_number_of_machines_is_that_of_the_least_claim() -> None:

@@ -12,6 +12,7 @@ import pytest
 from nephoscope.app.cli import main
 from nephoscope.app.commands import fleet
 from nephoscope.app.stages import evaluation, verifying
+from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow
 from nephoscope.prices.rows import COLUMNS
 from nephoscope.run.study import run_study
 from nephoscope.store.attempt import Attempt
@@ -79,11 +80,11 @@ def test_an_altered_trial_is_named_with_its_file_and_enters_no_number(
     attempt = attempt_of(folder)
     damage(attempt)
     study = evaluation.analysed(folder)
-    (altered,) = [row for row in study.trials if row.state == "altered"]
+    (altered,) = [row for row in study[TrialRow] if row.state == "altered"]
     assert [*map(str, altered.reasons)] == [said]
     assert altered.configuration == "slow"
-    assert altered.trial not in {row.trial for row in study.measurements}
-    (slow,) = [row for row in study.statistics if row.configuration == "slow" and not row.per_cpu]
+    assert altered.trial not in {row.trial for row in study[MeasurementRow]}
+    (slow,) = [row for row in study[Statistic] if row.configuration == "slow" and not row.per_cpu]
     assert (slow.n, slow.minimum) == (3, 101.0)
     assert any(said in str(one.text) and one.kind == "warning" for one in study.insights)
     assert [row for row in evaluation.status(folder) if row.state == "altered"] == [altered]
@@ -131,7 +132,7 @@ def test_a_report_after_an_analysis_reads_no_trial_until_a_file_of_one_looks_dif
     seven_times(attempt_of(folder))
     again = evaluation.analysed(folder)
     assert again.inputs_digest != stored.inputs_digest
-    assert [row.state for row in again.trials].count("altered") == 1
+    assert [row.state for row in again[TrialRow]].count("altered") == 1
     (folder.path / "prices.csv").write_text(f"{','.join(COLUMNS)}\n")
     assert evaluation.analysed(folder).inputs_digest != again.inputs_digest
 
@@ -154,7 +155,7 @@ def test_attempts_of_an_earlier_nephoscope_count_and_are_told(
         as_stored_without_digests(attempt_of(folder, replicate=replicate))
     emptied(attempt_of(folder, replicate=2))
     study = evaluation.analyze(folder)
-    assert {row.state for row in study.trials} == {"finished"}
+    assert {row.state for row in study[TrialRow]} == {"finished"}
     assert any("2 of 8 trials were stored without digests" in str(one.text) for one in study.insights)
     assert main(["verify", str(folder.path)]) == 0
     assert "2 attempts cannot be checked" in capsys.readouterr().out

@@ -9,7 +9,8 @@ import pytest
 
 from nephoscope.app.stages import evaluation
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.questions import BestRow
+from nephoscope.model.rows import Comparison, ComparisonVerdict, GateRow, RankRow, Statistic
 from nephoscope.store.folder import ResultsFolder
 from tests.support.made_results import Value, made_results
 
@@ -128,29 +129,29 @@ def test_it_is_analysed_reported_and_said(fault: tuple[Fault, ResultsFolder]) ->
     said = [str(insight.text) for insight in found.insights]
     for sentence in wanted.sentences:
         assert any(sentence in text for text in said), (sentence, said)
-    headline = [row.verdict.value for row in found.comparisons if not row.per_cpu]
+    headline = [row.verdict.value for row in found[Comparison] if not row.per_cpu]
     assert headline == list(wanted.verdicts)
     assert "nan" not in " ".join(said)
     assert "made" in page
     for scope in ("this machine", "these machines"):
         shown = f">{scope}<" in page or f"Scope: {scope}" in page
-        assert shown == (scope in {*(row.scope for row in found.comparisons), *(row.scope for row in found.statistics)})
+        assert shown == (scope in {*(row.scope for row in found[Comparison]), *(row.scope for row in found[Statistic])})
 
 
 def test_no_answer_claims_more_than_its_trials(fault: tuple[Fault, ResultsFolder]) -> None:
     """A difference needs two values on each side, four where ranks decide; ranks stay inside their leaderboard."""
     found = evaluation.analysed(fault[1])
-    methods = {row.metric: row.method for row in found.best}
-    for row in found.comparisons:
+    methods = {row.metric: row.method for row in found[BestRow]}
+    for row in found[Comparison]:
         if row.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}:
             assert min(row.n_left, row.n_right) >= (4 if methods[row.metric] == "rank sums" else 2)
-        (best,) = [one for one in found.best if (one.view == "per CPU") == row.per_cpu]
+        (best,) = [one for one in found[BestRow] if (one.view == "per CPU") == row.per_cpu]
         if best.of == 2 and best.method == "within blocks":
             decided = row.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
             assert (best.excluded == 1) == decided, "two configurations are one question, asked twice"
-    for rank in found.ranks:
+    for rank in found[RankRow]:
         assert 1 <= rank.first <= rank.last <= rank.of
-    assert all(row.median_after is None or row.n_after > 0 for row in found.gate)
+    assert all(row.median_after is None or row.n_after > 0 for row in found[GateRow])
 
 
 def test_a_headline_metric_that_a_configuration_does_not_report_is_told_and_the_others_are_compared(
@@ -167,7 +168,7 @@ def test_a_headline_metric_that_a_configuration_does_not_report_is_told_and_the_
         "without has no valid value in stress-ng (6 trials), so it is in no answer there. "
         "some has a value from only some valid trials in stress-ng (2 trials)."
     )
-    plain = [row for row in found.comparisons if not row.per_cpu]
+    plain = [row for row in found[Comparison] if not row.per_cpu]
     assert [(row.left, row.right) for row in plain if row.metric == "bogo_ops_per_s"] == [("some", "whole")]
     assert len([row for row in plain if row.metric == "bogo_ops_per_s_cpu_time"]) == 3
 

@@ -19,6 +19,7 @@ from nephoscope.benchmarks.fake import Fake
 from nephoscope.model.errors import InputError, NephoscopeError, OutputUnreadable
 from nephoscope.model.quantities import may_be
 from nephoscope.model.records import Measurement
+from nephoscope.model.rows import Comparison
 from nephoscope.run.derive import derive
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
@@ -134,7 +135,7 @@ def test_values_that_a_metric_can_have_are_analysed_however_far_apart(
 
 def test_an_interval_ends_where_two_values_cannot_differ_further(tmp_path: Path) -> None:
     folder = made_results(tmp_path / "r", {"a": [1e-18, 1e18, 1.0], "b": [1e18, 1e-18, 1.0]})
-    rows = evaluation.analyze(folder).comparisons
+    rows = evaluation.analyze(folder)[Comparison]
     assert rows
     assert all(row.high is None or row.high <= 1.001e36 for row in rows)
     assert evaluation.report(folder).path.exists()

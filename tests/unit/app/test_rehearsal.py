@@ -20,6 +20,7 @@ from nephoscope.app.stages.planning import calendar_with, load, plan, read_study
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
+from nephoscope.model.rows import Comparison, TrialRow
 from nephoscope.model.words import NOBODY_MEASURED, SIMULATED
 from nephoscope.plan.placement import clusters_of
 from nephoscope.report.files import report_files
@@ -258,8 +259,10 @@ uses = "stress-ng"
     run(tmp_path / "rack.toml", tmp_path / "out", "--rehearse")
     study = evaluation.analysed(ResultsFolder(tmp_path / "out"))
     hosts = ("rack1-01", "rack1-02", "rack1-03")
-    assert {row.configuration: row.machine for row in study.trials} == {host: f"host {host} {host}" for host in hosts}
-    assert {row.scope for row in study.comparisons} == {"these machines"}
+    assert {row.configuration: row.machine for row in study[TrialRow]} == {
+        host: f"host {host} {host}" for host in hosts
+    }
+    assert {row.scope for row in study[Comparison]} == {"these machines"}
     answers = [str(one.text) for one in study.insights if one.rule == "answer"]
     assert any("the best of 3 is" in text and "rack1-03, with" in text for text in answers)
     assert all("these machines" in text for text in answers)

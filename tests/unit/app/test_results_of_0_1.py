@@ -9,6 +9,7 @@ import pytest
 from nephoscope.app.stages import evaluation, planning
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.records import Plan, PlanWarning
+from nephoscope.model.rows import Comparison, MeasurementRow, RankRow, Statistic, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import expand
 from nephoscope.store.folder import ResultsFolder
@@ -50,14 +51,21 @@ def test_the_same_trials_give_the_same_conclusions(folder: ResultsFolder) -> Non
     before = {table: conclusions(folder, table) for table in CONCLUSIONS}
     assert len(before["comparisons"]) > 1
     study = evaluation.analyze(folder)
-    assert all(row.counts for row in study.trials)
+    assert all(row.counts for row in study[TrialRow])
     assert {table: conclusions(folder, table) for table in CONCLUSIONS} == before
 
 
 def test_every_row_has_the_subject_of_its_benchmark(folder: ResultsFolder) -> None:
     study = evaluation.analysed(folder)
     wanted = SUBJECTS[folder.path.name]
-    for table in (study.benchmarks, study.trials, study.measurements, study.statistics, study.comparisons, study.ranks):
+    for table in (
+        study.benchmarks,
+        study[TrialRow],
+        study[MeasurementRow],
+        study[Statistic],
+        study[Comparison],
+        study[RankRow],
+    ):
         assert {row.benchmark: row.subject for row in table} == wanted
     assert {row.benchmark: row.subject for row in evaluation.status(folder)} == wanted
 

@@ -14,7 +14,7 @@ from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of
 from nephoscope.importers.cloud_report_2019.measured import PREPARE
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import ImportedRow
+from nephoscope.model.rows import GateRow, ImportedRow, Statistic, TrialRow
 from nephoscope.model.units import MIB
 from nephoscope.store.folder import ResultsFolder
 from tests.support.csv_tables import from_csv
@@ -114,17 +114,17 @@ def test_the_report_shows_medians_before_and_after_the_checks(tree: Path, elsewh
     imports.import_cloud_report_2019(tree, elsewhere / "out")
     folder = ResultsFolder(elsewhere / "out")
     analysed = evaluation.analyze(folder)
-    gate = {(row.configuration, row.metric): row for row in analysed.gate}
+    gate = {(row.configuration, row.metric): row for row in analysed[GateRow]}
     cpu = gate["aws-c5.4xlarge", "bogo_ops_per_s"]
     assert (cpu.n_before, cpu.n_after) == (2, 1)
     assert {str(reason).split(" ")[0] for reason in cpu.reasons} == {"effective-cpus", "cpu-cache"}
-    reads = [row for row in analysed.trials if row.benchmark == "sysbench-fileio-random-read"]
+    reads = [row for row in analysed[TrialRow] if row.benchmark == "sysbench-fileio-random-read"]
     assert reads
     assert not any(row.counts for row in reads)
     assert all("cache-served" in "".join(map(str, row.reasons)) for row in reads)
-    writes = {row.metric for row in analysed.statistics if row.benchmark == "sysbench-fileio-random-write"}
+    writes = {row.metric for row in analysed[Statistic] if row.benchmark == "sysbench-fileio-random-write"}
     assert "written_bytes_per_s_1_threads" in writes
-    one = next(row for row in analysed.trials if row.benchmark == "ping" and row.counts)
+    one = next(row for row in analysed[TrialRow] if row.benchmark == "ping" and row.counts)
     raw = elsewhere / "out" / str(one.folder) / "raw"
     assert [path.name for path in raw.glob("*.log")] == ["network-ping.log"]
     page = evaluation.report(folder).path.with_name("evidence.html").read_text()

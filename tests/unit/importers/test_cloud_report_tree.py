@@ -8,7 +8,9 @@ from nephoscope.app.stages import evaluation, imports
 from nephoscope.importers.cloud_report_tree import cpu_info_facts
 from nephoscope.importers.imported import ImportedTrial
 from nephoscope.importers.registry import IMPORTERS
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import VerdictKind
+from nephoscope.model.rows import MachineRow, Statistic
 from nephoscope.store.folder import ResultsFolder
 from tests.support.others_results import COCKROACH
 
@@ -69,7 +71,7 @@ def test_cloud_storage_and_type_are_in_the_path(
 def test_type_and_storage_of_the_path_have_prices(tmp_path: Path) -> None:
     folder = ResultsFolder(tmp_path / "out")
     imports.import_results("cloud-report", tree(tmp_path / "in", cpu_info=cluster(LSCPU, LSCPU)), folder)
-    costs = {row.basis: row for row in evaluation.analyze(folder).costs}
+    costs = {row.basis: row for row in evaluation.analyze(folder)[CostRow]}
     monthly = 730 * 0.384 + 1000 * 0.08 + 5000 * 0.005
     assert costs["on-demand"].machine_month_usd == pytest.approx(monthly)
     assert costs["on-demand"].month_usd == pytest.approx(3 * monthly)
@@ -122,6 +124,6 @@ def test_a_report_of_a_tree_names_the_cpu(tmp_path: Path) -> None:
     folder = ResultsFolder(tmp_path / "out")
     imports.import_results("cloud-report", tree(tmp_path / "in", cpu_info=cluster(LSCPU, LSCPU)), folder)
     study = evaluation.analyze(folder)
-    (machine,) = {row.facts.cpu_model for row in study.machines}
+    (machine,) = {row.facts.cpu_model for row in study[MachineRow]}
     assert machine
-    assert {row.configuration for row in study.statistics} == {"aws-m6i.2xlarge-gp3"}
+    assert {row.configuration for row in study[Statistic]} == {"aws-m6i.2xlarge-gp3"}

@@ -14,6 +14,7 @@ from nephoscope.importers.imported import ImportedStudy
 from nephoscope.importers.registry import IMPORTERS
 from nephoscope.importers.tree import MAX_BYTES, content_of, files_below
 from nephoscope.model.errors import InputError
+from nephoscope.model.rows import ConfigurationRow
 from nephoscope.store.folder import ResultsFolder
 from tests.support.others_results import PHORONIX, SAMPLES
 
@@ -131,5 +132,5 @@ def test_a_folder_whose_name_has_control_characters_is_imported_and_reported(tmp
     results = ResultsFolder(tmp_path / "results")
     write(IMPORTERS["fio"].read(tmp_path / "fio"), results, "0")
     assert all(row.counts for row in evaluation.status(results))
-    (machine,) = {row.machine_type for row in evaluation.analyze(results).configurations}
+    (machine,) = {row.machine_type for row in evaluation.analyze(results)[ConfigurationRow]}
     assert machine == r"m5.\x1b[31mlarge"

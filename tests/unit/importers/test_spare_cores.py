@@ -12,7 +12,7 @@ from nephoscope.importers.registry import IMPORTERS
 from nephoscope.importers.spare_cores import report as spare_cores
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import TrialRow
+from nephoscope.model.rows import MachineRow, MeasurementRow, Statistic, TrialRow
 from nephoscope.store.folder import ResultsFolder
 from tests.support.inspector_data import cores, lscpu, redis, write_machine, write_sqlite, write_task
 from tests.support.shared_data import shared
@@ -45,11 +45,11 @@ def test_a_type_becomes_a_configuration_with_facts_source_and_what_is_not_known(
     assert any("ran once" in str(one) for one in source.unknown)
     assert any("argv" in str(one) for one in source.unknown)
     analysed = evaluation.analyze(folder)
-    facts = {row.configuration: row.facts for row in analysed.machines}
+    facts = {row.configuration: row.facts for row in analysed[MachineRow]}
     assert (facts["aws-m5a.large"].cpu_model, facts["aws-m5a.large"].cpus_online) == ("AMD EPYC 7571", 2)
     assert facts["azure-standard-d2as-v5"].cpu_family == 25
     assert analysed.started_unix_ms == 1717844400500
-    medians = {(row.configuration, row.benchmark, row.metric, row.per_cpu): row.median for row in analysed.statistics}
+    medians = {(row.configuration, row.benchmark, row.metric, row.per_cpu): row.median for row in analysed[Statistic]}
     assert medians["aws-m5a.large", "stress-ng-cores-0.17.08", "bogo_ops_per_s", False] == 200
     assert medians["aws-m5a.large", "stress-ng-cores-0.17.08", "bogo_ops_per_s", True] == 100
     assert medians["aws-m5a.large", "redis-set-7.4", "sets_per_s_pipeline_16", False] == 8000
@@ -105,7 +105,7 @@ def test_damaged_output_is_a_failed_trial_with_its_reason(task: str, text: str, 
     (row,) = imported(tmp_path / "data", tmp_path / "out")
     assert row.state == "failed"
     assert why in str(row.reasons[0])
-    assert evaluation.analyze(ResultsFolder(tmp_path / "out")).measurements == []
+    assert evaluation.analyze(ResultsFolder(tmp_path / "out"))[MeasurementRow] == []
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_the_sqlite_form_gives_the_same_metrics_and_counts_what_it_leaves_out(tm
     }
     assert sum(int(str(one).split(" ")[0]) for one in found.source.left_out) == 4
     analysed = evaluation.analyze(ResultsFolder(tmp_path / "out"))
-    medians = {(row.metric, row.per_cpu): row.median for row in analysed.statistics}
+    medians = {(row.metric, row.per_cpu): row.median for row in analysed[Statistic]}
     assert (medians["bogo_ops_per_s", True], medians["sets_per_s_pipeline_1", False]) == (75, 1000)
-    assert analysed.machines[0].facts.memory_bytes == 8 * 2**30
+    assert analysed[MachineRow][0].facts.memory_bytes == 8 * 2**30
 
 
 @pytest.mark.parametrize("said", ["2024-06-08T10:00:00+02:00", "2024-06-08T08:00:00", "2024-06-08T08:00:00Z"])

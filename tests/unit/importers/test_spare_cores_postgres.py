@@ -8,6 +8,7 @@ import pytest
 
 from nephoscope.app.stages import evaluation, imports
 from nephoscope.importers.spare_cores.report import read
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import VerdictKind
 from nephoscope.store.folder import ResultsFolder
 from tests.support.inspector_data import BW_MEM, MEMBENCH, WEB, ladder, lscpu, write_task
@@ -153,6 +154,6 @@ def test_an_import_of_postgres_is_priced_at_its_newest_day_on_four_bases(tmp_pat
     write_postgres(tmp_path / "data", ladder(2, RUNGS))
     folder = ResultsFolder(tmp_path / "out")
     imports.import_results("spare-cores", tmp_path / "data", folder)
-    costs = {row.basis: row for row in evaluation.analyze(folder).costs}
+    costs = {row.basis: row for row in evaluation.analyze(folder)[CostRow]}
     assert set(costs) == {"on-demand", "spot", "reserved-1y", "reserved-3y"}
     assert all(row.region == "us-central1" and row.month_usd for row in costs.values())

@@ -18,13 +18,26 @@ from nephoscope.insights.registry import RULES
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.looks import QuestionState
 from nephoscope.model.numbers import Between, money_form, percent_form, quantity, quantity_form, ratio_form
-from nephoscope.model.rows import ComparisonVerdict, Insight
+from nephoscope.model.price_rows import CostRow, PricePerformance
+from nephoscope.model.questions import BestRow, ContrastRow
+from nephoscope.model.rows import (
+    Comparison,
+    ComparisonVerdict,
+    FamilyComparison,
+    GateRow,
+    Insight,
+    MeasurementRow,
+    RankRow,
+    Statistic,
+    TrialRow,
+)
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import scope_name
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.machine_numbers import machine_numbers
 from nephoscope.study.model import Study
+from tests.support.some_tables import with_tables
 from tests.unit.analysis.study_builder import LATENCY, TPMC, inputs, measurement, noisy, observed, rows
 from tests.unit.insights.rule_studies import CPU_TIME, clouds, ordered_alike, stopped, studies
 
@@ -63,11 +76,11 @@ def test_every_rule_speaks_in_some_study_and_is_silent_in_an_empty_one(rule: str
 
 def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styles() -> None:
     for study, insight in every_insight():
-        names = {row.configuration for row in study.trials} | {row.benchmark for row in study.trials}
+        names = {row.configuration for row in study[TrialRow]} | {row.benchmark for row in study[TrialRow]}
         names |= {LATENCY.title, TPMC.title, CPU_TIME.title}
-        names |= {label for row in study.contrasts for label in (row.left, row.right)}
-        names |= {scope_name(row.scope) for row in study.best}
-        names |= {said for cost in study.costs for said in (cost.basis, cost.date) if said}
+        names |= {label for row in study[ContrastRow] for label in (row.left, row.right)}
+        names |= {scope_name(row.scope) for row in study[BestRow]}
+        names |= {said for cost in study[CostRow] for said in (cost.basis, cost.date) if said}
         names |= {version for used in study.tool_versions.values() for version in used}
         names |= {held.get("session encryption", "") for held in study.database_settings.values()} - {""}
         rest = str(insight.text)
@@ -83,7 +96,7 @@ def test_evidence_exists_and_texts_are_sentences() -> None:
     for study, insight in every_insight():
         text = str(insight.text)
         assert insight.trials, text
-        assert set(insight.trials) <= {row.trial for row in study.trials}, text
+        assert set(insight.trials) <= {row.trial for row in study[TrialRow]}, text
         assert insight.trials == sorted(set(insight.trials)), text
         assert text.endswith(".")
         assert not any(word in text for word in ("{", "  ", "None")), text
@@ -93,7 +106,7 @@ def test_evidence_exists_and_texts_are_sentences() -> None:
 def test_an_answer_says_what_the_verdict_says_and_no_more(study: str) -> None:
     answers = told(study, "answer")
     comparisons = [
-        row for row in studies()[study].comparisons if not row.per_cpu and row.metric in headline_names(study)
+        row for row in studies()[study][Comparison] if not row.per_cpu and row.metric in headline_names(study)
     ]
     assert len(answers) == len(comparisons)
     for insight, comparison in zip(answers, comparisons, strict=True):
@@ -137,14 +150,14 @@ def test_a_pair_rests_on_the_trials_of_both_sides(rule: str, per_cpu: bool) -> N
     study, [insight] = studies()["clear"], told("clear", rule)
     sides = [
         row
-        for row in study.statistics
+        for row in study[Statistic]
         if (row.benchmark, row.metric, row.per_cpu) == (insight.benchmark, TPMC.name, per_cpu)
     ]
     assert len(sides) == 2
     trials = sorted(trial for row in sides for trial in row.trials)
     assert insight.trials == trials
-    [pair] = [row for row in study.comparisons if (row.metric, row.per_cpu) == (TPMC.name, per_cpu)]
-    assert sorted(Lookup.of(study).trials_of_pair(pair)) == trials
+    [pair] = [row for row in study[Comparison] if (row.metric, row.per_cpu) == (TPMC.name, per_cpu)]
+    assert sorted(Lookup(study).trials_of_pair(pair)) == trials
 
 
 def test_open_verdicts_say_what_they_need() -> None:
@@ -231,7 +244,7 @@ def test_how_the_questions_of_the_last_look_ended_is_told(states: dict[QuestionS
     last = study.looks[-1]
     questions = [last.questions[0].model_copy(update={"state": state}) for state, n in states.items() for _ in range(n)]
     looks = [*study.looks[:-1], last.model_copy(update={"questions": questions})]
-    (draft,) = looks_rule(Lookup.of(study.model_copy(update={"looks": looks})))
+    (draft,) = looks_rule(Lookup(study.model_copy(update={"looks": looks})))
     assert draft.text.endswith(words_)
 
 
@@ -353,9 +366,9 @@ def test_families_are_decided_over_types_and_told_by_pairs_of_groups() -> None:
     )
     assert str(designs.text).endswith("n = 9 and 9 types in 9 blocks.")
     assert "AMD compared with Intel" in told_
-    vendor = next(row for row in studies()["clouds"].family_comparisons if row.question == "CPU vendor")
+    vendor = next(row for row in studies()["clouds"][FamilyComparison] if row.question == "CPU vendor")
     assert (vendor.left, vendor.right, vendor.verdict) == ("AMD", "Intel", ComparisonVerdict.BETTER)
-    sizes = next(row for row in studies()["clouds"].family_comparisons if row.question == "size")
+    sizes = next(row for row in studies()["clouds"][FamilyComparison] if row.question == "size")
     assert (sizes.left, sizes.n_left, sizes.blocks) == ("large types with one NUMA node", 2, 2)
     assert told("clear", "families") == []
 
@@ -423,12 +436,19 @@ def test_a_workload_is_a_database_in_every_sentence_and_no_microbenchmark(worklo
     assert "tried" not in predicts.numbers, "a sentence about several microbenchmarks says how many"
     assert str(predicts.text).startswith("Bogo operations of micro ranks")
     assert f"most like {TPMC.title} of {workload}: rank correlation" in str(predicts.text)
-    ranked = [figure.title for figure in machine_numbers(Book(Lookup.of(study))).cpu]
+    ranked = [figure.title for figure in machine_numbers(Book(Lookup(study))).cpu]
     assert ranked == [
         f"micro: Bogo operations, {which}"
         for which in ("the best of each cloud", "ranked", "per CPU, the best 10", "per CPU, ranked")
     ]
-    tables = (study.trials, study.measurements, study.statistics, study.comparisons, study.ranks, study.gate)
+    tables = (
+        study[TrialRow],
+        study[MeasurementRow],
+        study[Statistic],
+        study[Comparison],
+        study[RankRow],
+        study[GateRow],
+    )
     for table in tables:
         assert {row.benchmark: row.subject for row in table} == {"micro": Subject.CPU, workload: Subject.DATABASE}
 
@@ -460,7 +480,7 @@ def test_metrics_whose_spread_has_nothing_to_do_with_memory_are_one_note() -> No
 
 
 def test_medians_that_the_checks_change_are_counted() -> None:
-    rows_ = studies()["refused"].gate
+    rows_ = studies()["refused"][GateRow]
     assert [(row.configuration, row.n_before, row.n_after) for row in rows_] == [("a", 4, 2)]
     (changed,) = told("clouds", "gate")
     assert "from 36 headline medians: 36 changed by more than 5 %." in str(changed.text)
@@ -478,7 +498,7 @@ def test_storage_is_judged_by_its_cost_on_the_same_machine() -> None:
     assert str(leader.text).startswith("tpcc: at on-demand prices, gp3 costs least for its New-Orders committed: $")
     assert str(leader.text).endswith("; error rate 5 %). It also costs least at one-year and three-year prices.")
     assert str(leader.text).count("gp3") == 1
-    rows_ = [row for row in studies()["on disks"].price_performance if row.basis == "on-demand"]
+    rows_ = [row for row in studies()["on disks"][PricePerformance] if row.basis == "on-demand"]
     assert leader.numbers["quantity"] == 1000
     assert leader.numbers["usd"] == pytest.approx(1000 * min(row.usd_per_unit for row in rows_))
 
@@ -537,15 +557,15 @@ def test_old_prices_are_a_warning_and_new_ones_are_not() -> None:
 
 def test_old_prices_of_other_contracts_are_told_apart_from_those_that_rank_machines() -> None:
     study = next(one for one in studies().values() if any(row.rule == "price_age" for row in one.insights))
-    old = next(row for row in study.costs if row.month_usd is not None and (row.age_days or 0) > 180)
+    old = next(row for row in study[CostRow] if row.month_usd is not None and (row.age_days or 0) > 180)
     new = old.model_copy(update={"basis": "on-demand", "age_days": 10})
     reserved = old.model_copy(update={"basis": "reserved-1y"})
-    (told_of,) = price_age(Lookup.of(study.model_copy(update={"costs": [new, reserved]})))
+    (told_of,) = price_age(Lookup(with_tables(study, {CostRow: [new, reserved]})))
     assert told_of.text.startswith("Prices under other terms, of 1 of 1 configuration were")
     assert told_of.text.endswith("Rankings by on-demand prices do not use them.")
     other = old.model_copy(update={"basis": "reserved-3y"})
-    asked = study.model_copy(update={"costs": [reserved, other], "bases": ["reserved-1y"]})
-    texts = [draft.text for draft in price_age(Lookup.of(asked))]
+    asked = with_tables(study.model_copy(update={"bases": ["reserved-1y"]}), {CostRow: [reserved, other]})
+    texts = [draft.text for draft in price_age(Lookup(asked))]
     assert texts[-1].endswith("Rankings by reserved-1y prices do not use them.")
 
 

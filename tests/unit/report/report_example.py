@@ -5,8 +5,19 @@ from typing import Any, TypeVar
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Disk, Facts, Plan
-from nephoscope.model.rows import BenchmarkRow, CheckRow, CommandRow, Comparison, Insight, MachineRow
+from nephoscope.model.rows import (
+    BenchmarkRow,
+    CheckRow,
+    CommandRow,
+    Comparison,
+    Insight,
+    MachineRow,
+    MeasurementRow,
+    Statistic,
+    TrialRow,
+)
 from nephoscope.model.standing import Standing
+from tests.support.some_tables import some_tables, with_tables
 from tests.unit.report.report_example_statistics import comparisons_of, statistics_of
 from tests.unit.report.report_example_trials import CATALOGUE, HOSTILE, STARTED_UNIX_MS, SUBJECTS, Sketch, cpus_of, fill
 
@@ -168,56 +179,75 @@ def build(sketch: Sketch) -> AnalysedStudy:
             warnings=[],
         ),
         benchmarks=benchmark_rows(),
-        trials=sketch.trials,
-        measurements=sketch.measurements,
-        statistics=statistics,
-        comparisons=comparisons,
         insights=insights_of(sketch, comparisons),
-        machines=[
-            MachineRow(
-                configuration=name,
-                machine="local",
-                facts=facts(cpus_of(name)),
-                trials=[t.trial for t in sketch.trials if t.configuration == name],
-                differs_in=[],
-            )
-            for name in sketch.configurations
-        ],
-        commands=[
-            CommandRow(
-                configuration=name,
-                benchmark=benchmark,
-                subject=SUBJECTS[benchmark],
-                argv=["taskset", "--cpu-list", "0", benchmark, "--time", "60", "--directory", "/mnt/data/with space"],
-                machine="local",
-                trial=next(t.trial for t in sketch.trials if (t.configuration, t.benchmark) == (name, benchmark)),
-            )
-            for name in sketch.configurations
-            for benchmark in CATALOGUE
-        ],
-        checks=[
-            CheckRow(
-                check="machine", text="Refuses a machine other than the one asked for.", valid=47, invalid=0, unknown=0
-            ),
-            CheckRow(
-                check="contended",
-                text="Refuses more than 5 % of CPU time taken by others.",
-                valid=45,
-                invalid=2,
-                unknown=0,
-            ),
-            CheckRow(
-                check="generator_bound",
-                text="Refuses a client that used over 80 % of its CPUs.",
-                valid=22,
-                invalid=0,
-                unknown=1,
-            ),
-        ],
         database_settings={
             name: {"fsync": "on", "shared_buffers": "1GB", "synchronous_commit": "on", "max_wal_size": "4GB"}
             for name in sketch.configurations
         },
+        tables=some_tables(
+            {
+                TrialRow: sketch.trials,
+                MeasurementRow: sketch.measurements,
+                Statistic: statistics,
+                Comparison: comparisons,
+                MachineRow: [
+                    MachineRow(
+                        configuration=name,
+                        machine="local",
+                        facts=facts(cpus_of(name)),
+                        trials=[t.trial for t in sketch.trials if t.configuration == name],
+                        differs_in=[],
+                    )
+                    for name in sketch.configurations
+                ],
+                CommandRow: [
+                    CommandRow(
+                        configuration=name,
+                        benchmark=benchmark,
+                        subject=SUBJECTS[benchmark],
+                        argv=[
+                            "taskset",
+                            "--cpu-list",
+                            "0",
+                            benchmark,
+                            "--time",
+                            "60",
+                            "--directory",
+                            "/mnt/data/with space",
+                        ],
+                        machine="local",
+                        trial=next(
+                            t.trial for t in sketch.trials if (t.configuration, t.benchmark) == (name, benchmark)
+                        ),
+                    )
+                    for name in sketch.configurations
+                    for benchmark in CATALOGUE
+                ],
+                CheckRow: [
+                    CheckRow(
+                        check="machine",
+                        text="Refuses a machine other than the one asked for.",
+                        valid=47,
+                        invalid=0,
+                        unknown=0,
+                    ),
+                    CheckRow(
+                        check="contended",
+                        text="Refuses more than 5 % of CPU time taken by others.",
+                        valid=45,
+                        invalid=2,
+                        unknown=0,
+                    ),
+                    CheckRow(
+                        check="generator_bound",
+                        text="Refuses a client that used over 80 % of its CPUs.",
+                        valid=22,
+                        invalid=0,
+                        unknown=1,
+                    ),
+                ],
+            }
+        ),
     )
 
 
@@ -239,21 +269,21 @@ def full_edition(count: int) -> AnalysedStudy:
     """As many benchmarks again, compared by their headline metrics alone, as an analysis of so many would."""
     study = many(count)
     headlines = {(row.benchmark, metric.name) for row in study.benchmarks for metric in row.metrics if metric.headline}
-    compared = [row for row in study.comparisons if (row.benchmark, row.metric) in headlines]
-    return study.model_copy(
-        update={
-            "benchmarks": [*study.benchmarks, *map(_again, study.benchmarks)],
-            "trials": [*study.trials, *map(_again, study.trials)],
-            "measurements": [
-                *study.measurements,
+    compared = [row for row in study[Comparison] if (row.benchmark, row.metric) in headlines]
+    return with_tables(
+        study.model_copy(update={"benchmarks": [*study.benchmarks, *map(_again, study.benchmarks)]}),
+        {
+            TrialRow: [*study[TrialRow], *map(_again, study[TrialRow])],
+            MeasurementRow: [
+                *study[MeasurementRow],
                 *(
                     row._replace(benchmark=f"{row.benchmark}-again", trial=row.trial[::-1])
-                    for row in study.measurements
+                    for row in study[MeasurementRow]
                 ),
             ],
-            "statistics": [*study.statistics, *map(_again, study.statistics)],
-            "comparisons": [*compared, *map(_again, compared)],
-        }
+            Statistic: [*study[Statistic], *map(_again, study[Statistic])],
+            Comparison: [*compared, *map(_again, compared)],
+        },
     )
 
 
@@ -278,22 +308,21 @@ def not_run() -> AnalysedStudy:
 
 def empty() -> AnalysedStudy:
     bare = all_failed()
-    return bare.model_copy(
-        update={
-            "title": "",
-            "description": "",
-            "study_toml": "",
-            "named": [],
-            "plan": bare.plan.model_copy(update={"trials": []}),
-            "benchmarks": [],
-            "trials": [],
-            "insights": [],
-            "machines": [],
-            "commands": [],
-            "checks": [],
-            "database_settings": {},
-            "tool_versions": {},
-            "started_unix_ms": None,
-            "ended_unix_ms": None,
-        }
+    return with_tables(
+        bare.model_copy(
+            update={
+                "title": "",
+                "description": "",
+                "study_toml": "",
+                "named": [],
+                "plan": bare.plan.model_copy(update={"trials": []}),
+                "benchmarks": [],
+                "insights": [],
+                "database_settings": {},
+                "tool_versions": {},
+                "started_unix_ms": None,
+                "ended_unix_ms": None,
+            }
+        ),
+        {TrialRow: [], MachineRow: [], CommandRow: [], CheckRow: []},
     )

@@ -16,7 +16,7 @@ from nephoscope.report.parts import Page
 from tests.unit.report import numbers_example
 
 STUDY = numbers_example.every_chapter()
-LOOKUP = Lookup.of(STUDY)
+LOOKUP = Lookup(STUDY)
 
 
 def written(markdown: str, **more: object) -> AnalysedStudy:

@@ -9,6 +9,8 @@ import pytest
 from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.model import numbers as people
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
+from nephoscope.model.rows import ConfigurationRow, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.cloud_curves import curves_by_cloud
@@ -28,11 +30,12 @@ from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.database_numbers import database_numbers
 from nephoscope.report.tables.statistics import table_over
 from tests.support import editions
+from tests.support.some_tables import with_tables
 from tests.unit.report import report_example
 
 
 def book(study: AnalysedStudy) -> Book:
-    return Book(Lookup.of(study))
+    return Book(Lookup(study))
 
 
 def specs(figure: Figure | None) -> dict[str, Spec]:
@@ -56,19 +59,19 @@ def unvalidated() -> Any:
 
 
 def test_sizes_that_differ_little_are_one_size() -> None:
-    found = groups.sizes(Lookup.of(editions.cr2022()))
+    found = groups.sizes(Lookup(editions.cr2022()))
     assert list(found) == ["8 vCPUs", "30 to 36 vCPUs"]
-    assert list(groups.clouds(Lookup.of(editions.cr2022()))) == ["AWS", "Azure", "Google Cloud"]
-    assert groups.sizes(Lookup.of(editions.cr2020())) == {}, "all have 16 vCPUs"
+    assert list(groups.clouds(Lookup(editions.cr2022()))) == ["AWS", "Azure", "Google Cloud"]
+    assert groups.sizes(Lookup(editions.cr2020())) == {}, "all have 16 vCPUs"
 
 
 def test_machines_outside_of_clouds_are_not_lost() -> None:
     study = editions.cr2020()
-    first = study.configurations[0].configuration
+    first = study[ConfigurationRow][0].configuration
     own = [row.model_copy(update={"provider": "ssh"}) if row.configuration == first else row
-           for row in study.configurations]  # fmt: skip
-    costs = [row for row in study.costs if row.configuration != first]
-    lookup = Lookup.of(study.model_copy(update={"configurations": own, "costs": costs}))
+           for row in study[ConfigurationRow]]  # fmt: skip
+    costs = [row for row in study[CostRow] if row.configuration != first]
+    lookup = Lookup(with_tables(study, {ConfigurationRow: own, CostRow: costs}))
     assert groups.everywhere(lookup)["Other machines"] == [first]
     assert groups.clouds_and_sizes(lookup)["Other machines"] == [first]
 
@@ -95,7 +98,7 @@ def test_lower_is_better_puts_the_shortest_round_trip_first() -> None:
 
 
 def test_the_maximum_is_the_highest_step_with_a_valid_trial() -> None:
-    lookup = Lookup.of(editions.cr2018())
+    lookup = Lookup(editions.cr2018())
     (steps,) = all_steps(lookup)
     found = {one.configuration: one.benchmark for one in maximum(lookup, steps).plain}
     assert set(found.values()) == {"tpcc-600", "tpcc-800"}, "no machine of the simulation passes 1,000 warehouses"
@@ -119,11 +122,11 @@ def test_a_million_warehouses_are_written_as_such() -> None:
 
 
 def test_150_warehouses_per_vcpu_are_1200_on_a_small_machine() -> None:
-    lookup = Lookup.of(editions.cr2022())
+    lookup = Lookup(editions.cr2022())
     (found,) = of_databases(lookup)
     assert found.about == "tpcc at 1,200 warehouses"
     small, large = groups.sizes(lookup).values()
-    ran = {row.trial: row.benchmark for row in lookup.study.trials}
+    ran = {row.trial: row.benchmark for row in lookup[TrialRow]}
     by_name = {one.configuration: {ran[trial] for trial in one.trials} for one in found.plain}
     assert {one.benchmark for one in found.plain} == {"tpcc-1200"}
     assert all(by_name[name] == {"tpcc-150"} for name in small if name in by_name)
@@ -141,7 +144,7 @@ def test_prices_are_those_of_the_selected_steps_on_every_basis() -> None:
     assert len({one["row"] for one in overall}) == TEN
     chosen = {(one.configuration, one.benchmark) for one in results.plain}
     cheapest = min(
-        (one for one in of.lookup.study.price_performance if (one.configuration, one.benchmark) in chosen),
+        (one for one in of.lookup[PricePerformance] if (one.configuration, one.benchmark) in chosen),
         key=lambda one: one.usd_per_unit,
     )
     assert overall[0]["row"] == cheapest.configuration
@@ -233,7 +236,7 @@ def test_pairs_of_regions_stand_beside_the_speed_of_light() -> None:
 def test_a_run_between_regions_costs_what_both_directions_cost() -> None:
     of = book(editions.cr2022())
     figure = cost_per_run(of, benchmark(of, "multi-stream"))[0]
-    transfers = [one for one in of.lookup.study.transfers if one.benchmark == "multi-stream"]
+    transfers = [one for one in of.lookup[TransferRow] if one.benchmark == "multi-stream"]
     legs = [one for one in transfers if one.way == "between regions" and one.run_usd]
     name = legs[0].configuration
     (drawn,) = [one["level"] for one in rows(figure, "Transfer of one run") if one["configuration"] == name]

@@ -7,21 +7,23 @@ from nephoscope.insights.names import MAX_NAMED
 from nephoscope.insights.prices import transfer
 from nephoscope.insights.registry import RULES
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.price_rows import CostRow, TransferRow
 from nephoscope.model.records import PlanWarning, WarningKind
-from nephoscope.model.rows import Insight
+from nephoscope.model.rows import Insight, TrialRow
 from nephoscope.report.main.doubts import MAX_DOUBTS, Doubt, doubts, plan_notes
 from nephoscope.report.parts import Book, Page
+from tests.support.some_tables import with_tables
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
 
 def doubts_of(study: AnalysedStudy) -> list[Doubt]:
-    return doubts(Book(Lookup.of(study)).turned_to(Page.MAIN))
+    return doubts(Book(Lookup(study)).turned_to(Page.MAIN))
 
 
 def test_no_sentence_names_more_than_six_configurations() -> None:
     study = priced_example.priced(3, {f"m-{i}": ("aws", "us-east-1", "m6i.2xlarge", 8, 1 + i / 50) for i in range(20)})
-    names = set(Lookup.of(study).configurations)
+    names = set(Lookup(study).configurations)
     points = doubts_of(study)
     assert points
     for doubt in points:
@@ -32,7 +34,7 @@ def test_no_sentence_names_more_than_six_configurations() -> None:
 def test_there_are_at_most_ten_and_notes_and_answers_are_left_to_the_evidence() -> None:
     study = example.laptop()
     warnings = [
-        Insight(rule=rule, kind=kind, text=f"So says {rule}.", trials=[study.trials[0].trial])
+        Insight(rule=rule, kind=kind, text=f"So says {rule}.", trials=[study[TrialRow][0].trial])
         for rule in RULES
         for kind in ("answer", "note", "warning")
     ]
@@ -50,8 +52,8 @@ def test_a_plan_that_warned_is_mentioned() -> None:
 
 def test_transfer_is_charged_only_where_the_machines_stood() -> None:
     study = priced_example.priced(2)
-    (row,) = [one for one in priced_example.everything().transfers if one.way == "same zone"][:1]
-    name, month_usd = next((cost.configuration, cost.month_usd) for cost in study.costs if cost.basis == "on-demand")
+    (row,) = [one for one in priced_example.everything()[TransferRow] if one.way == "same zone"][:1]
+    name, month_usd = next((cost.configuration, cost.month_usd) for cost in study[CostRow] if cost.basis == "on-demand")
 
     def texts(*placed: tuple[str, bool, float]) -> list[str]:
         moved = [
@@ -60,7 +62,7 @@ def test_transfer_is_charged_only_where_the_machines_stood() -> None:
             )
             for way, stood, share in placed
         ]
-        return [draft.text for draft in transfer(Lookup.of(study.model_copy(update={"transfers": moved})))]
+        return [draft.text for draft in transfer(Lookup(with_tables(study, {TransferRow: moved})))]
 
     near, apart = ("same zone", True, 0.0), ("between zones", False, 0.12)
     (elsewhere,) = texts(near, apart)

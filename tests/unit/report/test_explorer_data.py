@@ -5,6 +5,8 @@ import pytest
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.numbers import quantity
+from nephoscope.model.questions import RankIntervals
+from nephoscope.model.rows import Statistic
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer import STEP, explorer_data
 from tests.unit.analysis.study_builder import inputs, rows
@@ -19,9 +21,9 @@ def test_it_has_the_levels_of_the_analysis(on: int, n: int) -> None:
     trials, measurements = rows(VALUES, cpus={"a": 2, "b": 4})
     shared = [row.model_copy(update={"machine": f"{row.configuration}-{row.replicate % on}"}) for row in trials]
     study = analyse(inputs((shared, measurements)))
-    data = explorer_data(Book(Lookup.of(study)))
+    data = explorer_data(Book(Lookup(study)))
     assert data is not None
-    for row in study.statistics:
+    for row in study[Statistic]:
         if row.metric == "new_orders_per_minute":
             found = data["boards"][0]["cpu" if row.per_cpu else "plain"][row.configuration]
             assert found[:5] == [*row.compared[:3], n, row.compared.coverage]
@@ -31,11 +33,11 @@ def test_it_has_the_levels_of_the_analysis(on: int, n: int) -> None:
 
 def test_half_widths_are_packed_upwards_by_at_most_a_step() -> None:
     study = shop(replicates=3)
-    data = explorer_data(Book(Lookup.of(study)))
+    data = explorer_data(Book(Lookup(study)))
     assert data is not None
     boards = {board["name"]: board for board in data["boards"]}
-    assert len(boards) == len(study.rank_intervals)
-    for stored in study.rank_intervals:
+    assert len(boards) == len(study[RankIntervals])
+    for stored in study[RankIntervals]:
         found = boards[f"{stored.benchmark}/{stored.metric}"]["intervals"]
         for half, power in zip(stored.half_widths, found["powers"], strict=True):
             assert half is not None
@@ -44,7 +46,7 @@ def test_half_widths_are_packed_upwards_by_at_most_a_step() -> None:
 
 def test_it_knows_what_a_buyer_filters_by() -> None:
     study = shop(replicates=3)
-    data = explorer_data(Book(Lookup.of(study)))
+    data = explorer_data(Book(Lookup(study)))
     assert data is not None
     assert data["bases"][0] == "on-demand"
     found = {one["name"]: one for one in data["configurations"]}
@@ -65,6 +67,6 @@ def test_it_knows_what_a_buyer_filters_by() -> None:
 
 
 def test_a_study_of_ones_own_machines_has_no_prices() -> None:
-    data = explorer_data(Book(Lookup.of(report_example.laptop())))
+    data = explorer_data(Book(Lookup(report_example.laptop())))
     assert data is not None
     assert data["bases"] == []

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.rows import MeasurementRow
 from nephoscope.model.words import verdict_name
 from nephoscope.report.figures import tooltips
 from nephoscope.report.figures.labels import MAX_CHARACTERS, wrapped
@@ -42,7 +43,7 @@ STUDIES: dict[str, Callable[[], AnalysedStudy]] = {
 
 
 def every_figure(study: AnalysedStudy) -> Iterator[Figure]:
-    book = Book(Lookup.of(study))
+    book = Book(Lookup(study))
     for row in book.lookup.study.benchmarks:
         section = benchmark_section(book, row)
         yield from (figure for many in section.headline for figure in many)
@@ -187,7 +188,7 @@ def test_a_time_axis_needs_ten_points_and_two_seconds(figures: list[Figure]) -> 
 
 
 def series(*values: tuple[float, float]) -> list[Any]:
-    one = next(row for row in example.laptop().measurements if row.at_s is not None)
+    one = next(row for row in example.laptop()[MeasurementRow] if row.at_s is not None)
     return [one._replace(at_s=at_s, value=value) for at_s, value in values]
 
 

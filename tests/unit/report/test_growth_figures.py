@@ -6,13 +6,14 @@ import pytest
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.rows import GrowthRow
+from nephoscope.model.rows import GrowthRow, Statistic
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.parts import Book
 from tests.support.report_folder import evidence_page
+from tests.support.some_tables import with_tables
 from tests.unit.report.report_example import laptop
 
 SMALL, LARGE = "local-1cpu", "local-all"
@@ -24,7 +25,7 @@ def study() -> AnalysedStudy:
     (metric,) = [one for row in whole.benchmarks if row.benchmark == "tpcc" for one in row.metrics if one.headline]
     medians = {
         one.configuration: one.median
-        for one in whole.statistics
+        for one in whole[Statistic]
         if (one.benchmark, one.metric, one.per_cpu) == ("tpcc", metric.name, False)
     }
     growth = GrowthRow(
@@ -45,7 +46,7 @@ def study() -> AnalysedStudy:
         growth="not decided",
         trials=[],
     )
-    return whole.model_copy(update={"growth": [growth]})
+    return with_tables(whole, {GrowthRow: [growth]})
 
 
 def test_figures_stand_in_the_order_of_their_numbers(study: AnalysedStudy) -> None:
@@ -57,7 +58,7 @@ def test_figures_stand_in_the_order_of_their_numbers(study: AnalysedStudy) -> No
 
 def test_the_rate_and_then_the_times_are_drawn_over_machines(study: AnalysedStudy) -> None:
     row = next(row for row in study.benchmarks if row.benchmark == "tpcc")
-    rate, times = growth_figures(Book(Lookup.of(study)), row)
+    rate, times = growth_figures(Book(Lookup(study)), row)
     assert "over 1 and 2 machines" in rate.panels[0].alt
     assert rate.title.endswith("over the number of machines")
     assert times.title == "tpcc: response times over the number of machines"
@@ -69,12 +70,12 @@ def test_the_rate_and_then_the_times_are_drawn_over_machines(study: AnalysedStud
 def test_latencies_have_no_row_for_who_was_not_measured(study: AnalysedStudy) -> None:
     def rows_of(one: AnalysedStudy) -> list[list[str]]:
         row = next(row for row in one.benchmarks if row.benchmark == "tpcc")
-        panels = [panel for figure in latency_figures(Book(Lookup.of(one)), row) for panel in figure.panels]
+        panels = [panel for figure in latency_figures(Book(Lookup(one)), row) for panel in figure.panels]
         specs = [unpacked(panel.script) for panel in panels]
         return [spec["layer"][0]["encoding"]["y"]["scale"]["domain"] for spec in specs]
 
     both = rows_of(study)
     assert both
     assert all(names == [SMALL, LARGE] for names in both)
-    kept = [one for one in study.statistics if (one.benchmark, one.configuration) != ("tpcc", SMALL)]
-    assert rows_of(study.model_copy(update={"statistics": kept})) == [[LARGE]] * len(both)
+    kept = [one for one in study[Statistic] if (one.benchmark, one.configuration) != ("tpcc", SMALL)]
+    assert rows_of(with_tables(study, {Statistic: kept})) == [[LARGE]] * len(both)

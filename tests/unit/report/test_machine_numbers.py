@@ -8,7 +8,7 @@ import pytest
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.records import Direction, Facts, Metric
-from nephoscope.model.rows import MachineRow
+from nephoscope.model.rows import ConfigurationRow, MachineRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures.counted_metrics import curves_of
 from nephoscope.report.figures.network import BINS_PER_DECADE
@@ -18,6 +18,7 @@ from nephoscope.report.parts import Book
 from nephoscope.report.sections.machine_numbers import MachineNumbers, machine_numbers
 from nephoscope.report.sections.machines import machines_table
 from nephoscope.report.sections.opening import key_facts
+from tests.support.some_tables import with_tables
 from tests.unit.report import priced_example, report_example
 from tests.unit.report.numbers_example import FAR, MACHINES, SECONDS, numbers
 
@@ -26,7 +27,7 @@ REPLICATES = 6
 
 @pytest.fixture(scope="module")
 def found() -> MachineNumbers:
-    return machine_numbers(Book(Lookup.of(numbers(REPLICATES))))
+    return machine_numbers(Book(Lookup(numbers(REPLICATES))))
 
 
 def specs(figure: Any) -> list[dict[str, Any]]:
@@ -65,7 +66,7 @@ def test_every_part_has_its_figures(found: MachineNumbers) -> None:
 
 
 def test_database_machines_are_in_one_region() -> None:
-    lookup = Lookup.of(numbers(2))
+    lookup = Lookup(numbers(2))
     row = next(one for one in lookup.study.benchmarks if one.uses == "ping")
     assert floors_of(lookup, row)
     among = row.model_copy(update={"parameters": {**row.parameters, "between": "databases"}})
@@ -80,7 +81,7 @@ def test_every_chart_is_what_the_schema_of_vega_lite_allows(monkeypatch: pytest.
         return plain(chart, **{**options, "validate": True})
 
     monkeypatch.setattr(alt.LayerChart, "to_dict", validated)
-    machine_numbers(Book(Lookup.of(numbers(2))))
+    machine_numbers(Book(Lookup(numbers(2))))
     assert len(checked) > 20
 
 
@@ -95,7 +96,7 @@ def test_what_a_cpu_of_a_database_gives_is_no_ranking_of_cpus() -> None:
     study = numbers(1)
     database = {"subject": Subject.DATABASE}
     driven = [row.model_copy(update=database) if row.uses == "stress-ng" else row for row in study.benchmarks]
-    found = machine_numbers(Book(Lookup.of(study.model_copy(update={"benchmarks": driven}))))
+    found = machine_numbers(Book(Lookup(study.model_copy(update={"benchmarks": driven}))))
     assert found.cpu == []
     assert len(found.sizes) == 1
 
@@ -107,9 +108,9 @@ def test_a_cluster_of_more_machines_is_no_larger_machine() -> None:
         facts = Facts(at_unix_ms=1, cpus_allowed=cpus_allowed)
         rows = [
             MachineRow(configuration=name, machine="db", facts=facts, trials=[], differs_in=[])
-            for name in Lookup.of(study).configurations
+            for name in Lookup(study).configurations
         ]
-        return len(machine_numbers(Book(Lookup.of(study.model_copy(update={"machines": rows})))).sizes)
+        return len(machine_numbers(Book(Lookup(with_tables(study, {MachineRow: rows})))).sizes)
 
     assert sizes(None), "by the CPUs of their trials"
     assert sizes(4) == 0, "their machines have as many"
@@ -155,7 +156,7 @@ def test_small_and_large_of_a_family_share_a_row(found: MachineNumbers) -> None:
 
 
 def test_the_laptop_s_report_has_its_cpu_and_its_disk() -> None:
-    found = machine_numbers(Book(Lookup.of(report_example.laptop())))
+    found = machine_numbers(Book(Lookup(report_example.laptop())))
     assert [heading for _, heading, _ in found.parts][:1] == ["CPU"]
     assert found.network == []
 
@@ -202,7 +203,7 @@ def test_many_machines_stand_below_each_other(count: int, columns: int, rows: in
         )
         for at in range(count)
     ]
-    table = machines_table(Book(Lookup.of(numbers(1).model_copy(update={"machines": machines}))))
+    table = machines_table(Book(Lookup(with_tables(numbers(1), {MachineRow: machines}))))
     assert table
     assert (len(table.columns), len(table.rows)) == (columns, rows)
     assert {len(row.cells) for row in table.rows} == {columns}
@@ -217,12 +218,12 @@ def test_many_machines_stand_below_each_other(count: int, columns: int, rows: in
 def test_the_opening_counts_machine_types_rather_than_hosts() -> None:
     study = priced_example.priced(1)
     types = ["m8a.2xlarge", "m8g.2xlarge"]
-    known = [row.model_copy(update={"machine_type": types[at % 2]}) for at, row in enumerate(study.configurations)]
+    known = [row.model_copy(update={"machine_type": types[at % 2]}) for at, row in enumerate(study[ConfigurationRow])]
     machines = [
         MachineRow(
             configuration=known[0].configuration, machine=role, facts=Facts(at_unix_ms=1), trials=[], differs_in=[]
         )
         for role in ("database", "load")
     ]
-    lookup = Lookup.of(study.model_copy(update={"configurations": known, "machines": machines}))
+    lookup = Lookup(with_tables(study, {ConfigurationRow: known, MachineRow: machines}))
     assert dict(key_facts(Book(lookup)))["Machines"] == "2 machine types, up to 2 machines per cluster"

@@ -9,7 +9,9 @@ import pytest
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
-from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict
+from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
+from nephoscope.model.questions import ContrastRow
+from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, ConfigurationRow, MeasurementRow, Statistic, TrialRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
@@ -24,6 +26,7 @@ from nephoscope.report.main.money import _beside, _first_of, price_and_performan
 from nephoscope.report.main.palette import for_machines, palette_of
 from nephoscope.report.parts import Book, Figure, Page, line_key
 from nephoscope.report.wording import lines_text
+from tests.support.some_tables import with_tables
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 from tests.unit.report.report_example_trials import UP, Sketch, metric
@@ -33,7 +36,7 @@ MANY = tuple(f"cloud-{place:03d}-general-purpose" for place in range(30))
 
 
 def book_of(study: AnalysedStudy) -> Book:
-    return Book(Lookup.of(study)).turned_to(Page.MAIN)
+    return Book(Lookup(study)).turned_to(Page.MAIN)
 
 
 def sections(study: AnalysedStudy) -> tuple[Figure | None, list[Chapter]]:
@@ -76,7 +79,7 @@ def test_price_and_performance_is_the_first_figure_and_shows_the_stored_front(
     [spec] = specs_of(money)
     stored = {
         row.configuration: row.front
-        for row in priced_example.priced(6).price_performance
+        for row in priced_example.priced(6)[PricePerformance]
         if (row.benchmark, row.metric, row.basis) == ("reads", "rate", "on-demand")
     }
     assert {row["configuration"]: row["front"] for row in rows_of(spec)} == {
@@ -117,16 +120,16 @@ def test_the_front_is_numbered_in_the_chart_and_listed_below_it(
 
 def test_below_the_front_are_those_that_may_be_on_it() -> None:
     study = priced_example.priced(6)
-    names = [row.configuration for row in study.price_performance if row.benchmark == "tpcc"]
+    names = [row.configuration for row in study[PricePerformance] if row.benchmark == "tpcc"]
     first = names[0]
 
     def note(count: int) -> str:
         rows = [
             row.model_copy(update={"front": "on it" if row.configuration == first else "open"})
-            for row in study.price_performance
+            for row in study[PricePerformance]
             if row.configuration in {first, *names[1 : count + 1]}
         ]
-        money, _ = sections(study.model_copy(update={"price_performance": rows}))
+        money, _ = sections(with_tables(study, {PricePerformance: rows}))
         assert money is not None
         assert money.listed is not None
         return money.listed.note
@@ -142,8 +145,8 @@ def test_data_transfer_is_drawn_where_the_machines_stood() -> None:
     with unchecked():
         book = book_of(study)
         figure = transfer(book, palette_of(book.lookup))
-        apart = [row.model_copy(update={"stood": False}) for row in study.transfers]
-        nowhere = book_of(study.model_copy(update={"transfers": apart}))
+        apart = [row.model_copy(update={"stood": False}) for row in study[TransferRow]]
+        nowhere = book_of(with_tables(study, {TransferRow: apart}))
         assert transfer(nowhere, palette_of(nowhere.lookup)) is None
     [spec] = specs_of(figure)
     assert not [row for row in rows_of(spec) if "between zones" in row["configuration"]]
@@ -157,10 +160,10 @@ def test_a_unit_costs_machines_volumes_and_transfer_in_one_bar_where_routes_have
     assert whole(book, board, palette_of(book.lookup)) is None, "nothing that is transferred costs anything"
     paid = [
         row.model_copy(update={"usd_per_unit_with_transfer": 1.25 * row.usd_per_unit})
-        for row in study.price_performance
+        for row in study[PricePerformance]
         if row.basis == "on-demand"
     ]
-    book = book_of(study.model_copy(update={"price_performance": paid}))
+    book = book_of(with_tables(study, {PricePerformance: paid}))
     with unchecked():
         figure = whole(book, board, palette_of(book.lookup))
     [spec] = specs_of(figure)
@@ -197,7 +200,7 @@ def rules(spec: Spec) -> list[dict[str, Any]]:
 
 
 def test_intervals_and_ranges_in_one_figure_are_told_apart() -> None:
-    some = [row for row in example.laptop().statistics if row.n == 6][:3]
+    some = [row for row in example.laptop()[Statistic] if row.n == 6][:3]
     rows = [
         row.model_copy(update={"n": n, "coverage": 1 - 2 ** (1 - n)}) for row, n in zip(some, (6, 3, 5), strict=True)
     ]
@@ -211,17 +214,17 @@ def test_intervals_and_ranges_in_one_figure_are_told_apart() -> None:
 def test_a_table_has_every_configuration_that_any_of_its_metrics_has() -> None:
     study = example.laptop()
     one, other = (row.model_copy(update={"benchmark": name}) for row in study.benchmarks[:1] for name in ("one", "all"))
-    of_one = [row for row in study.statistics if row.benchmark == study.benchmarks[0].benchmark]
+    of_one = [row for row in study[Statistic] if row.benchmark == study.benchmarks[0].benchmark]
     rows = [row.model_copy(update={"benchmark": "all"}) for row in of_one]
     rows += [row.model_copy(update={"benchmark": "one"}) for row in of_one if row.configuration == "local-all"]
     trials = [
         row.model_copy(update={"benchmark": name})
         for name, names in (("one", {"local-all"}), ("all", {"local-all", "local-1cpu"}))
-        for row in study.trials
+        for row in study[TrialRow]
         if row.benchmark == study.benchmarks[0].benchmark and row.configuration in names
     ]
-    changed = {"benchmarks": [one, other], "statistics": rows, "trials": trials}
-    _, [chapter] = sections(study.model_copy(update=changed))
+    study = study.model_copy(update={"benchmarks": [one, other]})
+    _, [chapter] = sections(with_tables(study, {Statistic: rows, TrialRow: trials}))
     assert chapter.table is not None
     assert {row.cells[0].text: row.cells[2].text != "not measured" for row in chapter.table.rows} == {
         "local-all": True,
@@ -233,9 +236,9 @@ def test_a_table_has_every_configuration_that_any_of_its_metrics_has() -> None:
 def test_machine_types_stand_for_names_that_also_say_a_setup_that_plays_no_part() -> None:
     study = priced_example.priced(2)
     types = {"aws-m6i": "m6i.2xlarge", "aws-c5a": "m6i.2xlarge"}
-    known = [row.model_copy(update={"machine_type": types.get(row.configuration)}) for row in study.configurations]
-    kept = [row for row in study.statistics if row.benchmark == "tpcc" or row.configuration == "aws-m6i"]
-    lookup = Lookup.of(study.model_copy(update={"configurations": known, "statistics": kept}))
+    known = [row.model_copy(update={"machine_type": types.get(row.configuration)}) for row in study[ConfigurationRow]]
+    kept = [row for row in study[Statistic] if row.benchmark == "tpcc" or row.configuration == "aws-m6i"]
+    lookup = Lookup(with_tables(study, {ConfigurationRow: known, Statistic: kept}))
     palette = palette_of(lookup)
     assert for_machines(palette, lookup, ["reads"]).called["aws-m6i"] == "m6i.2xlarge"
     assert for_machines(palette, lookup, ["tpcc"]) == palette, "two setups of one type"
@@ -243,7 +246,7 @@ def test_machine_types_stand_for_names_that_also_say_a_setup_that_plays_no_part(
 
 def test_a_single_change_names_what_is_compared() -> None:
     study = priced_example.priced(4)
-    first = next(row for row in study.contrasts if row.view == "plain")
+    first = next(row for row in study[ContrastRow] if row.view == "plain")
     asked = {
         "generation": ("9", "8", "m9g against m8g"),
         "architecture": ("AMD", "Arm", "x86 (AMD) against Arm"),
@@ -251,18 +254,18 @@ def test_a_single_change_names_what_is_compared() -> None:
     }
     families = {"aws-m6i": "m9g", "aws-c5a": "m8g"}
     single = {}
-    known = [row.model_copy(update={"family": families.get(row.configuration)}) for row in study.configurations]
+    known = [row.model_copy(update={"family": families.get(row.configuration)}) for row in study[ConfigurationRow]]
     for question, (left, right, said) in asked.items():
         of: dict[str, object] = {"question": question, "left": left, "right": right, "benchmark": "tpcc"}
         of |= {"lefts": ["aws-m6i"], "rights": ["aws-c5a"]}
         row = first.model_copy(update={**of, "metric": "new_orders_per_minute", "verdict": ComparisonVerdict.BETTER})
-        figure = contrasts(book_of(study.model_copy(update={"contrasts": [row], "configurations": known})), ["tpcc"])
+        figure = contrasts(book_of(with_tables(study, {ContrastRow: [row], ConfigurationRow: known})), ["tpcc"])
         [spec] = specs_of(figure)
         assert [one["compared"] for one in rows_of(spec)] == [said]
         assert f"ratio, {said.replace('against', '÷')}" in json.dumps(spec, ensure_ascii=False)
         assert said.split(" against ")[0] + " is better" in json.dumps(spec)
         single[question] = row
-    figure = contrasts(book_of(study.model_copy(update={"contrasts": [*single.values()]})), ["tpcc"])
+    figure = contrasts(book_of(with_tables(study, {ContrastRow: [*single.values()]})), ["tpcc"])
     [spec] = specs_of(figure)
     assert {one["label"].partition(":")[0] for one in rows_of(spec)} == {"Generation", "Architecture", "CPU vendor"}
     assert "ratio, first ÷ second" in json.dumps(spec, ensure_ascii=False)
@@ -334,10 +337,10 @@ def test_chapters_name_machines_as_cards_do() -> None:
 
 def test_one_price_basis_is_on_the_whole_main_page() -> None:
     study = priced_example.priced(2)
-    assert Lookup.of(study).bases[0] == "on-demand", "of two with as many prices, the one that commits nobody"
+    assert Lookup(study).bases[0] == "on-demand", "of two with as many prices, the one that commits nobody"
     rare = {"on-demand", "spot"}
-    fewer = [row for row in study.costs if row.basis not in rare or row.configuration == "aws-c5a"]
-    lookup = Lookup.of(study.model_copy(update={"costs": fewer}))
+    fewer = [row for row in study[CostRow] if row.basis not in rare or row.configuration == "aws-c5a"]
+    lookup = Lookup(with_tables(study, {CostRow: fewer}))
     board = main_board(lookup)
     assert lookup.basis == "reserved-1y"
     assert board is not None
@@ -365,7 +368,7 @@ def test_many_configurations_are_cut_to_the_best() -> None:
 
 
 def test_a_colour_is_a_provider_on_the_whole_main_page(priced: tuple[Figure | None, list[Chapter]]) -> None:
-    palette = palette_of(Lookup.of(priced_example.priced(2)))
+    palette = palette_of(Lookup(priced_example.priced(2)))
     assert palette.by == "provider"
     for figure in figures_of(priced):
         for spec in specs_of(figure):
@@ -400,9 +403,9 @@ def test_short_times_beside_long_ones_keep_their_digits() -> None:
         one.model_copy(update={"level": None, "median": at, "low": 0.9 * at, "high": 1.1 * at})
         if one.benchmark == "tpcc" and (at := times_s.get(one.metric))
         else one
-        for one in study.statistics
+        for one in study[Statistic]
     ]
-    book = book_of(study.model_copy(update={"statistics": told}))
+    book = book_of(with_tables(study, {Statistic: told}))
     row = next(row for row in study.benchmarks if row.benchmark == "tpcc")
     figure = response_times(book, row, palette_of(book.lookup))
     (evidence,) = latency_figures(book, row)
@@ -419,9 +422,9 @@ def test_short_times_beside_long_ones_keep_their_digits() -> None:
 
 def test_short_times_over_load_keep_their_digits() -> None:
     study = searched()
-    first = next(one for one in study.measurements if one.metric == "point.read.response_mean")
-    told = [one._replace(value=4e-5) if one is first else one for one in study.measurements]
-    _, [chapter] = sections(study.model_copy(update={"measurements": told}))
+    first = next(one for one in study[MeasurementRow] if one.metric == "point.read.response_mean")
+    told = [one._replace(value=4e-5) if one is first else one for one in study[MeasurementRow]]
+    _, [chapter] = sections(with_tables(study, {MeasurementRow: told}))
     [spec] = specs_of(chapter.figures[1])
     texts = {row["text"] for row in rows_of(spec)}
     assert "40 µs" in texts
@@ -435,7 +438,7 @@ def stepped(*extra: str) -> BenchmarkRow:
 
 
 def test_steps_of_a_curve_are_no_leaderboards() -> None:
-    one = next(row for row in example.laptop().statistics if row.configuration == "local-all")
+    one = next(row for row in example.laptop()[Statistic] if row.configuration == "local-all")
     medians = {"write-1.iops": 10.0, "write-4.iops": 90.0, "write-16.iops": 50.0, "all.iops": 5.0}
     rows = [
         one.model_copy(
@@ -443,7 +446,7 @@ def test_steps_of_a_curve_are_no_leaderboards() -> None:
         )
         for name, value in medians.items()
     ]
-    lookup = Lookup.of(example.laptop().model_copy(update={"statistics": rows}))
+    lookup = Lookup(with_tables(example.laptop(), {Statistic: rows}))
     named = {
         len(row.metrics): [board.metric.name for board in boards_of(lookup, row)]
         for row in (stepped(), stepped("all.iops"))
@@ -461,8 +464,6 @@ def test_transactions_come_before_keys_and_databases_before_machines() -> None:
         )
         for row in study.benchmarks
     ]
-    found = [
-        main_board(Lookup.of(study.model_copy(update={"benchmarks": rows}))) for rows in (study.benchmarks, by_key)
-    ]
+    found = [main_board(Lookup(study.model_copy(update={"benchmarks": rows}))) for rows in (study.benchmarks, by_key)]
     assert [board.row.benchmark for board in found if board] == ["tpcc", "point-select"]
-    assert main_board(Lookup.of(example.empty())) is None
+    assert main_board(Lookup(example.empty())) is None

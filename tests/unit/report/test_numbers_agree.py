@@ -10,7 +10,9 @@ from nephoscope.analysis.editions import editions_of
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.price_rows import PriceComparison, PricePerformance
 from nephoscope.model.records import Direction
+from nephoscope.model.rows import Statistic
 from nephoscope.report.edition_page import render_editions
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.explorer import explorer_data
@@ -64,7 +66,7 @@ def test_a_ratio_of_a_card_is_the_quotient_of_the_bars_beside_it(name: str) -> N
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_ratios_of_the_explorer_are_those_of_its_values(name: str) -> None:
-    data = explorer_data(Book(Lookup.of(STUDIES[name]())).turned_to(Page.MAIN))
+    data = explorer_data(Book(Lookup(STUDIES[name]())).turned_to(Page.MAIN))
     assert data is not None
     for board in data["boards"]:
         stored, sign = board["intervals"], 1 if board["higher"] else -1
@@ -74,9 +76,9 @@ def test_ratios_of_the_explorer_are_those_of_its_values(name: str) -> None:
 
 def test_what_a_unit_costs_has_the_ratio_of_its_comparison() -> None:
     study = priced_example.priced()
-    usd = {(row.benchmark, row.metric, row.basis, row.configuration): row for row in study.price_performance}
-    assert study.price_comparisons
-    for row in study.price_comparisons:
+    usd = {(row.benchmark, row.metric, row.basis, row.configuration): row for row in study[PricePerformance]}
+    assert study[PriceComparison]
+    for row in study[PriceComparison]:
         left, right = (usd[row.benchmark, row.metric, row.basis, name] for name in (row.left, row.right))
         assert right.usd_per_unit / left.usd_per_unit == pytest.approx(row.ratio)
 
@@ -161,6 +163,6 @@ def test_a_dozen_studies_have_no_ratio_beside_two_other_numbers() -> None:
 def test_the_direction_of_a_metric_changes_no_level() -> None:
     values = skewed(21)
     rate, wait = study_of(values), study_of(times(values))
-    assert {row.direction for row in rate.statistics} == {Direction.HIGHER}
-    product = [a.level * b.level for a, b in zip(rate.statistics, wait.statistics, strict=True) if a.level and b.level]
+    assert {row.direction for row in rate[Statistic]} == {Direction.HIGHER}
+    product = [a.level * b.level for a, b in zip(rate[Statistic], wait[Statistic], strict=True) if a.level and b.level]
     assert product == pytest.approx([20.0] * len(product))

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.price_rows import PricePerformance
+from nephoscope.model.rows import Comparison, Statistic
 from tests.support.reader import Reader
 from tests.support.report_folder import evidence_page, main_page
 from tests.unit.report import priced_example, report_example
@@ -29,8 +31,8 @@ def written(study: AnalysedStudy) -> Iterator[str]:
 
 def stored(study: AnalysedStudy) -> dict[float, str]:
     """Levels, medians, ratios and what a month costs, as far as no other number is close; with their units."""
-    every = {value: row.unit for row in study.statistics for value in (row.compared.value, row.median)}
-    every |= {row.ratio: "" for row in study.comparisons} | {row.month_usd: "" for row in study.price_performance}
+    every = {value: row.unit for row in study[Statistic] for value in (row.compared.value, row.median)}
+    every |= {row.ratio: "" for row in study[Comparison]} | {row.month_usd: "" for row in study[PricePerformance]}
     ordered = sorted(value for value in every if value > 0)
     gaps = zip(ordered, [0.0, *ordered], [*ordered[1:], float("inf")], strict=False)
     return {

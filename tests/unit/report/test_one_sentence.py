@@ -31,7 +31,7 @@ def test_every_page_and_command_gives_an_answer_in_the_same_sentence(
     assert main(["report", str(folder)]) == 0
     pages = [folder / "report" / page for page in ("index.html", "evidence.html")]
     printed += [html.unescape(page.read_text()) for page in pages]
-    lookup = Lookup.of(evaluation.analysed(ResultsFolder(folder)))
+    lookup = Lookup(evaluation.analysed(ResultsFolder(folder)))
     answers = [found for each in questions_of(lookup, lookup.study.benchmarks) if (found := answered(each))]
     assert answers
     for answer in answers:

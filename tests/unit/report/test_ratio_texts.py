@@ -7,6 +7,8 @@ import pytest
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.questions import ContrastRow
+from nephoscope.model.rows import ClaimRow, Comparison, FamilyComparison
 from nephoscope.report.figures import charts
 from nephoscope.report.figures.spec import Spec, unpacked
 from nephoscope.report.main import charts as main_charts
@@ -16,6 +18,7 @@ from nephoscope.report.sections import tables
 from nephoscope.report.sections.comparisons import compared_headlines
 from nephoscope.stats.decide import relation
 from nephoscope.stats.ratio import RatioInterval
+from tests.support.some_tables import with_tables
 from tests.unit.report import priced_example, report_example
 
 ABOVE_ONE = {"ratio": 1.02, "low": 1.0003, "high": 1.0412}
@@ -28,16 +31,15 @@ AS_COSTS = "0.9604 \N{EN DASH} 0.9997\N{MULTIPLICATION SIGN}"
 def study() -> AnalysedStudy:
     """Every ratio as 1.02, significantly above 1."""
     whole = priced_example.everything()
-    names = ("comparisons", "contrasts", "family_comparisons", "claims")
-    rows = {name: [row.model_copy(update=ABOVE_ONE) for row in getattr(whole, name)] for name in names}
-    return whole.model_copy(update=rows)
+    kinds: list[type[Any]] = [Comparison, ContrastRow, FamilyComparison, ClaimRow]
+    return with_tables(whole, {kind: [row.model_copy(update=ABOVE_ONE) for row in whole[kind]] for kind in kinds})
 
 
 @pytest.mark.parametrize("make", [tables.comparisons, tables.questions, tables.families, tables.claims])
 def test_no_table_shows_an_interval_above_one_as_if_it_began_there(
     make: Callable[[Book], list[Table]], study: AnalysedStudy
 ) -> None:
-    found = make(Book(Lookup.of(study)))[-1]
+    found = make(Book(Lookup(study)))[-1]
     titles = [column.title for column in found.columns]
     if "Interval" in titles:
         place = titles.index("Interval")
@@ -47,7 +49,7 @@ def test_no_table_shows_an_interval_above_one_as_if_it_began_there(
 
 
 def test_nor_does_the_main_page(study: AnalysedStudy) -> None:
-    figure = contrasts(Book(Lookup.of(study)), ["tpcc"])
+    figure = contrasts(Book(Lookup(study)), ["tpcc"])
     assert figure is not None
     told = [row["interval_text"] for panel in figure.panels for row in unpacked(panel.script)["datasets"]["rows"]]
     assert set(told) == {SAID}
@@ -70,5 +72,5 @@ def test_the_drawn_band_is_the_range_of_a_tie(spec: Spec) -> None:
 
 def test_the_caption_names_both_ends_of_the_band() -> None:
     study = report_example.laptop().model_copy(update={"equivalence_margin_percent": 10})
-    (figure,) = compared_headlines(Book(Lookup.of(study)))
+    (figure,) = compared_headlines(Book(Lookup(study)))
     assert "the equivalence margin of 10 %, 0.909 \N{EN DASH} 1.100\N{MULTIPLICATION SIGN}: an" in figure.caption

@@ -7,12 +7,14 @@ import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from nephoscope.analysis.tables import Kind, schema_of
+from nephoscope.analysis.table import in_columns
+from nephoscope.analysis.tables import schema_of
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
@@ -20,6 +22,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.numbers import money
 from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.priced_quantity import priced_quantity
+from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import (
     ClaimRow,
@@ -32,16 +35,17 @@ from nephoscope.model.rows import (
     Statistic,
 )
 from nephoscope.report.bundle import BUNDLE
-from nephoscope.report.files import TABLES, report_files
+from nephoscope.report.files import report_files
 from tests.oracle import answers, quiet, recompute
 from tests.oracle.recompute import recomputed
 from tests.support.report_folder import evidence_page, write_report
+from tests.support.some_tables import with_tables
 from tests.unit.analysis import test_delivered
 from tests.unit.analysis.study_builder import inputs, rows
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
-NAMES: dict[str, Kind] = {"measurements": MeasurementRow, "statistics": Statistic, "comparisons": Comparison}
+NAMES: dict[str, type[Any]] = {"measurements": MeasurementRow, "statistics": Statistic, "comparisons": Comparison}
 
 
 @pytest.mark.parametrize("make", [example.laptop, example.empty])
@@ -53,24 +57,26 @@ def test_csv_and_parquet_hold_the_same_rows(tmp_path: Path, make: object) -> Non
         parquet = pl.read_parquet(tmp_path / "report" / f"{name}.parquet")
         csv = pl.read_csv(tmp_path / "report" / f"{name}.csv", infer_schema_length=None)
         assert parquet.columns == csv.columns == list(schema_of(model))
-        assert parquet.height == csv.height == len(getattr(study, name))
+        assert parquet.height == csv.height == len(study[model])
 
 
 def test_values_are_exact_and_missing_ones_stay_missing(tmp_path: Path) -> None:
     study = example.not_run()
     write_report(study, tmp_path)
     values = pl.read_csv(tmp_path / "measurements.csv", infer_schema_length=None)
-    assert sorted(values["value"].to_list()) == sorted(row.value for row in study.measurements)
-    assert values["at_s"].null_count() == sum(row.at_s is None for row in study.measurements)
+    assert sorted(values["value"].to_list()) == sorted(row.value for row in study[MeasurementRow])
+    assert values["at_s"].null_count() == sum(row.at_s is None for row in study[MeasurementRow])
     trials = pl.read_parquet(tmp_path / "statistics.parquet")["trials"].to_list()
-    assert sorted(trials) == sorted(row.trials for row in study.statistics)
+    assert sorted(trials) == sorted(row.trials for row in study[Statistic])
 
 
 def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         write_report(example.laptop(), tmp_path / folder)
     names = sorted(path.name for path in (tmp_path / "first").iterdir())
-    assert len(names) == 3 + 2 * len(TABLES), "the pages, the bundle, and each table as CSV and Parquet"
+    assert len(names) == 3 + 2 * (len(in_columns()) - 1), (
+        "the pages, the bundle, and each table but trials as CSV and Parquet"
+    )
     for name in names:
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
 
@@ -80,16 +86,16 @@ def test_costs_stand_on_the_page_and_beside_it(tmp_path: Path) -> None:
     write_report(study, tmp_path)
     html = (tmp_path / "evidence.html").read_text(encoding="utf-8")
     costs = pl.read_csv(tmp_path / "costs.csv", infer_schema_length=None)
-    in_order = sorted(study.costs, key=lambda row: (row.configuration, row.basis))
+    in_order = sorted(study[CostRow], key=lambda row: (row.configuration, row.basis))
     assert costs["month_usd"].drop_nulls().to_list() == [row.month_usd for row in in_order if row.month_usd]
-    for row in study.costs:
+    for row in study[CostRow]:
         if row.month_usd is not None:
             assert f"${row.month_usd:,.2f}" in html
             assert row.price_row is not None
             assert row.price_row in html
         else:
             assert str(row.reason_missing) in html
-    for line in study.costs[0].formula.splitlines():
+    for line in study[CostRow][0].formula.splitlines():
         assert line.strip() in html
 
 
@@ -99,12 +105,12 @@ def test_prices_per_unit_are_quoted_for_a_quantity_that_people_can_read() -> Non
         row.model_copy(
             update={name: getattr(row, name) / 1e6 for name in ("usd_per_unit", "low", "high")},
         )
-        for row in study.price_performance
+        for row in study[PricePerformance]
     ]
     first = cheap[0]
     board = [row for row in cheap if (row.metric, row.basis) == (first.metric, first.basis)]
     sold = priced_quantity(first.unit, min(row.usd_per_unit for row in board))
-    html = evidence_page(study.model_copy(update={"price_performance": cheap}))
+    html = evidence_page(with_tables(study, {PricePerformance: cheap}))
     assert sold.count > 1
     assert f"$ a month per {sold.text}<" in html
     assert all(money(row.usd_per_unit * sold.size) in html for row in board)
@@ -128,7 +134,7 @@ def unpacked(study: AnalysedStudy, folder: Path) -> Path:
 def test_pages_call_a_question_without_an_answer_not_decided() -> None:
     disturbed = test_delivered.studied([*test_delivered.FASTER[:4], *test_delivered.STOLEN], after=4, rejected=False)
     for study in (priced_example.everything(), disturbed):
-        verdicts = [row.verdict for row in study.comparisons] + [row.verdict for row in study.family_comparisons]
+        verdicts = [row.verdict for row in study[Comparison]] + [row.verdict for row in study[FamilyComparison]]
         assert ComparisonVerdict.UNRESOLVED in verdicts
         pages = [report_files(study).files[name].decode() for name in ("index.html", "evidence.html")]
         said = "".join(re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL) for page in pages)
@@ -142,36 +148,36 @@ NOT_RECOMPUTED = {"minimum_detectable_percent", "more_replicates_needed", "age_d
 
 def test_a_second_implementation_recomputes_every_figure_from_the_bundle(tmp_path: Path) -> None:
     study = priced_example.everything()
-    fronts = {row.front for row in study.price_performance}
+    fronts = {row.front for row in study[PricePerformance]}
     assert fronts == {"on it", "open", "behind"}
-    assert {row.verdict for row in study.claims} == {"supported", "refuted", "not decided"}
-    assert {row.verdict.value for row in study.family_comparisons} > {"better", "unresolved"}
-    assert study.gate
-    assert any(row.month_usd for row in study.transfers)
+    assert {row.verdict for row in study[ClaimRow]} == {"supported", "refuted", "not decided"}
+    assert {row.verdict.value for row in study[FamilyComparison]} > {"better", "unresolved"}
+    assert study[GateRow]
+    assert any(row.month_usd for row in study[TransferRow])
     done = recomputed(unpacked(study, tmp_path))
     assert done.differences == []
     counted = done.counts
-    assert counted["claims"] == 7 * len([row for row in study.claims if row.matched])
-    assert counted["families"] == 7 * len(study.family_comparisons)
-    assert counted["dollars for one unit"] == 7 * len(study.price_performance)
-    assert counted["ranks"] == 4 * len(study.ranks)
-    assert counted["best"] >= 5 * len(study.best) > 0
-    assert counted["contrasts"] == 6 * len(study.contrasts) > 0
-    assert counted["statistics"] == 21 * len(study.statistics)
-    assert counted["checks"] == 5 * len(study.gate)
+    assert counted["claims"] == 7 * len([row for row in study[ClaimRow] if row.matched])
+    assert counted["families"] == 7 * len(study[FamilyComparison])
+    assert counted["dollars for one unit"] == 7 * len(study[PricePerformance])
+    assert counted["ranks"] == 4 * len(study[RankRow])
+    assert counted["best"] >= 5 * len(study[BestRow]) > 0
+    assert counted["contrasts"] == 6 * len(study[ContrastRow]) > 0
+    assert counted["statistics"] == 21 * len(study[Statistic])
+    assert counted["checks"] == 5 * len(study[GateRow])
 
 
 @pytest.mark.parametrize("rejected", [False, True])
 def test_a_second_implementation_recomputes_stolen_time_and_both_views(tmp_path: Path, rejected: bool) -> None:
     study = test_delivered.studied([*test_delivered.FASTER[:4], *test_delivered.STOLEN], after=4, rejected=rejected)
-    assert [row.over for row in study.steal] == [0, 10]
-    assert any(row.reason for row in study.comparisons) != rejected
+    assert [row.over for row in study[StealRow]] == [0, 10]
+    assert any(row.reason for row in study[Comparison]) != rejected
     folder = unpacked(study, tmp_path)
     done = recomputed(folder)
     assert done.differences == []
     counted = done.counts
-    assert counted["steal"] == 8 * len(study.steal)
-    assert counted["delivered"] == 10 * len(study.delivered)
+    assert counted["steal"] == 8 * len(study[StealRow])
+    assert counted["delivered"] == 10 * len(study[DeliveredRow])
     for table, column in (("steal", "high"), ("delivered", "quiet_median"), ("comparisons", "verdict")):
         whole = (folder / f"{table}.csv").read_text(encoding="utf-8")
         (folder / f"{table}.csv").write_text(_with(whole, column), encoding="utf-8")
@@ -189,13 +195,13 @@ def test_a_second_implementation_recomputes_what_both_views_say_of_many_configur
     slower = {row.trial for row in trials if row.configuration == "aws-m6i" and (row.stolen_share or 0) > 0}
     measurements = [row._replace(value=row.value * 0.9) if row.trial in slower else row for row in found.measurements]
     study = analyse(replace(found, trials=trials, measurements=measurements))
-    assert any(str(row.reason).startswith("as delivered") for row in study.best)
-    assert any("no trial of gcp-n2 was quiet" in str(row.reason) for row in study.best)
+    assert any(str(row.reason).startswith("as delivered") for row in study[BestRow])
+    assert any("no trial of gcp-n2 was quiet" in str(row.reason) for row in study[BestRow])
     b = [*test_delivered.FASTER[:4], *test_delivered.STOLEN, *test_delivered.STOLEN]
     contrasted = test_delivered.among_three(b, after=4, types=test_delivered.TYPES)
-    assert any(row.reason for row in contrasted.contrasts)
+    assert any(row.reason for row in contrasted[ContrastRow])
     split = test_delivered.of_split_machines()
-    assert split.contrasts
+    assert split[ContrastRow]
     machines = [test_delivered.on_four_machines(kind) for kind in (VerdictKind.VALID, VerdictKind.INVALID)]
     for many in (study, contrasted, split, *machines):
         done = recomputed(unpacked(many, tmp_path))
@@ -219,7 +225,7 @@ def test_a_second_implementation_recomputes_medians_of_machines(tmp_path: Path) 
     trials, measurements = rows(values, cpus={"a": 2})
     shared = [row.model_copy(update={"machine": f"{row.configuration}-{row.replicate % 5}"}) for row in trials]
     study = analyse(inputs((shared, measurements)))
-    assert {(row.n, row.counted, row.scope) for row in study.statistics} == {(5, "machines", "types")}
+    assert {(row.n, row.counted, row.scope) for row in study[Statistic]} == {(5, "machines", "types")}
     done = recomputed(unpacked(study, tmp_path))
     assert done.differences == []
 

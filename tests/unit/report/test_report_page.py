@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.numbers import MISSING
-from nephoscope.model.rows import ConfigurationRow, ErrorRow, RawFileRow
+from nephoscope.model.rows import ConfigurationRow, ErrorRow, MachineRow, RawFileRow, Statistic, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.bundle import bundle
 from nephoscope.report.figures.spec import as_script, unpacked
@@ -25,6 +25,7 @@ from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections import tables
 from tests.support.reader import with_rows
 from tests.support.report_folder import evidence_page
+from tests.support.some_tables import with_tables
 from tests.unit.report import report_example as example
 
 MAX_BYTES = 3_000_000
@@ -140,7 +141,7 @@ def test_long_rows_are_packed_and_come_back() -> None:
     assert packed.count("data-rows=") > 3
     assert "data-rows=" not in whole
     assert len(packed) < len(whole) - 500_000
-    assert {f"trial-{row.trial}" for row in study.trials} <= set(outline(whole).ids)
+    assert {f"trial-{row.trial}" for row in study[TrialRow]} <= set(outline(whole).ids)
 
 
 def test_hostile_text_is_only_ever_text(laptop_html: str) -> None:
@@ -159,22 +160,22 @@ def test_hostile_names_are_refused_and_hostile_texts_do_not_break_out() -> None:
         AnalysedStudy.model_validate_json(text.replace("local-1cpu", hostile.replace('"', '\\"')))
     texts = {"title": hostile, "description": hostile, "study_toml": hostile}
     insights = [row.model_copy(update={"text": hostile}) for row in study.insights]
-    machines = [row.model_copy(update={"cpu_model": hostile}) for row in study.machines]
-    shown = study.model_copy(update={**texts, "insights": insights, "machines": machines})
+    machines = [row.model_copy(update={"cpu_model": hostile}) for row in study[MachineRow]]
+    shown = with_tables(study.model_copy(update={**texts, "insights": insights}), {MachineRow: machines})
     for html in render_pages(shown).html.values():
         assert "<script>alert" not in html
         assert len(outline(html).ids) == len(set(outline(html).ids))
 
 
 def test_every_trial_has_a_row_and_a_record_although_only_the_report_is_published(laptop: AnalysedStudy) -> None:
-    files = [RawFileRow(trial=row.trial, file="out.json", size_bytes=7, sha256="ab" * 32) for row in laptop.trials]
-    html = with_rows(evidence_page(laptop.model_copy(update={"raw_files": files})))
+    files = [RawFileRow(trial=row.trial, file="out.json", size_bytes=7, sha256="ab" * 32) for row in laptop[TrialRow]]
+    html = with_rows(evidence_page(with_tables(laptop, {RawFileRow: files})))
     found = outline(html)
-    assert {f"trial-{row.trial}" for row in laptop.trials} <= set(found.ids)
+    assert {f"trial-{row.trial}" for row in laptop[TrialRow]} <= set(found.ids)
     assert not [link for link in found.links if link.startswith("..")]
     (script,) = re.findall(r'id="trial-records">([^<]*)</script>', html)
     records = unpacked(script)
-    valid, rejected = (next(row for row in laptop.trials if row.counts is counts) for counts in (True, False))
+    valid, rejected = (next(row for row in laptop[TrialRow] if row.counts is counts) for counts in (True, False))
     assert records["trials"][valid.trial]["files"] == [["out.json", 7, "ab" * 32]]
     place, text = records["trials"][valid.trial]["numbers"][0]
     assert records["metrics"][place]
@@ -185,16 +186,16 @@ def test_every_trial_has_a_row_and_a_record_although_only_the_report_is_publishe
 
 @pytest.mark.parametrize("study", [example.laptop(), example.all_failed()])
 def test_labels_are_columns_of_the_tables_and_of_the_bundle(study: AnalysedStudy) -> None:
-    name = study.trials[0].configuration
+    name = study[TrialRow][0].configuration
     keys = dict.fromkeys(ConfigurationRow.model_fields)
     fast = ConfigurationRow.model_validate(
         {**keys, "configuration": name, "provider": "local", "labels": {"tier": "fast"}}
     )
-    labelled = study.model_copy(update={"configurations": [fast]})
+    labelled = with_tables(study, {ConfigurationRow: [fast]})
     with zipfile.ZipFile(io.BytesIO(bundle(labelled, {}))) as archive:
         header, *rows = csv.reader(archive.read(f"{study.study}/configurations.csv").decode().splitlines())
     assert [dict(zip(header, row, strict=True))["label_tier"] for row in rows] == ["fast"]
-    book = Book(Lookup.of(labelled))
+    book = Book(Lookup(labelled))
     for table in (*tables.leaderboards(book), *tables.trials(book)):
         titles = [column.title for column in table.columns]
         for row in table.rows:
@@ -249,7 +250,7 @@ def test_times_of_different_clocks_never_share_a_figure(laptop: AnalysedStudy) -
 def test_notes_errors_and_round_trips_of_a_benchmark_are_printed(laptop: AnalysedStudy, laptop_html: str) -> None:
     note = "cr2022, with duration_s 60 instead of 1800: not comparable with published numbers."
     noted = [row.model_copy(update={"notes": [note] * (row.benchmark == "tpcc")}) for row in laptop.benchmarks]
-    first = next(row for row in laptop.statistics if row.benchmark == "tpcc")
+    first = next(row for row in laptop[Statistic] if row.benchmark == "tpcc")
     trips = first.model_copy(
         update={"metric": "round_trips_per_transaction", "unit": "1", "level": None, "median": 8.394}
     )
@@ -264,7 +265,9 @@ def test_notes_errors_and_round_trips_of_a_benchmark_are_printed(laptop: Analyse
         trials=first.trials,
     )
     html = evidence_page(
-        laptop.model_copy(update={"benchmarks": noted, "statistics": [*laptop.statistics, trips], "errors": [error]})
+        with_tables(
+            laptop.model_copy(update={"benchmarks": noted}), {Statistic: [*laptop[Statistic], trips], ErrorRow: [error]}
+        )
     )
     assert html.count(note) == 1
     assert "8.39 round trips per transaction" in html
@@ -276,7 +279,7 @@ def test_notes_errors_and_round_trips_of_a_benchmark_are_printed(laptop: Analyse
 
 def test_a_figure_holds_trials_of_one_benchmark(laptop: AnalysedStudy) -> None:
     """Profiles, waits, paces and editions are benchmarks of their own, so they share no chart."""
-    of = {row.trial: row.benchmark for row in laptop.trials}
+    of = {row.trial: row.benchmark for row in laptop[TrialRow]}
     scripts = re.findall(r"<script type=\"[^\"]+\" data-for=[^>]*>(.*?)</script>", evidence_page(laptop), re.DOTALL)
     texts = [as_script(unpacked(script)) for script in scripts]
     shown = [{of[found] for found in re.findall(r'"trial":"([^"]+)"', text)} for text in texts]

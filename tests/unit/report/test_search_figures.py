@@ -12,7 +12,7 @@ from nephoscope.benchmarks.database.highest_load import HighestLoad, HighestLoad
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Disk
-from nephoscope.model.rows import MeasurementRow, TrialRow
+from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow
 from nephoscope.model.units import GIB
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.passes import pass_figures
@@ -20,6 +20,7 @@ from nephoscope.report.figures.searches import curve_figures
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.benchmarks import benchmark_section
+from tests.support.some_tables import with_tables
 from tests.unit.analysis.study_builder import inputs, measurement, observed, trial
 from tests.unit.benchmarks.search.test_highest_load import MIXED, ReadsAndWrites
 from tests.unit.benchmarks.search.test_highest_load import searched as search_of
@@ -77,7 +78,7 @@ def study_of(raw: RawOutput, parameters: HighestLoadParameters) -> AnalysedStudy
 
 @pytest.fixture(scope="module")
 def book() -> Book:
-    return Book(Lookup.of(searched()))
+    return Book(Lookup(searched()))
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,7 @@ def test_bracket_and_limit_are_drawn(figures: list[Figure]) -> None:
 def test_each_operation_that_the_rule_limits_is_drawn_with_its_own_limits(tmp_path: Path) -> None:
     """A mixed workload: `p999(read)` is no limit of writes, and no usual percentile."""
     _, raw, _ = search_of(tmp_path, MIXED, program=ReadsAndWrites)
-    book = Book(Lookup.of(study_of(raw, MIXED)))
+    book = Book(Lookup(study_of(raw, MIXED)))
     _, reads, writes = curve_figures(book, book.lookup.study.benchmarks[0])
     for figure, operation, which, limit in ((reads, "read", "p999", 0.001), (writes, "write", "mean", 0.008)):
         assert figure.title == f"qualify: response times of {operation} against load"
@@ -129,7 +130,7 @@ def test_each_operation_that_the_rule_limits_is_drawn_with_its_own_limits(tmp_pa
 def test_what_a_rule_asks_for_is_no_latency_that_was_measured(tmp_path: Path) -> None:
     strict = HighestLoadParameters.model_validate({**MIXED.model_dump(), "rule": "p99(read) < 1 ms"})
     _, raw, _ = search_of(tmp_path, strict, program=ReadsAndWrites)
-    book = Book(Lookup.of(study_of(raw, strict)))
+    book = Book(Lookup(study_of(raw, strict)))
     row = book.lookup.study.benchmarks[0]
     assert "limit.read.p99" in {metric.name for metric in row.metrics}
     titles = [panel.title.lower() for figure in latency_figures(book, row) for panel in figure.panels]
@@ -166,9 +167,9 @@ def test_a_coverage_just_below_95_percent_does_not_read_as_95_and_one_value_has_
     study = searched()
     told = [
         one.model_copy(update={"n": 1} if one.configuration == "small" else {"coverage": 0.94992})
-        for one in study.statistics
+        for one in study[Statistic]
     ]
-    of = Book(Lookup.of(study.model_copy(update={"statistics": told})))
+    of = Book(Lookup(with_tables(study, {Statistic: told})))
     table = curve_figures(of, study.benchmarks[0])[0].table
     assert table is not None
     cells = {row.cells[0].text: [cell.text for cell in row.cells[3:5]] for row in table.rows}

@@ -10,6 +10,7 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.behind import Behind
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction
 from nephoscope.report.main.verdict import Card, verdict
 from nephoscope.report.page import render_pages
@@ -37,7 +38,7 @@ def rack(slow: dict[str, float], direction: Direction = Direction.HIGHER, *, hos
 
 
 def card(study: AnalysedStudy) -> Card:
-    return verdict(Book(Lookup.of(study)).turned_to(Page.MAIN)).shown[0]
+    return verdict(Book(Lookup(study)).turned_to(Page.MAIN)).shown[0]
 
 
 def test_the_card_names_the_slow_host_with_its_difference_from_the_others() -> None:
@@ -50,7 +51,7 @@ def test_the_card_names_the_slow_host_with_its_difference_from_the_others() -> N
 
 def test_two_slow_hosts_are_named_the_slowest_first() -> None:
     study = rack({"rack1-07": 0.95, "rack1-02": 0.8})
-    (best,) = [row for row in study.best if row.view == "plain"]
+    (best,) = [row for row in study[BestRow] if row.view == "plain"]
     assert [one.configuration for one in best.behind] == ["rack1-02", "rack1-07"]
     assert [one.change_percent for one in best.behind] == pytest.approx([-20, -5], abs=0.5)
     assert card(study).answer == "Slower: rack1-02 and rack1-07"
@@ -58,7 +59,7 @@ def test_two_slow_hosts_are_named_the_slowest_first() -> None:
 
 def test_of_times_the_slow_host_is_above_the_others() -> None:
     study = rack({"rack1-07": 1.2}, Direction.LOWER)
-    (best,) = [row for row in study.best if row.view == "plain"]
+    (best,) = [row for row in study[BestRow] if row.view == "plain"]
     assert best.behind[0].change_percent == pytest.approx(20, abs=0.5)
     assert "% above the median of the others" in card(study).about
 

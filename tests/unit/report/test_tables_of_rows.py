@@ -4,7 +4,7 @@ import pytest
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.rows import BoundRow, Statistic
+from nephoscope.model.rows import BoundRow, Statistic, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report import parts
 from nephoscope.report.parts import Book, Table
@@ -12,6 +12,7 @@ from nephoscope.report.sections import tables
 from nephoscope.report.tables.html import rows_html
 from nephoscope.report.tables.rows import table_of, title_of
 from tests.support.report_folder import evidence_page
+from tests.support.some_tables import with_tables
 from tests.unit.report.report_example import laptop
 
 BOUND = BoundRow(
@@ -36,18 +37,18 @@ BOUND = BoundRow(
 
 @pytest.fixture(scope="module")
 def book() -> Book:
-    return Book(Lookup.of(laptop()))
+    return Book(Lookup(laptop()))
 
 
 def bounds(study: AnalysedStudy) -> list[Table]:
     (benchmark,) = [row for row in study.benchmarks if row.benchmark == "tpcc"]
-    return [one for one in tables.of_benchmark(Book(Lookup.of(study)), benchmark) if "limited" in one.caption]
+    return [one for one in tables.of_benchmark(Book(Lookup(study)), benchmark) if "limited" in one.caption]
 
 
 def test_each_configuration_says_what_bound_it() -> None:
     study = laptop()
     assert not bounds(study)
-    row = BOUND.model_copy(update={"trials": [study.trials[0].trial]})
+    row = BOUND.model_copy(update={"trials": [study[TrialRow][0].trial]})
     assert "quota used up" not in str([column.title for column in bounds(_with(study, row))[0].columns])
     page = evidence_page(_with(study, row.model_copy(update={"cpu_quota_used_up_share": 0.977})))
     for text in ("What limited the database machines", "93 %", "3 MiB/s", "CPU quota used up", "98 %"):
@@ -55,7 +56,7 @@ def test_each_configuration_says_what_bound_it() -> None:
 
 
 def _with(study: AnalysedStudy, row: BoundRow) -> AnalysedStudy:
-    return study.model_copy(update={"bounds": [row]})
+    return with_tables(study, {BoundRow: [row]})
 
 
 def test_what_is_equal_in_all_rows_stands_once_below_and_what_is_empty_nowhere(book: Book) -> None:
@@ -73,7 +74,7 @@ def test_one_row_is_shown_whole(book: Book) -> None:
 
 
 def test_columns_take_their_hints_and_numbers_their_units_from_the_model(book: Book) -> None:
-    rows = [row for row in book.lookup.study.statistics if row.benchmark == "tpcc"]
+    rows = [row for row in book.lookup[Statistic] if row.benchmark == "tpcc"]
     table = table_of(book, rows)
     assert table is not None
     hints = {column.title: column.hint for column in table.columns}
@@ -84,7 +85,7 @@ def test_columns_take_their_hints_and_numbers_their_units_from_the_model(book: B
 
 
 def test_each_number_leads_to_its_trials(book: Book) -> None:
-    for row in book.lookup.study.statistics[:5]:
+    for row in book.lookup[Statistic][:5]:
         table = table_of(book, [row])
         assert table is not None
         (href,) = {cell.href for line in table.rows for cell in line.cells if cell.href}
@@ -92,7 +93,7 @@ def test_each_number_leads_to_its_trials(book: Book) -> None:
 
 
 def test_rows_beyond_the_bound_are_said_to_be_in_the_file(book: Book) -> None:
-    rows = book.lookup.study.statistics
+    rows = book.lookup[Statistic]
     table = table_of(book, rows, most=3, file="statistics.csv")
     assert table is not None
     assert sum(row.group is None for row in table.rows) == 3

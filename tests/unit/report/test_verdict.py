@@ -14,10 +14,11 @@ from nephoscope.insights.names import MAX_NAMED, enumerated, names_of
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
 from nephoscope.model.events import Event
 from nephoscope.model.omission import Omission
+from nephoscope.model.price_rows import CostLineRow, CostRow
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.publication import Publication
-from nephoscope.model.questions import Headline
-from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.questions import BestRow, Headline, RankIntervals
+from nephoscope.model.rows import Comparison, ComparisonVerdict, Statistic, TrialRow
 from nephoscope.model.sentence import Sentence
 from nephoscope.report.main.boards import main_board
 from nephoscope.report.main.compared import compared, design
@@ -28,6 +29,7 @@ from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.opening import key_facts
 from nephoscope.report.wording import sold_text
+from tests.support.some_tables import with_tables
 from tests.unit.analysis.study_builder import inputs, rows
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
@@ -36,7 +38,7 @@ WRONG_WINNER = "Chance of a wrong winner: at most 5 %."
 
 
 def verdict_on(study: AnalysedStudy) -> Verdict:
-    return verdict(Book(Lookup.of(study)).turned_to(Page.MAIN))
+    return verdict(Book(Lookup(study)).turned_to(Page.MAIN))
 
 
 def words(one: Card) -> str:
@@ -53,7 +55,7 @@ def test_the_winner_of_many_is_told_against_the_next_with_its_costs() -> None:
     assert (found.state, found.answer, found.sure) == ("decided", "Best: aws-c5a", WRONG_WINNER)
     (row,) = [
         row
-        for row in study.comparisons
+        for row in study[Comparison]
         if (row.benchmark, row.left, row.right, row.per_cpu) == ("reads", "aws-c5a", "unsold", False)
     ]
     assert (found.number, found.about) == (f"{row.ratio:.2f}×", "the rate of unsold, number 2 of 6")
@@ -84,18 +86,18 @@ def test_a_card_names_no_winner_where_the_stored_answer_has_none() -> None:
     study = priced_example.priced()
     open_rows = [
         row.model_copy(update={"best": ["aws-c5a", "unsold"], "excluded": 0}) if row.benchmark == "reads" else row
-        for row in study.best
+        for row in study[BestRow]
     ]
-    found = card(study.model_copy(update={"best": open_rows}), "Operations")
+    found = card(with_tables(study, {BestRow: open_rows}), "Operations")
     assert (found.state, found.answer, found.about) == ("open", "Not decided", "Any of the 6 may be the fastest")
-    group = [row.model_copy(update={"best": ["aws-c5a", "unsold"], "excluded": 4}) for row in study.best]
-    found = card(study.model_copy(update={"best": group}), "Operations")
+    group = [row.model_copy(update={"best": ["aws-c5a", "unsold"], "excluded": 4}) for row in study[BestRow]]
+    found = card(with_tables(study, {BestRow: group}), "Operations")
     assert (found.state, found.answer, found.number) == ("decided", "Best: aws-c5a or unsold", "2 of 6")
     assert found.about == "may be the fastest; 4 of 6 are clearly slower"
     assert found.sure.endswith("Chance that the fastest is not among them: at most 5 %.")
-    names = [row.configuration for row in study.costs if row.basis == "on-demand"]
-    many = [row.model_copy(update={"best": names[:5], "excluded": 1}) for row in study.best]
-    found = card(study.model_copy(update={"best": many}), "Operations")
+    names = [row.configuration for row in study[CostRow] if row.basis == "on-demand"]
+    many = [row.model_copy(update={"best": names[:5], "excluded": 1}) for row in study[BestRow]]
+    found = card(with_tables(study, {BestRow: many}), "Operations")
     assert (found.state, found.answer) == ("open", "No winner")
     assert found.about == "1 of 6 is clearly slower; any of the remaining 5 may be the fastest"
 
@@ -104,38 +106,38 @@ def test_an_undecided_comparison_gives_a_winner_no_ratio() -> None:
     study = priced_example.priced()
     rows = [
         row.model_copy(update={"verdict": ComparisonVerdict.UNRESOLVED}) if "aws-c5a" in (row.left, row.right) else row
-        for row in study.comparisons
+        for row in study[Comparison]
     ]
-    found = card(study.model_copy(update={"comparisons": rows}), "Operations")
+    found = card(with_tables(study, {Comparison: rows}), "Operations")
     assert (found.answer, found.about) == ("Best: aws-c5a", "level")
-    levels = {row.configuration: row.level for row in study.statistics if row.benchmark == "reads" and not row.per_cpu}
+    levels = {row.configuration: row.level for row in study[Statistic] if row.benchmark == "reads" and not row.per_cpu}
     behind = 100 * (1 - (levels["unsold"] or 0) / (levels["aws-c5a"] or 1))
     second = f"Number 2 of 6, unsold, is {behind:.0f} % lower."
     assert found.after == f"{second} The test over all 6 rules it out; the two alone are not decided."
     others = [
         row.model_copy(update={"of": 5, "left_out": [Omission("unsold", Sentence("another machine"))]})
-        for row in study.best
+        for row in study[BestRow]
     ]
-    found = card(study.model_copy(update={"comparisons": rows, "best": others}), "Operations")
+    found = card(with_tables(study, {Comparison: rows, BestRow: others}), "Operations")
     assert found.after == f"{second} It did not compete.", "no test ruled it out"
 
 
 def test_a_tie_of_all_counts_nobody() -> None:
     study = priced_example.priced()
-    names = [row.configuration for row in study.statistics if row.benchmark == "reads" and not row.per_cpu]
-    tied = [row.model_copy(update={"best": names, "excluded": 0, "tied": True}) for row in study.best]
-    found = card(study.model_copy(update={"best": tied}), "Operations")
+    names = [row.configuration for row in study[Statistic] if row.benchmark == "reads" and not row.per_cpu]
+    tied = [row.model_copy(update={"best": names, "excluded": 0, "tied": True}) for row in study[BestRow]]
+    found = card(with_tables(study, {BestRow: tied}), "Operations")
     assert (found.state, found.answer) == ("tie", "A tie: 6 configurations")
     assert (found.number, found.about) == ("", f"All 6 are within {tied[0].margin_percent:g} % of each other")
-    few = [row.model_copy(update={"best": names[:2], "excluded": 4, "tied": True}) for row in study.best]
-    found = card(study.model_copy(update={"best": few}), "Operations")
+    few = [row.model_copy(update={"best": names[:2], "excluded": 4, "tied": True}) for row in study[BestRow]]
+    found = card(with_tables(study, {BestRow: few}), "Operations")
     assert (found.number, found.about.partition(",")[0]) == ("2 of 6", "lead")
 
 
 def test_what_steal_leaves_open_is_on_the_card() -> None:
     study = priced_example.priced()
-    rows = [row.model_copy(update={"reason": "as delivered a, in quiet trials b"}) for row in study.best]
-    found = card(study.model_copy(update={"best": rows}), "Operations")
+    rows = [row.model_copy(update={"reason": "as delivered a, in quiet trials b"}) for row in study[BestRow]]
+    found = card(with_tables(study, {BestRow: rows}), "Operations")
     assert found.caution == "As delivered a, in quiet trials b."
 
 
@@ -151,9 +153,9 @@ def test_two_are_told_by_their_comparison(verdict_of_two: ComparisonVerdict, sta
     study = example.laptop()
     rows = [
         row.model_copy(update={"left": "local-all", "right": "local-1cpu", "verdict": verdict_of_two})
-        for row in study.comparisons
+        for row in study[Comparison]
     ]
-    found = card(study.model_copy(update={"comparisons": rows}), "Point selects")
+    found = card(with_tables(study, {Comparison: rows}), "Point selects")
     assert (found.state, found.answer) == (state, answer)
     decided = verdict_of_two is ComparisonVerdict.BETTER
     assert found.before == ("" if decided else "local-all ÷ local-1cpu =")
@@ -173,11 +175,9 @@ def test_one_configuration_has_its_median_and_single_runs_no_answer() -> None:
 
 def test_a_card_with_one_side_says_what_became_of_the_other() -> None:
     study = example.laptop()
-    left = [row for row in study.statistics if (row.benchmark, row.configuration) != ("tpcc", "local-1cpu")]
-    trials = [row for row in study.trials if (row.benchmark, row.configuration) == ("tpcc", "local-1cpu")]
-    found = next(
-        one for one in verdict_on(study.model_copy(update={"statistics": left})).shown if one.benchmark == "tpcc"
-    )
+    left = [row for row in study[Statistic] if (row.benchmark, row.configuration) != ("tpcc", "local-1cpu")]
+    trials = [row for row in study[TrialRow] if (row.benchmark, row.configuration) == ("tpcc", "local-1cpu")]
+    found = next(one for one in verdict_on(with_tables(study, {Statistic: left})).shown if one.benchmark == "tpcc")
     assert found.answer == "local-all"
     assert found.sure == f"local-1cpu: none of {len(trials)} trials usable."
 
@@ -187,9 +187,9 @@ def test_a_stall_of_a_trial_that_counts_is_beside_its_number() -> None:
     stall = Event("stall", 1, first_s=4.0, length_s=2.0, cost=0.25, metric="new_orders_per_minute")
     rows = [
         row.model_copy(update={"events": [stall]}) if (row.benchmark, row.replicate) == ("tpcc", 1) else row
-        for row in study.trials
+        for row in study[TrialRow]
     ]
-    cards = verdict_on(study.model_copy(update={"trials": rows})).shown
+    cards = verdict_on(with_tables(study, {TrialRow: rows})).shown
     said = {card.benchmark: card.events for card in cards}
     assert said.pop("tpcc")[0] == (
         "local-all, replicate 1: nothing was completed for 2 s, from 4 s on, at a cost of 25 % of the mean."
@@ -199,14 +199,14 @@ def test_a_stall_of_a_trial_that_counts_is_beside_its_number() -> None:
 
 def test_what_has_not_run_yet_is_not_called_lost() -> None:
     study = example.laptop()
-    left = [row for row in study.statistics if (row.benchmark, row.configuration) != ("tpcc", "local-1cpu")]
+    left = [row for row in study[Statistic] if (row.benchmark, row.configuration) != ("tpcc", "local-1cpu")]
     waiting = [
         row.model_copy(update={"state": "planned", "verdict": None})
         if (row.benchmark, row.configuration) == ("tpcc", "local-1cpu") and row.replicate > 1
         else row
-        for row in study.trials
+        for row in study[TrialRow]
     ]
-    cards = verdict_on(study.model_copy(update={"statistics": left, "trials": waiting})).shown
+    cards = verdict_on(with_tables(study, {Statistic: left, TrialRow: waiting})).shown
     found = next(one for one in cards if one.benchmark == "tpcc")
     assert found.sure == "local-1cpu: no usable trial yet, 5 of 6 trials still to come."
 
@@ -217,13 +217,16 @@ def test_what_is_measured_on_one_of_two_configurations_gets_no_card() -> None:
     def other(row: Any) -> bool:
         return (row.benchmark, row.configuration) != ("tpcc", "local-1cpu")
 
-    changed = {"statistics": list(filter(other, study.statistics)), "trials": list(filter(other, study.trials))}
+    changed: dict[type[Any], list[Any]] = {
+        Statistic: list(filter(other, study[Statistic])),
+        TrialRow: list(filter(other, study[TrialRow])),
+    }
     assert "tpcc" in {one.benchmark for one in verdict_on(study).shown}
-    assert "tpcc" not in {one.benchmark for one in verdict_on(study.model_copy(update=changed)).shown}
+    assert "tpcc" not in {one.benchmark for one in verdict_on(with_tables(study, changed)).shown}
 
 
 def test_a_pair_that_more_replicates_hardly_decide_is_not_told_how_many() -> None:
-    row = example.laptop().comparisons[0]
+    row = example.laptop()[Comparison][0]
     row = row.model_copy(update={"n_left": 6, "n_right": 5, "verdict": ComparisonVerdict.UNRESOLVED})
     for n, more, told, hopeless in (
         (5, 15, 15, False), (5, 16, None, True), (5, None, None, False), (3, 1, None, False)
@@ -234,12 +237,12 @@ def test_a_pair_that_more_replicates_hardly_decide_is_not_told_how_many() -> Non
 
 def test_the_lead_over_the_next_comes_from_the_ranks_where_pairs_are_not_stored() -> None:
     study = priced_example.priced()
-    ranks = next(row for row in study.rank_intervals if row.benchmark == "reads")
+    ranks = next(row for row in study[RankIntervals] if row.benchmark == "reads")
     gap, back = ranks.gap("aws-c5a", "unsold"), ranks.gap("unsold", "aws-c5a")
     assert gap is not None
     assert back == (-gap[0], gap[1])
     assert ranks.gap("aws-c5a", "nobody") is None
-    found = card(study.model_copy(update={"comparisons": []}), "Operations")
+    found = card(with_tables(study, {Comparison: []}), "Operations")
     assert found.about == "the rate of unsold, number 2 of 6"
     low, high = (float(end.rstrip("×")) for end in found.interval.split(" to "))
     assert 1 < low < math.exp(gap[0]) < high
@@ -257,17 +260,17 @@ def test_few_cards_cover_every_subject_and_the_rest_is_folded() -> None:
 def test_local_configurations_are_named_by_the_one_thing_that_differs() -> None:
     study = example.laptop()
     only = OnlyDifference(what="CPUs", values={"local-1cpu": "1", "local-all": "all"})
-    lookup = Lookup.of(study.model_copy(update={"only_difference": only}))
+    lookup = Lookup(study.model_copy(update={"only_difference": only}))
     assert names_of(lookup) == {"local-1cpu": "1 CPU", "local-all": "2 CPUs"}
     assert compared(lookup).startswith("2 configurations: they differ only in CPUs (1 against 2). ")
     setting = OnlyDifference(what="shared_buffers", values={"local-1cpu": "128MB", "local-all": "1GB"})
-    lookup = Lookup.of(study.model_copy(update={"only_difference": setting}))
+    lookup = Lookup(study.model_copy(update={"only_difference": setting}))
     assert names_of(lookup) == {"local-1cpu": "shared_buffers 128MB", "local-all": "shared_buffers 1GB"}
-    assert names_of(Lookup.of(study)) == {"local-1cpu": "local-1cpu", "local-all": "local-all"}
+    assert names_of(Lookup(study)) == {"local-1cpu": "local-1cpu", "local-all": "local-all"}
 
 
 def test_machines_that_are_sold_are_counted_by_provider() -> None:
-    found = compared(Lookup.of(priced_example.priced()))
+    found = compared(Lookup(priced_example.priced()))
     assert found.startswith("6 configurations on AWS (3), Google Cloud (2) and Azure (1). 3 benchmarks, ")
 
 
@@ -278,11 +281,11 @@ def test_a_sentence_names_no_more_than_six() -> None:
 
 
 def test_trials_that_cannot_be_used_come_with_their_repair() -> None:
-    found = repair(Lookup.of(priced_example.everything()))
+    found = repair(Lookup(priced_example.everything()))
     assert found is not None
     assert found.text == "Usable: 180 of 200 trials."
     assert found.commands == ("nephoscope run DIR --retry-rejected",)
-    assert repair(Lookup.of(priced_example.priced())) is None
+    assert repair(Lookup(priced_example.priced())) is None
 
 
 def test_the_analysis_stores_the_only_difference() -> None:
@@ -302,7 +305,7 @@ def test_a_follower_that_does_nearly_the_same_for_much_less_is_on_the_card() -> 
     study = priced_example.priced()
     best = {
         row.configuration: row.level or 0
-        for row in study.statistics
+        for row in study[Statistic]
         if (row.benchmark, row.per_cpu) == ("reads", False)
     }
 
@@ -310,12 +313,13 @@ def test_a_follower_that_does_nearly_the_same_for_much_less_is_on_the_card() -> 
         of_azure = (row.benchmark, row.per_cpu, row.configuration) == ("reads", False, "azure-d8s")
         return row.model_copy(update={"level": 0.98 * best["aws-c5a"]}) if of_azure else row
 
-    months = {row.configuration: row.month_usd for row in study.costs if row.basis == "on-demand"}
+    months = {row.configuration: row.month_usd for row in study[CostRow] if row.basis == "on-demand"}
     costs = [
-        row.model_copy(update={"month_usd": 640.0}) if row.configuration == "azure-d8s" else row for row in study.costs
+        row.model_copy(update={"month_usd": 640.0}) if row.configuration == "azure-d8s" else row
+        for row in study[CostRow]
     ]
-    changed = {"statistics": [nearly(row) for row in study.statistics], "costs": costs}
-    found = card(study.model_copy(update=changed), "Operations")
+    changed: dict[type[Any], list[Any]] = {Statistic: [nearly(row) for row in study[Statistic]], CostRow: costs}
+    found = card(with_tables(study, changed), "Operations")
     share = 100 * 640 / (months["aws-c5a"] or 0)
     assert found.costs[1] == f"98 % of it for {share:.0f} % of its price: azure-d8s, $640.00 a month."
 
@@ -336,8 +340,8 @@ def on_hosts(study: AnalysedStudy, hosts: dict[str, list[str]]) -> AnalysedStudy
         return planned.model_copy(update={"intent": intent.model_copy(update={"configuration": changed})})
 
     plan = study.plan.model_copy(update={"trials": [moved(planned) for planned in study.plan.trials]})
-    rows = [row.model_copy(update={"scope": "this machine"}) for row in study.statistics]
-    return study.model_copy(update={"plan": plan, "statistics": rows})
+    rows = [row.model_copy(update={"scope": "this machine"}) for row in study[Statistic]]
+    return with_tables(study.model_copy(update={"plan": plan}), {Statistic: rows})
 
 
 def test_answers_about_two_hosts_do_not_speak_of_one_machine() -> None:
@@ -349,20 +353,22 @@ def test_answers_about_two_hosts_do_not_speak_of_one_machine() -> None:
 
 def test_replicates_are_counted_as_they_were_taken() -> None:
     study = priced_example.priced()
-    assert " 3 benchmarks, 8 replicates each, " in compared(Lookup.of(study))
-    assert "up to" not in design(Lookup.of(study))
-    skipped = study.trials[0].model_copy(update={"state": "not needed", "verdict": None})
-    lookup = Lookup.of(study.model_copy(update={"trials": [skipped, *study.trials[1:]]}))
-    assert f"7 to 8 replicates each ({len(study.trials) - 1} of {len(study.trials)} planned trials)" in compared(lookup)
+    assert " 3 benchmarks, 8 replicates each, " in compared(Lookup(study))
+    assert "up to" not in design(Lookup(study))
+    skipped = study[TrialRow][0].model_copy(update={"state": "not needed", "verdict": None})
+    lookup = Lookup(with_tables(study, {TrialRow: [skipped, *study[TrialRow][1:]]}))
+    assert f"7 to 8 replicates each ({len(study[TrialRow]) - 1} of {len(study[TrialRow])} planned trials)" in compared(
+        lookup
+    )
     assert design(lookup).startswith(f"The plan runs each benchmark up to {study.replicates} times on each ")
     assert design(lookup).endswith("; 1 trial was skipped once its questions were closed.")
 
 
 def test_prices_are_as_old_as_their_oldest() -> None:
     study = priced_example.priced()
-    dates = {row.date for row in study.cost_lines if row.basis == "on-demand"}
-    dates |= {row.date for row in study.costs if row.basis == "on-demand" and row.date and row.month_usd}
-    assert compared(Lookup.of(study)).endswith(f"prices as of {min(dates)[:7]} to {max(dates)[:7]}.")
+    dates = {row.date for row in study[CostLineRow] if row.basis == "on-demand"}
+    dates |= {row.date for row in study[CostRow] if row.basis == "on-demand" and row.date and row.month_usd}
+    assert compared(Lookup(study)).endswith(f"prices as of {min(dates)[:7]} to {max(dates)[:7]}.")
 
 
 def test_what_was_measured_is_told_as_far_as_all_agree() -> None:
@@ -382,13 +388,11 @@ def test_what_was_measured_is_told_as_far_as_all_agree() -> None:
         if row.benchmark == "tpcc"
     ]
     study = study.model_copy(update={"plan": plan, "database_settings": settings, "benchmarks": loads})
-    said = measured(Lookup.of(study))
+    said = measured(Lookup(study))
     database = "PostgreSQL 18.6, shared_buffers 256 MB, 8 connections"
     assert f"{database}; {loads[0].title} with 2 warehouses for 5 s." in said
     settings["local-all"] = {"server_version": "17.2", "shared_buffers": "1GB"}
-    assert "PostgreSQL, 8 connections; " in measured(
-        Lookup.of(study.model_copy(update={"database_settings": settings}))
-    )
+    assert "PostgreSQL, 8 connections; " in measured(Lookup(study.model_copy(update={"database_settings": settings})))
 
 
 def test_what_a_price_buys_is_named_where_the_title_names_it() -> None:
@@ -404,7 +408,7 @@ def test_what_a_price_buys_is_named_where_the_title_names_it() -> None:
 def test_the_evidence_says_which_configuration_a_short_name_means() -> None:
     only = OnlyDifference(what="CPUs", values={"local-1cpu": "1", "local-all": "all"})
     study = example.laptop().model_copy(update={"only_difference": only})
-    facts = dict(key_facts(Book(Lookup.of(study))))
+    facts = dict(key_facts(Book(Lookup(study))))
     assert facts["Configurations"] == "1 CPU (local-1cpu), 2 CPUs (local-all)"
 
 
@@ -412,7 +416,7 @@ def test_a_rehearsal_was_not_measured_at_any_time() -> None:
     study = example.laptop()
     plan = study.plan.model_copy(update={"simulated": True})
     measured_at, simulated = (
-        dict(key_facts(Book(Lookup.of(one)))) for one in (study, study.model_copy(update={"plan": plan}))
+        dict(key_facts(Book(Lookup(one)))) for one in (study, study.model_copy(update={"plan": plan}))
     )
     assert "Measured" not in simulated
     assert simulated["Simulated clock"] == measured_at["Measured"]
@@ -447,7 +451,7 @@ def test_the_headline_of_the_study_has_the_first_card_and_the_first_figure() -> 
     assert verdict_on(study).shown[0].benchmark == "reads", "the study's order, without a headline"
     asked = study.model_copy(update={"headline": Headline(benchmark="waits")})
     assert verdict_on(asked).shown[0].benchmark == "waits"
-    board = main_board(Lookup.of(asked))
+    board = main_board(Lookup(asked))
     assert board is not None
     assert board.key == ("waits", "wait"), "though it has no price"
 
@@ -457,7 +461,7 @@ def test_a_headline_per_cpu_is_answered_by_its_own_leaderboard() -> None:
     first, *others = verdict_on(study).shown
     assert (first.benchmark, first.question) == ("reads", "Operations, per vCPU")
     (best,) = [
-        row for row in study.best if (row.benchmark, row.view, str(row.scope)) == ("reads", "per CPU", "overall")
+        row for row in study[BestRow] if (row.benchmark, row.view, str(row.scope)) == ("reads", "per CPU", "overall")
     ]
     assert first.bars[0].name in best.best
     assert first.bars[0].name != "aws-c5a", "which leads with 32 vCPUs, not with one"

@@ -32,7 +32,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
         measurements += [measurement(row, one.value, by_name[one.metric], at_s=one.at_s) for one in found]
     built = inputs((trials, measurements), {"most": metrics})
     rows = [row.model_copy(update={"uses": "max-warehouses"}) for row in built.benchmarks]
-    return Book(Lookup.of(analyse(replace(built, benchmarks=rows))))
+    return Book(Lookup(analyse(replace(built, benchmarks=rows))))
 
 
 def test_levels_bracket_and_limits_are_drawn(book: Book) -> None:

@@ -8,7 +8,9 @@ import pytest
 
 from nephoscope.app.stages import evaluation
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.delivered_rows import StealRow
 from nephoscope.model.records import VerdictKind
+from nephoscope.model.rows import TrialRow
 from nephoscope.run.derive import evidence_of_machines
 from nephoscope.run.study import run_study
 from nephoscope.store.folder import ResultsFolder
@@ -39,7 +41,7 @@ def evidence_of(folder: ResultsFolder) -> dict[Path, bytes]:
 
 
 def first(study: AnalysedStudy) -> tuple[VerdictKind | None, float | None, str | None]:
-    row = study.trials[0]
+    row = study[TrialRow][0]
     share = None if row.stolen_share is None else round(row.stolen_share, 3)
     return row.verdict, share, row.disturbance
 
@@ -50,7 +52,7 @@ def test_stored_steal_is_judged_again_and_nothing_stored_changes(tmp_path: Path)
     assert first(evaluation.analyze(folder)) == (VerdictKind.INVALID, 0.1, "reject")
     recorded = evaluation.analyze(folder, "record")
     assert (first(recorded), recorded.judged_again) == ((VerdictKind.VALID, 0.1, "record"), "record")
-    assert [(row.configuration, row.over) for row in recorded.steal if row.over]
+    assert [(row.configuration, row.over) for row in recorded[StealRow] if row.over]
     assert evaluation.analysed(folder).judged_again == "record", "reports follow the last analysis"
     assert first(evaluation.analyze(folder)) == (VerdictKind.INVALID, 0.1, "reject")
     assert evidence_of(folder) == before

@@ -24,6 +24,7 @@ from nephoscope.checks.registry import CHECKS
 from nephoscope.model.errors import InputError
 from nephoscope.model.looks import RULE, Look
 from nephoscope.model.records import PlannedTrial, Status, VerdictKind
+from nephoscope.model.rows import Statistic
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.run.study import run_study
 from nephoscope.store.folder import ResultsFolder
@@ -101,7 +102,7 @@ def test_trials_that_are_not_needed_are_neither_failed_nor_missing(done: Rehears
     progress = tracking.progress(done.folder, 0)
     assert progress.words == f"{len(rows) - len(left_out)} done, {len(left_out)} not needed"
     assert (progress.left_s, progress.ended) == (0.0, len(rows) - len(left_out))
-    statistics = evaluation.analyze(done.folder).statistics
+    statistics = evaluation.analyze(done.folder)[Statistic]
     assert {row.n_excluded for row in statistics} == {0}
     assert min(row.n for row in statistics) < REPLICATES
 

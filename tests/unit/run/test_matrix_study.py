@@ -4,11 +4,13 @@ import io
 import zipfile
 from pathlib import Path
 
-from nephoscope.analysis.tables import TABLES, to_csv
+from nephoscope.analysis.table import in_columns
+from nephoscope.analysis.tables import to_csv
 from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.planning import plan
 from nephoscope.app.stages.running import CliOptions
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.model.rows import ConfigurationRow, Statistic
 from nephoscope.report.bundle import bundle
 from nephoscope.run.study import adopt_plan
 from nephoscope.study.load import expanded_text
@@ -67,14 +69,14 @@ def test_a_matrix_study_is_resumed_repeated_on_request_and_bundled(tmp_path: Pat
     assert sum(len(trial.attempts()) for trial in trials) == TRIALS + 2
 
     study = evaluation.analyze(again.folder)
-    assert {row.configuration: row.labels["tier"] for row in study.configurations} == {
+    assert {row.configuration: row.labels["tier"] for row in study[ConfigurationRow]} == {
         "small-2": "slow",
         "large-2": "fast",
         "large-all": "fast",
     }
-    tables = {name: to_csv(getattr(study, name), kind) for name, kind in TABLES.items()}
+    tables = {name: to_csv(study[table.row], table.row) for name, table in in_columns().items()}
     with zipfile.ZipFile(io.BytesIO(bundle(study, tables))) as archive:
         archive.extractall(tmp_path)
     done = recomputed(tmp_path / study.study)
     assert done.differences == []
-    assert done.counts["statistics"] == 21 * len(study.statistics)
+    assert done.counts["statistics"] == 21 * len(study[Statistic])

@@ -20,6 +20,7 @@ from nephoscope.machines.fake import Answer, AnswerTo
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import InputError, MachineLost, NephoscopeError
 from nephoscope.model.records import Facts, Status
+from nephoscope.model.rows import Statistic
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.run.study import StudyOutcome, run_study
@@ -128,7 +129,7 @@ def test_a_replicate_has_one_cluster_and_no_two_have_the_same(
     assert isinstance(study.provider, Noting)
     assert study.provider.most == clusters
     analysis = evaluation.analyze(study.folder)
-    assert {(row.n, row.machines, row.scope) for row in analysis.statistics} == {(REPLICATES, REPLICATES, "types")}
+    assert {(row.n, row.machines, row.scope) for row in analysis[Statistic]} == {(REPLICATES, REPLICATES, "types")}
     leases = [attempt.lease() for _, trial in study.folder.planned() for attempt in trial.attempts()]
     assert {lease.placement for lease in leases if lease} == {"per-replicate"}
 

@@ -18,6 +18,7 @@ from nephoscope.model.control import State, StateRecord
 from nephoscope.model.derived import Derived
 from nephoscope.model.errors import DatabaseFailed, InputError, StorageFailed, ToolMissing, ToolTimedOut
 from nephoscope.model.records import PlanWarning, VerdictKind
+from nephoscope.model.rows import MeasurementRow, Statistic
 from nephoscope.model.seeds import derive_seed
 from nephoscope.run.derive import derive
 from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
@@ -43,7 +44,7 @@ def test_a_study_of_fakes_runs_to_its_report(tmp_path: Path) -> None:
     assert run(study) == StudyOutcome(finished=TRIALS, valid=TRIALS, failed=0)
     assert [verdict for _, _, verdict, _ in study.heard.ended] == [VerdictKind.VALID] * TRIALS
     analysed = evaluation.analyze(study.folder)
-    assert {row.n for row in analysed.statistics} == {6}
+    assert {row.n for row in analysed[Statistic]} == {6}
     page = evaluation.report(study.folder).path
     assert page.read_text(encoding="utf-8").count("small") > 3
     assert not study.database.running
@@ -109,7 +110,7 @@ def test_garbage_with_exit_code_0_is_a_failed_trial_and_never_a_number(tmp_path:
     assert all(
         str(reason).startswith("output_unreadable") for row in evaluation.status(study.folder) for reason in row.reasons
     )
-    assert evaluation.analyze(study.folder).statistics == []
+    assert evaluation.analyze(study.folder)[Statistic] == []
 
 
 def test_parse_finishes_what_a_better_parser_can_read_and_leaves_raw_output_alone(tmp_path: Path) -> None:
@@ -387,7 +388,7 @@ def test_a_report_is_never_of_other_trials_than_are_stored(tmp_path: Path) -> No
     attempt.write_measurements([first.model_copy(update={"value": 12345.5}), *others])
     stored_anew(attempt)
     evaluation.report(study.folder)
-    assert 12345.5 in {row.value for row in stored.read(study.folder).measurements}
+    assert 12345.5 in {row.value for row in stored.read(study.folder)[MeasurementRow]}
 
 
 def test_an_analysis_that_was_not_stored_whole_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

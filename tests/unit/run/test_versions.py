@@ -8,6 +8,7 @@ import pytest
 
 from nephoscope.app.stages import evaluation
 from nephoscope.model.errors import InputError
+from nephoscope.model.rows import Statistic
 from nephoscope.run.preflight import preflight
 from nephoscope.run.study import run_study
 from nephoscope.store import files
@@ -44,7 +45,7 @@ def test_a_plan_of_another_version_is_not_run_on(tmp_path: Path, changes: dict[s
 def test_what_both_versions_know_is_reported(tmp_path: Path) -> None:
     study = measured(tmp_path)
     replanned(study.folder, version=99)
-    assert evaluation.analyze(study.folder).statistics
+    assert evaluation.analyze(study.folder)[Statistic]
 
 
 def test_a_number_that_this_version_does_not_know_is_not_left_out_in_silence(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from nephoscope.app.stages import evaluation, imports
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
 from nephoscope.model.errors import StorageFailed
+from nephoscope.model.rows import TrialRow
 from nephoscope.run.study import run_study
 from nephoscope.store.folder import ResultsFolder
 from tests.support.fake_world import rehearsal
@@ -154,7 +155,7 @@ def test_a_damaged_file_that_has_a_digest_costs_its_trial_and_nothing_else(good:
     for name in ("verdict.json", "started.json", "trial.json"):
         deep(min(path for path in folder.rglob(name)))
         assert main(["status", str(folder)]) == 0
-        assert {row.state for row in evaluation.analyze(ResultsFolder(folder)).trials} == {"altered", "finished"}
+        assert {row.state for row in evaluation.analyze(ResultsFolder(folder))[TrialRow]} == {"altered", "finished"}
 
 
 @pytest.mark.parametrize("replaced", [False, True])

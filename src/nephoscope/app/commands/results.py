@@ -8,6 +8,8 @@ import typer
 from nephoscope.app.commands.options import RESULTS, AsJson, Folder, JunitFile, PrometheusFile, add_command
 from nephoscope.app.console import print_answer, print_json, print_table, say, say_document, tell
 from nephoscope.model.errors import EXIT_DEFECT, EXIT_TRIALS_FAILED, ClaimsFailed, ResultsAltered
+from nephoscope.model.questions import BestRow, ContrastRow
+from nephoscope.model.rows import Comparison, Statistic
 from nephoscope.model.words import counted, listed
 
 if TYPE_CHECKING:
@@ -111,10 +113,10 @@ def _print_analysis(study: "AnalysedStudy", *, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "statistics": study.statistics,
-                "best": study.best,
-                "contrasts": study.contrasts,
-                "comparisons": study.comparisons,
+                "statistics": study[Statistic],
+                "best": study[BestRow],
+                "contrasts": study[ContrastRow],
+                "comparisons": study[Comparison],
                 "insights": study.insights,
             }
         )

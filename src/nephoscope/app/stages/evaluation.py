@@ -25,7 +25,7 @@ from nephoscope.model.editions import Editions
 from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, NewerSchema, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.missing import MissingPart
-from nephoscope.model.price_rows import ON_DEMAND, bases_in_order
+from nephoscope.model.price_rows import ON_DEMAND, CostRow, bases_in_order
 from nephoscope.model.records import Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
 from nephoscope.model.usable import UsableCell
@@ -253,10 +253,10 @@ def claims(folder: ResultsFolder, file: Path | None) -> list[ClaimRow]:
             f"there is no {path}", hint="write it, or name another with --file; docs/how-to/claims.md explains how"
         )
     read = load_claims(read_text(path), str(path))
-    from nephoscope.insights.analyse import analyse
+    from nephoscope.analysis.claims import claim_rows
+    from nephoscope.analysis.table import Workings
 
-    study = stored_study(folder)
-    return analyse(replace(_inputs(folder, study), claims=read)).claims
+    return Workings(replace(_inputs(folder, stored_study(folder)), claims=read))(claim_rows)
 
 
 def analysed(folder: ResultsFolder) -> AnalysedStudy:
@@ -330,7 +330,7 @@ def compare(before: ResultsFolder, after: ResultsFolder, basis: str | None) -> E
             hint="compare two folders of measurements, or two rehearsals",
         )
     old, new = analysed(before), analysed(after)
-    first = next(iter(bases_in_order(new.costs, new.bases)), ON_DEMAND)
+    first = next(iter(bases_in_order(new[CostRow], new.bases)), ON_DEMAND)
     return editions_of(old, new, basis=basis or first)
 
 

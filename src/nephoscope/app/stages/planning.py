@@ -11,6 +11,7 @@ from nephoscope.app.stages.architecture import require_images
 from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Plan
 from nephoscope.model.scopes import OVERALL
 from nephoscope.model.units import SECONDS_PER_MINUTE
@@ -217,7 +218,7 @@ _WHOLE_FROM_PERCENT = 2.95
 
 def _spread(like: "AnalysedStudy", label: str) -> float | None:
     """The median over leaderboards, as a share; None if no spread is known."""
-    rows = [row for row in like.best if row.view == "plain" and row.scope == OVERALL and row.cv_percent]
+    rows = [row for row in like[BestRow] if row.view == "plain" and row.scope == OVERALL and row.cv_percent]
     chosen = [row for row in rows if row.benchmark == label] or rows
     return median(row.cv_percent for row in chosen if row.cv_percent) / 100 if chosen else None
 

@@ -106,13 +106,12 @@ def _margin(row: Statistic) -> float:
 
 def _headlines(folder: ResultsFolder, study: Study) -> list[Statistic]:
     from nephoscope.analysis.collect import collect
-    from nephoscope.insights.analyse import analyse
+    from nephoscope.analysis.statistics import statistics
+    from nephoscope.analysis.table import Workings
 
-    analysed = analyse(collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__))
-    headlines = {
-        (one.benchmark, metric.name) for one in analysed.benchmarks for metric in one.metrics if metric.headline
-    }
-    return [row for row in analysed.statistics if (row.benchmark, row.metric) in headlines and not row.per_cpu]
+    inputs = collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__)
+    headlines = {(row.benchmark, metric.name) for row in inputs.benchmarks for metric in row.metrics if metric.headline}
+    return [row for row in Workings(inputs)(statistics) if (row.benchmark, row.metric) in headlines and not row.per_cpu]
 
 
 def _until_decided(folder: ResultsFolder, study: Study) -> Callable[[int], Rest]:

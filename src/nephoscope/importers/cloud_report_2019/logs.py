@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -139,13 +139,22 @@ def words_of(reasons: Mapping[str, int]) -> str:
 
 
 def import_tree(tree: Path) -> tuple[ImportRecord, list[ImportedRow]]:
-    """Every run below a folder, by path, and every number of their logs, also of runs that do not count.
+    """Every run below a folder, by path, and every number of their logs, in order, also of runs that do not count.
 
     Raises:
         InputError: the folder cannot be read, or holds no such logs.
     """
     judged = measured_runs(tree)
-    return record_of([run for run, _ in judged]), [_row(run, one) for run, measured in judged for one in measured]
+    rows = [_row(run, number) for run, measured in judged for number in measured]
+    return record_of([run for run, _ in judged]), sorted(rows, key=_order)
+
+
+def _order(row: ImportedRow) -> tuple[Any, ...]:
+    """Of the table: by machine, run, tool and metric, the number of the whole run before those within it."""
+    return (
+        *(row.provider, row.machine_type, row.date, row.number, row.run, row.tool, row.metric, row.threads or 0),
+        *(row.at_s is not None, row.at_s or 0.0, row.value),
+    )
 
 
 def record_of(runs: list[ImportedRun]) -> ImportRecord:

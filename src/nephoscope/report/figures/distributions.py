@@ -59,7 +59,7 @@ def throughput_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figur
 
 def within(book: Book, row: BenchmarkRow, metric: Metric) -> list[WithinRow]:
     """What the analysis says of the values within trials."""
-    return [one for one in book.lookup.study.within if (one.benchmark, one.metric) == (row.benchmark, metric.name)]
+    return [one for one in book.lookup[WithinRow] if (one.benchmark, one.metric) == (row.benchmark, metric.name)]
 
 
 def within_table(book: Book, row: BenchmarkRow, metric: Metric) -> Table | None:

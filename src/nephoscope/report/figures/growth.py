@@ -24,7 +24,7 @@ def growth_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """One for each headline rate; empty when no configurations differ only in their number of machines."""
     found: list[Figure] = []
     for metric in row.metrics:
-        rows = [one for one in book.lookup.study.growth if (one.benchmark, one.metric) == (row.benchmark, metric.name)]
+        rows = [one for one in book.lookup[GrowthRow] if (one.benchmark, one.metric) == (row.benchmark, metric.name)]
         if rows:
             found += book.figures(_figure, row, metric, rows)
             found += book.figures(_latency, row, rows)

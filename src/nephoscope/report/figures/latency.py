@@ -2,7 +2,7 @@
 
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.model.rows import BenchmarkRow, LowerBoundRow, Statistic
 from nephoscope.report.figures import panels
 from nephoscope.report.figures.searches import LIMIT
 from nephoscope.report.figures.theme import PERCENTILE_COLOURS, sign
@@ -67,7 +67,7 @@ def _beyond(book: Book, row: BenchmarkRow, groups: dict[str, Group], scale: peop
     names = {metric.name: name for group in groups.values() for name, metric, _ in group}
     beyond = [
         f"{bound.configuration} {names[bound.metric]} {text_of_bound(bound.value, scale)} {scale.unit}"
-        for bound in book.lookup.study.lower_bounds
+        for bound in book.lookup[LowerBoundRow]
         if bound.benchmark == row.benchmark and bound.metric in names
     ]
     return f"Beyond what the tool can tell, and not drawn: {', '.join(beyond)}. " if beyond else ""

@@ -17,7 +17,7 @@ _HEIGHT = 170
 
 def pass_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """One figure; empty for a benchmark without a search."""
-    mine = [one for one in book.lookup.study.passes if one.benchmark == row.benchmark]
+    mine = [one for one in book.lookup[PassRow] if one.benchmark == row.benchmark]
     if not mine:
         return []
     by_name = {name: [one for one in mine if one.configuration == name] for name in book.lookup.configurations}

@@ -37,7 +37,7 @@ class Results:
         chosen = {(one.configuration, one.benchmark) for one in self.plain}
         return [
             row
-            for row in lookup.study.price_performance
+            for row in lookup[PricePerformance]
             if row.metric == self.metric.name and (row.configuration, row.benchmark) in chosen
         ]
 

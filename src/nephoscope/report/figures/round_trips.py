@@ -43,7 +43,7 @@ def floors_of(lookup: Lookup, row: BenchmarkRow) -> dict[str, WanFloor]:
     """By configuration; none for a benchmark that ran between database machines, which are in one region."""
     if row.parameters.get("between") == "databases":
         return {}
-    return {one.configuration: one for one in lookup.study.wan_floors}
+    return {one.configuration: one for one in lookup[WanFloor]}
 
 
 def by_place(lookup: Lookup, row: BenchmarkRow, names: Sequence[str]) -> groups.Groups:

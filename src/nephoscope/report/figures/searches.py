@@ -10,7 +10,7 @@ import altair as alt
 from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.rows import BenchmarkRow, ConfigurationRow, MachineRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures import panels, theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
@@ -229,7 +229,7 @@ def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
         Column("Disk", hint="Where the data is, as observed."),
         Column("Price"),
     )
-    types = {one.configuration: one.machine_type for one in book.lookup.study.configurations}
+    types = {one.configuration: one.machine_type for one in book.lookup[ConfigurationRow]}
     body = []
     for one in found:
         failing = book.lookup.of_configuration(row.benchmark, FAILING, one.configuration)
@@ -269,7 +269,7 @@ def _number(book: Book, row: BenchmarkRow, metric: str, configuration: str, unit
 
 def _disk(book: Book, configuration: str) -> str:
     """Size and kind of the data disk, from the first machine that reports them."""
-    disks = [one.facts.disk for one in book.lookup.study.machines if one.configuration == configuration]
+    disks = [one.facts.disk for one in book.lookup[MachineRow] if one.configuration == configuration]
     disk = next((one for one in disks if one is not None and one.size_bytes), None)
     if disk is None:
         return people.MISSING

@@ -65,7 +65,7 @@ def storage_shares(book: Book) -> Figure | None:
     described = book.lookup.described
     priced = [
         row
-        for row in book.lookup.study.costs
+        for row in book.lookup[CostRow]
         if row.storage_share and row.configuration in described and described[row.configuration].storage
     ]
     if not priced:

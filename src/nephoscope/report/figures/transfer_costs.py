@@ -5,6 +5,7 @@ from typing import Any
 
 from nephoscope.analysis.lookup import headlines
 from nephoscope.model import numbers as people
+from nephoscope.model.price_rows import TransferRow
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.report.figures import row_charts
 from nephoscope.report.figures.spec import coloured
@@ -21,7 +22,7 @@ def cost_per_run(book: Book, row: BenchmarkRow) -> list[Figure]:
     if metric is None or metric.unit != _BITS:
         return []
     legs: dict[tuple[str, bool], dict[str, list[float]]] = {}
-    for one in book.lookup.study.transfers:
+    for one in book.lookup[TransferRow]:
         if one.benchmark == row.benchmark and one.run_usd:
             legs.setdefault((one.way, one.stood), {}).setdefault(one.configuration, []).append(one.run_usd)
     reached = {one.configuration: one for one in book.lookup.statistics_of(row.benchmark, metric.name)}

@@ -119,7 +119,7 @@ def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
     """
     rows = [
         row
-        for row in book.lookup.study.contrasts
+        for row in book.lookup[ContrastRow]
         if row.benchmark in benchmarks and row.view == "plain" and row.basis is None
     ]
     if not rows or len(book.lookup.configurations) <= TWO:

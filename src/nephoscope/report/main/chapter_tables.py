@@ -64,7 +64,7 @@ def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
     wanted = {board.key: board for board in boards}
     rows = [
         one
-        for one in book.lookup.study.best
+        for one in book.lookup[BestRow]
         if one.view == "plain" and one.method != "none" and (one.benchmark, one.metric) in wanted
     ]
     if not rows:

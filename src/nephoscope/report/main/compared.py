@@ -5,7 +5,8 @@ from collections import Counter
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import enumerated, value_of
 from nephoscope.model import numbers as people
-from nephoscope.model.price_rows import OLD_PRICE_DAYS
+from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostLineRow, CostRow
+from nephoscope.model.rows import ConfigurationRow, TrialRow
 from nephoscope.model.words import counted, provider_name
 
 _MONTH = len("2026-06")
@@ -17,7 +18,7 @@ def compared(lookup: Lookup) -> str:
     parts = [_machines(lookup)]
     if study.benchmarks:
         parts.append(counted(len(study.benchmarks), "benchmark"))
-    if study.source is None and study.trials:
+    if study.source is None and study[TrialRow]:
         parts.append(_replicates(lookup))
     day = people.moment(study.started_unix_ms)[:10] if study.started_unix_ms is not None else None
     others = "" if study.source is None else f" by others ({study.source.source})"
@@ -30,7 +31,7 @@ def compared(lookup: Lookup) -> str:
 
 def _replicates(lookup: Lookup) -> str:
     """'6 replicates each', '3 to 6 replicates each (338 of 468 planned trials)': of those that count."""
-    trials = lookup.study.trials
+    trials = lookup[TrialRow]
     cells = Counter({(row.benchmark, row.configuration): 0 for row in trials})
     cells.update((row.benchmark, row.configuration) for row in trials if row.counts)
     least, most, used = min(cells.values()), max(cells.values()), cells.total()
@@ -44,7 +45,7 @@ def design(lookup: Lookup) -> str:
     if study.source is not None:
         return f"As imported, {study.source.rule}." if study.source.rule else ""
     times = {1: "once", 2: "twice"}.get(study.replicates, f"{study.replicates:,} times")
-    skipped = sum(row.state == "not needed" for row in study.trials)
+    skipped = sum(row.state == "not needed" for row in study[TrialRow])
     often = f"up to {times}" if skipped else times
     text = f"The plan runs each benchmark {often} on each configuration that it applies to, in randomised blocks"
     if not skipped:
@@ -58,12 +59,12 @@ def _prices(lookup: Lookup) -> str:
     study, basis = lookup.study, lookup.basis
     if basis is None:
         return ""
-    priced = {row.configuration: row.date for row in study.costs if row.basis == basis and row.month_usd is not None}
-    dates = {date for date in priced.values() if date} | {row.date for row in study.cost_lines if row.basis == basis}
+    priced = {row.configuration: row.date for row in study[CostRow] if row.basis == basis and row.month_usd is not None}
+    dates = {date for date in priced.values() if date} | {row.date for row in study[CostLineRow] if row.basis == basis}
     if not dates:
         return "prices as the study states them" if priced else ""
     oldest, newest = min(dates), max(dates)
-    ages = [row.age_days for row in study.costs if row.basis == basis and row.month_usd is not None and row.age_days]
+    ages = [row.age_days for row in study[CostRow] if row.basis == basis and row.month_usd is not None and row.age_days]
     age = f", up to {counted(max(ages), 'day')} old" if ages and max(ages) > OLD_PRICE_DAYS else ""
     if oldest == newest:
         return f"prices as of {oldest}{age}"
@@ -87,8 +88,8 @@ def _machines(lookup: Lookup) -> str:
 
 def _of_providers(lookup: Lookup) -> str:
     """' on AWS (33), Azure (26) and Google Cloud (23)': of machines that somebody sells."""
-    sold = {row.configuration: row.provider for row in lookup.study.costs if row.machine_type and row.provider}
-    sold |= {row.configuration: row.provider for row in lookup.study.configurations if row.machine_type}
+    sold = {row.configuration: row.provider for row in lookup[CostRow] if row.machine_type and row.provider}
+    sold |= {row.configuration: row.provider for row in lookup[ConfigurationRow] if row.machine_type}
     counts = Counter(provider for name in lookup.configurations if (provider := sold.get(name)))
     if len(counts) < 2:
         return f" on {provider_name(name)}" if (name := next(iter(counts), "")) else ""

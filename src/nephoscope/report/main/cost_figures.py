@@ -6,7 +6,7 @@ import altair as alt
 
 from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
-from nephoscope.model.price_rows import CostRow, PricePerformance
+from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.dollars import money_interval
@@ -73,7 +73,7 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
 def months(book: Book, palette: Palette) -> Figure | None:
     """A month of each configuration, machines and volumes apart; None where no volume has a price."""
     basis = book.lookup.basis
-    priced = [row for row in book.lookup.study.costs if row.month_usd is not None and row.basis == basis]
+    priced = [row for row in book.lookup[CostRow] if row.month_usd is not None and row.basis == basis]
     every = sorted((row for row in priced if row.storage_share), key=lambda row: row.storage_share or 0, reverse=True)
     if not every:
         return None
@@ -167,7 +167,7 @@ def _parts_of_unit(book: Book, board: Board, row: PricePerformance, name: str) -
 
 def transfer(book: Book, palette: Palette) -> Figure | None:
     """A month of the measured transfer between machines, placed as they were; None where it costs nothing."""
-    priced = [row for row in book.lookup.study.transfers if row.stood and row.month_usd]
+    priced = [row for row in book.lookup[TransferRow] if row.stood and row.month_usd]
     every = sorted(priced, key=lambda row: row.month_usd or 0.0, reverse=True)
     best: dict[str, dict[str, Any]] = {}
     for row in every:

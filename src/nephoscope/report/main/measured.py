@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from nephoscope.analysis.lookup import Lookup, unique
 from nephoscope.model import numbers as people
-from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.rows import BenchmarkRow, ConfigurationRow
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import MIB, SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
@@ -47,7 +47,7 @@ def _common(values: Iterable[_T | None]) -> _T | None:
 
 def _machine(lookup: Lookup) -> str:
     """Of a rehearsal only its size: no such machine exists."""
-    rows, real = lookup.study.configurations, not lookup.study.plan.simulated
+    rows, real = lookup[ConfigurationRow], not lookup.study.plan.simulated
     model = _common(row.cpu_model for row in rows) if real else None
     cpus = _common(row.vcpus for row in rows if real or row.machine_type)
     each = _common(row.memory_gib_per_vcpu and round(row.memory_gib_per_vcpu, 2) for row in rows) if real else None

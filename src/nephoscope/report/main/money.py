@@ -9,7 +9,7 @@ from nephoscope.analysis.lookup import Lookup, unique
 from nephoscope.insights.names import enumerated, metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import PricePerformance
-from nephoscope.model.rows import Statistic
+from nephoscope.model.rows import ConfigurationRow, MachineRow, Statistic
 from nephoscope.model.words import counted
 from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.spec import Spec
@@ -51,7 +51,7 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
     processors = {row.configuration: processor_of(lookup, row.configuration) for row in priced}
     statistics = {one.configuration: one for one in lookup.statistics_of(board.row.benchmark, metric.name)}
     sold = lookup.sold(metric.unit)
-    types = {row.configuration: row.machine_type for row in lookup.study.configurations}
+    types = {row.configuration: row.machine_type for row in lookup[ConfigurationRow]}
     rows: list[dict[str, Any]] = [
         {
             **statistic_row(statistics[row.configuration], scale),
@@ -207,8 +207,8 @@ def _spoken(rows: Sequence[Mapping[str, Any]], front: Sequence[str]) -> str:
 
 def processor_of(lookup: Lookup, configuration: str) -> str:
     """Vendor of the CPU as observed, or at least its architecture."""
-    known = [row.cpu_vendor for row in lookup.study.configurations if row.configuration == configuration]
-    seen = [row.facts.architecture for row in lookup.study.machines if row.configuration == configuration]
+    known = [row.cpu_vendor for row in lookup[ConfigurationRow] if row.configuration == configuration]
+    seen = [row.facts.architecture for row in lookup[MachineRow] if row.configuration == configuration]
     if known and known[0]:
         return known[0]
     architecture = next((one for one in seen if one), None)

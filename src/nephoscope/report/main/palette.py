@@ -8,6 +8,7 @@ import altair as alt
 
 from nephoscope.analysis.lookup import Lookup, unique
 from nephoscope.insights.names import names_of
+from nephoscope.model.rows import ConfigurationRow, Statistic
 from nephoscope.model.words import provider_name
 from nephoscope.report.figures import theme
 from nephoscope.report.parts import KeyEntry
@@ -59,13 +60,11 @@ def for_machines(palette: Palette, lookup: Lookup, benchmarks: Sequence[str]) ->
 
     Then each type was measured once by these benchmarks, and in several setups by others.
     """
-    measured = unique(row.configuration for row in lookup.study.statistics if row.benchmark in benchmarks)
+    measured = unique(row.configuration for row in lookup[Statistic] if row.benchmark in benchmarks)
     types = {name: lookup.described[name].machine_type for name in measured if name in lookup.described}
     sold = {name: kind for name, kind in types.items() if kind}
     once = len(measured) == len(sold) == len(set(sold.values()))
-    again = any(
-        row.machine_type in sold.values() and row.configuration not in sold for row in lookup.study.configurations
-    )
+    again = any(row.machine_type in sold.values() and row.configuration not in sold for row in lookup[ConfigurationRow])
     return replace(palette, called={**palette.called, **sold}) if once and again else palette
 
 

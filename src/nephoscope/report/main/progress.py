@@ -49,16 +49,16 @@ class Progress:
 
 def progress(study: AnalysedStudy, running: Running | None) -> Progress | None:
     """None: every trial has ended, or somebody else measured them."""
-    ended = [row.state in _ENDED for row in study.trials]
+    ended = [row.state in _ENDED for row in study[TrialRow]]
     if study.source is not None or all(ended):
         return None
     blocks: dict[int, list[bool]] = defaultdict(list)
-    for row, has_ended in zip(study.trials, ended, strict=True):
+    for row, has_ended in zip(study[TrialRow], ended, strict=True):
         blocks[row.block].append(has_ended)
     complete = sum(map(all, blocks.values()))
     left = f"; {left_in_words(running.left_s, may_stop=running.may_stop)}" if running and running.left_s else ""
-    rejected = [row for row in study.trials if row.state == "finished" and not row.counts]
-    failed = [row for row in study.trials if row.state in {"failed", "altered"}]
+    rejected = [row for row in study[TrialRow] if row.state == "finished" and not row.counts]
+    failed = [row for row in study[TrialRow] if row.state in {"failed", "altered"}]
     return Progress(
         ended=f"{sum(ended):,} of {counted(len(ended), 'trial')} ended.",
         rest=f"{complete:,} of {counted(len(blocks), 'block')} complete{left}.",

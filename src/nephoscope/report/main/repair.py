@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from nephoscope.analysis.lookup import Lookup, unique
+from nephoscope.model.rows import TrialRow
+from nephoscope.model.usable import UsableCell
 from nephoscope.model.words import counted
 from nephoscope.report.sections.trials import lost
 
@@ -20,11 +22,11 @@ class Repair:
 
 def repair(lookup: Lookup) -> Repair | None:
     """None if all trials can be used, or nobody here can repeat them."""
-    trials = [row for row in lookup.study.trials if row.state != "not needed"]
+    trials = [row for row in lookup[TrialRow] if row.state != "not needed"]
     usable = sum(row.counts for row in trials)
     if usable == len(trials) or lookup.study.source is not None:
         return None
-    commands = unique(one.command for cell in lookup.study.lost for one in cell.unusable if one.command)
+    commands = unique(one.command for cell in lookup[UsableCell] for one in cell.unusable if one.command)
     why = ", ".join(lost(trials))
     then = f"{why[:1].upper()}{why[1:]}." if why else ""
     if commands:

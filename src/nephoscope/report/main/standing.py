@@ -2,6 +2,7 @@
 
 from nephoscope.analysis.lookup import unique
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.rows import MachineRow
 from nephoscope.model.standing import Standing, StandingRow
 from nephoscope.model.words import capitalised, counted, provider_name
 from nephoscope.report.figures.strip import OWN, strip
@@ -21,7 +22,7 @@ def why_not(study: AnalysedStudy) -> str:
     found = placed(study)
     if found is None or found.rows:
         return ""
-    hosts = unique(row.facts.hostname or row.machine for row in study.machines)
+    hosts = unique(row.facts.hostname or row.machine for row in study[MachineRow])
     subject = "The machine is" if len(hosts) == 1 else "The machines are"
     return f"{subject} not placed among cloud types: {found.why_not}."
 

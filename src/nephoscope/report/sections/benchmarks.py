@@ -7,7 +7,7 @@ from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures import charts, panels, theme
 from nephoscope.report.figures.growth import growth_figures
@@ -332,7 +332,7 @@ def _order(book: Book, row: BenchmarkRow, metric: Metric, values: list[Measureme
     scale = book.lookup.scale(row.benchmark, metric)
     points = point_rows(book.lookup, values, scale)
     starts: dict[int, int] = {}
-    for trial in book.lookup.study.trials:
+    for trial in book.lookup[TrialRow]:
         starts[trial.block] = min(trial.position, starts.get(trial.block, trial.position))
     many = len(starts) > 12
     blocks = [

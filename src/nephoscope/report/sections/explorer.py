@@ -12,7 +12,7 @@ from typing import Any
 
 from nephoscope.analysis.lookup import Lookup, headlines, unique
 from nephoscope.insights.names import metric_title
-from nephoscope.model.questions import RankIntervals
+from nephoscope.model.questions import BestRow, RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, RankRow, Statistic
 from nephoscope.model.words import PROVIDERS
@@ -71,7 +71,7 @@ def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | No
         "ranks": _ranks(lookup, row.benchmark, metric.name),
         "best": _best(lookup, row.benchmark, metric.name),
         "unknown": _unknown(lookup, row.benchmark, metric.name),
-        "intervals": _intervals(lookup.study.rank_intervals, row.benchmark, metric.name),
+        "intervals": _intervals(lookup[RankIntervals], row.benchmark, metric.name),
     }
 
 
@@ -92,7 +92,7 @@ def _ranks(lookup: Lookup, benchmark: str, metric: str) -> dict[str, Mapping[str
 def _best(lookup: Lookup, benchmark: str, metric: str) -> dict[str, dict[str, Any]]:
     """View -> scope -> how many compete, and those of them that may be the best."""
     found: dict[str, dict[str, Any]] = {}
-    for row in lookup.study.best:
+    for row in lookup[BestRow]:
         if (row.benchmark, row.metric) == (benchmark, metric):
             found.setdefault(_view(row.view, row.basis), {})[str(row.scope)] = [row.of, row.best]
     return found
@@ -100,7 +100,7 @@ def _best(lookup: Lookup, benchmark: str, metric: str) -> dict[str, dict[str, An
 
 def _unknown(lookup: Lookup, benchmark: str, metric: str) -> list[str]:
     """Configurations with too few values for any claim: no candidates."""
-    rows = (row for row in lookup.study.best if (row.benchmark, row.metric) == (benchmark, metric))
+    rows = (row for row in lookup[BestRow] if (row.benchmark, row.metric) == (benchmark, metric))
     return unique(name for row in rows for name in row.open)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import names_of
 from nephoscope.model.price_rows import CostLineRow, CostRow
-from nephoscope.model.rows import ConfigurationRow
+from nephoscope.model.rows import ConfigurationRow, MachineRow, TrialRow
 
 ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "Arm", "arm64": "Arm"}
 LABEL = "label-"
@@ -17,9 +17,9 @@ SIZE = " size"
 
 def machines_of(lookup: Lookup) -> dict[str, dict[str, Any]]:
     """By configuration; None is not known."""
-    known = {row.configuration: row for row in lookup.study.configurations}
+    known = {row.configuration: row for row in lookup[ConfigurationRow]}
     ordered = _as_ordered(lookup)
-    architectures = {row.configuration: row.facts.architecture for row in reversed(lookup.study.machines)}
+    architectures = {row.configuration: row.facts.architecture for row in reversed(lookup[MachineRow])}
     volumes, called = _priced_volumes(lookup), names_of(lookup)
     return {
         name: {
@@ -63,7 +63,7 @@ def _cpu(vendor: str | None, architecture: str | None) -> str | None:
 
 def _as_ordered(lookup: Lookup) -> dict[str, Mapping[str, Any]]:
     """Configuration as analysed -> what the study says about it."""
-    names = {row.trial: row.configuration for row in lookup.study.trials}
+    names = {row.trial: row.configuration for row in lookup[TrialRow]}
     return {
         names[planned.intent.id]: planned.intent.configuration
         for planned in lookup.study.plan.trials
@@ -85,7 +85,7 @@ def _storage(machine: Mapping[str, Any]) -> str | None:
 def _priced_volumes(lookup: Lookup) -> dict[str, str]:
     """Configuration -> the volumes whose price its cost includes; for machines that the study did not order."""
     found: dict[str, dict[str, str]] = {}
-    for line in lookup.study.cost_lines:
+    for line in lookup[CostLineRow]:
         if line.what.endswith(SIZE):
             kind = line.what.removesuffix(SIZE)
             found.setdefault(line.configuration, {})[kind] = _volume(kind, line)

@@ -61,7 +61,7 @@ MAX_COLUMNS = 8
 
 def machines_table(book: Book) -> Table | None:
     """None when no machine was observed."""
-    machines = book.lookup.study.machines
+    machines = book.lookup[MachineRow]
     if not machines:
         return None
     caption = "Facts observed before the trials"

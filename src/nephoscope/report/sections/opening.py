@@ -6,6 +6,7 @@ from nephoscope.analysis.lookup import unique
 from nephoscope.insights.names import names_of
 from nephoscope.model import numbers as people
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.rows import ConfigurationRow, MachineRow, TrialRow
 from nephoscope.model.words import counted
 from nephoscope.report.main.part import part_words
 from nephoscope.report.parts import Book
@@ -20,7 +21,7 @@ def key_facts(book: Book) -> list[tuple[str, str]]:
     when = people.moment(study.started_unix_ms)
     if study.ended_unix_ms is not None:
         when += f" to {people.moment(study.ended_unix_ms)}"
-    conditions = unique(name for row in study.trials for name in row.conditions)
+    conditions = unique(name for row in study[TrialRow] for name in row.conditions)
     names, called = lookup.configurations, names_of(lookup)
 
     def both(name: str) -> str:
@@ -31,7 +32,7 @@ def key_facts(book: Book) -> list[tuple[str, str]]:
         ("Configurations", ", ".join(map(both, names)) if len(names) <= 4 else f"{len(names)}"),
         ("Machines", _machines(study)),
         ("Benchmarks", ", ".join(row.benchmark for row in study.benchmarks) or "none"),
-        ("Trials", outcomes(study.trials)),
+        ("Trials", outcomes(study[TrialRow])),
         ("Replicates", _replicates(study)),
         *_origin(study),
         ("Simulated clock" if study.plan.simulated else "Measured", when),
@@ -45,13 +46,13 @@ def key_facts(book: Book) -> list[tuple[str, str]]:
 
 def _machines(study: AnalysedStudy) -> str:
     """Types as sold, each a cluster of its own; hosts with their CPUs where nobody sells a type."""
-    types = unique(row.machine_type for row in study.configurations if row.machine_type)
+    types = unique(row.machine_type for row in study[ConfigurationRow] if row.machine_type)
     if types:
-        roles = {(row.configuration, row.machine) for row in study.machines}
+        roles = {(row.configuration, row.machine) for row in study[MachineRow]}
         most = max(Counter(configuration for configuration, _ in roles).values(), default=1)
         return counted(len(types), "machine type") + (f", up to {most} machines per cluster" if most > 1 else "")
-    models = unique(row.facts.cpu_model or "CPU model unknown" for row in study.machines)
-    hosts = unique(row.facts.hostname or row.machine for row in study.machines)
+    models = unique(row.facts.cpu_model or "CPU model unknown" for row in study[MachineRow])
+    hosts = unique(row.facts.hostname or row.machine for row in study[MachineRow])
     if not hosts:
         return "none observed"
     more = f" and {counted(len(models) - MAX_MODELS, 'more CPU model')}" if len(models) > MAX_MODELS else ""

@@ -1,7 +1,24 @@
 """The sections of evidence.html that are tables of rows, each as the analysis stores it."""
 
 from nephoscope.analysis.lookup import best_first, headlines
-from nephoscope.model.rows import BenchmarkRow, Comparison
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
+from nephoscope.model.price_rows import CostRow, TransferRow
+from nephoscope.model.questions import BestRow, ContrastRow
+from nephoscope.model.rows import (
+    BenchmarkRow,
+    BoundRow,
+    CheckRow,
+    ClaimRow,
+    CommandRow,
+    Comparison,
+    ErrorRow,
+    FamilyComparison,
+    GateRow,
+    LowerBoundRow,
+    RankRow,
+    Statistic,
+    TrialRow,
+)
 from nephoscope.report.evidence import trial_anchor
 from nephoscope.report.limits import MAX_METRIC_ROWS, MAX_METRIC_ROWS_IN_ALL
 from nephoscope.report.main.doubts import plan_notes
@@ -115,27 +132,27 @@ def leaderboards(book: Book) -> Tables:
     ]
     return _made(
         table_of(book, best, columns=LEADER, of="Best level first", anchor="leaderboard-table", file="statistics.csv"),
-        table_of(book, lookup.study.ranks, by=SCALE, file="ranks.csv"),
+        table_of(book, lookup[RankRow], by=SCALE, file="ranks.csv"),
     )
 
 
 def families(book: Book) -> Tables:
     """Groups of machine types."""
-    rows = book.lookup.study.family_comparisons
+    rows = book.lookup[FamilyComparison]
     return _made(table_of(book, rows, columns=FAMILY, file="family_comparisons.csv"))
 
 
 def claims(book: Book) -> Tables:
     """What the results say about claims made elsewhere."""
-    return _made(table_of(book, book.lookup.study.claims, columns=CLAIM, file="claims.csv"))
+    return _made(table_of(book, book.lookup[ClaimRow], columns=CLAIM, file="claims.csv"))
 
 
 def questions(book: Book) -> Tables:
     """The best of each leaderboard, and what one difference changes; ratios of costs where a question is about cost."""
     study = book.lookup.study
-    contrasts = [row.as_costs() if row.view == "per dollar" else row for row in study.contrasts]
+    contrasts = [row.as_costs() if row.view == "per dollar" else row for row in study[ContrastRow]]
     return _made(
-        table_of(book, study.best, columns=BEST, by=SCALE, file="best.csv"),
+        table_of(book, study[BestRow], columns=BEST, by=SCALE, file="best.csv"),
         table_of(book, contrasts, columns=CONTRAST, file="contrasts.csv"),
     )
 
@@ -160,7 +177,7 @@ def _split_by_headline(book: Book) -> tuple[list[Comparison], list[Comparison]]:
     """The pairs of headline metrics, and those of all others."""
     keys = {(row.benchmark, metric.name) for row in book.lookup.study.benchmarks for metric in headlines(row)}
     split: tuple[list[Comparison], list[Comparison]] = ([], [])
-    for row in book.lookup.study.comparisons:
+    for row in book.lookup[Comparison]:
         split[(row.benchmark, row.metric) not in keys].append(row)
     return split
 
@@ -170,11 +187,11 @@ def of_benchmark(book: Book, row: BenchmarkRow) -> Tables:
     study, name = book.lookup.study, row.benchmark
     most = min(MAX_METRIC_ROWS, MAX_METRIC_ROWS_IN_ALL // len(study.benchmarks))
     return _made(
-        table_of(book, [bound for bound in study.bounds if bound.benchmark == name], by=("benchmark",), of=name),
-        table_of(book, [error for error in study.errors if error.benchmark == name], by=("benchmark",), of=name),
+        table_of(book, [bound for bound in study[BoundRow] if bound.benchmark == name], by=("benchmark",), of=name),
+        table_of(book, [error for error in study[ErrorRow] if error.benchmark == name], by=("benchmark",), of=name),
         table_of(
             book,
-            [statistic for statistic in study.statistics if statistic.benchmark == name],
+            [statistic for statistic in study[Statistic] if statistic.benchmark == name],
             columns=STATISTIC,
             of=name,
             most=most,
@@ -182,7 +199,7 @@ def of_benchmark(book: Book, row: BenchmarkRow) -> Tables:
         ),
         table_of(
             book,
-            [bound for bound in study.lower_bounds if bound.benchmark == name],
+            [bound for bound in study[LowerBoundRow] if bound.benchmark == name],
             columns=LOWER_BOUND,
             of=name,
             file="lower_bounds.csv",
@@ -195,8 +212,8 @@ def costs(book: Book) -> Tables:
     """A month of each configuration and of its data transfer, with the formula, or why there is no price."""
     study = book.lookup.study
     return _made(
-        table_of(book, study.costs, columns=COST, file="costs.csv"),
-        table_of(book, study.transfers, columns=TRANSFER, file="transfers.csv"),
+        table_of(book, study[CostRow], columns=COST, file="costs.csv"),
+        table_of(book, study[TransferRow], columns=TRANSFER, file="transfers.csv"),
     )
 
 
@@ -205,17 +222,17 @@ def judged(book: Book) -> Tables:
     study = book.lookup.study
     looks = study.looks[-1].questions if study.looks else []
     return _made(
-        table_of(book, study.gate, file="gate.csv"),
-        table_of(book, study.steal, file="steal.csv"),
-        table_of(book, study.delivered, file="delivered.csv"),
+        table_of(book, study[GateRow], file="gate.csv"),
+        table_of(book, study[StealRow], file="steal.csv"),
+        table_of(book, study[DeliveredRow], file="delivered.csv"),
         table_of(book, looks, by=SCALE, anchor="looks"),
-        table_of(book, study.checks),
+        table_of(book, study[CheckRow]),
     )
 
 
 def trials(book: Book) -> Tables:
     """Every trial in plan order; its id opens its record."""
-    rows = sorted(book.lookup.study.trials, key=lambda row: row.position)
+    rows = sorted(book.lookup[TrialRow], key=lambda row: row.position)
     listed = [row for row in rows if row.trial in book.listed]
     more = len(rows) - len(listed)
     return _made(
@@ -235,7 +252,7 @@ def ran(book: Book) -> Tables:
     """The benchmarks with their parameters, and the commands that ran."""
     study = book.lookup.study
     columns = ("benchmark", "title", "uses", "version", "parameters")
-    return _made(table_of(book, study.benchmarks, columns=columns), table_of(book, study.commands))
+    return _made(table_of(book, study.benchmarks, columns=columns), table_of(book, study[CommandRow]))
 
 
 def _made(*tables: Table | None) -> Tables:

@@ -10,7 +10,7 @@ from typing import Any
 from nephoscope.analysis.lookup import MetricKey
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import MachineRow, MeasurementRow, TrialRow
+from nephoscope.model.rows import MachineRow, MeasurementRow, RawFileRow, TrialRow
 from nephoscope.report.figures.spec import packed
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.machines import FACTS
@@ -26,17 +26,17 @@ def trial_records(book: Book) -> str:
     places = {(benchmark, metric.name): place for place, (benchmark, metric) in enumerate(metrics)}
     numbers = _numbers(book, metrics, places)
     files: dict[str, list[list[Any]]] = defaultdict(list)
-    for row in lookup.study.raw_files:
+    for row in lookup[RawFileRow]:
         files[row.trial].append([row.file, row.size_bytes, row.sha256])
     machines: dict[str, list[int]] = defaultdict(list)
-    for place, seen in enumerate(lookup.study.machines):
+    for place, seen in enumerate(lookup[MachineRow]):
         for trial in seen.trials:
             machines[trial].append(place)
-    listed = [row for row in lookup.study.trials if row.trial in book.listed]
+    listed = [row for row in lookup[TrialRow] if row.trial in book.listed]
     return packed(
         {
             "metrics": [metric.title for _, metric in metrics],
-            "machines": [_machine(row) for row in lookup.study.machines],
+            "machines": [_machine(row) for row in lookup[MachineRow]],
             "trials": {
                 row.trial: _record(row, numbers.get(row.trial, []), machines[row.trial], files[row.trial])
                 for row in listed

@@ -41,7 +41,7 @@ def lost(trials: list[TrialRow]) -> list[str]:
 def exclusions_table(book: Book) -> Table | None:
     """Excluded trials, grouped by reason."""
     groups: dict[tuple[str, ...], list[TrialRow]] = {}
-    for row in sorted(book.lookup.study.trials, key=lambda row: row.position):
+    for row in sorted(book.lookup[TrialRow], key=lambda row: row.position):
         if not row.counts and row.state != "not needed":
             groups.setdefault(
                 (row.state, str(row.verdict), row.benchmark, row.configuration, *map(str, row.reasons)), []
