@@ -3,7 +3,8 @@
 It stores no records and speaks no other protocol. What it takes and says is what a real 8.1 was seen to take and say,
 and for 6.0 to 8.0 by documentation and public sources. `python fake_asd.py STATE …`; all servers of a cluster share the
 folder STATE, where a test also says what is wrong: a file `version` has another version, `migrating-looks` a number of
-looks at which partitions are left to migrate, `stop-writes`, `evicted` or `mute` is there or is not.
+looks at which partitions are left to migrate, `uptime-ADDRESS` the seconds that a server has run, `stop-writes`,
+`evicted` or `mute` is there or is not.
 """
 # ruff: noqa: T201 - a program speaks on stdout
 
@@ -14,6 +15,7 @@ import signal
 import socketserver
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -95,6 +97,7 @@ class Server:
 
     def __init__(self, state: Path, config: Tree, version: tuple[int, int]) -> None:
         self.state, self.config, self.version = state, config, version
+        self.began_s = time.monotonic()
         self.address = config["network"]["service"]["address"]
         self.namespace = config["namespace"]
         self.storage = self.namespace["storage-engine"]
@@ -140,7 +143,10 @@ class Server:
         return str((self.state / name).exists()).lower()
 
     def statistics(self) -> str:
-        return f"failed_best_practices=true;cluster_size={len(self.up)};cluster_key={self.cluster_key};uptime=7"
+        said = self.state / f"uptime-{self.address}"
+        uptime_s = int(said.read_text() if said.exists() else time.monotonic() - self.began_s)
+        cluster = f"cluster_size={len(self.up)};cluster_key={self.cluster_key}"
+        return f"failed_best_practices=true;{cluster};uptime={uptime_s}"
 
     def namespace_statistics(self) -> str:
         left, evicted = self.left_to_migrate(), 7 if (self.state / "evicted").exists() else 0

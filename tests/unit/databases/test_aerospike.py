@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.checks.operations import Replication
+from nephoscope.checks.operations import DatabaseUnchanged, Replication
 from nephoscope.databases.aerospike import database as aerospike
 from nephoscope.databases.aerospike.config import PORT
 from nephoscope.databases.aerospike.database import AerospikeDatabase
@@ -84,7 +84,6 @@ def test_three_servers_are_one_cluster_and_say_how_they_are_set(tmp_path: Path) 
         assert found["durability"].startswith("acknowledged when 2 of 2 copies are in memory")
         assert found["servers"] == "3"
         assert found["service.node-id of database-3"] == "a3"
-        assert (await database.identity(cluster, endpoint))["database-2"] == "node A2, version 8.1.2.0"
         assert not [name for name in found if "file[" in name or "address" in name or "directory" in name]
 
     settings = settings_of(tmp_path, connections=1000, settings={"namespace.nsup-period": "120"})
@@ -174,6 +173,29 @@ def test_a_raw_device_is_erased_and_loaded_for_every_trial(tmp_path: Path) -> No
 
     asyncio.run(drive())
     assert asked == [("database-1", str(device))]
+
+
+def test_a_server_that_restarted_during_a_trial_refuses_it(tmp_path: Path) -> None:
+    async def scenario(database: AerospikeDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        uptime = tmp_path / "state" / "uptime-127.0.0.2"
+        uptime.write_text("5")
+        before = await database.identity(cluster, endpoint)
+        assert (before["node of database-2"], before["version of database-2"]) == ("A2", "8.1.2.0")
+        kept = await database.replication(cluster)  # of names that are those of the machines
+
+        async def verdict() -> str:
+            after = await database.identity(cluster, endpoint)
+            seen = {"database_before": before, "database_after": after, "replication_before": kept}
+            said = DatabaseUnchanged()(evidence(**seen))
+            assert said is not None
+            return f"{said.verdict}: {said.reason}"
+
+        uptime.write_text("6")  # as its seconds end sooner than the machine's
+        assert await verdict() == "valid: unchanged by the trial"
+        uptime.write_text("0")
+        assert (await verdict()).startswith("invalid: start of database-2: ")
+
+    with_servers(tmp_path, scenario)
 
 
 def test_a_server_lost_during_a_trial_refuses_it(tmp_path: Path) -> None:

@@ -303,6 +303,17 @@ def test_ranges_that_lack_copies_for_too_long_fail_the_trial(tmp_path: Path, mon
         with_servers(tmp_path, scenario, DatabaseSettings(secure=False))
 
 
+def test_the_settings_of_a_trial_tell_of_its_data_once_all_copies_are_there(tmp_path: Path) -> None:
+    async def scenario(database: CockroachDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        await database.create_fixture(cluster, endpoint, "some")
+        await database.seal_fixture(cluster, endpoint, "some")
+        lacks_a_copy(tmp_path / "state")
+        await database.clone_fixture(cluster, endpoint, "some")
+        assert (await database.settings(cluster, endpoint))["ranges"] == "all have 3 copies"
+
+    with_servers(tmp_path, scenario, DatabaseSettings(secure=False))
+
+
 def gone(state: Path, number: int) -> None:
     (state / "up" / f"127.0.0.{number}:{PORT}").unlink()
 

@@ -2,6 +2,7 @@ import asyncio
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain, cycle, repeat
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,10 @@ from nephoscope.analysis import stored
 from nephoscope.app import cli
 from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.planning import load, plan
-from nephoscope.benchmarks.fake import PROGRAM, fake_program
+from nephoscope.benchmarks.base import Site
+from nephoscope.benchmarks.fake import PROGRAM, Fake, fake_program
+from nephoscope.databases.base import Endpoint
+from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.fake import Answer
 from nephoscope.model.control import State, StateRecord
 from nephoscope.model.derived import Derived
@@ -20,6 +24,7 @@ from nephoscope.model.errors import DatabaseFailed, InputError, StorageFailed, T
 from nephoscope.model.records import PlanWarning, VerdictKind
 from nephoscope.model.rows import MeasurementRow, Statistic
 from nephoscope.model.seeds import derive_seed
+from nephoscope.providers.base import Cluster
 from nephoscope.run.derive import derive
 from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
 from nephoscope.store import files
@@ -50,6 +55,23 @@ def test_a_study_of_fakes_runs_to_its_report(tmp_path: Path) -> None:
     assert not study.database.running
     assert not study.provider.existing
     assert not study.folder.scratch.exists()
+
+
+def test_a_database_is_asked_once_its_data_set_is_there(tmp_path: Path) -> None:
+    class Prepared(Fake):
+        async def prepare(self, site: Site, parameters: Any) -> None:
+            if isinstance(site.database, FakeDatabase):
+                site.database.fixtures.add("the data set")
+
+    class Telling(FakeDatabase):
+        async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
+            return {"data sets": ", ".join(self.fixtures)}
+
+    study = rehearsal(tmp_path / "r")
+    study.world = replace(study.world, benchmarks={"fake": Prepared()}, databases={"fake": Telling()})
+    run(study)
+    told = [attempt.database("before") for attempt in study.folder.every_attempt()]
+    assert {(found or {}).get("data sets") for found in told} == {None, "the data set"}
 
 
 def test_finished_trials_are_never_repeated(tmp_path: Path) -> None:

@@ -50,6 +50,8 @@ MIGRATION_TIMEOUT_S = 3600.0
 """Limit for them to form one cluster with no partition left to move."""
 STOP_TIMEOUT_S = 600.0
 _LOOK_EVERY_S = 1.0
+_START_KNOWN_TO_S = 2.0
+"""A server counts whole seconds of its life, and the machine's clock is read a moment later."""
 _GONE = (ToolFailed, ToolTimedOut, OutputUnreadable)
 """Errors of a query that a server does not answer."""
 _CAUSES = ("CRITICAL", "FATAL", "FAILED ASSERTION")
@@ -110,6 +112,8 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasReplic
     def __init__(self, raw_device_of: machines.RawDeviceOf) -> None:
         self._raw_device_of = raw_device_of
         self._running: dict[str, _Servers] = {}
+        self._starts: dict[str, dict[str, float]] = {}
+        """Of each cluster's machines, in seconds after the machine's, as they were seen last."""
 
     # Database
 
@@ -247,11 +251,17 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasReplic
 
     @override
     async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        """Of each server. A restart shows in `replication`, by the key of the cluster that it forms anew."""
+        """Of each server. None has a role: each has some of the partitions."""
         servers = self._running[cluster.key]
-        answered = await _of_each(servers, lambda one: machines.ask(one.machine, ("node", "build")))
-        names = [one.machine.name for one in servers.each]
-        return {name: f"node {node}, version {build}" for name, (node, build) in zip(names, answered, strict=True)}
+        known = self._starts.setdefault(cluster.key, {})
+        found: dict[str, str] = {}
+        for server, (node, build, started_s) in zip(servers.each, await _of_each(servers, _identity), strict=True):
+            name = server.machine.name
+            if abs(started_s - known.get(name, started_s)) > _START_KNOWN_TO_S:
+                del known[name]
+            start = f"{known.setdefault(name, started_s):.0f} s after the machine's"
+            found |= {f"node of {name}": node, f"version of {name}": build, f"start of {name}": start}
+        return found
 
     # HasReplication
 
@@ -380,6 +390,12 @@ async def _end(servers: _Servers) -> None:
             raise outcome
     if None in ended:
         raise DatabaseFailed(f"Aerospike did not stop within {STOP_TIMEOUT_S:.0f} s and was killed")
+
+
+async def _identity(server: _Server) -> tuple[str, str, float]:
+    """Its node, version and start, in seconds after its machine's, of which it only tells whole ones."""
+    node, build, statistics = await machines.ask(server.machine, ("node", "build", "statistics"))
+    return node, build, await machines.uptime_s(server.machine) - info.uptime_s(statistics)
 
 
 async def _state(server: _Server, namespace: str) -> info.ServerState:

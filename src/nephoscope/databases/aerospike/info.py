@@ -148,6 +148,19 @@ def state(answered: Sequence[str]) -> ServerState:
         ) from error
 
 
+def uptime_s(statistics: str) -> int:
+    """Whole seconds for which a server has run, from its answer to `statistics`.
+
+    Raises:
+        OutputUnreadable: they are not there.
+        ToolFailed: the server rejected the command.
+    """
+    try:
+        return int(values(statistics)["uptime"])
+    except (KeyError, ValueError) as error:
+        raise OutputUnreadable(f"Aerospike's statistics do not say how long it has run: {error}") from error
+
+
 def stable_command(servers: int, namespace: str) -> str:
     """Its answer is the cluster's key once this many servers are present and nothing is left to migrate."""
     return f"cluster-stable:size={servers};ignore-migrations=false;namespace={namespace}"

@@ -191,6 +191,20 @@ async def ask(machine: MachineHandle, commands: Sequence[str]) -> list[str]:
     return info.answers(said.require().stdout, commands)
 
 
+async def uptime_s(machine: MachineHandle) -> float:
+    """How long the machine has run: a clock that nobody sets.
+
+    Raises:
+        ToolFailed, ToolTimedOut, OutputUnreadable: it does not say.
+    """
+    said = await machine.remote.execute(Command(["cat", "/proc/uptime"], timeout_s=_LOOK_TIMEOUT_S, pinned=False))
+    words = said.require().stdout.split()
+    try:
+        return float(words[0])
+    except (IndexError, ValueError) as error:
+        raise OutputUnreadable(f"/proc/uptime of {machine.name}: {error}") from error
+
+
 def root_of(machine: MachineHandle) -> str:
     """Our folder on a machine."""
     return f"{machine.data_dir}/aerospike"
