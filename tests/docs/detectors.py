@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nephoscope.checks.inside import EffectiveCpus, Stalls, Throttled
+from nephoscope.checks.inside import EffectiveCpus, Throttled
 from nephoscope.checks.registry import run_checks
+from nephoscope.checks.stalls import Stalls
 from nephoscope.checks.stopped import NotStopped
 from nephoscope.model.records import CpuPhase, Evidence, Series, VerdictKind
 from tests.docs.pages import ROOT
@@ -18,56 +19,68 @@ STOPS_S = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 6.0)
 TRIALS_S = (3, 10, 60)
 MOMENTS = 20
 RECORDED = ROOT / "tests" / "data" / "undisturbed.json"
-"""Rates of each second of trials of a minute in which nobody stopped anything, on a machine with other work."""
+"""What was completed in each step of trials of a minute in which nobody stopped anything: 100 ms, of fio a second."""
 STRESS_NG = "stress-ng"
+USUAL_BUSY = 0.85
+BUSY_SPREAD = 0.02
 
 Floats = NDArray[np.float64]
 
 
-def _stopped_s(begins_s: float, length_s: float, seconds: int) -> list[float]:
-    """Of each second, how much of it the stop took."""
+def _stopped_s(begins_s: float, length_s: float, steps: int, step_s: float) -> list[float]:
+    """Of each step, how much of it the stop took."""
     end_s = begins_s + length_s
-    return [max(0.0, min(end_s, second + 1) - max(begins_s, second)) for second in range(seconds)]
+    return [max(0.0, min(end_s, (at + 1) * step_s) - max(begins_s, at * step_s)) for at in range(steps)]
 
 
-def _stopped(benchmark: str, rates: Sequence[float], begins_s: float, length_s: float) -> Evidence:
+def _stopped(benchmark: str, counts: Sequence[float], trial_s: int, begins_s: float, length_s: float) -> Evidence:
     """Of a trial whose server or tool stood still for so long; the sampler looks at the end of each second."""
-    lost = _stopped_s(begins_s, length_s, len(rates))
+    noise = np.random.default_rng(int(1000 * begins_s)).normal(1, BUSY_SPREAD, trial_s)
     looks = [
         sample(
             at_s=second + 1,
+            at_unix_ms=1000 * (second + 1),
             stopped_processes=int(begins_s <= second + 1 < begins_s + length_s),
-            cpus_busy_share={"cpu0": 1 - one, "cpu1": 1 - one},
+            cpus_busy_share=dict.fromkeys(("cpu0", "cpu1"), min(1.0, USUAL_BUSY * noise[second]) * (1 - lost_s)),
         )
-        for second, one in enumerate(lost)
+        for second, lost_s in enumerate(_stopped_s(begins_s, length_s, trial_s, 1.0))
     ]
     changes = {"telemetry": {"db": looks}, "cpu_phases": [], "series": []}
     if benchmark == STRESS_NG:
-        cpu_s = len(rates) - 0.02 - sum(lost)
-        return evidence(**changes | {"cpu_phases": [CpuPhase(workers=1, cpu_s=cpu_s, real_s=len(rates))]})
-    values = [rate * (1 - one) for rate, one in zip(rates, lost, strict=True)]
-    series = [Series(metric="rate", unit="1/s", step_s=1.0, values=values)]
-    return evidence(**changes | {"series": series, "operations": operations(attempted=int(sum(values)))})
+        return evidence(
+            **changes | {"cpu_phases": [CpuPhase(workers=1, cpu_s=trial_s - 0.02 - length_s, real_s=trial_s)]}
+        )
+    step_s = trial_s / len(counts)
+    lost = _stopped_s(begins_s, length_s, len(counts), step_s)
+    rates = [round(count * (1 - one / step_s)) / step_s for count, one in zip(counts, lost, strict=True)]
+    if step_s == 1:
+        series = [Series(metric="rate", unit="1/s", step_s=1.0, values=rates)]
+        return evidence(**changes | {"series": series, "operations": operations(attempted=int(sum(rates)))})
+    return evidence(**changes | {"work": [Series(metric="rate", unit="1/s", step_s=0.1, values=rates, at_unix_ms=0)]})
 
 
-def _moments(rates: Sequence[float], stop_s: float, trial_s: int) -> Iterator[tuple[Sequence[float], float]]:
+def _moments(counts: Sequence[float], stop_s: float, trial_s: int) -> Iterator[tuple[Sequence[float], float]]:
     """Parts of a recorded series, and when in each the stop begins: in each twentieth of a second once."""
+    length = trial_s * len(counts) // 60
     for moment in range(MOMENTS):
-        first = moment * (len(rates) - trial_s) // MOMENTS
+        first = moment * (len(counts) - length) // MOMENTS
         phase = (7 * moment % MOMENTS + 0.5) / MOMENTS
-        yield rates[first : first + trial_s], moment * int(trial_s - stop_s) // MOMENTS + phase
+        yield counts[first : first + length], moment * int(trial_s - stop_s) // MOMENTS + phase
 
 
-def _share(benchmark: str, rates: Sequence[float], stop_s: float, trial_s: int) -> str:
-    found = 0
-    for part, begins_s in _moments(rates, stop_s, trial_s):
-        verdicts = run_checks(_stopped(benchmark, part, begins_s, stop_s), CHECKS)
-        found += any(one.verdict is VerdictKind.INVALID for one in verdicts)
-    return f"{100 * found / MOMENTS:.0f} %"
+def _share(benchmark: str, counts: Sequence[float], stop_s: float, trial_s: int) -> str:
+    """Of the trials that are rejected, and of those that are rejected or say so."""
+    rejected = found = 0
+    for part, begins_s in _moments(counts, stop_s, trial_s):
+        verdicts = run_checks(_stopped(benchmark, part, trial_s, begins_s, stop_s), CHECKS)
+        is_rejected = any(one.verdict is VerdictKind.INVALID for one in verdicts)
+        rejected += is_rejected
+        found += is_rejected or any(one.events for one in verdicts)
+    return f"{100 * rejected / MOMENTS:.0f} / {100 * found / MOMENTS:.0f} %"
 
 
 def stops() -> str:
-    """How many trials are rejected: by length of the stop and of the trial, and by benchmark."""
+    """How many trials are rejected, and how many tell of it: by length of the stop and of the trial, and benchmark."""
     recorded: dict[str, list[float]] = json.loads(RECORDED.read_text(encoding="utf-8"))
     recorded[STRESS_NG] = [0.0] * 60
     lines = [
@@ -77,7 +90,7 @@ def stops() -> str:
     for stop_s in STOPS_S:
         for trial_s in TRIALS_S:
             if stop_s < trial_s:
-                shares = " | ".join(_share(name, rates, stop_s, trial_s) for name, rates in recorded.items())
+                shares = " | ".join(_share(name, counts, stop_s, trial_s) for name, counts in recorded.items())
                 lacks = f"{100 * stop_s / trial_s:.2g} %"
                 lines.append(f"| {f'{stop_s:g} s' if stop_s else 'never'} | {trial_s} s | {shares} | {lacks} |")
     return "\n".join(lines) + "\n"

@@ -202,6 +202,7 @@ impl<'a> Coordinator<'a> {
             start_s: span.start_ns as f64 / NS_PER_S,
             end_s: span.end_ns as f64 / NS_PER_S,
             operations: std::mem::take(&mut books.operations),
+            ended_per_100_ms: std::mem::take(&mut books.ended_per_100_ms),
             errors: std::mem::take(&mut books.errors),
             attempts: std::mem::take(&mut books.attempts),
             offered,

@@ -179,6 +179,8 @@ pub struct Interval {
     pub end_s: f64,
     /// What ended.
     pub operations: Vec<OperationInterval>,
+    /// How many operations ended that did not fail, in each 100 ms of the interval; its last part may be shorter.
+    pub ended_per_100_ms: Vec<u64>,
     /// What went wrong.
     pub errors: Vec<ErrorCount>,
     /// How long single attempts took.

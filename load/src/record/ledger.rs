@@ -67,6 +67,9 @@ impl Count {
 /// An operation that waited longer than this although a connection was free was held up by the generator.
 const LATE_NS: u64 = 1_000_000;
 
+/// Operations are counted in steps of this length, which shows a stop that seconds hide.
+const STEP_NS: u64 = 100_000_000;
+
 type ErrorKey = (OperationId, String, ErrorKind);
 
 /// Keeps what the lanes recorded. Intervals are closed in order; what ended after the interval being closed waits
@@ -82,6 +85,10 @@ pub struct Ledger {
     /// predecessor's end.
     pacing_error: Option<Histogram>,
     late: u64,
+    /// When the open interval began.
+    start_ns: u64,
+    /// Operations of the open interval that did not fail, by the step of it in which they ended.
+    steps: Vec<u64>,
     waiting: Vec<Sample>,
     waiting_errors: Vec<ErrorEvent>,
     waiting_attempts: Vec<Attempt>,
@@ -105,6 +112,8 @@ pub struct Books {
     pub late: u64,
     /// Operations that ended, of any outcome.
     pub count: u64,
+    /// Those that did not fail, in each 100 ms of the interval; the last part may be shorter.
+    pub ended_per_100_ms: Vec<u64>,
     /// p99 of the service time of committed operations, the slowest kind of them, in ns.
     pub service_p99_ns: u64,
 }
@@ -120,6 +129,8 @@ impl Ledger {
             attempts: BTreeMap::new(),
             pacing_error: paced.then(Histogram::default),
             late: 0,
+            start_ns: 0,
+            steps: Vec::new(),
             waiting: Vec::new(),
             waiting_errors: Vec::new(),
             waiting_attempts: Vec::new(),
@@ -148,7 +159,8 @@ impl Ledger {
         for event in now {
             self.count_error(event, true);
         }
-        self.report()
+        let length_ns = end_ns.saturating_sub(std::mem::replace(&mut self.start_ns, end_ns));
+        self.report(length_ns.div_ceil(STEP_NS) as usize)
     }
 
     /// Records what was collected and ended before `end_ns`.
@@ -173,10 +185,21 @@ impl Ledger {
         }
         self.durations.entry(key).or_default().record(sample);
         self.totals.entry(key).or_default().add(sample, phase == Phase::Measure);
+        if sample.outcome != Outcome::Failed {
+            self.count_step(sample.ended_ns);
+        }
         if sample.unhindered {
             self.pacing_error.iter_mut().for_each(|histogram| histogram.record(sample.queue_ns));
             self.late += u64::from(sample.queue_ns > LATE_NS);
         }
+    }
+
+    fn count_step(&mut self, ended_ns: u64) {
+        let step = (ended_ns.saturating_sub(self.start_ns) / STEP_NS) as usize;
+        if step >= self.steps.len() {
+            self.steps.resize(step + 1, 0);
+        }
+        self.steps[step] += 1;
     }
 
     fn enter_attempts(&mut self, end_ns: u64) {
@@ -218,7 +241,9 @@ impl Ledger {
         *self.errors.entry(key).or_default() += 1;
     }
 
-    fn report(&mut self) -> Books {
+    fn report(&mut self, steps: usize) -> Books {
+        let mut ended_per_100_ms = std::mem::take(&mut self.steps);
+        ended_per_100_ms.resize(steps.max(ended_per_100_ms.len()), 0);
         let ended = || self.durations.iter().filter(|(_, durations)| durations.count > 0);
         let committed = ended().filter(|((_, outcome), _)| *outcome == Outcome::Committed);
         let books = Books {
@@ -238,6 +263,7 @@ impl Ledger {
                 .collect(),
             pacing_error: self.pacing_error.as_ref().filter(|errors| errors.count() > 0).map(Histogram::encode),
             late: std::mem::take(&mut self.late),
+            ended_per_100_ms,
         };
         self.durations.values_mut().for_each(|durations| durations.clear());
         self.interval_errors.clear();
@@ -445,6 +471,7 @@ mod tests {
         ledger.close_tail();
         assert_eq!((ramp.count, first.count, second.count), (2, 2, 1));
         assert_eq!(first.operations.len(), 2);
+        assert_eq!([&ramp, &first, &second].map(|books| books.ended_per_100_ms.clone()), [[2], [1], [1]]);
         assert_eq!((second.operations[0].operation, second.operations[0].count), ("write", 1));
         let total = |outcome, measured, all| OperationTotal { operation: "write", outcome, measured, all };
         assert_eq!(ledger.totals(), [total(Outcome::Committed, 2, 5), total(Outcome::Failed, 1, 1)]);
@@ -452,6 +479,23 @@ mod tests {
             (ledger.round_trips(), ledger.committed(OperationId(1)), ledger.committed(OperationId(0))),
             (6, 5, 0)
         );
+    }
+
+    #[test]
+    fn operations_are_counted_in_each_tenth_of_a_second_of_their_interval() {
+        let mut lanes = Lanes::new(1);
+        let mut ledger = Ledger::new(&["read", "write"], false);
+        for ended_ms in [10, 99, 100, 320, 1_050, 1_240] {
+            put(&lanes, ended_ms * 1_000_000, Outcome::Committed);
+            ledger.collect(&mut lanes, Phase::Measure, if ended_ms < 400 { 400_000_000 } else { 1_250_000_000 });
+            if ended_ms == 320 {
+                put(&lanes, 330_000_000, Outcome::Failed);
+                ledger.collect(&mut lanes, Phase::Measure, 400_000_000);
+                assert_eq!(ledger.close(Phase::Measure, 400_000_000).ended_per_100_ms, [2, 1, 0, 1]);
+                assert_eq!(ledger.close(Phase::Measure, 1_000_000_000).ended_per_100_ms, [0; 6]);
+            }
+        }
+        assert_eq!(ledger.close(Phase::Measure, 1_250_000_000).ended_per_100_ms, [1, 0, 1]);
     }
 
     #[test]

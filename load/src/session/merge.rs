@@ -30,6 +30,8 @@ enum Rule {
     All,
     /// Lists, one after the other.
     Join,
+    /// Lists of counts, added place by place; a shorter one has nothing at the end.
+    Counts,
     /// HDR histograms, added; null where all are.
     Histogram,
     /// Key by key; null where one of them does not know.
@@ -95,6 +97,7 @@ const INTERVAL: Table = &[
             ],
         ),
     ),
+    ("ended_per_100_ms", Rule::Counts),
     ("errors", ERRORS),
     ("attempts", Groups(&["operation"], &[("operation", Same), ("count", Sum), ("histogram", Rule::Histogram)])),
     ("offered", Sum),
@@ -354,6 +357,7 @@ fn one(rule: &Rule, values: &[&Value]) -> Result<Value, Failure> {
         }
         Rule::All => json!(values.iter().all(|value| **value == true)),
         Rule::Join => values.iter().flat_map(|value| list(value)).cloned().collect(),
+        Rule::Counts => places(values),
         Rule::Histogram => histogram(values)?,
         Rule::Sum if unknown => Value::Null,
         Rule::Sum => sum(values),
@@ -383,6 +387,11 @@ fn list(value: &Value) -> &[Value] {
 fn sum(values: &[&Value]) -> Value {
     let whole: Option<u64> = values.iter().map(|value| value.as_u64()).sum();
     whole.map_or_else(|| json!(values.iter().filter_map(|value| value.as_f64()).sum::<f64>()), Value::from)
+}
+
+fn places(lists: &[&Value]) -> Value {
+    let length = lists.iter().map(|counts| list(counts).len()).max().unwrap_or(0);
+    (0..length).map(|place| sum(&lists.iter().filter_map(|counts| counts.get(place)).collect::<Vec<_>>())).collect()
 }
 
 fn histogram(values: &[&Value]) -> Result<Value, Failure> {
@@ -431,7 +440,7 @@ mod tests {
                    "server_version": "18"}),
             json!({"event": "interval", "index": 0, "phase": "measure", "at_unix_ms": 1_000 + 400 * index, "start_s": 0.0,
                    "end_s": 0.5, "operations": [operation("committed", &[ns, 70 * ns])], "errors": [], "attempts": [],
-                   "offered": null, "client": client}),
+                   "ended_per_100_ms": if index == 0 { json!([1, 0, 1]) } else { json!([2]) }, "offered": null, "client": client}),
             json!({"event": "finished", "exit_code": 0, "message": "", "elapsed_s": f64::from(index), "measured_s": 0.5,
                    "operations": [total], "errors": [], "offered": null, "not_sent": null, "round_trips": 8,
                    "round_trips_by_operation": [{"operation": "new_order", "round_trips": 8, "operations": 2}],
@@ -470,6 +479,7 @@ mod tests {
         let client = &interval["client"];
         assert_eq!((&client["cpu_s"], &client["queued"], &client["steal_s"]), (&json!(0.5), &json!(4), &Value::Null));
         assert_eq!(list(&client["threads"]).len(), 2);
+        assert_eq!(interval["ended_per_100_ms"], json!([3, 0, 1]));
         assert_eq!((&interval["offered"], &interval["at_unix_ms"]), (&Value::Null, &json!(1_000)));
         assert_eq!((&finished["elapsed_s"], &finished["round_trips"]), (&json!(1.0), &json!(16)));
         assert_eq!(finished["operations"][0]["measured"], 4);

@@ -1,7 +1,7 @@
 """What a benchmark is: metrics, needs, prepare, run, and a pure parser of what it left behind."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +18,9 @@ from nephoscope.providers.base import Cluster
 
 RawOutput = Mapping[str, bytes]
 """Name of a raw file (`fio-random-read.stdout`) -> its bytes, verbatim."""
+
+_GAP_MS = 100.0
+"""Measured intervals that are further apart do not belong together."""
 
 VOLUME = "volume"
 """What a benchmark or a database calls the first raw disk that nephoscope created with the machine."""
@@ -81,6 +84,18 @@ class Ended:
     from_unix_ms: float
     to_unix_ms: float
     operations: int
+    per_100_ms: Sequence[int] = ()
+    """The same operations in each 100 ms of it, of which the last may be shorter; empty: not recorded."""
+
+
+def stretches(ended: Sequence[Ended]) -> Iterator[Sequence[Ended]]:
+    """What was measured without a break: a search measures several times."""
+    start = 0
+    for place in range(1, len(ended) + 1):
+        if place == len(ended) or ended[place].from_unix_ms - ended[place - 1].to_unix_ms > _GAP_MS:
+            if place > start:
+                yield ended[start:place]
+            start = place
 
 
 class Benchmark(ABC):

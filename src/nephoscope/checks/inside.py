@@ -4,17 +4,13 @@ If the rate fell for good, the mean over the trial is neither the burst rate nor
 cache says nothing about the disk.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Iterator
 
 from nephoscope.checks.steal import stolen_series
 from nephoscope.checks.thresholds import (
     CACHE_LATENCY,
     DEVICE_BANDWIDTH,
-    DIPS_COST,
     EFFECTIVE_CPUS_MISSING,
-    IDLE,
     LEVEL_CHANGE,
     SERIES_LENGTH,
     STRESS_LENGTH,
@@ -22,12 +18,10 @@ from nephoscope.checks.thresholds import (
     STRESS_START,
     SUSTAINED_LENGTH,
 )
-from nephoscope.checks.verdicts import invalid, mean_over_cpus, measured_of, over_machines, percent, unknown, valid
-from nephoscope.model.events import Event
+from nephoscope.checks.verdicts import invalid, measured_of, over_machines, percent, unknown, valid
 from nephoscope.model.numbers import duration
-from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, TelemetrySample, Verdict
+from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, Verdict
 from nephoscope.model.units import GIB
-from nephoscope.stats.dips import Dips, dips
 
 
 class Throttled:
@@ -84,93 +78,6 @@ def _cpu_time(evidence: Evidence) -> Iterator[Series]:
                 step_s=lasted_s / len(samples),
                 values=[100 * (1 - share) for share in stolen],
             )
-
-
-_LEAST_PER_STEP = 20
-"""Operations in a step of a series: of fewer, some steps have none by chance."""
-
-
-class Stalls:
-    """Were there seconds in which nothing was completed, and whose were they?"""
-
-    name = "stalls"
-    text = (
-        "Reports seconds in which nothing was completed, with their time, and what dips below half of the usual rate "
-        "cost the mean, in a series of any length. A stall during which the server worked (a checkpoint, a compaction) "
-        "is its performance. Rejects a trial whose dips cost more than the study's margin of a tie (else "
-        f"{DIPS_COST.percent}) and during whose stall the "
-        f"CPUs and disks of all measured machines were at most {IDLE.percent} busy: the server was stopped, or waited "
-        "for something outside of its machines."
-    )
-
-    def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Its verdict over every rate; None if there is none, or if so few operations end that a step may be empty."""
-        operations, idle_s = evidence.operations, _idle_s(evidence)
-        most = DIPS_COST.value if evidence.margin_percent is None else evidence.margin_percent / 100
-        verdicts = [
-            self._series(series, seen, idle_s, most)
-            for series in evidence.series
-            if (operations is None or operations.attempted >= _LEAST_PER_STEP * sum(rate > 0 for rate in series.values))
-            and (seen := dips(series.values)) is not None
-        ]
-        return over_machines(self.name, verdicts, "") if verdicts else None
-
-    def _series(self, series: Series, seen: Dips, idle_s: float | None, most: float) -> Verdict:
-        """`most`: the share of the mean that dips may cost without deciding a comparison."""
-        event = _event(series, seen, most)
-        if event is None:
-            return valid(self.name, f"{series.metric}: dips cost {percent(seen.cost)} of the mean")
-        told = f"{series.metric}: {event.clause}"
-        longest_s = series.step_s * max((one.zeros for one in seen.each), default=0)
-        # A stall and the second that the sampler reads it in begin at different moments.
-        stood_still = longest_s > 0 and idle_s is not None and idle_s >= max(series.step_s, longest_s - 1)
-        if seen.cost > most and stood_still:
-            return invalid(
-                self.name,
-                f"{told}, and no measured machine worked for {duration(idle_s)}: the server was stopped, or waited for "
-                "something outside of its machines",
-                event,
-            )
-        return valid(self.name, told, event)
-
-
-def _event(series: Series, seen: Dips, most: float) -> Event | None:
-    """Time in which nothing was completed, whatever it cost; else dips that cost more than `most`; None: neither."""
-    stalls = [one for one in seen.each if one.zeros]
-    stretches = stalls or (seen.each if seen.cost > most else ())
-    if not stretches:
-        return None
-    return Event(
-        "stall" if stalls else "dips",
-        len(stretches),
-        first_s=series.step_s * stretches[0].start,
-        length_s=series.step_s * sum(one.lost if stalls else one.length for one in stretches),
-        cost=seen.cost,
-        metric=series.metric,
-    )
-
-
-def _idle_s(evidence: Evidence) -> float | None:
-    """The longest time between two busy samples in which no measured machine worked; None: not known.
-
-    The sampler starts before the load and stops after it: what is idle at either end is no stall.
-    """
-    longest_s: float | None = None
-    for machine in measured_of(evidence.telemetry, evidence.load_machines):
-        mask = evidence.measured_cpus.get(machine, [])
-        idle = [(_is_idle(sample, mask), sample.duration_s) for sample in evidence.telemetry[machine]]
-        busy = [at for at, (is_idle, _) in enumerate(idle) if not is_idle]
-        within = idle[busy[0] : busy[-1]] if busy else []
-        runs = [sum(length_s for _, length_s in run) for is_idle, run in groupby(within, key=itemgetter(0)) if is_idle]
-        own_s = max(runs, default=0.0)
-        longest_s = own_s if longest_s is None else min(longest_s, own_s)
-    return longest_s
-
-
-def _is_idle(sample: TelemetrySample, mask: Sequence[str]) -> bool:
-    busy = mean_over_cpus(sample.cpus_busy_share, mask)
-    busy = sample.cpu_busy_share if busy is None else busy
-    return busy <= IDLE.value and (sample.disk_busy_share or 0.0) <= IDLE.value
 
 
 class CacheServed:

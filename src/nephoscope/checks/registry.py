@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nephoscope.checks.base import Check
 from nephoscope.checks.expectations import EXPECTATIONS
 from nephoscope.checks.generator import GeneratorBound
-from nephoscope.checks.inside import CacheServed, EffectiveCpus, Stalls, Throttled
+from nephoscope.checks.inside import CacheServed, EffectiveCpus, Throttled
 from nephoscope.checks.interference import ForeignLoad, SamplerCost
 from nephoscope.checks.kinds import EqualMachines
 from nephoscope.checks.machine import CgroupLimit, ClockOffset, ClockStep, CpuCount, CpuModel, MachineUnchanged, Memory
@@ -22,6 +22,7 @@ from nephoscope.checks.operations import (
     Replication,
     SearchEnded,
 )
+from nephoscope.checks.stalls import Stalls
 from nephoscope.checks.steal import Steal
 from nephoscope.checks.stopped import NotStopped
 from nephoscope.checks.sustained import Sustained

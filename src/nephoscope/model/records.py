@@ -264,6 +264,7 @@ class Series(Frozen):
     unit: str
     step_s: Seconds = Field(gt=0)
     values: list[float]
+    at_unix_ms: float | None = Field(default=None, description="when the first interval began; None: not known")
 
 
 class Reads(Frozen):
@@ -534,6 +535,10 @@ class Evidence(Frozen):
     )
     database_after: dict[str, str] | None = Field(default=None, description="the same; None: it could not be queried")
     series: list[Series] = []
+    work: list[Series] = Field(
+        default=[],
+        description="work that was completed, in the finest steps that were recorded; empty: `series` is all there is",
+    )
     reads: list[Reads] = []
     cpu_phases: list[CpuPhase] = []
 

@@ -1,6 +1,6 @@
 """Raw output -> measurements and verdicts: the second half of a trial, which `parse` repeats without machines."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum
@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from nephoscope.benchmarks.base import VOLUME, Benchmark
+from nephoscope.benchmarks.base import VOLUME, Benchmark, Ended, stretches
 from nephoscope.checks.registry import run_checks
 from nephoscope.machines.telemetry import Lines, read_lines, samples_of
 from nephoscope.model.derived import Derived
@@ -29,7 +29,7 @@ from nephoscope.model.records import (
     TelemetrySample,
     TrialIntent,
 )
-from nephoscope.model.units import GIB, MIB
+from nephoscope.model.units import GIB, MIB, MS_PER_SECOND
 from nephoscope.run.resources import resource_use
 from nephoscope.run.server_costs import server_costs_of
 from nephoscope.store.attempt import Attempt
@@ -40,6 +40,8 @@ from nephoscope.study.model import Configuration, Machine
 
 TELEMETRY_PREFIX = "telemetry-"
 TELEMETRY_SUFFIX = ".jsonl"
+_STEP_S = 0.1
+"""The load generator counts the operations of each."""
 _EVEN = 1.5
 """An interval that is longer than the others by more than this leaves a gap: then there is no series."""
 
@@ -65,9 +67,11 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Deriv
     if not any(row.at_s is None for row in measurements):
         raise OutputUnreadable(f"{benchmark.name} found no numbers in its output")
     telemetry = _read_telemetry(raw)
-    costs = server_costs_of(attempt, benchmark.ended(raw, parameters), telemetry.lines, raw)
+    ended = benchmark.ended(raw, parameters)
+    costs = server_costs_of(attempt, ended, telemetry.lines, raw)
+    series = series_of(measurements, benchmark.metrics(parameters), getattr(parameters, "ramp_s", 0.0))
     evidence = _evidence(attempt, intent, benchmark, parameters, raw, telemetry).model_copy(
-        update={"series": series_of(measurements, benchmark.metrics(parameters), getattr(parameters, "ramp_s", 0.0))}
+        update={"series": series, "work": list(work_of(ended))}
     )
     return Derived(
         measurements=[*measurements, *costs],
@@ -156,6 +160,18 @@ def series_of(measurements: Sequence[Measurement], metrics: Sequence[Metric], ra
             values = [row.value for row in rows]
             found.append(Series(metric=metric.name, unit=metric.unit, step_s=median(steps), values=values))
     return found
+
+
+def work_of(ended: Sequence[Ended]) -> Iterator[Series]:
+    """Operations of each stretch of the measurement in steps of 100 ms; nothing of outputs that do not tell them."""
+    for stretch in stretches(ended):
+        counts = [count for one in stretch for count in one.per_100_ms]
+        whole = round(stretch[-1].to_unix_ms - stretch[0].from_unix_ms) // round(_STEP_S * MS_PER_SECOND)
+        if whole > 1 and all(one.per_100_ms for one in stretch):
+            rates = [count / _STEP_S for count in counts[:whole]]
+            yield Series(
+                metric="operations", unit="1/s", step_s=_STEP_S, values=rates, at_unix_ms=stretch[0].from_unix_ms
+            )
 
 
 def network_bytes(telemetry: Mapping[str, Sequence[TelemetrySample]]) -> list[NetworkBytes]:

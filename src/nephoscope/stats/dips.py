@@ -3,10 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from statistics import median_high
+from statistics import median, median_high
+
+from nephoscope.stats.limits import MAD_TO_SIGMA
 
 _DIP = 0.5
 """Of the usual value: less is a dip, which noise of a tenth makes in no year of seconds."""
+_SIGMAS = 5
+"""Of noise: so far below the usual value lies one step in three million by chance."""
+_LOWEST_DIP = 0.05
+"""Of the usual value: where noise reaches lower, steps are too short to tell a dip."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,43 @@ class Dips:
     each: tuple[Dip, ...]
 
 
-def dips(values: Sequence[float]) -> Dips | None:
+@dataclass(frozen=True)
+class Steps:
+    """Counts, taken together."""
+
+    factor: int
+    """How many steps make one."""
+    values: list[float]
+    low: float
+    """Of the usual value: less is a dip."""
+
+
+def finest_steps(counts: Sequence[float], factors: Sequence[int], least: float) -> Steps | None:
+    """The counts in the shortest steps in which a dip is no noise; a last step that is not whole is left out.
+
+    Args:
+        counts: in equal steps of time.
+        factors: how many steps to take together, from the least to the most; of the most, any spread is good enough.
+        least: counts in a mean step in which anything was counted; None is returned where there are never so many.
+    """
+    for factor in factors:
+        values = [float(sum(counts[at : at + factor])) for at in range(0, len(counts) - factor + 1, factor)]
+        working = [value for value in values if value > 0]
+        if working and sum(working) >= least * len(working):
+            usual = median(working)
+            spread = MAD_TO_SIGMA * median(abs(value - usual) for value in working)
+            low = min(_DIP, 1 - _SIGMAS * spread / usual)
+            if factor == factors[-1] or low >= _LOWEST_DIP:
+                return Steps(factor, values, _DIP if factor == factors[-1] else low)
+    return None
+
+
+def dips(values: Sequence[float], low: float = _DIP) -> Dips | None:
     """The dips of a series at equal steps of time; None: nothing was ever completed.
 
     Args:
         values: not negative.
+        low: of the usual value; less is a dip.
     """
     working = [value for value in values if value > 0]
     if not working:
@@ -42,7 +80,7 @@ def dips(values: Sequence[float]) -> Dips | None:
     usual = median_high(working)
     each: list[Dip] = []
     at = 0
-    for is_low, run in groupby((value / usual for value in values), key=lambda share: share < _DIP):
+    for is_low, run in groupby((value / usual for value in values), key=lambda share: share < low):
         shares = list(run)
         if is_low:
             each.append(Dip(at, len(shares), len(shares) - sum(shares), _zeros(shares)))

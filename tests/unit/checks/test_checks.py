@@ -1,6 +1,6 @@
 """Every check gives each of its verdicts, and says why."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -184,6 +184,25 @@ def falling(count: int, share: float, step_s: float = 1.0) -> list[Series]:
 BUSY = sample()
 IDLE = sample(cpus_busy_share={"cpu0": 0.02, "cpu1": 0.0}, disk_busy_share=0.0)
 WRITING = IDLE.model_copy(update={"disk_busy_share": 0.9})
+
+
+def counted_work(*tenths: tuple[int, float], busy: Sequence[float] = (), disk: float = 0.0) -> dict[str, Any]:
+    """So many tenths of a second at each rate; and how busy each second was, of the disk those in which CPUs were not.
+
+    The load runs on another clock's seconds than the sampler: half of one later.
+    """
+    values = [rate for count, rate in tenths for _ in range(count)]
+    samples = [
+        sample(at_unix_ms=1000 * (second + 1) - 500, cpus_busy_share={"cpu0": one, "cpu1": one},
+               disk_busy_share=disk if one < 0.9 else 0.0)
+        for second, one in enumerate(busy)
+    ]  # fmt: skip
+    work = [Series(metric="operations", unit="1/s", step_s=0.1, values=values, at_unix_ms=0)]
+    return {"work": work, "series": [], "telemetry": {"db": samples}}
+
+
+SHORT_STOP = ((12, 1000.0), (3, 0.0), (25, 1000.0))
+"""At 1.2 s for 0.3 s of 4 s, within the second that the sampler reads at 1.5 s."""
 STALLED: dict[str, Any] = {"series": series((3, 100.0), (2, 0.0), (3, 100.0))}
 
 CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
@@ -475,7 +494,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         "stalls",
         {**STALLED, "telemetry": {"db": [BUSY, BUSY, IDLE, BUSY]}},
         "invalid",
-        "no measured machine worked for 1",
+        "no measured machine worked meanwhile",
     ),
     ("stalls", {**STALLED, "telemetry": {"db": [BUSY, BUSY, WRITING, BUSY]}}, "valid", "for 2 s, from 3 s on"),
     ("stalls", {**STALLED, "telemetry": {"db": [IDLE, BUSY, BUSY, IDLE]}}, "valid", "for 2 s, from 3 s on"),
@@ -499,6 +518,29 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         "less than half of the usual rate was completed for 2 s, from 6 s on, at a cost of 2",
     ),
     ("stalls", {**STALLED, "operations": operations(attempted=100)}, None, ""),
+    (
+        "stalls",
+        counted_work(*SHORT_STOP, busy=(0.4, 0.7, 1.0, 1.0, 0.5)),
+        "invalid",
+        "for 0.3 s, from 1.2 s on, at a cost of 7.5 % of the mean, and no measured machine worked meanwhile",
+    ),
+    ("stalls", counted_work(*SHORT_STOP, busy=(0.4, 1.0, 1.0, 1.0, 0.5)), "valid", "for 0.3 s, from 1.2 s on"),
+    ("stalls", counted_work(*SHORT_STOP, busy=(0.4, 0.7, 1.0, 1.0, 0.5), disk=0.4), "valid", "for 0.3 s"),
+    ("stalls", counted_work(*SHORT_STOP, busy=(0.4, 0.7, 0.6, 1.0, 0.5)), "valid", "for 0.3 s, from 1.2 s on"),
+    ("stalls", counted_work(*SHORT_STOP, busy=(0.0, 0.08, 0.05, 0.08, 0.08)), "valid", "for 0.3 s, from 1.2 s on"),
+    (
+        "stalls",
+        counted_work((12, 1000.0), (1, 400.0), (1, 400.0), (26, 1000.0), busy=(0.4, 0.88, 1.0, 1.0, 0.5)),
+        "invalid",
+        "less than half of the usual rate was completed for 0.2 s, from 1.2 s on, at a cost of 3.0 % of the mean, and",
+    ),
+    ("stalls", counted_work((12, 1000.0), (5, 400.0), (23, 1000.0), busy=(0.4, 0.7, 1.0, 1.0, 0.5)), "valid", "0.5 s"),
+    ("stalls", counted_work(*SHORT_STOP), "valid", "operations: nothing was completed for 0.3 s, from 1.2 s on"),
+    ("stalls", counted_work((300, 1000.0), (3, 0.0), (300, 1000.0)), "valid", "operations: dips cost 0.5 %"),
+    ("stalls", counted_work((300, 1000.0), (6, 0.0), (300, 1000.0)), "valid", "nothing was completed for 0.6 s, from"),
+    ("stalls", counted_work(*[(1, 1000.0), (1, 350.0), (1, 1900.0), (1, 0.0)] * 10), "valid", "dips cost 0 %"),
+    ("stalls", counted_work(*[(9, 40.0), (1, 0.0)] * 4), "valid", "operations: dips cost 0 % of the mean"),
+    ("stalls", counted_work(*[(9, 10.0), (1, 0.0)] * 4), None, ""),
     ("stalls", {"series": []}, None, ""),
     ("cache-served", {}, "valid", "random-read: reads bypassed the page cache"),
     ("cache-served", {"reads": reads(latency_median_s=2e-6)}, "invalid", "took under 2 µs (limit: 4 µs)"),

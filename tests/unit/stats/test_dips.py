@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from nephoscope.stats.dips import Dip, dips
+from nephoscope.stats.dips import Dip, dips, finest_steps
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,24 @@ def test_dips_cost_what_the_mean_lacks(values: Sequence[float], cost: float, eac
 @pytest.mark.parametrize("values", [[], [0.0, 0.0]])
 def test_a_series_without_a_usual_value_has_no_dips(values: Sequence[float]) -> None:
     assert dips(values) is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "factor", "values", "low"),
+    [
+        ([100, 101, 99, 0, 100], 1, [100, 101, 99, 0, 100], 0.5),
+        ([100, 112, 88, 100, 112, 88, 0], 1, [100, 112, 88, 100, 112, 88, 0], None),  # noise lowers what is a dip
+        ([100, 200, 100, 200, 0, 0, 150], 2, [300, 300, 0], 0.5),  # in single steps a dip would be noise
+        ([15, 15, 15, 15, 0], 2, [30, 30], 0.5),  # so few that single ones may be empty by chance
+        ([10, 200, 100, 20, 2, 90], 5, [332], 0.5),  # of the longest, any spread is good enough
+        ([3, 3, 3, 3, 3], None, [], None),
+        ([], None, [], None),
+    ],
+)
+def test_steps_are_as_short_as_noise_allows(
+    counts: Sequence[float], factor: int | None, values: Sequence[float], low: float | None
+) -> None:
+    steps = finest_steps(counts, (1, 2, 5), 20)
+    assert (steps and steps.factor, steps.values if steps else []) == (factor, values)
+    if steps is not None:
+        assert 0.05 <= steps.low < 0.5 if low is None else steps.low == low

@@ -135,6 +135,11 @@ class Interval(Frozen):
     )
     end_s: float = Field(description="same origin; exclusive")
     operations: list[OperationInterval]
+    ended_per_100_ms: list[Annotated[int, Field(ge=0)]] = Field(
+        default=[],
+        description="operations that ended and did not fail, in each 100 ms of the interval, of which the last may be "
+        "shorter; empty: not recorded",
+    )
     errors: list[ErrorCount]
     attempts: list[AttemptInterval] = []
     offered: int | None = Field(default=None, ge=0, description="arrivals due in the interval; null: closed pace")

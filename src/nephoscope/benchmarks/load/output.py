@@ -109,6 +109,11 @@ def _require_whole(intervals: tuple[Interval, ...], finished: Finished) -> None:
             raise OutputUnreadable(
                 f"nephoscope-load: interval {expected} is missing; the output continues with {interval.index}"
             )
+        if interval.ended_per_100_ms and sum(interval.ended_per_100_ms) != interval.ended_operations:
+            raise OutputUnreadable(
+                f"nephoscope-load: the parts of interval {expected} add up to {sum(interval.ended_per_100_ms)} "
+                f"operations, but {interval.ended_operations} ended in it"
+            )
     rows = [(interval.phase, row) for interval in intervals for row in interval.operations]
     for phase, row in rows:
         if phase == "measure" and row.out_of_range:
@@ -324,7 +329,9 @@ def count(output: LoadOutput, *, operations: Collection[str] | None = None, outc
 
 def ended(output: LoadOutput) -> list[Ended]:
     """The operations of each measured interval."""
-    return [Ended(one.at_unix_ms, one.ended_unix_ms, one.ended_operations) for one in output.measured]
+    return [
+        Ended(one.at_unix_ms, one.ended_unix_ms, one.ended_operations, one.ended_per_100_ms) for one in output.measured
+    ]
 
 
 def retries(output: LoadOutput) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import NamedTuple
 
-from nephoscope.benchmarks.base import Ended
+from nephoscope.benchmarks.base import Ended, stretches
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.units import MS_PER_SECOND
 
@@ -24,8 +24,6 @@ _LEAST_S = 0.9
 _UNSEEN_SHARE = 0.05
 """Of the server's CPU time: a larger part of processes that came and went between two readings, of which nobody knows
 how often they got a CPU, would make the context switches too few."""
-_GAP_MS = 100.0
-"""Measured intervals that are further apart do not belong together: a search measures several times."""
 
 
 class Reading(NamedTuple):
@@ -122,7 +120,7 @@ def _per_operation(ended: Sequence[Ended], readings: Sequence[Reading]) -> Count
     """Growth of each counter / operations, of all parts of the measurement with two readings."""
     grown: list[Counters] = []
     operations = 0.0
-    for part in _parts(ended):
+    for part in stretches(ended):
         within = [one for one in readings if part[0].from_unix_ms <= one.at_unix_ms <= part[-1].to_unix_ms]
         if within and within[-1].at_unix_ms - within[0].at_unix_ms >= _LEAST_S * MS_PER_SECOND:
             first, last = within[0], within[-1]
@@ -136,16 +134,6 @@ def _per_operation(ended: Sequence[Ended], readings: Sequence[Reading]) -> Count
     if sums.get("unseen_cpu_s", 0.0) > _UNSEEN_SHARE * sums.get("cpu_s", 0.0):
         sums.pop("context_switches", None)
     return {name: total / operations for name, total in sums.items() if total >= 0}  # a server that restarted
-
-
-def _parts(ended: Sequence[Ended]) -> Iterator[Sequence[Ended]]:
-    """What was measured without a break."""
-    start = 0
-    for place in range(1, len(ended) + 1):
-        if place == len(ended) or ended[place].from_unix_ms - ended[place - 1].to_unix_ms > _GAP_MS:
-            if place > start:
-                yield ended[start:place]
-            start = place
 
 
 def _ended_until(part: Sequence[Ended], at_unix_ms: float) -> float:
