@@ -218,6 +218,14 @@ class Benchmark(ABC):
         """
         return ()
 
+    def steps(self, raw: RawOutput, parameters: Any) -> Sequence[Sequence[Ended]]:  # noqa: ARG002 - for subclasses
+        """The operations of each step of a search that led to those in `ended`, in order of time; pure.
+
+        Raises:
+            OutputUnreadable: as `parse`.
+        """
+        return ()
+
     def observations(self, raw: RawOutput, parameters: Any) -> Observations:  # noqa: ARG002 - for subclasses
         """What the output shows besides numbers, as evidence for the checks; pure.
 

@@ -11,7 +11,7 @@ from nephoscope.checks.thresholds import DIPS_COST, IDLE
 from nephoscope.checks.verdicts import invalid, mean_over_cpus, measured_of, over_machines, percent, valid
 from nephoscope.model.events import Event
 from nephoscope.model.numbers import duration
-from nephoscope.model.records import Evidence, Series, TelemetrySample, Verdict
+from nephoscope.model.records import Evidence, Series, TelemetrySample, Verdict, VerdictKind
 from nephoscope.model.units import MS_PER_SECOND
 from nephoscope.stats.dips import Dip, Dips, dips, finest_steps
 
@@ -40,13 +40,15 @@ class Stalls:
         f"trial whose dips cost more than the study's margin of a tie (else {DIPS_COST.percent}) and during whose "
         f"stall the CPUs and disks of all measured machines were at most {IDLE.percent} busy: the server was stopped, "
         "or waited for something outside of its machines. Of a stall under a second, the CPU time that is missing in "
-        "the seconds around it tells."
+        "the seconds around it tells. A step of a search is judged alone, and only told if it is rejected."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
         """Its verdict over all work; None if none is recorded, or if so little of it ends that a step may be empty."""
         most = DIPS_COST.value if evidence.margin_percent is None else evidence.margin_percent / 100
         verdicts = [self._stretch(stretch, evidence, most) for stretch in _stretches(evidence)]
+        steps = (self._stretch(step, evidence, most) for step in _fine(evidence.steps))
+        verdicts += [step for step in steps if step.verdict is VerdictKind.INVALID]
         return over_machines(self.name, verdicts, "") if verdicts else None
 
     def _stretch(self, stretch: "_Stretch", evidence: Evidence, most: float) -> Verdict:
@@ -100,28 +102,34 @@ class _Stretch:
         return Event(
             "stall" if stalls else "dips",
             len(told),
-            first_s=self.begins_s + self.series.step_s * told[0].start,
-            length_s=self.series.step_s * fsum(dip.lost if stalls else dip.length for dip in told),
+            first_s=round(self.begins_s + self.series.step_s * told[0].start, 3),
+            length_s=round(self.series.step_s * fsum(dip.lost if stalls else dip.length for dip in told), 3),
             cost=self.seen.cost,
             metric=self.metric,
         )
 
 
 def _stretches(evidence: Evidence) -> Iterator[_Stretch]:
-    """The work that was recorded in fine steps; else every rate of seconds."""
-    begins_unix_ms = next((series.at_unix_ms for series in evidence.work), None) or 0.0
-    for series in evidence.work:
-        steps = finest_steps([rate * series.step_s for rate in series.values], _COARSER, _LEAST_PER_STEP)
-        seen = None if steps is None else dips(steps.values, steps.low)
-        if steps is not None and seen is not None:
-            begins_s = ((series.at_unix_ms or begins_unix_ms) - begins_unix_ms) / MS_PER_SECOND
-            step_s = steps.factor * series.step_s
-            yield _Stretch(series.model_copy(update={"step_s": step_s, "values": steps.values}), seen, begins_s)
+    """The work that was recorded, in the finest steps that tell something; else every rate of seconds."""
+    yield from _fine(evidence.work)
     operations = evidence.operations
     for series in () if evidence.work else evidence.series:
         seen, working = dips(series.values), sum(rate > 0 for rate in series.values)
         if seen is not None and (operations is None or operations.attempted >= _LEAST_PER_STEP * working):
             yield _Stretch(series, seen, metric=series.metric)
+
+
+def _fine(work: Sequence[Series]) -> Iterator[_Stretch]:
+    """Those in which so much was done that an empty step tells something."""
+    begins_unix_ms = next((series.at_unix_ms for series in work), None) or 0.0
+    for series in work:
+        factors = [factor for factor in _COARSER if factor * series.step_s <= 1] or [1]
+        steps = finest_steps([rate * series.step_s for rate in series.values], factors, _LEAST_PER_STEP)
+        seen = None if steps is None else dips(steps.values, steps.low)
+        if steps is not None and seen is not None:
+            begins_s = ((series.at_unix_ms or begins_unix_ms) - begins_unix_ms) / MS_PER_SECOND
+            step_s = steps.factor * series.step_s
+            yield _Stretch(series.model_copy(update={"step_s": step_s, "values": steps.values}), seen, begins_s)
 
 
 def _stood_still(stretch: _Stretch, evidence: Evidence) -> bool:

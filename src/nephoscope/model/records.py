@@ -539,6 +539,7 @@ class Evidence(Frozen):
         default=[],
         description="work that was completed, in the finest steps that were recorded; empty: `series` is all there is",
     )
+    steps: list[Series] = Field(default=[], description="the same of each step that led a search to `work`")
     reads: list[Reads] = []
     cpu_phases: list[CpuPhase] = []
 

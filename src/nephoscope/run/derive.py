@@ -30,7 +30,7 @@ from nephoscope.model.records import (
     TrialIntent,
 )
 from nephoscope.model.units import GIB, MIB, MS_PER_SECOND
-from nephoscope.run.resources import resource_use
+from nephoscope.run.resources import cpu_time, resource_use
 from nephoscope.run.server_costs import server_costs_of
 from nephoscope.store.attempt import Attempt
 from nephoscope.study.machine_names import is_burstable
@@ -68,11 +68,18 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Deriv
         raise OutputUnreadable(f"{benchmark.name} found no numbers in its output")
     telemetry = _read_telemetry(raw)
     ended = benchmark.ended(raw, parameters)
+    steps = [
+        series.model_copy(update={"metric": f"step {number}"})
+        for number, step in enumerate(benchmark.steps(raw, parameters), 1)
+        for series in work_of(step)
+    ]
     costs = server_costs_of(attempt, ended, telemetry.lines, raw)
     series = series_of(measurements, benchmark.metrics(parameters), getattr(parameters, "ramp_s", 0.0))
     evidence = _evidence(attempt, intent, benchmark, parameters, raw, telemetry).model_copy(
-        update={"series": series, "work": list(work_of(ended))}
+        update={"series": series, "work": list(work_of(ended)), "steps": steps}
     )
+    if evidence.cpu_phases and not series:
+        evidence = evidence.model_copy(update={"work": cpu_time(evidence.telemetry, evidence.commands)})
     return Derived(
         measurements=[*measurements, *costs],
         errors=None if evidence.operations is None else evidence.operations.errors,

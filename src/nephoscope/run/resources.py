@@ -6,7 +6,7 @@ from math import fsum
 from statistics import median
 
 from nephoscope.checks.steal import at_baseline, stolen_share
-from nephoscope.model.records import CommandRecord, ResourceUse, TelemetrySample
+from nephoscope.model.records import CommandRecord, ResourceUse, Series, TelemetrySample
 
 _MS = 1000.0
 
@@ -55,6 +55,36 @@ def _by_phase(
         if command.output is not None and inside:
             found[command.output] += inside
     return dict(found)
+
+
+def cpu_time(telemetry: Mapping[str, Sequence[TelemetrySample]], commands: Sequence[CommandRecord]) -> list[Series]:
+    """CPU time that a machine spent on what is measured, second by second of each command that left output.
+
+    This is the work of programs that only compute and do not say how far they are. CPU time of others is left out as
+    far as the sampler knows it.
+    """
+    found = []
+    for machine, samples in sorted(telemetry.items()):
+        own = [command for command in commands if command.machine == machine]
+        for within in _by_phase(samples, own).values():
+            first = within[0]
+            begins_unix_ms = None if first.at_unix_ms is None else first.at_unix_ms - _MS * first.duration_s
+            found.append(
+                Series(
+                    metric="CPU time",
+                    unit="ms/s",
+                    step_s=median(one.duration_s for one in within),
+                    values=[_own_cpus(one) * _MS for one in within],
+                    at_unix_ms=begins_unix_ms,
+                )
+            )
+    return found
+
+
+def _own_cpus(sample: TelemetrySample) -> float:
+    """CPUs that the trial kept busy, to a tenth, as processes and machines are counted by two clocks."""
+    others = (sample.foreign_cpus or 0.0) + (sample.kernel_cpus or 0.0)
+    return max(0.0, round(sample.cpu_busy_share * len(sample.cpus_busy_share) - others, 1))
 
 
 def _use(machine: str, samples: Sequence[TelemetrySample], cpus: Sequence[str], *, burstable: bool) -> ResourceUse:

@@ -201,6 +201,11 @@ def counted_work(*tenths: tuple[int, float], busy: Sequence[float] = (), disk: f
     return {"work": work, "series": [], "telemetry": {"db": samples}}
 
 
+def in_steps(found: dict[str, Any]) -> dict[str, Any]:
+    """As of a search, which found nothing."""
+    return found | {"work": [], "steps": found["work"]}
+
+
 SHORT_STOP = ((12, 1000.0), (3, 0.0), (25, 1000.0))
 """At 1.2 s for 0.3 s of 4 s, within the second that the sampler reads at 1.5 s."""
 STALLED: dict[str, Any] = {"series": series((3, 100.0), (2, 0.0), (3, 100.0))}
@@ -535,6 +540,19 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         "less than half of the usual rate was completed for 0.2 s, from 1.2 s on, at a cost of 3.0 % of the mean, and",
     ),
     ("stalls", counted_work((12, 1000.0), (5, 400.0), (23, 1000.0), busy=(0.4, 0.7, 1.0, 1.0, 0.5)), "valid", "0.5 s"),
+    (
+        "stalls",
+        {"work": [Series(metric="CPU time", unit="ms/s", step_s=1.0, values=[2000, 1900, 100, 0, 2000])], "series": []},
+        "valid",
+        "CPU time: nothing was completed for 1.9 s, from 2 s on, at a cost of 39 % of the mean",
+    ),
+    (
+        "stalls",
+        in_steps(counted_work(*SHORT_STOP, busy=(0.4, 0.7, 1.0, 1.0, 0.5))),
+        "invalid",
+        "operations: nothing was",
+    ),
+    ("stalls", in_steps(counted_work(*SHORT_STOP, busy=(0.4, 1.0, 1.0, 1.0, 0.5))), None, ""),
     ("stalls", counted_work(*SHORT_STOP), "valid", "operations: nothing was completed for 0.3 s, from 1.2 s on"),
     ("stalls", counted_work((300, 1000.0), (3, 0.0), (300, 1000.0)), "valid", "operations: dips cost 0.5 %"),
     ("stalls", counted_work((300, 1000.0), (6, 0.0), (300, 1000.0)), "valid", "nothing was completed for 0.6 s, from"),

@@ -1,8 +1,10 @@
 """What machines did, from their samples."""
 
 from nephoscope.model.records import CommandRecord
-from nephoscope.run.resources import resource_use
+from nephoscope.run.resources import cpu_time, resource_use
 from tests.support.evidence import sample
+
+CPUS = {"cpu0": 0.0, "cpu1": 0.0}
 
 
 def test_medians_over_seconds_of_the_cpus_that_were_measured() -> None:
@@ -48,3 +50,17 @@ def test_without_a_mask_the_whole_machine_counts_and_never_more() -> None:
     (use,) = resource_use({"db": [sample(cpu_busy_share=0.98, cpu_steal_share=0.1)]}, {})
     assert use.cpu_busy_share == 1.0
     assert use.cpu_quota_used_up_share is None
+
+
+def test_cpu_time_of_a_run_is_its_work_second_by_second_without_that_of_others() -> None:
+    run = CommandRecord(
+        argv=["stress-ng"], machine="db", started_unix_ms=1000, duration_s=3.5, exit_code=0, output="stress-ng"
+    )
+    seconds = [(1.0, 0.9), (1.0, 0.0), (0.5, 0.02), (0.5, None), (0.75, 0.9)]
+    samples = [
+        sample(at_unix_ms=1000 * at, cpu_busy_share=busy, cpus_busy_share=CPUS, foreign_cpus=others, kernel_cpus=0.04)
+        for at, (busy, others) in enumerate(seconds, start=1)
+    ]
+    (series,) = cpu_time({"db": samples, "load": samples}, [run, run.model_copy(update={"output": None})])
+    assert (series.at_unix_ms, series.step_s) == (1000, 1)
+    assert series.values == [2000, 900, 1000], "the first and the last second are not whole within the run"

@@ -295,6 +295,10 @@ class HighestLoad(Benchmark):
         return () if search.ended.level is None else load_output.ended(search.joined)
 
     @override
+    def steps(self, raw: RawOutput, parameters: HighestLoadParameters) -> Sequence[Sequence[Ended]]:
+        return [load_output.ended(output) for output in read_search(raw, parameters).others]
+
+    @override
     def operations(
         self, raw: RawOutput, parameters: HighestLoadParameters, client_cpus: int | None
     ) -> OperationEvidence:

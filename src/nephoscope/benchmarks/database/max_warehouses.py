@@ -258,6 +258,10 @@ class MaxWarehouses(Benchmark):
         return () if search.ended.level is None else load_output.ended(search.joined)
 
     @override
+    def steps(self, raw: RawOutput, parameters: MaxWarehousesParameters) -> Sequence[Sequence[Ended]]:
+        return [load_output.ended(output) for output in read_search(raw, parameters).others]
+
+    @override
     def operations(
         self, raw: RawOutput, parameters: MaxWarehousesParameters, client_cpus: int | None
     ) -> OperationEvidence:

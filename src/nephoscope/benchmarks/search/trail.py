@@ -129,6 +129,12 @@ class Search(Generic[Observed]):
         return confirmed or [one for one in self.points if one.held] or list(self.measured[-1:])
 
     @property
+    def others(self) -> list[LoadOutput]:
+        """The outputs of the points that only led there, without those that say nothing."""
+        decisive = self.decisive
+        return [one.output for one in self.points if one not in decisive]
+
+    @property
     def joined(self) -> LoadOutput:
         """The outputs of the decisive points, as one."""
         return load_output.joined([one.output for one in self.decisive])
