@@ -1,11 +1,14 @@
 """What keeps a user's server from serving trials is found by one question, before anything is loaded."""
 
+import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nephoscope.databases.postgres import fitness
+from nephoscope.databases.postgres.client import StatementFailed
 from nephoscope.databases.postgres.fitness import Server as Said
 from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.study.model import Database as DatabaseSettings
@@ -28,6 +31,7 @@ FIT = Said(
     role_sessions=0,
     server_connections=100,
     server_sessions=3,
+    strangers={},
     not_ours=[],
     backend=7,
 )
@@ -130,6 +134,30 @@ def test_a_copy_that_another_role_made_is_named(ours: Server, tmp_path: Path) ->
     assert said.not_ours == [copy]
     (problem,) = fitness.unfit(said, 4, pooled=False)
     assert copy in problem.what
+
+
+def test_a_session_that_would_keep_a_trials_database_from_being_dropped_is_named(ours: Server, tmp_path: Path) -> None:
+    for statement in ("CREATE ROLE watcher LOGIN PASSWORD 'w'", "CREATE DATABASE nephoscope_set OWNER bench"):
+        ours.sql(statement)
+    dsn = ours.dsn("nephoscope_set").replace("nephoscope@", "watcher@")
+    there = replace(ours.endpoint, dsn=dsn, environment={"PGPASSWORD": "w"})
+    watching = ours.loop.create_task(ours.database._rows(ours.cluster, there, "SELECT pg_sleep(600)"))
+    try:
+        while not ours.sql("SELECT 1 FROM pg_stat_activity WHERE usename = 'watcher'"):
+            assert not watching.done()
+        said = refusal(ours, tmp_path)
+        assert "has a session of watcher in the database nephoscope_set, which bench may not end" in said
+        assert "GRANT pg_signal_backend TO bench" in said
+        dropping = ("SET ROLE bench", "DROP DATABASE nephoscope_set WITH (FORCE)")
+        with pytest.raises(StatementFailed, match="permission denied to terminate process"):
+            ours.loop.run_until_complete(ours.database._rows(ours.cluster, ours.endpoint, *dropping))
+        ours.sql("GRANT pg_signal_backend TO bench")
+        assert refusal(ours, tmp_path) == ""
+        ours.loop.run_until_complete(ours.database._rows(ours.cluster, ours.endpoint, *dropping))
+    finally:
+        ours.sql("REVOKE pg_signal_backend FROM bench")
+        watching.cancel()
+        ours.loop.run_until_complete(asyncio.wait([watching]))
 
 
 def test_a_standby_is_said_to_be_one_and_nothing_else() -> None:

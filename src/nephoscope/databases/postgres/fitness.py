@@ -6,6 +6,7 @@ It looks for what otherwise fails trial by trial, after a data set was loaded. P
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from nephoscope.databases.postgres import made
 from nephoscope.databases.postgres.client import Rows, text
 from nephoscope.model.frozen import Frozen
 
@@ -33,16 +34,24 @@ SELECT json_build_object(
     'server_sessions', (SELECT count(*) FROM pg_stat_activity
         WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()),
     'backend', pg_backend_pid(),
+    'strangers', (SELECT coalesce(json_object_agg(datname, usename), '{}') FROM (
+        SELECT datname, min(o.rolname::text) AS usename FROM pg_stat_activity JOIN pg_roles o ON o.oid = usesysid
+        WHERE datname LIKE {ours} AND NOT r.rolsuper AND NOT pg_has_role(usesysid, 'USAGE')
+            AND (o.rolsuper OR NOT pg_has_role('pg_signal_backend', 'USAGE')) GROUP BY datname) AS of_others),
     'not_ours', (SELECT coalesce(json_agg(datname ORDER BY datname), '[]') FROM pg_database
         WHERE datname = {copy} AND NOT pg_has_role(datdba, 'USAGE'))
 ) FROM pg_roles r WHERE r.rolname = current_user
 """
-"""One row of JSON. A timeout that belongs to the DSN's database does not hold in the databases of trials."""
+"""One row of JSON. A timeout that belongs to the DSN's database does not hold in the databases of trials.
+
+A database is dropped only without sessions: one's own and those of roles whose rights one has may be ended, with
+pg_signal_backend also others, but no superuser's (`TerminateOtherDBBackends` in procarray.c).
+"""
 
 
 def question(copy: str) -> str:
     """The statement; `copy` is the database that trials will make and drop."""
-    return QUESTION.replace("{copy}", text(copy))
+    return QUESTION.replace("{copy}", text(copy)).replace("{ours}", text(f"{made.PREFIX}%".replace("_", r"\_")))
 
 
 class Server(Frozen):
@@ -68,6 +77,8 @@ class Server(Frozen):
     server_sessions: int
     backend: int
     """The process that answered."""
+    strangers: dict[str, str]
+    """Sessions in databases of trials that the role may not end: database -> a role."""
     not_ours: list[str]
     """Databases that a trial must drop and this role may not."""
 
@@ -121,6 +132,12 @@ def unfit(server: Server, connections: int, *, pooled: bool) -> Iterator[Unfit]:
         yield Unfit(
             f"has the database {name} of an earlier trial, which belongs to a role whose rights {role} does not have",
             "log in as that role, or let it run `nephoscope clean --dsn … --yes`",
+        )
+    for name, stranger in server.strangers.items():
+        yield Unfit(
+            f"has a session of {stranger} in the database {name}, which {role} may not end, and so not drop it",
+            f"end it, and let {stranger} connect to no database {made.PREFIX}…; or, unless it is a superuser: GRANT "
+            f"pg_signal_backend TO {role}",
         )
     for name, value in server.timeouts.items():
         yield Unfit(

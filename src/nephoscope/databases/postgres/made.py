@@ -14,7 +14,7 @@ from nephoscope.model.words import counted
 _MARK = "made by nephoscope: "
 DATA_SET = "a data set, kept for later trials"
 COPY = "the copy that a trial works on"
-_PREFIX = "nephoscope_"
+PREFIX = "nephoscope_"
 
 _LIST = rf"""
 SELECT coalesce(json_agg(json_build_object(
@@ -25,7 +25,7 @@ SELECT coalesce(json_agg(json_build_object(
     'connections', (SELECT count(*) FROM pg_stat_activity WHERE datid = pg_database.oid)
 ) ORDER BY datname), '[]')
 FROM pg_database
-WHERE datname LIKE '{_PREFIX.replace("_", chr(92) + "_")}%' AND datname <> current_database()
+WHERE datname LIKE '{PREFIX.replace("_", chr(92) + "_")}%' AND datname <> current_database()
    OR shobj_description(oid, 'pg_database') LIKE '{_MARK}%'
 """  # noqa: S608 - constants
 
