@@ -93,6 +93,10 @@ _OTHER_SCHEME = (
     "has a scheme other than postgresql://: a server of your own must speak PostgreSQL's protocol; Valkey, CockroachDB "
     "and Aerospike are measured where nephoscope starts them (`system` without `dsn`), and MySQL is not measured"
 )
+_SERVICE = (
+    "names a service of pg_service.conf: write its host, port, database and TLS parameters instead. A study says which "
+    "server its trials are of; by a file that changes, or is another user's, the same trials would have another one"
+)
 _NAME = re.compile(r"[^\s/?#\x00-\x1f\x7f]{0,63}")
 """A role or a database, decoded; PostgreSQL cuts names after 63 bytes."""
 _FILE = re.compile(r"[^\x00-\x1f\x7f]{1,4096}")
@@ -137,8 +141,9 @@ def problem_of(dsn: str) -> str | None:
     except ValueError:
         return _EXPECTED
     parameters = dict(given)
-    if not dsn.isprintable() or not dsn.startswith(_SCHEMES) or not (hosts or "host" in parameters):
-        return _EXPECTED
+    has_place = bool(hosts) or "host" in parameters
+    if "service" in parameters or not dsn.isprintable() or not dsn.startswith(_SCHEMES) or not has_place:
+        return _SERVICE if "service" in parameters else _EXPECTED
     if "#" in dsn or _BAD_ESCAPE.search(dsn) or not all(_NAME.fullmatch(name) for name in names):
         return f"has text that is not part of an address; {_EXPECTED.partition('; ')[2]}"
     if any(name not in _PARAMETERS or not _PARAMETERS[name].fullmatch(value) for name, value in given):

@@ -262,6 +262,7 @@ def test_a_dsn_that_is_no_address_of_a_server_is_refused(dsn: str) -> None:
 @pytest.mark.parametrize(
     ("dsn", "said"),
     [
+        ("postgresql:///?service=bench", "write its host, port, database and TLS parameters instead"),
         ("postgresql://one,two/x", "add `target_session_attrs=primary`"),
         ("postgresql://one,two/x?target_session_attrs=any", "add `target_session_attrs=primary`"),
         ("postgresql://db/x?host=/run", "names a host before the `?`"),

@@ -30,7 +30,8 @@ _VARIABLES = (
     *("PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY"),
     *("PGCHANNELBINDING", "PGREQUIREAUTH", "PGTARGETSESSIONATTRS"),
     # The load generator follows none of these, and refuses one that asks for something.
-    *("PGREQUIREPEER", "PGSSLCERTMODE", "PGSSLCRL", "PGSSLCRLDIR", "PGSSLMINPROTOCOLVERSION", "PGGSSENCMODE"),
+    *("PGSERVICE", "PGREQUIREPEER", "PGSSLCERTMODE", "PGSSLCRL", "PGSSLCRLDIR", "PGSSLMINPROTOCOLVERSION"),
+    "PGGSSENCMODE",
 )
 """Those of libpq that the load generator reads. No other `PG…` variable of a shell has any effect."""
 STATEMENT_TIMEOUT_S = 120.0

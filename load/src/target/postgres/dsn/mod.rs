@@ -303,6 +303,7 @@ mod tests {
         assert_eq!(bound.tls().settings().channel_binding, ChannelBinding::Require);
         assert!(parse("PGSSLNEGOTIATION", "direct").unwrap_err().contains("sslmode=require"));
         for (name, value) in [
+            ("PGSERVICE", "bench"),
             ("PGREQUIREPEER", "postgres"),
             ("PGSSLCRL", "/x"),
             ("PGSSLCRLDIR", "/x"),

@@ -15,7 +15,7 @@ const KNOWN: &str = "host, port, user, password, passfile, dbname, application_n
 /// What libpq knows and this program does not do, and what to do about it.
 const NOT_DONE: [(&str, &str); 11] = [
     ("hostaddr", "give the address as the host"),
-    ("service", "give the service's host, port and database in the DSN"),
+    ("service", "write its host, port, database and TLS parameters in the DSN, and unset PGSERVICE"),
     ("sslpassword", "use a key without a passphrase"),
     ("sslcrl", "revocation lists are not supported"),
     ("sslcrldir", "revocation lists are not supported"),
@@ -39,7 +39,8 @@ const ALWAYS_SO: [(&str, &str); 6] = [
 
 /// libpq's environment variables that give a parameter that the URL does not. Some are listed to be refused: a user who
 /// relies on one for security must not have it ignored.
-const ENVIRONMENT: [(&str, &str); 15] = [
+const ENVIRONMENT: [(&str, &str); 16] = [
+    ("PGSERVICE", "service"),
     ("PGPASSFILE", "passfile"),
     ("PGSSLMODE", "sslmode"),
     ("PGSSLNEGOTIATION", "sslnegotiation"),
