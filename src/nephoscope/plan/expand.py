@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import VOLUME, Needs
+from nephoscope.benchmarks.database.tpcc import PUBLISHED_WAREHOUSE, WAREHOUSE_BYTES
 from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
 from nephoscope.benchmarks.presets import scale_words
 from nephoscope.model.disturbance import Disturbance
@@ -22,7 +23,7 @@ from nephoscope.model.quantities import MOST_S
 from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, PlanWarning, TrialIntent, WarningKind
 from nephoscope.model.sentence import Sentence
 from nephoscope.model.subjects import DatabaseLoad, Subject
-from nephoscope.model.units import SECONDS_PER_HOUR
+from nephoscope.model.units import MIB, SECONDS_PER_HOUR
 from nephoscope.model.words import listed
 from nephoscope.plan.order import Cell, in_runs, shuffled
 from nephoscope.plan.placement import one_machine_each, shared_by
@@ -199,7 +200,8 @@ def expand(
         unpriced=[Omission(name, Sentence(str(found.missing))) for name, found in quotes.items() if found.missing],
         warnings=[
             *_warnings("scale", _scaled(entries.values())),
-            *_warnings("hours", before.notes()),
+            *_warnings("hours", notes := before.notes()),
+            *_warnings("hours", [_WAREHOUSE] if notes and any(one.has_warehouses for one in entries.values()) else []),
             *_warnings("method", warnings_for(part)),
             *_warnings("placement", one_machine_each(part)),
             *_warnings("prices", _priced_elsewhere(quotes.values())),
@@ -400,10 +402,13 @@ class _Resolved:
     of_one: bool
     """It measures one machine."""
     """Size of its data set; 0: it has none."""
+    has_warehouses: bool
+    """Its data set is TPC-C's."""
     filled_share: float
     """Of a raw volume that it fills first; 0: it measures none."""
 
 
+_WAREHOUSE = f"a warehouse counts as {WAREHOUSE_BYTES / MIB:g} MiB, as measured ({PUBLISHED_WAREHOUSE})"
 _SCALE = "scale"
 """The parameter that scales all sizes and times of a benchmark. Like the other parameters, it enters the trial id."""
 
@@ -455,6 +460,7 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
         of_database=benchmark.subject_of(parameters) is Subject.DATABASE,
         fixture_bytes=benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0,
         of_one=benchmark.extent_of(parameters).machines == 1,
+        has_warehouses="warehouses" in plain,
         filled_share=float(plain.get(_SCALE, 1)) if needs.raw_device == VOLUME else 0.0,
     )
 

@@ -382,7 +382,7 @@ def parse_destination(text: str, ssh: Ssh, jump: SshAddress | None, host_key: st
 def _inventory(file: str) -> Mapping[str, Any]:
     try:
         hosts = tomllib.loads(Path(file).expanduser().read_text(encoding="utf-8")).get("hosts")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot read the inventory {file}: {error}") from error
     if not isinstance(hosts, dict) or not all(isinstance(entry, str | dict) for entry in hosts.values()):
         raise InputError(

@@ -73,14 +73,14 @@ def load_claims(text: str, name: str) -> Claims:
     """
     try:
         found = Claims.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{name}: not TOML: {error}") from error
     except ValidationError as error:
         lines = [
             f"{name}: {'.'.join(str(part) for part in one['loc'])}: {without_kind(one['msg'])}"
             for one in error.errors(include_url=False)
         ]
         raise InputError(lines, hint="docs/how-to/claims.md lists the keys") from error
+    except (ValueError, RecursionError) as error:  # no TOML, a number of thousands of digits, nested too deeply
+        raise InputError(f"{name}: not TOML: {error}") from error
     ids = [claim.id for claim in found.claims]
     problems = [f"{name}: claim {one!r} appears twice" for one in sorted({one for one in ids if ids.count(one) > 1})]
     for claim in found.claims:

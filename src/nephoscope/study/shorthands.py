@@ -100,7 +100,7 @@ def with_chosen(text: str, chosen: Sequence[str]) -> str:
 def _with_one(text: str, name: str, option: str) -> str:
     try:
         choices = tomllib.loads(text.removeprefix("\ufeff")).get("choices", {})
-    except ValueError:
+    except (ValueError, RecursionError):
         return text  # whoever reads the study says what is wrong with it, and where
     choice = choices.get(name) if isinstance(choices, Mapping) else None
     if not isinstance(choice, Mapping):

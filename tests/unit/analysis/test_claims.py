@@ -188,6 +188,8 @@ def test_what_is_not_measured_is_not_decided() -> None:
     ("text", "said"),
     [
         ("[[claims]", "not TOML"),
+        ("a = " + "[" * 5_000, "not TOML"),
+        ("a = " + "9" * 5_000, "not TOML"),
         ("[[claims]]\nid = 'A'", "claims.0.id"),
         ("claims = []", "claims"),
         ("[[claims]]\nid='a'\ntext='t'\nsource='s'\nkind='better'\nbenchmark='b'\nleft={}", "needs a right side"),

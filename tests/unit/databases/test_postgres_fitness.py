@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from nephoscope.databases.postgres import fitness
-from nephoscope.databases.postgres.client import StatementFailed
+from nephoscope.databases.postgres.client import StatementFailed, document
 from nephoscope.databases.postgres.fitness import Server as Said
-from nephoscope.model.errors import EnvironmentProblem
+from nephoscope.databases.postgres.made import MadeDatabase
+from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.real_parts import needs
 from tests.support.server import Server, postgres, server
@@ -158,6 +159,14 @@ def test_a_session_that_would_keep_a_trials_database_from_being_dropped_is_named
         ours.sql("REVOKE pg_signal_backend FROM bench")
         watching.cancel()
         ours.loop.run_until_complete(asyncio.wait([watching]))
+
+
+@pytest.mark.parametrize("answer", ["", "{}", "no JSON", "[" * 9_000, '{"role": 1}', "9" * 5_000])
+def test_what_no_postgresql_answers_is_called_that(answer: str) -> None:
+    for kind in (Said, int, dict[str, str], list[MadeDatabase]):
+        if (kind, answer) != (dict[str, str], "{}"):
+            with pytest.raises(OutputUnreadable, match="answered what PostgreSQL does not"):
+                document(kind, answer)
 
 
 def test_a_standby_is_said_to_be_one_and_nothing_else() -> None:

@@ -75,7 +75,8 @@ def test_a_choice_that_is_not_on_a_line_of_its_own_is_not_guessed() -> None:
     assert caught.value.hint == 'write `is = "large"` below [choices.size]'
     with pytest.raises(InputError, match=r"it has no \[choices\]"):
         with_chosen('name = "s"\n', ["size=large"])
-    assert with_chosen("not TOML", ["size=large"]) == "not TOML"
+    for text in ("not TOML", f"a = {'[' * 5_000}", f"a = {'9' * 5_000}"):
+        assert with_chosen(text, ["size=large"]) == text
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,15 @@ def test_the_guide_says_how_many_trials_each_preset_has_and_what_they_cost(prese
         assert "\n".join([*summary(found, calendar=calendar)][:2]) in GUIDE
 
 
+@pytest.mark.parametrize(
+    ("preset", "before", "why"), re.findall(r"^\| ([a-z0-9-]+) \| \$([0-9,]+) \| (.*) \|$", GUIDE, re.MULTILINE)
+)
+def test_the_guide_explains_each_dollar_by_which_a_plan_has_moved(preset: str, before: str, why: str) -> None:
+    moved = [int(amount.replace("$", "").replace(",", "")) for amount in re.findall(r"\(([+-]\$[0-9,]+)\)", why)]
+    now_usd = float(TOLD[preset].rpartition("$")[2].replace(",", ""))
+    assert sum(moved, start=int(before.replace(",", ""))) == pytest.approx(now_usd, abs=2)
+
+
 @pytest.mark.parametrize("path", sorted(STUDIES.glob("*.toml")), ids=lambda path: path.stem)
 def test_an_expanded_preset_is_the_same_study_in_plain_configurations(path: Any) -> None:
     text = path.read_text(encoding="utf-8")

@@ -8,9 +8,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Command, Completed, Remote
@@ -44,6 +44,7 @@ COMING_UP = "57P03"
 """SQLSTATE of a server that starts, recovers or stops."""
 _DISK_FULL = "53100"
 
+Value = TypeVar("Value")
 Rows = Sequence[Sequence[str | None]]
 """As text; None is NULL."""
 
@@ -147,6 +148,18 @@ def quoted(name: str) -> str:
 def text(value: str) -> str:
     """A text as SQL writes it, with `standard_conforming_strings`."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def document(kind: type[Value], answer: str | None) -> Value:
+    """A value that a server gave as JSON.
+
+    Raises:
+        OutputUnreadable: it is something else, as nobody knows who answers.
+    """
+    try:
+        return TypeAdapter(kind).validate_json(answer or "")
+    except ValidationError as error:
+        raise OutputUnreadable(f"the server answered what PostgreSQL does not: {(answer or '')[:200]!r}") from error
 
 
 def value_of(rows: Rows) -> str:

@@ -1,9 +1,8 @@
 """What PostgreSQL counts of the cost of its work, as one JSON object; pure."""
 
-import json
 from collections.abc import Mapping
 
-from nephoscope.model.errors import OutputUnreadable
+from nephoscope.databases.postgres.client import document
 
 _WAL = "'log_bytes', pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"
 _IO_SINCE, _IO_IN_BYTES_SINCE = 16, 18
@@ -30,7 +29,4 @@ def read(answer: str) -> Mapping[str, float]:
     Raises:
         OutputUnreadable: the answer is not such an object.
     """
-    try:
-        return {name: float(value) for name, value in json.loads(answer).items() if value is not None}
-    except (ValueError, TypeError, AttributeError) as error:
-        raise OutputUnreadable(f"the server's counters cannot be read: {answer[:200]}") from error
+    return {name: value for name, value in document(dict[str, float | None], answer).items() if value is not None}

@@ -8,7 +8,6 @@ same state.
 
 import asyncio
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +42,7 @@ from nephoscope.databases.postgres.client import (
     Client,
     Rows,
     StatementFailed,
+    document,
     environment_of,
     hint_for,
     text,
@@ -192,12 +192,11 @@ class PostgresDatabase(
         """The standbys, as the primary sees them, and which of them a commit waits for on a user's own server."""
         users = self._users.get(cluster.key)
         if users is not None:
-            found: dict[str, str] = json.loads(await self._sql(cluster, users, USERS_STANDBYS))
-            return found
+            return document(dict[str, str], await self._sql(cluster, users, USERS_STANDBYS))
         endpoint = self._primaries.get(cluster.key)
         if endpoint is None:
             return {}
-        ours: dict[str, str] = json.loads(await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
+        ours = document(dict[str, str], await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
         return {f"standby {name}": state for name, state in ours.items()}
 
     @override
@@ -283,7 +282,7 @@ class PostgresDatabase(
 
     @override
     async def loaded_bytes(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> int:
-        return int(await self._sql(cluster, endpoint, f"SELECT pg_database_size({text(fixture)})"))
+        return document(int, await self._sql(cluster, endpoint, f"SELECT pg_database_size({text(fixture)})"))
 
     # HasSettings
 
@@ -299,8 +298,7 @@ class PostgresDatabase(
 
     @override
     async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        found: dict[str, str] = json.loads(await self._sql(cluster, endpoint, IDENTITY))
-        return found
+        return document(dict[str, str], await self._sql(cluster, endpoint, IDENTITY))
 
     # HasUpkeep
 

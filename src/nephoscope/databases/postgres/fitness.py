@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nephoscope.databases.postgres import made
-from nephoscope.databases.postgres.client import Rows, text
+from nephoscope.databases.postgres.client import Rows, document, text, value_of
 from nephoscope.model.frozen import Frozen
 
 _OTHER_SESSIONS = 2
@@ -94,8 +94,7 @@ class Unfit:
 
 def read(rows: Rows) -> Server:
     """The answer to `question`."""
-    ((answer,),) = rows
-    return Server.model_validate_json(answer or "{}")
+    return document(Server, value_of(rows))
 
 
 def unfit(server: Server, connections: int, *, pooled: bool) -> Iterator[Unfit]:

@@ -4,9 +4,7 @@ The record is each database's comment (`COMMENT ON DATABASE`), which is on the s
 results folder that may be gone. A database without it was not made by nephoscope, whatever its name.
 """
 
-import json
-
-from nephoscope.databases.postgres.client import COPY_TIMEOUT_S, UsersServer, quoted, text
+from nephoscope.databases.postgres.client import COPY_TIMEOUT_S, UsersServer, document, quoted, text
 from nephoscope.model.errors import ToolFailed
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.words import counted
@@ -64,8 +62,7 @@ async def databases_made(server: UsersServer) -> list[MadeDatabase]:
     Raises:
         ToolFailed: the server does not answer.
     """
-    rows = json.loads(await server.ask(_LIST))
-    return [MadeDatabase.model_validate(row) for row in rows]
+    return document(list[MadeDatabase], await server.ask(_LIST))
 
 
 async def drop(server: UsersServer, database: MadeDatabase) -> str:

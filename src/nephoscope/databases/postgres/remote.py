@@ -11,7 +11,6 @@ same standbys: what it wrote without them is in no log that they could still ask
 
 import asyncio
 import ipaddress
-import json
 import secrets
 import signal
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -19,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nephoscope.databases.postgres.binaries import as_server_user, first_of_version, major_version
+from nephoscope.databases.postgres.client import document
 from nephoscope.databases.postgres.folder import USER
 from nephoscope.databases.postgres.settings import FOR_STANDBYS
 from nephoscope.databases.postgres.shared_memory import hint_on
@@ -228,7 +228,7 @@ async def without_stream(standbys: tuple[str, ...], ask: Callable[[str], Awaitab
     """
     until = asyncio.get_running_loop().time() + STANDBYS_TIMEOUT_S
     while True:
-        found: dict[str, str] = json.loads(await ask(REPLICATION)) if standbys else {}
+        found = document(dict[str, str], await ask(REPLICATION)) if standbys else {}
         missing = {name: found.get(name, "away") for name in standbys if found.get(name) != "streaming quorum"}
         if not missing or asyncio.get_running_loop().time() > until:
             return missing

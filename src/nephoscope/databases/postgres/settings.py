@@ -3,11 +3,11 @@
 Stored is what explains a number, and nothing that could be a secret.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from nephoscope.databases.postgres.client import document
 from nephoscope.model.errors import InputError
 from nephoscope.model.units import GIB, MIB
 
@@ -101,7 +101,7 @@ SELECT coalesce(json_object_agg(name, state), '{}') FROM (
 
 def stored_settings(answer: str, origin: str) -> Mapping[str, str]:
     """The settings of `STATEMENT`'s answer that may be stored in a results folder."""
-    found: dict[str, str] = json.loads(answer)
+    found = document(dict[str, str], answer)
     return {name: found[name] for name in sorted(found) if _may_be_stored(name, origin)}
 
 
