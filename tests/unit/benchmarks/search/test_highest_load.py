@@ -90,6 +90,7 @@ def test_the_whole_curve_is_kept(found: Found) -> None:
         assert point["point.passed"] == one.point.passed
         assert point["point.achieved_per_s"] <= point["point.offered_per_s"]
         assert point["point.read.response_mean"] > 0
+    assert len(HighestLoad().steps(raw, PARAMETERS)) == len(search.points) - len(search.decisive) > 0
 
 
 class ReadsAndWrites(SimulatedLoad):
