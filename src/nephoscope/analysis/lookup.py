@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
@@ -239,6 +239,13 @@ class Lookup:
     def described(self) -> Mapping[str, ConfigurationRow]:
         """What is known of each configuration's machine."""
         return {row.configuration: row for row in self[ConfigurationRow]}
+
+    @cached_property
+    def asked(self) -> Mapping[str, Mapping[str, Any]]:
+        """Configuration as analysed -> what the study asks for."""
+        named = {row.trial: row.configuration for row in self[TrialRow]}
+        planned = (row.intent for row in self.study.plan.trials)
+        return {named[intent.id]: intent.configuration for intent in planned if intent.id in named}
 
     @cached_property
     def labels(self) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.advertised import advertised
 from nephoscope.insights.best import answer, leaders, price_leaders
 from nephoscope.insights.contrasts import contrasts, families, growth, operation_costs, per_cpu, storage
 from nephoscope.insights.machines import (
@@ -68,6 +69,7 @@ RULES: Mapping[str, Rule] = {
     "price_age": price_age,
     "outliers": outliers,
     "caps": provider_caps,
+    "advertised": advertised,
     "transfer": transfer,
     "usable": usable,
     "precision": precision,

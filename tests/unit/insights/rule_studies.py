@@ -9,7 +9,7 @@ from nephoscope.analysis.looks import looks_after
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.records import NOT_OBSERVED, VerdictKind
+from nephoscope.model.records import NOT_OBSERVED, Direction, Metric, VerdictKind
 from nephoscope.model.subjects import Subject
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import (
@@ -301,6 +301,40 @@ def restless() -> AnalysedStudy:
     return analyse(inputs((trials, measurements)))
 
 
+THROUGHPUT = [
+    Metric(name=f"throughput{end}", unit="bit/s", direction=Direction.HIGHER, title=title, headline=not end)
+    for end, title in (("", "Throughput"), ("_median_1s", "Median second"), ("_max_1s", "Fastest second"))
+]
+
+
+def networks() -> AnalysedStudy:
+    """A machine that spends its credits in 40 of 120 seconds, and one that is held just below what it is sold as."""
+    types = {"m5.2xlarge": ("aws", "m5.2xlarge"), "c5n.9xlarge": ("aws", "c5n.9xlarge")}
+    generator = np.random.default_rng(5)
+    courses = {
+        name: [
+            [
+                float(rate * 1e9 * (1 + 0.002 * draw))
+                for rate, draw in zip(rates, generator.normal(size=120), strict=True)
+            ]
+            for _ in range(6)
+        ]
+        for name, rates in {"m5.2xlarge": [10.2] * 40 + [2.5] * 80, "c5n.9xlarge": [49.5] * 120}.items()
+    }
+    trials, _ = rows({name: [0.0] * 6 for name in types}, benchmark="streams", subject=Subject.NETWORK)
+    measurements = []
+    for row in trials:
+        seconds = courses[row.configuration][row.replicate - 1]
+        ends = (
+            float(np.mean(seconds)),
+            float(np.median(seconds)),
+            max(seconds),
+        )
+        measurements += [measurement(row, value, metric) for value, metric in zip(ends, THROUGHPUT, strict=True)]
+        measurements += [measurement(row, value, THROUGHPUT[0], float(at)) for at, value in enumerate(seconds, 1)]
+    return analyse(inputs((trials, measurements), {"streams": THROUGHPUT}, types))
+
+
 @cache
 def studies() -> dict[str, AnalysedStudy]:
     """By name; made when the first test asks, as every worker collects every test."""
@@ -351,6 +385,7 @@ def studies() -> dict[str, AnalysedStudy]:
         "zeros": analyse(inputs(rows({"a": [0.0, 1, 2, 3, 4, 5], "b": [1.0, 2, 3, 4, 5, 100]}))),
         "constant": analyse(inputs(rows({"a": [5.0] * 6, "b": [5.0] * 6}))),
         "capped": capped(),
+        "networks": networks(),
         "far apart": far_apart(),
         "restless": restless(),
         "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),

@@ -42,7 +42,7 @@ from tests.unit.analysis.study_builder import LATENCY, TPMC, inputs, measurement
 from tests.unit.insights.rule_studies import CPU_TIME, clouds, ordered_alike, stopped, studies
 
 WRITTEN = re.compile(r"\d[\d,]*(?:\.\d+)?")
-UNITS = ("USD", "New-Orders/min", "s")
+UNITS = ("USD", "New-Orders/min", "s", "bit/s")
 WIDTHS = {"narrow": 0.002, "wide": 0.03}
 """Configuration -> deviation of its values."""
 
@@ -439,7 +439,7 @@ def test_a_workload_is_a_database_in_every_sentence_and_no_microbenchmark(worklo
     ranked = [figure.title for figure in machine_numbers(Book(Lookup(study))).cpu]
     assert ranked == [
         f"micro: Bogo operations, {which}"
-        for which in ("the best of each cloud", "ranked", "per CPU, the best 10", "per CPU, ranked")
+        for which in ("the best of each cloud", "ranked", "per CPU, the best", "per CPU, ranked")
     ]
     tables = (
         study[TrialRow],
@@ -587,3 +587,12 @@ def test_exchanged_machines_are_counted_with_what_differs_and_those_that_stayed_
     assert str(some.text).endswith("1 trial of them did not run again on a machine of the usual kind, and is excluded.")
     page = render_pages(studies()["exchanged"]).html[Page.EVIDENCE]
     assert "2 of 8 attempts" in page.partition('id="machines-title"')[2].partition("</section>")[0]
+
+
+def test_what_was_paid_for_is_held_against_what_was_measured_and_a_throttled_machine_is_named() -> None:
+    (said,) = told("networks", "advertised")
+    assert str(said.text) == (
+        "1 of 2 machine types of AWS reached what is advertised, as c5n.9xlarge with 49.5 of 50 Gbit/s (99 %, capped); "
+        "m5.2xlarge with 5.07 of up to 10 Gbit/s (51 %). m5.2xlarge was throttled in 6 of 6 trials: 10.20 Gbit/s for "
+        "40 s, then 2.500 Gbit/s, 25 % of what is advertised."
+    )

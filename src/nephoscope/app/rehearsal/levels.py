@@ -26,6 +26,9 @@ _PERCENTILES = {"p50": 0.9, "p95": 2.2, "p99": 3.5}
 _TRIPS = {"": 1.0, "min": 0.93, "p50": 0.99, "p90": 1.1, "p95": 1.15, "p99": 1.25, "max": 1.4, "deviation": 0.05}
 _FAR_TRIPS = {"": 1.0, "min": 0.99, "p50": 1.0, "p90": 1.01, "p95": 1.01, "p99": 1.02, "max": 1.05, "deviation": 0.002}
 _SECOND_ENDS = {"": 1.0, "_min_1s": 0.7, "_median_1s": 1.01, "_max_1s": 1.2}
+_THROTTLED_ENDS = {"": 1.0, "_min_1s": 0.55, "_median_1s": 0.65, "_max_1s": 1.8}
+_BURST_SECONDS, _BURST, _SUSTAINED = 10, 1.7, 0.65
+"""Of a network that spends credits: the mean over `SECONDS` is 1."""
 
 
 def measurements(benchmark: Benchmark, parameters: Any, machine: SimulatedMachine, seed: int) -> Iterator[Measurement]:
@@ -42,6 +45,8 @@ def measurements(benchmark: Benchmark, parameters: Any, machine: SimulatedMachin
         spread = _SPREAD_OF_SECONDS.get(metric.name)
         for second in range(1, SECONDS + 1) if spread else ():
             each = value * math.exp(drawn.gauss(0, spread or 0))
+            if metric.name == "throughput" and machine.has_network_credits:
+                each *= _BURST if second <= _BURST_SECONDS else _SUSTAINED
             yield Measurement(metric=metric.name, unit=metric.unit, value=each, role="database", at_s=float(second))
 
 
@@ -100,8 +105,11 @@ def _network(machine: SimulatedMachine, metric: Metric) -> float | None:
     name = metric.name
     if name.startswith("throughput"):
         end = name.removeprefix("throughput")
+        ends = _THROTTLED_ENDS if machine.has_network_credits else _SECOND_ENDS
         level = 9.6e9 * machine.speed * (1 + max(0, machine.vcpus - 16) / 20)
-        return level * _SECOND_ENDS[end] * (0.5 if machine.is_far else 1.0) if end in _SECOND_ENDS else None
+        if machine.bandwidth is not None:
+            level = machine.bandwidth.value * (0.57 if machine.has_network_credits else 0.97)
+        return level * ends[end] * (0.5 if machine.is_far else 1.0) if end in ends else None
     _, trip, quantity = name.rpartition("round_trip")
     if not trip:
         return None

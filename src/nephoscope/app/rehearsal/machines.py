@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nephoscope.model.records import Disk, Facts
 from nephoscope.model.units import GIB
+from nephoscope.prices.catalogue.advertised import Advertised, bandwidth
 from nephoscope.prices.catalogue.tables import size_of
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.machines import two_regions
@@ -93,6 +94,17 @@ class SimulatedMachine:
     def is_far(self) -> bool:
         """True if its load machine is in another region."""
         return two_regions(self.asked) is not None
+
+    @property
+    def bandwidth(self) -> Advertised | None:
+        """What the network of its type is sold as."""
+        return bandwidth(self.asked.provider, self.asked.database_machine.type or "", self.vcpus)
+
+    @property
+    def has_network_credits(self) -> bool:
+        """True where AWS says "up to": its network is fast until credits are spent, but not between regions."""
+        sold = self.bandwidth
+        return self.asked.provider == "aws" and not self.is_far and sold is not None and sold.kind == "up to"
 
     @property
     def cpus(self) -> int:

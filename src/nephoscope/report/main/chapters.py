@@ -13,6 +13,7 @@ from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.words import counted
 from nephoscope.report.main import chapter_figures, cost_figures, curves, standing
+from nephoscope.report.main.advertised import measured_of_advertised
 from nephoscope.report.main.boards import Board, boards_of, in_order, main_board
 from nephoscope.report.main.chapter_tables import FEW, chapter_table
 from nephoscope.report.main.cost_lines import cheapest
@@ -22,6 +23,8 @@ from nephoscope.report.parts import Book, Figure, Link, Table
 from nephoscope.report.tables.statistics import section_anchor
 
 MAX_FIGURES = 3
+MAX_SAID = 3
+"""Sentences about what was paid for; the others are on the evidence page."""
 TITLES = {
     "cpu": "CPU",
     "network": "Network",
@@ -35,7 +38,7 @@ Draw = Callable[[Book], Figure | None]
 
 @dataclass(frozen=True)
 class Opening:
-    """The first sentence of a chapter, with its trials."""
+    """A sentence at the start of a chapter, with its trials."""
 
     text: str
     label: str
@@ -49,6 +52,8 @@ class Chapter:
     anchor: str
     title: str
     opening: Opening | None
+    paid_for: tuple[Opening, ...] = ()
+    """What was measured of what providers advertise."""
     figures: tuple[Figure, ...] = ()
     table: Table | None = None
     costs: Table | None = None
@@ -133,6 +138,7 @@ def _chapter(
     ranking = partial(chapter_figures.ranking, boards=boards, palette=palette)
     wanted: list[Draw] = [
         *(() if known else (ranking,)),
+        partial(measured_of_advertised, rows=rows, palette=palette),
         second,
         partial(chapter_figures.contrasts, benchmarks=names),
         partial(chapter_figures.winners, board=first, palette=palette),
@@ -142,6 +148,7 @@ def _chapter(
         anchor=f"chapter-{key}",
         title=TITLES[key],
         opening=_opening(book, boards),
+        paid_for=_paid_for(book, names),
         figures=_drawn(book, wanted) or _drawn(book, [ranking]),
         table=chapter_table(book, boards, palette.called),
         costs=operation_costs(book, rows, palette.called) if key in {load.value for load in DatabaseLoad} else None,
@@ -175,6 +182,11 @@ def _opening(book: Book, boards: Sequence[Board]) -> Opening | None:
     question, answer = found
     writer = Writer(answer, names_of(book.lookup))
     return _cited(book, " ".join(filter(None, (writer.sentence, writer.words.after))), question.trials)
+
+
+def _paid_for(book: Book, benchmarks: Sequence[str]) -> tuple[Opening, ...]:
+    said = [one for one in book.lookup.study.insights if one.rule == "advertised" and one.benchmark in benchmarks]
+    return tuple(_cited(book, str(one.text), one.trials) for one in said[:MAX_SAID])
 
 
 def _cited(book: Book, text: str, trials: Sequence[str]) -> Opening:

@@ -1,0 +1,255 @@
+"""You get what you pay for: what providers advertise of networks and volumes, against what was measured."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any
+
+from nephoscope.analysis.lookup import Lookup, headlines
+from nephoscope.insights.names import listed
+from nephoscope.insights.words import Draft, plural, quantity_style, say
+from nephoscope.model.numbers import Between, Number, scale_for
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFloor
+from nephoscope.model.subjects import Subject
+from nephoscope.model.units import KIB
+from nephoscope.model.words import provider_name
+from nephoscope.prices.catalogue.advertised import Advertised, bandwidth, volume_iops
+from nephoscope.stats.change_points import plateaus, throttling
+
+LARGEST_IO_BYTES = 16 * KIB
+"""Providers count a larger I/O as several."""
+CAPPED = 1.01
+"""A rate whose fastest second is at most this much above its median second was held there."""
+_WORDS = {"provisioned": "", "up to": "up to ", "baseline": "a baseline of "}
+
+
+@dataclass(frozen=True)
+class Fall:
+    """What one trial sent before and after it was throttled, and for how long before."""
+
+    burst: float
+    burst_s: float
+    sustained: float
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One configuration: the rate that is advertised, and what was measured."""
+
+    configuration: str
+    provider: str
+    item: str
+    """The machine type, or the kind of volume."""
+    advertised: Advertised
+    metric: Metric
+    statistic: Statistic
+    far: bool = False
+    """Whether it was measured between two regions."""
+    is_capped: bool = False
+    falls: tuple[Fall, ...] = ()
+    watched: int = 0
+    """Trials of which every second is known."""
+
+    @property
+    def share(self) -> Between:
+        """Measured, of what is advertised."""
+        level = self.statistic.compared
+        return Between(*(end / self.advertised.value for end in (level.value, level.low, level.high)))
+
+    @property
+    def is_throttled(self) -> bool:
+        """In at least half of its trials."""
+        return bool(self.falls) and 2 * len(self.falls) >= self.watched
+
+
+def deliveries(lookup: Lookup, row: BenchmarkRow) -> list[Delivery]:
+    """In the order of the study; empty for other subjects, and where nothing is known of what was sold."""
+    found = {Subject.NETWORK: _of_network, Subject.STORAGE: _of_volumes}.get(row.subject)
+    return [] if found is None else list(found(lookup, row))
+
+
+def _of_network(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
+    far = {one.configuration for one in lookup[WanFloor]}
+    for metric in headlines(row):
+        if metric.unit != "bit/s":
+            continue
+        fastest, middle = (
+            {one.configuration: one.compared.value for one in lookup.statistics_of(row.benchmark, metric.name + end)}
+            for end in ("_max_1s", "_median_1s")
+        )
+        for one in lookup.statistics_of(row.benchmark, metric.name):
+            machine = lookup.described.get(one.configuration)
+            if machine is None or machine.machine_type is None:
+                continue
+            sold = _emulated(lookup, one.configuration, "network_gbps", 1e9)
+            sold = sold or bandwidth(machine.provider, machine.machine_type, machine.vcpus)
+            if sold is None:
+                continue
+            name = one.configuration
+            seconds = list(_by_trial(lookup, row, metric, name))
+            yield Delivery(
+                name,
+                machine.provider,
+                machine.machine_type,
+                sold,
+                metric,
+                one,
+                far=name in far,
+                is_capped=name in fastest and fastest[name] <= CAPPED * middle.get(name, 0.0),
+                falls=tuple(fall for values in seconds if (fall := _fall(values))),
+                watched=len(seconds),
+            )
+
+
+def _by_trial(lookup: Lookup, row: BenchmarkRow, metric: Metric, name: str) -> Iterator[list[MeasurementRow]]:
+    found: dict[str, list[MeasurementRow]] = defaultdict(list)
+    for one in lookup.series.get((row.benchmark, metric.name), ()):
+        if one.valid and one.configuration == name:
+            found[one.trial].append(one)
+    for values in found.values():
+        yield sorted(values, key=lambda one: one.at_s or 0.0)
+
+
+def _fall(seconds: Sequence[MeasurementRow]) -> Fall | None:
+    """None if the rate of one trial never fell for good."""
+    values = [one.value for one in seconds]
+    fell = throttling(values, plateaus(values))
+    if fell is None:
+        return None
+    burst_s = (seconds[fell.start].at_s or 0.0) - (seconds[0].at_s or 0.0)
+    return Fall(fell.burst_level, burst_s, fell.sustained_level)
+
+
+def _of_volumes(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
+    """The job with the most I/Os per second, of those whose I/Os providers count as one."""
+    jobs = [metric for metric in row.metrics if metric.unit == "IO/s"]
+    best: dict[str, tuple[Metric, Statistic]] = {}
+    for metric in jobs:
+        sizes = lookup.statistics_of(row.benchmark, metric.name.removesuffix("iops") + "bandwidth")
+        bytes_per_s = {one.configuration: one.compared.value for one in sizes}
+        for one in lookup.statistics_of(row.benchmark, metric.name):
+            rate, name = one.compared.value, one.configuration
+            is_small = bytes_per_s.get(name, 0.0) <= LARGEST_IO_BYTES * rate * (1 + 1e-6)
+            if is_small and (name not in best or rate > best[name][1].compared.value):
+                best[name] = metric, one
+    for name in lookup.configurations:
+        machine, sold = lookup.described.get(name), _volume(lookup, name)
+        if machine is not None and sold is not None and name in best:
+            yield Delivery(name, machine.provider, *sold, *best[name])
+
+
+def _volume(lookup: Lookup, name: str) -> tuple[str, Advertised] | None:
+    """Kind and rate of the one volume of each machine; None with several, or if nothing is known of it."""
+    emulated = _emulated(lookup, name, "disk_iops", 1.0)
+    volumes: Sequence[Mapping[str, Any]] = _machine(lookup, name).get("volumes") or ()
+    if emulated is not None or len(volumes) != 1 or volumes[0].get("count", 1) != 1:
+        return None if emulated is None else ("disk", emulated)
+    one = volumes[0]
+    sold = volume_iops(lookup.described[name].provider, one["kind"], one["size"], one.get("iops") or 0.0)
+    return None if sold is None else (one["kind"], sold)
+
+
+def _emulated(lookup: Lookup, name: str, limit: str, unit: float) -> Advertised | None:
+    amount = (_machine(lookup, name).get("emulated") or {}).get(limit)
+    return None if amount is None else Advertised(amount * unit, "provisioned")
+
+
+def _machine(lookup: Lookup, name: str) -> Mapping[str, Any]:
+    """The database machine that the study asks for."""
+    machine: Mapping[str, Any] = lookup.asked.get(name, {}).get("database_machine") or {}
+    return machine
+
+
+def advertised(lookup: Lookup) -> list[Draft]:
+    """A note for each provider's networks, within a zone and between regions, and for its volumes."""
+    drafts = []
+    for row in lookup.study.benchmarks:
+        groups: dict[tuple[str, bool], list[Delivery]] = defaultdict(list)
+        for one in deliveries(lookup, row):
+            groups[one.provider, one.far].append(one)
+        nearest_first = sorted(groups, key=lambda group: group[1])
+        drafts += [sentence(lookup, row, groups[group]) for group in nearest_first]
+    return drafts
+
+
+def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Draft:
+    """How many reached what is advertised, which did not, and which were throttled; one provider, one kind of place."""
+    margin = lookup.study.equivalence_margin_percent / 100
+    lowest = sorted(group, key=lambda one: one.share.value)
+    below = [one for one in lowest if one.share.high < 1 - margin]
+    above = [one for one in lowest if one.share.low > 1 + margin]
+    numbers: dict[str, Number] = {"all": len(group), "met": len(group) - len(below)}
+    words = {"provider": provider_name(group[0].provider)}
+    named = partial(_reached, numbers=numbers, words=words)
+    between = " between regions" if group[0].far else ""
+    what = "machine type" if row.subject is Subject.NETWORK else "configuration"
+    if len(group) == 1:
+        template = f"{{provider}}{between}: {named('k', group[0], verb='reached')}."
+    else:
+        met = "{met:count}" if len(below) < len(group) else "None"
+        template = f"{met} of {{all:count}} {plural(len(group), what)} of {{provider}} reached{between} what is "
+        template += f"{'advertised' if row.subject is Subject.NETWORK else 'sold'}"
+        parts = []
+        if len(below) < len(group):
+            typical = next((one for one in lowest if one not in below and one.is_capped), lowest[-1 - len(above) // 2])
+            template += f", as {named('k', typical)}"
+        if below:
+            parts.append(f"{named('low', below[0])}" + (", the least" if len(below) > 1 else ""))
+        if above:
+            numbers["above"] = len(above)
+            parts.append(f"{{above:count}} exceeded it, most of all {named('high', above[-1])}")
+        template += "; ".join(["", *parts]) + "."
+    return say(
+        "advertised",
+        "note",
+        template + _throttled(group, numbers, words),
+        numbers=numbers,
+        trials=[trial for one in group for trial in one.statistic.trials],
+        benchmark=row.benchmark,
+        **words,
+    )
+
+
+def _reached(key: str, one: Delivery, numbers: dict[str, Number], words: dict[str, str], verb: str = "with") -> str:
+    """A template: 'c5n.2xlarge with 24.1 of up to 25 Gbit/s (96 %), capped'."""
+    scale = scale_for(one.metric.unit, [one.advertised.value])
+    numbers |= {f"{key}_level": scale.value(one.statistic.compared.value), f"{key}_share": 100 * one.share.value}
+    numbers[f"{key}_sold"] = scale.value(one.advertised.value)
+    words |= {f"{key}_name": one.configuration, f"{key}_kind": _WORDS[one.advertised.kind], f"{key}_unit": scale.unit}
+    capped = ", capped" if one.is_capped else ""
+    return (
+        f"{{{key}_name}} {verb} {{{key}_level:statistic}} of {{{key}_kind}}{{{key}_sold:limit}} {{{key}_unit}} "
+        f"({{{key}_share:percent}}{capped})"
+    )
+
+
+def _throttled(group: Iterable[Delivery], numbers: dict[str, Number], words: dict[str, str]) -> str:
+    """A template: ' m5.2xlarge sent 10 Gbit/s for 40 s, then 2.5 Gbit/s (25 % of …) in 6 of 6 trials; …'; or ''."""
+    fallen = sorted((one for one in group if one.is_throttled), key=lambda one: _sustained(one) / one.advertised.value)
+    if not fallen:
+        return ""
+    worst = fallen[0]
+    numbers |= {
+        "burst": median(fall.burst for fall in worst.falls),
+        "burst_s": median(fall.burst_s for fall in worst.falls),
+        "sustained": _sustained(worst),
+        "sustained_share": 100 * _sustained(worst) / worst.advertised.value,
+        "fell": len(worst.falls),
+        "watched": worst.watched,
+    }
+    words["throttled"] = worst.configuration
+    style = quantity_style(worst.metric.unit)
+    template = (
+        f" {{throttled}} was throttled in {{fell:count}} of {{watched:count}} {plural(worst.watched, 'trial')}: "
+        f"{{burst:{style}}} for {{burst_s:quantity:s}}, then {{sustained:{style}}}, {{sustained_share:percent}} of "
+        "what is advertised."
+    )
+    others = [one.configuration for one in fallen[1:]]
+    return template + (f" So were {listed('others', others, numbers, words)}." if others else "")
+
+
+def _sustained(one: Delivery) -> float:
+    return median(fall.sustained for fall in one.falls)

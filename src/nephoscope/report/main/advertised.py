@@ -1,0 +1,114 @@
+"""The figure of what was paid for: measured rates of networks and volumes, of those that providers advertise."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from nephoscope.insights.advertised import Delivery, deliveries
+from nephoscope.model import numbers as people
+from nephoscope.model.rows import BenchmarkRow
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.spec import Rows, Spec, data, finished
+from nephoscope.report.main import charts
+from nephoscope.report.main.palette import Palette, provider_of
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
+from nephoscope.report.wording import interval_text
+
+
+def measured_of_advertised(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Figure | None:
+    """A row for each rate that is sold, a sign for each machine; None where nothing is known of what was sold."""
+    found = [(row, deliveries(book.lookup, row)) for row in rows]
+    found = [(row, many) for row, many in found if many]
+    if not found:
+        return None
+    row, many = found[0]
+    called = {one.configuration: palette.called[one.configuration] for one in many}
+    signs = [
+        {
+            "label": _label(book, one),
+            "configuration": called[one.configuration],
+            "shade": palette.of[one.configuration],
+            "sold": one.advertised.value,
+            "share": 100 * one.share.value,
+            "low": 100 * one.share.low,
+            "high": 100 * one.share.high,
+            "level_text": people.quantity(one.statistic.compared.value, one.metric.unit),
+            "share_text": people.percent(100 * one.share.value),
+            "n": str(one.statistic.n),
+        }
+        for one in many
+    ]
+    places = {"within a zone": False, "between regions": True} if any(one.far for one in many) else {"": False}
+    drawn = []
+    for title, far in places.items():
+        here = [sign for sign, one in zip(signs, many, strict=True) if one.far is far]
+        labels = list(dict.fromkeys(str(sign["label"]) for sign in sorted(here, key=_by_provider)))
+        spoken = "; ".join(f"{sign['configuration']} {sign['level_text']}, {sign['share_text']}" for sign in here[:6])
+        drawn.append((title.capitalize(), f"Measured of advertised {title}: {spoken}", _chart(labels, here, palette)))
+    return book.figure(
+        "Measured, of what is advertised",
+        f"{row.benchmark}, percent of the advertised rate",
+        "A sign is a configuration with its interval; the line is what is advertised, or was provisioned.",
+        drawn,
+        key=palette.key([one.configuration for one in many]),
+        table=_table(book, row, many, called),
+        columns=len(drawn),
+    )
+
+
+def _by_provider(sign: dict[str, Any]) -> tuple[str, float]:
+    return str(sign["shade"]), float(sign["sold"])
+
+
+def _label(book: Book, one: Delivery) -> str:
+    """'AWS: up to 10 Gbit/s', 'gp3: 8,000 IO/s'."""
+    whose = one.item if one.metric.unit == "IO/s" else provider_of(book.lookup, one.configuration)
+    kind = "" if one.advertised.kind == "provisioned" else f"{one.advertised.kind} "
+    scale = people.scale_for(one.metric.unit, [one.advertised.value])
+    return f"{whose}: {kind}{people.limit(scale.value(one.advertised.value))} {scale.unit}"
+
+
+def _chart(labels: Sequence[str], signs: Rows, palette: Palette) -> Spec:
+    most = max(100.0, *(float(sign["high"]) for sign in signs))
+    x = alt.X("share:Q", title="% of what is advertised", scale=alt.Scale(domain=[0, most], nice=True))
+    base = alt.Chart(data("rows")).encode(
+        y=charts.rows_axis(labels, "label"),
+        color=palette.encoding,
+        tooltip=charts.tip("configuration", "label", "level_text", "share_text", "n"),
+    )
+    layers = [
+        alt.Chart(data("sold")).mark_rule(**theme.REFERENCE).encode(x=alt.X("share:Q")),
+        base.mark_rule(strokeWidth=2, opacity=0.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
+        base.mark_point(filled=True, size=50, opacity=0.8).encode(x=x),
+    ]
+    return finished(alt.layer(*layers), charts.height(len(labels)), rows=signs, sold=[{"share": 100}])
+
+
+def _table(book: Book, row: BenchmarkRow, many: Sequence[Delivery], called: dict[str, str]) -> Table:
+    columns = (
+        Column("Configuration"),
+        Column("Advertised"),
+        Column("Measured", numeric=True),
+        Column("Share", numeric=True),
+        Column("Throttled", hint="Trials whose rate fell for good, of those of which every second is known."),
+    )
+    body = []
+    for one in sorted(many, key=lambda one: one.share.value):
+        level, unit = one.statistic.compared, one.metric.unit
+        scale = people.scale_for(unit, [level.value])
+        cells: tuple[Any, ...] = (
+            Cell(called[one.configuration], tone="name"),
+            Cell(_label(book, one) + (", between regions" if one.far else "")),
+            evidence_cell(
+                book,
+                scale.text(level),
+                one.statistic.trials,
+                f"{row.benchmark} on {one.configuration}",
+                interval_text(level, scale) if one.statistic.n > 1 else "measured once",
+            ),
+            Cell(people.percent(100 * one.share.value)),
+            Cell(f"{len(one.falls)} of {one.watched}" if one.watched else people.MISSING),
+        )
+        body.append(Row(cells))
+    return Table("Measured and advertised", columns, tuple(body), compact=True)
