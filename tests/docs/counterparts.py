@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from nephoscope.analysis.lookup import headlines
+from nephoscope.insights.names import setups
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
@@ -28,7 +29,7 @@ from nephoscope.report.figures.results import Results, Steps, all_steps, every_s
 from nephoscope.report.figures.round_trips import round_trips
 from nephoscope.report.figures.small_and_large import small_and_large
 from nephoscope.report.figures.steps import best_over_warehouses, over_memory, over_warehouses
-from nephoscope.report.figures.storage import curves_figure
+from nephoscope.report.figures.storage import curves_figure, row_statistics
 from nephoscope.report.figures.storage_kinds import by_storage, storage_shares
 from nephoscope.report.figures.tops import best_of_clouds, tops
 from nephoscope.report.figures.transfer_costs import cost_per_run
@@ -399,16 +400,21 @@ def _curves(book: Book, kind: str) -> tuple[BenchmarkRow, list[Curve]]:
 
 def _threads(kind: str, panel: str, barrier: str) -> Ours:
     what = f"Curves over threads, the configurations {barrier}"
-    return Ours(curves_figure, what, STORAGE, partial(_draw_threads, kind), panel)
+    option = "barrier" if barrier.startswith("without") else "nobarrier"
+    return Ours(curves_figure, what, STORAGE, partial(_draw_threads, kind, option), panel)
 
 
-def _draw_threads(kind: str, book: Book) -> Figure | None:
-    return curves_figure(book, *_curves(book, kind))
+def _draw_threads(kind: str, option: str, book: Book) -> Figure | None:
+    row, curves = _curves(book, kind)
+    measured = {one.configuration for one in row_statistics(book, row)}
+    apart = setups(book.lookup, [name for name in book.lookup.configurations if name in measured])
+    setup = next((name for name in apart if name == f"with {option}"), "")
+    return curves_figure(book, row, curves, apart.get(setup, ()), setup)
 
 
 def _by_threads(kind: str, quantity: str, cloud: str) -> Ours:
     function = curves_by_cloud if cloud else best_curves
-    what = "Curves over threads, the best one named" if cloud else "Curves of the best of each cloud"
+    what = "Curves over threads, each with its name" if cloud else "Curves of the best of each cloud"
     return Ours(function, what, STORAGE, partial(_draw_by_threads, function, kind, quantity), cloud)
 
 

@@ -32,6 +32,19 @@ def names_of(lookup: Lookup) -> Mapping[str, str]:
     return {**names, **short} if len(set(short.values())) == len(names) else names
 
 
+def setups(lookup: Lookup, configurations: Sequence[str]) -> dict[str, list[str]]:
+    """'with nobarrier' -> its configurations, where they are mounted in several ways; '' -> all of them if not.
+
+    A filesystem that need not wait for its disk writes faster for a reason that is no machine's.
+    """
+    by_options: dict[str, list[str]] = {}
+    for name in configurations:
+        machine = lookup.asked.get(name, {}).get("database_machine") or {}
+        options = ", ".join(machine.get("mount_options") or ())
+        by_options.setdefault(f"with {options}" if options else "as mounted by default", []).append(name)
+    return by_options if len(by_options) > 1 else {"": list(configurations)}
+
+
 def value_of(lookup: Lookup, what: str, name: str, value: str) -> str:
     """As observed where the study asks for 'all' CPUs."""
     seen = lookup.cpus.get(name) if what == CPUS else None

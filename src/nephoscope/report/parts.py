@@ -258,14 +258,18 @@ class Book:
 
     def configuration_key(self, drawn: Collection[str]) -> tuple[KeyEntry, ...]:
         """Colour and sign of each configuration that is drawn, if there are few enough to tell apart by colour."""
-        names = self.lookup.configurations
-        if len(names) > theme.MAX_COLOURS:
-            return ()
-        return tuple(
-            KeyEntry(theme.glyph(i, len(names)), theme.colour(i, len(names)), name)
-            for i, name in enumerate(names)
-            if name in drawn
-        )
+        return configuration_key(self.lookup.configurations, drawn)
+
+
+def configuration_key(names: Sequence[str], drawn: Collection[str]) -> tuple[KeyEntry, ...]:
+    """Colour and sign of each of these configurations that is drawn; empty if colours cannot tell them apart."""
+    if len(names) > theme.MAX_COLOURS:
+        return ()
+    return tuple(
+        KeyEntry(theme.glyph(place, len(names)), theme.colour(place, len(names)), name)
+        for place, name in enumerate(names)
+        if name in drawn
+    )
 
 
 def _named(draw: Callable[..., object], arguments: Iterable[object]) -> str:

@@ -45,7 +45,7 @@ def view_text(view: View, basis: str | None) -> str:
     """What is added to a metric's title: '', ', per CPU' or ', $ per unit (on-demand)'."""
     if view == "plain":
         return ""
-    return f", {'$ per unit' if view == 'per dollar' else view}" + (f" ({basis})" if basis else "")
+    return f", {'$ per unit' if view == 'per dollar' else view}" + (f" ({basis_text(basis)})" if basis else "")
 
 
 def paid_for(cost: CostRow, extent: Extent) -> str:

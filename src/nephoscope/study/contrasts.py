@@ -263,7 +263,12 @@ def _flat(plain: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Valu
         if isinstance(value, Mapping):
             yield from _flat(value, f"{above}{key}.")
         else:
-            yield f"{above}{key}", json.dumps(value) if isinstance(value, list) else value
+            yield f"{above}{key}", _listed(value) if isinstance(value, list) else value
+
+
+def _listed(values: Sequence[Any]) -> str:
+    """'nobarrier, noatime'; of anything but texts and numbers as JSON."""
+    return json.dumps(values) if any(isinstance(one, dict | list) for one in values) else ", ".join(map(str, values))
 
 
 def _found(known: _Known) -> Iterator[Question]:
@@ -296,7 +301,11 @@ def followers(keys: AbstractSet[str]) -> set[str]:
 
 def name_of(key: str) -> str:
     """What a reader calls a key: 'server version', 'shared_buffers'."""
-    return _NAMES.get(key) or key.rpartition("settings.")[2]
+    if key in _NAMES or "settings." in key:
+        return _NAMES.get(key) or key.rpartition("settings.")[2]
+    role, dot, last = key.partition(".")
+    words = last.replace("_", " ") if dot else key
+    return f"{words} of the load machine" if role == "load_machine" else words
 
 
 def _equal_but_for(key: str, facts: Mapping[str, Facts]) -> list[dict[Value, list[str]]]:

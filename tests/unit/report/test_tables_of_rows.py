@@ -51,7 +51,7 @@ def test_each_configuration_says_what_bound_it() -> None:
     row = BOUND.model_copy(update={"trials": [study[TrialRow][0].trial]})
     assert "quota used up" not in str([column.title for column in bounds(_with(study, row))[0].columns])
     page = evidence_page(_with(study, row.model_copy(update={"cpu_quota_used_up_share": 0.977})))
-    for text in ("What limited the database machines", "93 %", "3 MiB/s", "CPU quota used up", "98 %"):
+    for text in ("what limited the database machines", "93 %", "3 MiB/s", "CPU quota used up", "98 %"):
         assert text in page
 
 

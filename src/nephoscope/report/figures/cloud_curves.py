@@ -18,7 +18,7 @@ Found = dict[str, list[tuple[int, Statistic]]]
 
 
 def curves_by_cloud(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | None:
-    """All machines of each cloud, the best one with its name; one panel where there is one cloud, None without data."""
+    """All machines of each cloud, each line with its name; None without data."""
     found = _found(book, row, curve)
     if not found:
         return None
@@ -26,18 +26,19 @@ def curves_by_cloud(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | Non
     panels = groups.only(groups.everywhere(book.lookup) or {"": list(found)}, _best_first(found, curve))
     most = max(scale.value(one.compared.high) for many in found.values() for _, one in many)
     drawn = []
-    for title, names in panels.items():
+    parts = [part for title, names in panels.items() for part in line_charts.in_panels(title, names).items()]
+    for title, names in parts:
         rows = [_point(name, at, one, scale) for name in names for at, one in found[name]]
-        spec = line_charts.lines(rows, names[:1], _counts(found), most, curve.counted, unit_text(scale))
+        spec = line_charts.lines(rows, names, _counts(found), most, curve.counted, unit_text(scale))
         drawn.append((title, f"{title}: {_what(curve)}, best {names[0]}, {counted(len(names), 'line')}", spec))
     return book.figure(
         f"{row.benchmark}: {_what(curve)}" + (" by cloud" if len(panels) > 1 else ""),
         f"{unit_text(scale)}, {direction_text(curve.metrics[0][1].direction)}",
-        f"Medians over replicates. The line in black is {_chosen(curve)}; bars are its intervals. All panels have the "
-        "same axis, which starts at zero.",
+        f"Levels over replicates with their intervals. First in each panel: {_chosen(curve)}. All panels have the same "
+        "axis, which starts at zero.",
         drawn,
         table=_table(book, row, curve, found, scale),
-        columns=min(3, len(drawn)),
+        columns=min(2, len(drawn)),
     )
 
 

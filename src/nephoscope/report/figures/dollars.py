@@ -9,11 +9,11 @@ from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.results import Results
-from nephoscope.report.figures.tops import TEN
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
+from nephoscope.report.wording import basis_text
 
 
-def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
+def dollars(book: Book, results: Results) -> Figure | None:
     """The cheapest machines overall, and of each cloud and size, with a sign for each basis; None without prices."""
     metric, rows = results.metric, results.prices(book.lookup)
     if not rows:
@@ -24,11 +24,12 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
         by_name.setdefault(row.configuration, []).append(row)
     first = {name: _first(many, bases) for name, many in by_name.items()}
     order = sorted(first, key=lambda name: (bases.index(first[name].basis), first[name].usd_per_unit, name))
-    panels = {"Overall": order} | groups.only(groups.clouds_and_sizes(book.lookup), order, least=2)
+    panels = {groups.OVERALL: order} | groups.only(groups.clouds_and_sizes(book.lookup), order, least=2)
     each = "A sign for each number of warehouses" if len(rows) > len(by_name) * len(bases) else "Signs"
-    shown = {title: names[:most] for title, names in panels.items()}
+    shown = groups.ranked(panels)
     sold = book.lookup.sold(metric.unit)
-    series = {basis: sign for basis, sign in row_charts.kinds(book.lookup.bases).items() if basis in bases}
+    kinds = row_charts.kinds(book.lookup.bases)
+    series = {basis_text(basis): sign for basis, sign in kinds.items() if basis in bases}
     kept = {name for names in shown.values() for name in names}
     ends = [row.high * sold.size for row in rows if row.configuration in kept]
     axis = f"$ a month per {sold.text}, lower is better"
@@ -38,11 +39,11 @@ def dollars(book: Book, results: Results, *, most: int = TEN) -> Figure | None:
         spec = row_charts.signs(names, data, (0.0, max(ends) * 1.05), axis, series, "price basis")
         begins = ", ".join(f"{name} {people.money(sold.price(first[name]))}" for name in names[:6])
         drawn.append((title, f"{title}: cheapest first: {begins}", spec))
-    cut = any(len(names) > most for names in panels.values())
+    cut = any(len(names) > len(shown[title]) for title, names in panels.items())
     return book.figure(
-        f"{results.about}: $ per {sold.text}" + (f", the cheapest {most}" if cut else ""),
+        f"{results.about}: $ per {sold.text}" + (", the cheapest" if cut else ""),
         f"{metric_title(metric)}; $ a month per {sold.text}, lower is better",
-        f"{each}: cost of a month divided by the level; bars: its interval. Sorted by {bases[0]} prices. "
+        f"{each}: cost of a month divided by the level; bars: its interval. Sorted by {basis_text(bases[0])} prices. "
         "All panels have the same axis, which starts at zero. A commitment costs less per hour, but is paid for all "
         "hours of its term.",
         drawn,
@@ -92,7 +93,7 @@ def _point(row: PricePerformance, sold: PricedQuantity) -> dict[str, Any]:
     return {
         "row": row.configuration,
         "configuration": row.configuration,
-        "series": row.basis,
+        "series": basis_text(row.basis),
         "level": row.usd_per_unit * sold.size,
         "low": row.low * sold.size,
         "high": row.high * sold.size,

@@ -9,6 +9,10 @@ _CLOUDS = frozenset({"aws", "azure", "gcp"})
 _ONE_SIZE = 1.25
 """Sizes up to this many times the smallest of a group are one size: reports compare 30, 32 and 36 vCPUs."""
 
+OVERALL = "Overall"
+MAX_OVERALL, MAX_OF_CLOUD = 15, 48
+"""Rows of a ranking of everyone, and of one cloud: reports show every machine type of a cloud."""
+
 Groups = dict[str, list[str]]
 """Title -> configurations, in the order of the study."""
 
@@ -67,6 +71,13 @@ def only(groups: Groups, names: Sequence[str], least: int = 1) -> Groups:
     members = {title: set(many) for title, many in groups.items()}
     found = {title: [name for name in names if name in members[title]] for title in groups}
     return {title: many for title, many in found.items() if len(many) >= least}
+
+
+def ranked(panels: Groups) -> Groups:
+    """As many of each as a ranking shows; panels of everyone begin with `OVERALL`."""
+    return {
+        title: names[: MAX_OVERALL if title.startswith(OVERALL) else MAX_OF_CLOUD] for title, names in panels.items()
+    }
 
 
 def cloud_of(lookup: Lookup, name: str) -> str | None:

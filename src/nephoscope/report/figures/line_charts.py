@@ -1,4 +1,4 @@
-"""Lines over a quantity: all of them faint, and the best one with its name."""
+"""Lines over a quantity, each with its name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,56 +10,67 @@ from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
 from nephoscope.report.figures.row_charts import Sign
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
 
-_FAINT: dict[str, Any] = {"strokeWidth": 1.1, "opacity": 0.55, "color": "var(--muted)"}
-_NAME: dict[str, Any] = {"fontSize": 12, "align": "right", "baseline": "bottom", "dx": 4, "dy": -9}
-_NAMED_COLOUR = "var(--ink)"
+_NAME: dict[str, Any] = {"fontSize": 11.5, "align": "left", "baseline": "middle", "dx": 8, "limit": 190}
+_NAME_HEIGHT = 14
+"""Pixels from one name to the next."""
+MAX_LINES = 12
+"""Of a panel: so many names have room beside the ends of their lines."""
+_HEADROOM = 1.08
+_ROOM = ("\N{NO-BREAK SPACE}", "\N{NO-BREAK SPACE}" * 2, "\N{NO-BREAK SPACE}" * 3)
+"""Values of the horizontal axis behind the last one, where the names stand."""
 
 
-def lines(rows: Rows, named: Sequence[str], at: Sequence[float], most: float, x: str, y: str) -> Spec:
-    """A line for each series; those that are named stand out, with a sign and an interval at each point.
+def in_panels(title: str, names: Sequence[str]) -> dict[str, Sequence[str]]:
+    """The lines of one group in as many panels as their names need: 'AWS', 'AWS (continued)'."""
+    chunks = [names[start : start + MAX_LINES] for start in range(0, len(names), MAX_LINES)]
+    titles = [title, *(f"{title} (continued, {place})".lstrip() for place in range(2, len(chunks) + 1))]
+    return dict(zip(titles, chunks, strict=True))
+
+
+def lines(rows: Rows, names: Sequence[str], at: Sequence[float], most: float, x: str, y: str) -> Spec:
+    """A line for each series, with its name behind its last point, its sign and the interval of each point.
 
     Args:
         rows: `series`, `at`, `level`, `low`, `high`; `configuration`, `level_text`, `interval_text` for the tooltip.
-        named: series that stand out and carry their name.
+        names: of the series, at most `MAX_LINES`.
         at: values of the horizontal axis that were measured, in order.
         most: the upper end of the vertical axis, the same in all panels.
         x: title of the horizontal axis.
         y: title of the vertical axis.
     """
-    across, up = _axes(at, most, x, y)
-    base = alt.Chart(data("rows")).encode(x=across, y=up, detail="series:N", tooltip=_tip(x))
-    others = {row["series"] for row in rows} - set(named)
-    chosen = alt.FieldOneOfPredicate(field="series", oneOf=list(named))
-    best = base.transform_filter(chosen)
-    layers: list[alt.Chart] = []
-    if others:
-        faint: Any = {"not": chosen}
-        layers.append(base.transform_filter(faint).mark_line(**_FAINT))
-    layers += [
-        best.mark_line(strokeWidth=2.2, color=_NAMED_COLOUR),
-        best.mark_rule(strokeWidth=5, opacity=0.3, color=_NAMED_COLOUR).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
-        best.mark_point(filled=True, size=42, opacity=1, color=_NAMED_COLOUR),
-        *_names(across, up),
+    across, up = _axes(at, most, x, y, room=_ROOM)
+    colours = [theme.colour(place % theme.MAX_COLOURS, theme.MAX_COLOURS) for place in range(len(names))]
+    signs = [theme.sign(place + place // theme.MAX_COLOURS)[0] for place in range(len(names))]
+    colour = alt.Color("series:N", legend=None, scale=alt.Scale(domain=list(names), range=colours))
+    shape = alt.Shape("series:N", legend=None, scale=alt.Scale(domain=list(names), range=signs))
+    base = alt.Chart(data("rows")).encode(x=across, y=up, color=colour, tooltip=_tip(x))
+    layers = [
+        base.mark_line(strokeWidth=1.4, opacity=0.8),
+        base.mark_rule(strokeWidth=4, opacity=0.3).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        base.mark_point(filled=True, size=34, opacity=1).encode(shape=shape),
+        alt.Chart(data("names")).mark_text(**_NAME).encode(x=across, y=alt.Y("place:Q"), text="series:N", color=colour),
     ]
-    return finished(alt.layer(*layers), PLOT_HEIGHT, rows=rows, names=_ends(named, rows))
+    return finished(alt.layer(*layers), PLOT_HEIGHT, rows=rows, names=_ends(names, rows, at[-1], most))
 
 
-def _names(across: alt.X, up: alt.Y) -> list[alt.Chart]:
-    """Names at the last point, on a halo, because lines lie behind them."""
-    base = alt.Chart(data("names")).encode(x=across, y=up, text="series:N")
-    return [
-        base.mark_text(**_NAME, stroke="var(--paper)", strokeWidth=4, fill="var(--paper)"),
-        base.mark_text(**_NAME, fill=_NAMED_COLOUR),
-    ]
-
-
-def _ends(named: Sequence[str], rows: Rows) -> list[dict[str, Any]]:
-    found = []
-    for name in named:
-        mine = [row for row in rows if row["series"] == name]
-        if mine:
-            found.append(dict(max(mine, key=lambda row: row["at"])))
-    return found
+def _ends(names: Sequence[str], rows: Rows, last: float, most: float) -> list[dict[str, Any]]:
+    """Where each name stands: at the height of its line's end, or as far from it as its neighbours need."""
+    ends = {row["series"]: float(row["level"]) for row in sorted(rows, key=lambda row: row["at"])}
+    step = _NAME_HEIGHT * most * _HEADROOM / PLOT_HEIGHT
+    placed: list[dict[str, Any]] = []
+    lowest = step / 2
+    for name in sorted((name for name in names if name in ends), key=lambda name: ends[name]):
+        lowest = max(lowest, ends[name])
+        placed.append({"series": name, "at": last, "place": lowest})
+        lowest += step
+    over = placed[-1]["place"] - most * _HEADROOM if placed else 0.0
+    for one in reversed(placed):  # back below the upper end, from the top down
+        if over <= 0:
+            break
+        one["place"] -= over
+        below = next((other for other in reversed(placed) if other["place"] <= one["place"] and other is not one), None)
+        over = 0.0 if below is None else below["place"] + step - one["place"]
+    return placed
 
 
 def told_apart(rows: Rows, series: Mapping[str, Sign], at: Sequence[float], most: float, x: str, y: str) -> Spec:
@@ -81,10 +92,11 @@ def told_apart(rows: Rows, series: Mapping[str, Sign], at: Sequence[float], most
     return finished(alt.layer(*layers), PLOT_HEIGHT + 24 * len(names), rows=rows)
 
 
-def _axes(at: Sequence[float], most: float, x: str, y: str) -> tuple[alt.X, alt.Y]:
+def _axes(at: Sequence[float], most: float, x: str, y: str, room: Sequence[str] = ()) -> tuple[alt.X, alt.Y]:
     """The measured values across, and up from zero to the upper end that all panels share."""
-    across = alt.X("at:O", title=x, scale=alt.Scale(domain=list(at)), axis=alt.Axis(grid=False, labelAngle=0))
-    scale = alt.Scale(domain=[0, most * 1.08 or 1], nice=True)
+    axis = alt.Axis(grid=False, labelAngle=0, values=list(at))
+    across = alt.X("at:O", title=x, scale=alt.Scale(domain=[*at, *room]), axis=axis)
+    scale = alt.Scale(domain=[0, most * _HEADROOM or 1], nice=True)
     return across, alt.Y("level:Q", title=y, scale=scale, axis=alt.Axis(**theme.TITLE_ABOVE))
 
 

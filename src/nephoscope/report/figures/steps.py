@@ -27,7 +27,7 @@ Found = dict[str, list[tuple[float, Statistic]]]
 
 
 def over_warehouses(book: Book, steps: Steps) -> Figure | None:
-    """Lines over the number of warehouses, the best of each cloud and size with its name; None without a line."""
+    """Lines over the number of warehouses, each with its name, by cloud and size; None without a line."""
     found = _found(book.lookup, steps)
     if not found:
         return None
@@ -36,7 +36,8 @@ def over_warehouses(book: Book, steps: Steps) -> Figure | None:
     most = max(scale.value(one.compared.high) for many in found.values() for _, one in many)
     unit = unit_text(scale, per_cpu=steps.per_cpu)
     drawn = []
-    for title, names in panels.items():
+    parts = [part for title, names in panels.items() for part in line_charts.in_panels(title, names).items()]
+    for title, names in parts:
         rows = [
             {**_point(one, scale), "series": name, "configuration": name, "at": at}
             for name in names
@@ -44,12 +45,12 @@ def over_warehouses(book: Book, steps: Steps) -> Figure | None:
         ]
         spoken = f"{title or 'All'}: {unit} over {steps.axis}, best {names[0]}, {counted(len(names), 'line')}."
         at = [at for at, _ in steps.rows]
-        drawn.append((title, spoken, line_charts.lines(rows, names[:1], at, most, steps.axis, unit)))
+        drawn.append((title, spoken, line_charts.lines(rows, names, at, most, steps.axis, unit)))
     return book.figure(
         f"{steps.uses}: {metric_title(steps.metric, per_cpu=steps.per_cpu)} over {steps.axis}",
         f"{unit}, {direction_text(steps.metric.direction)}",
-        "Levels over replicates. The line in black has the best level of its panel; bars are its intervals. A line "
-        "ends where no trial is valid. All panels have the same axis, which starts at zero.",
+        "Levels over replicates with their intervals, the best machines in the first panel of a group. A line ends "
+        "where no trial is valid. All panels have the same axis, which starts at zero.",
         drawn,
         table=_table(book, steps, found, scale),
         columns=min(2, len(drawn)),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from nephoscope.insights.names import setups
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
@@ -12,7 +13,7 @@ from nephoscope.report.figures.results import results_of
 from nephoscope.report.figures.storage_kinds import by_storage
 from nephoscope.report.figures.theme import MAX_COLOURS
 from nephoscope.report.figures.tops import tops
-from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, configuration_key
 from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
 from nephoscope.report.wording import direction_text, statistic_row, unit_text
 
@@ -47,16 +48,34 @@ def _rates(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> list[Figur
 
 
 def _curves(book: Book, row: BenchmarkRow, by_kind: Sequence[Sequence[Curve]]) -> list[Figure]:
-    """Over threads: all machines in one panel while colours can tell them apart, else a panel for each cloud."""
-    if len(book.lookup.configurations) <= MAX_COLOURS:
-        return [figure for curves in by_kind for figure in book.figures(curves_figure, row, curves)]
+    """Over threads: all machines in one panel while colours can tell them apart, else a panel for each cloud.
+
+    What is mounted in another way has a figure of its own.
+    """
+    measured = [one.configuration for one in row_statistics(book, row)]
+    apart = setups(book.lookup, [name for name in book.lookup.configurations if name in measured])
+    if all(len(names) <= MAX_COLOURS for names in apart.values()):
+        return [
+            figure
+            for curves in by_kind
+            for setup, names in apart.items()
+            for figure in book.figures(curves_figure, row, curves, names, setup)
+        ]
     every = [curve for curves in by_kind for curve in curves]
     draws = (curves_by_cloud, best_curves)
     return [figure for curve in every for draw in draws for figure in book.figures(draw, row, curve)]
 
 
-def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Figure | None:
-    """A panel per quantity over the number of threads."""
+def row_statistics(book: Book, row: BenchmarkRow) -> list[Statistic]:
+    """Of every metric of a benchmark."""
+    return [one for metric in row.metrics for one in book.lookup.statistics_of(row.benchmark, metric.name)]
+
+
+def curves_figure(
+    book: Book, row: BenchmarkRow, curves: Sequence[Curve], names: Sequence[str] = (), setup: str = ""
+) -> Figure | None:
+    """A panel per quantity over the number of threads, of some configurations or of all."""
+    palette = names or book.lookup.configurations
     drawn = []
     rows_of_table: list[tuple[tuple[str, ...], Statistic, people.Scale]] = []
     for curve in curves:
@@ -64,6 +83,7 @@ def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Fig
             (count, one)
             for count, metric in curve.metrics
             for one in book.lookup.statistics_of(row.benchmark, metric.name)
+            if one.configuration in palette
         ]
         if not found:
             continue
@@ -74,7 +94,7 @@ def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Fig
         quantity = curve.quantity.replace("_", " ")
         title = f"{quantity.replace('iops', 'IOPS')}, {direction_text(metric.direction)}"
         axis = unit_text(scale)
-        spec = machine_charts.curves(rows, counts, curve.counted, axis, book.lookup.configurations)
+        spec = machine_charts.curves(rows, counts, curve.counted, axis, palette)
         drawn.append((title[:1].upper() + title[1:], f"{title} over the number of {curve.counted}", spec))
         rows_of_table += [((f"{quantity}, {scale.unit}", str(count)), one, scale) for count, one in found]
     if not drawn:
@@ -82,12 +102,12 @@ def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Fig
     what = f"{curves[0].what}s: " if curves[0].what else ""
     counted = curves[0].counted
     return book.figure(
-        f"{row.benchmark}: {what}effect of more {counted}",
+        f"{row.benchmark}: {what}effect of more {counted}" + (f", {setup}" if setup else ""),
         f"over the number of {counted}",
         f"Points: levels over replicates; bars: their intervals. The horizontal axis shows the numbers of {counted} "
         "that were measured. Vertical axes start at zero.",
         drawn,
-        key=book.configuration_key({one.configuration for _, one, _ in rows_of_table}),
+        key=configuration_key(palette, {one.configuration for _, one, _ in rows_of_table}),
         table=_table(book, f"{row.benchmark}: over {counted}", ("Quantity", counted.capitalize()), rows_of_table),
         columns=min(3, len(drawn)),
     )

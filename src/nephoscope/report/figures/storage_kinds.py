@@ -16,7 +16,7 @@ from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.row_charts import Sign
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
 from nephoscope.report.tables.statistics import figure_table
-from nephoscope.report.wording import direction_text, interval_text, unit_text
+from nephoscope.report.wording import basis_text, direction_text, interval_text, unit_text
 
 _CLASSES = (GENERAL, HIGH, LOCAL)
 MAX_TYPES = 40
@@ -73,7 +73,7 @@ def storage_shares(book: Book) -> Figure | None:
     by_class: dict[str, list[CostRow]] = {name: [] for name in _CLASSES}
     for row in priced:
         by_class[storage_class(_kind(book, row.configuration))].append(row)
-    series = row_charts.kinds(book.lookup.bases)
+    series = row_charts.kinds([basis_text(basis) for basis in book.lookup.bases])
     sizes = {name: title for title, names in groups.sizes(book.lookup).items() for name in names}
     drawn = []
     for title, many in by_class.items():
@@ -107,7 +107,7 @@ def _share(book: Book, row: CostRow, sizes: dict[str, str]) -> dict[str, Any]:
     return {
         "row": ", ".join(part for part in parts if part),
         "configuration": row.configuration,
-        "series": row.basis,
+        "series": basis_text(row.basis),
         "level": share,
         "low": share,
         "high": share,

@@ -15,10 +15,8 @@ from nephoscope.report.parts import Book, Figure, line_key
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import direction_text, statistic_row, unit_text
 
-TEN = 10
 
-
-def tops(book: Book, results: Results, *, per_cpu: bool = False, most: int = TEN) -> Figure | None:
+def tops(book: Book, results: Results, *, per_cpu: bool = False) -> Figure | None:
     """The best ones overall and of each cloud, of small and of large machines; None without two clouds or sizes.
 
     Per CPU, and where a metric does not grow with the machine, small and large machines compete with each other. None
@@ -32,15 +30,15 @@ def tops(book: Book, results: Results, *, per_cpu: bool = False, most: int = TEN
     panels = groups.only(_groups(book, best, by_size=by_size), [one.configuration for one in best], least=2)
     if len(panels) < 2:
         return None
-    shown = {title: names[:most] for title, names in panels.items()}
-    cut = any(len(names) > most for names in panels.values())
+    shown = groups.ranked(panels)
+    cut = any(len(names) > len(shown[title]) for title, names in panels.items())
     title = metric_title(metric, per_cpu=per_cpu)
     each = "Each trial's value was divided by its CPUs first. " if per_cpu else ""
     return _bars(
         book,
-        f"{results.about}: {title}, " + (f"the best {most}" if cut else "ranked"),
+        f"{results.about}: {title}, " + ("the best" if cut else "ranked"),
         f"{each}All panels have the same axis, which starts at zero."
-        + (f" Each panel has at most {most} of its configurations." if cut else ""),
+        + (f" Overall the best {groups.MAX_OVERALL}, of each cloud at most {groups.MAX_OF_CLOUD}." if cut else ""),
         metric,
         best,
         shown,
@@ -75,10 +73,10 @@ def _best_first(results: Results, *, per_cpu: bool) -> list[Statistic]:
 
 
 def _groups(book: Book, best: Sequence[Statistic], *, by_size: bool) -> Groups:
-    everyone = {"Overall": [one.configuration for one in best]}
+    everyone = {groups.OVERALL: [one.configuration for one in best]}
     if not by_size:
         return everyone | groups.everywhere(book.lookup)
-    overall = {f"Overall, {size}": names for size, names in groups.sizes(book.lookup).items()} or everyone
+    overall = {f"{groups.OVERALL}, {size}": names for size, names in groups.sizes(book.lookup).items()} or everyone
     return overall | groups.clouds_and_sizes(book.lookup)
 
 

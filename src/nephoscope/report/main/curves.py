@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.analysis.lookup import Lookup, headlines, unique
+from nephoscope.insights.names import setups
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
@@ -32,6 +33,9 @@ MAX_ROWS = 12
 def chosen(lookup: Lookup, row: BenchmarkRow, palette: Palette) -> list[str]:
     """Configurations that get a line: the best of each provider where colour tells providers apart, else the best."""
     ranked = [name for metric in headlines(row)[:1] for name in lookup.ranked(row.benchmark, metric)]
+    # Only machines that are mounted alike: those that the study names first.
+    alike = next(iter(setups(lookup, [name for name in lookup.configurations if name in ranked]).values()))
+    ranked = [name for name in ranked if name in alike]
     if palette.by == "provider":
         best: dict[str, str] = {}
         for name in ranked:

@@ -114,7 +114,7 @@ def _data(row: BenchmarkRow) -> str:
     if row.subject is not Subject.DATABASE:
         return ""
     if warehouses := given.get("warehouses"):
-        return f"{row.title} with {counted(warehouses, 'warehouse')}{_how_long(row)}"
+        return f"TPC-C with {counted(warehouses, 'warehouse')}{_how_long(row)}"
     if rows := given.get("rows"):
         tables = given.get("tables")
         many = f"{counted(tables, 'table')} of {counted(rows, 'row')}" if tables else counted(rows, "row")

@@ -15,7 +15,7 @@ from nephoscope.report.figures.storage_kinds import storage_shares
 from nephoscope.report.figures.transfer_costs import cost_per_run
 from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
-from nephoscope.report.wording import ENOUGH, paid_for
+from nephoscope.report.wording import ENOUGH, basis_text, paid_for
 
 _MORE_COLUMNS = (
     Column("$ per million operations", numeric=True, hint="Only for rates of operations; machines are busy all month."),
@@ -71,7 +71,7 @@ def per_unit(
         *(() if brief else _MORE_COLUMNS),
         Column("n", numeric=True, hint="Valid replicates."),
     )
-    title = f"{benchmark.benchmark}: {metric_title(metric)}, {basis}"
+    title = f"{benchmark.benchmark}: {metric_title(metric)}, {basis_text(basis)} prices"
     rows = [
         _priced(book, row, called[row.configuration], sold, moved=moved, brief=brief)
         for row in sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))

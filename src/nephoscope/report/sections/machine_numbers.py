@@ -16,13 +16,15 @@ from nephoscope.report.figures.results import of_databases, results_of
 from nephoscope.report.figures.small_and_large import small_and_large
 from nephoscope.report.figures.spec import coloured
 from nephoscope.report.figures.storage import storage_figures
-from nephoscope.report.figures.tops import TEN, best_of_clouds, tops
+from nephoscope.report.figures.tops import best_of_clouds, tops
 from nephoscope.report.parts import Book, Figure, line_key
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import direction_text, statistic_row, unit_text
 
 MAX_RANKED = 40
 """Configurations in a ranking; the leaderboard has all of them."""
+FEW = 10
+"""Configurations whose order per CPU one ranking shows."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,11 @@ def machine_numbers(book: Book) -> MachineNumbers:
 
 def _cpus(book: Book, row: BenchmarkRow) -> list[Figure]:
     """What all CPUs of a machine do together, and what one of them does."""
-    many = len(book.lookup.configurations) > TEN
+    compared, many = _compared(book, row), len(book.lookup.configurations) > FEW
     found = [results_of(book.lookup, row, metric) for metric in _per_cpu(row) if many]
     each = [figure for results in found for figure in book.figures(tops, results, per_cpu=True)]
     ranked = [figure for metric in _per_cpu(row) for figure in book.figures(_ranking, row, metric)]
-    return [*_compared(book, row), *each, *ranked]
+    return [*compared, *each, *ranked]
 
 
 def _compared(book: Book, row: BenchmarkRow) -> list[Figure]:

@@ -1,4 +1,4 @@
-"""`table_of`: rows of one model as a table. Its heading is the model's docstring, its columns are the model's fields.
+"""`table_of`: rows of one model as a table. Its columns are the model's fields.
 
 A field's title and description are those of its declaration, its format follows from the unit that ends its name. What
 is equal in all rows stands once below the table; rows of one metric stand below its title and unit.
@@ -35,6 +35,31 @@ from nephoscope.report.parts import (
 from nephoscope.report.tables.statistics import rank_cell
 from nephoscope.report.wording import ENOUGH, direction_text, text_of_bound, unit_text, view_text
 
+CAPTIONS: Mapping[str, str] = {
+    "BenchmarkRow": "Benchmarks",
+    "BestRow": "The best, or those that may be",
+    "BoundRow": "What limited the database machines",
+    "CheckRow": "Checks, and what each rejected",
+    "ClaimRow": "Claims",
+    "CommandRow": "Commands",
+    "Comparison": "Pairs",
+    "ContrastRow": "Effects of a single difference",
+    "CostRow": "Costs of a month",
+    "DeliveredRow": "Medians with disturbed trials and without them",
+    "ErrorRow": "Errors",
+    "FamilyComparison": "Families of machine types",
+    "GateRow": "Medians that the checks changed",
+    "Insight": "Sentences and their trials",
+    "LowerBoundRow": "Values that are known only to be larger",
+    "Metric": "Metrics",
+    "PlanWarning": "Warnings before the start",
+    "RankRow": "Ranks, as far as they are certain",
+    "Statistic": "Levels and medians",
+    "StealRow": "CPU time that the hypervisor withheld",
+    "TransferRow": "Transfer between machines",
+    "TrialRow": "Trials",
+}
+"""Model -> what its table is called; others by the first sentence of their docstring."""
 MAX_ROWS = 600
 """The most rows of one table; the others are in its CSV file."""
 OF_A_METRIC = ("benchmark", "metric", "per_cpu", "view", "basis")
@@ -133,10 +158,16 @@ def table_of(
         left -= min(left, len(members))
     more += len(rows) - sum(row.group is None for row in body)
     rest = f"{counted(more, 'more row')}: {file}" if more else ""
-    heading = (inspect.getdoc(model) or model.__name__).partition(".")[0]
+    heading = CAPTIONS.get(model.__name__) or (inspect.getdoc(model) or model.__name__).partition(".")[0]
+    caption = f"{of}: {heading[:1].lower()}{heading[1:]}" if of else heading
     return _without_constants(
         Table(
-            f"{of}: {heading}" if of else heading, tuple(c for c, _ in makes), tuple(body), anchor, rest, compact=True
+            caption,
+            tuple(c for c, _ in makes),
+            tuple(body),
+            anchor,
+            rest,
+            compact=True,
         )
     )
 
