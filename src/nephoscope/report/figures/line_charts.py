@@ -57,20 +57,16 @@ def _ends(names: Sequence[str], rows: Rows, last: float, most: float) -> list[di
     """Where each name stands: at the height of its line's end, or as far from it as its neighbours need."""
     ends = {row["series"]: float(row["level"]) for row in sorted(rows, key=lambda row: row["at"])}
     step = _NAME_HEIGHT * most * _HEADROOM / PLOT_HEIGHT
-    placed: list[dict[str, Any]] = []
-    lowest = step / 2
-    for name in sorted((name for name in names if name in ends), key=lambda name: ends[name]):
-        lowest = max(lowest, ends[name])
-        placed.append({"series": name, "at": last, "place": lowest})
-        lowest += step
-    over = placed[-1]["place"] - most * _HEADROOM if placed else 0.0
-    for one in reversed(placed):  # back below the upper end, from the top down
-        if over <= 0:
-            break
-        one["place"] -= over
-        below = next((other for other in reversed(placed) if other["place"] <= one["place"] and other is not one), None)
-        over = 0.0 if below is None else below["place"] + step - one["place"]
-    return placed
+    order = sorted((name for name in names if name in ends), key=lambda name: ends[name])
+    places, lowest = [], step / 2
+    for name in order:
+        places.append(max(lowest, ends[name]))
+        lowest = places[-1] + step
+    highest = most * _HEADROOM
+    for at_place in reversed(range(len(places))):  # what was pushed beyond the upper end comes back below it
+        places[at_place] = min(places[at_place], highest)
+        highest = places[at_place] - step
+    return [{"series": name, "at": last, "place": place} for name, place in zip(order, places, strict=True)]
 
 
 def told_apart(rows: Rows, series: Mapping[str, Sign], at: Sequence[float], most: float, x: str, y: str) -> Spec:
