@@ -24,6 +24,7 @@ from nephoscope.importers.registry import IMPORTERS
 from nephoscope.model import errors
 from nephoscope.model.errors import Move
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.prices.catalogue.tables import prices, types
 from nephoscope.stats.median import median_coverage, median_rank
@@ -322,11 +323,16 @@ def _benchmark(benchmark: Benchmark) -> str:
     ]
     rows: dict[str, str] = {}
     for metric in benchmark.metrics(parameters):
-        _, dot, rest = metric.name.rpartition(".")
-        name = f"<{'operation' if benchmark.subject is Subject.DATABASE else 'job'}>.{rest}" if dot else rest
+        name = metric_name(benchmark, metric)
         marks = " | ".join("yes" if mark else "" for mark in (metric.headline, metric.per_cpu))
         rows.setdefault(name, f"| `{name}` | {metric.unit} | {metric.direction} | {marks} | {metric.clock} |")
     return "\n".join([*lines, *rows.values(), "", _fields(benchmark.parameters, "Parameters")])
+
+
+def metric_name(benchmark: Benchmark, metric: Metric) -> str:
+    """The name under which a metric is listed: one for all jobs or operations, and for all sizes of a working set."""
+    _, dot, rest = re.sub(r"_in_\d+_bytes$", "_in_<size>_bytes", metric.name).rpartition(".")
+    return f"<{'operation' if benchmark.subject is Subject.DATABASE else 'job'}>.{rest}" if dot else rest
 
 
 def _surroundings(benchmark: Benchmark) -> list[str]:

@@ -4,10 +4,10 @@ mod options;
 mod sql;
 mod workloads;
 
-use crate::agent::kernel;
 use crate::agent::telemetry::accounts::Trial;
 use crate::agent::telemetry::{self, OfTrial};
 use crate::agent::wire::{self, Wire};
+use crate::agent::{kernel, memory};
 use crate::exit::{ExitCode, Failure};
 use crate::output::Output;
 use crate::session;
@@ -61,6 +61,7 @@ Examples:
   nephoscope-load exec < spec.json
   nephoscope-load telemetry --interval-ms 1000
   nephoscope-load kernel --threads 2 --duration-s 10
+  nephoscope-load memory
 
 Results are JSON lines on stdout: `started`, one `interval` per second, `finished`. Messages for people go to stderr.
 
@@ -110,6 +111,17 @@ enum Command {
         /// Minimum duration in seconds; the last round runs to its end.
         #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=86_400))]
         duration_s: u32,
+    },
+    /// Measure this machine's memory: bytes read, written and copied per second over working sets from 16 KiB to four
+    /// times the last cache, the time of a load with small and large pages, and the way from core to core. Prints JSON
+    /// lines.
+    Memory {
+        /// Milliseconds of a sample; each point has five to twenty, until they differ by at most 2 %.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+        sample_ms: u64,
+        /// Largest working set of a thread in bytes; by default four times the last level's caches.
+        #[arg(long, value_parser = clap::value_parser!(u64).range(1 << 14..=1 << 40))]
+        largest_bytes: Option<u64>,
     },
     /// Print the JSON Schema of a spec (nephoscope/load-spec/1).
     Schema,
@@ -190,6 +202,10 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::FakeAerospike(args) => return args.serve(&*stop_on_signals()?),
         Command::Kernel { threads, duration_s } => {
             return kernel::run(threads, f64::from(duration_s), io::stdout().lock());
+        }
+        Command::Memory { sample_ms, largest_bytes } => {
+            let sample = Duration::from_millis(sample_ms);
+            return memory::run(memory::Request { sample, largest_bytes }, io::stdout().lock());
         }
         Command::Merge { files } => return print_merged(&files),
         Command::Wire { delay_us, jitter_us, loss_percent } => {

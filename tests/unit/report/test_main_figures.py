@@ -306,7 +306,7 @@ def test_each_benchmark_is_in_the_chapter_of_what_it_declares() -> None:
     }
     told = rows["point-select"].model_copy(update={"database_load": DatabaseLoad.KEY_VALUE})
     assert chapter_of(told) == "key-value"
-    assert chapter_of(rows["fio"].model_copy(update={"subject": Subject.MEMORY})) == "cpu"
+    assert chapter_of(rows["fio"].model_copy(update={"subject": Subject.MEMORY})) == "memory"
 
 
 def test_chapters_stand_in_order_with_at_most_three_figures_and_an_answer(

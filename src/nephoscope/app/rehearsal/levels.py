@@ -13,6 +13,7 @@ from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import Subject
+from nephoscope.model.units import KIB, MIB
 
 SECONDS = 30
 """Values of a trial that is stored second by second."""
@@ -25,6 +26,7 @@ _TPMC_PER_WAREHOUSE = 12.7
 _PERCENTILES = {"p50": 0.9, "p95": 2.2, "p99": 3.5}
 _TRIPS = {"": 1.0, "min": 0.93, "p50": 0.99, "p90": 1.1, "p95": 1.15, "p99": 1.25, "max": 1.4, "deviation": 0.05}
 _FAR_TRIPS = {"": 1.0, "min": 0.99, "p50": 1.0, "p90": 1.01, "p95": 1.01, "p99": 1.02, "max": 1.05, "deviation": 0.002}
+_CACHES_BYTES = {"level_1_size": 32.0 * KIB, "level_2_size": 1.0 * MIB, "level_3_size": 32.0 * MIB}
 _SECOND_ENDS = {"": 1.0, "_min_1s": 0.7, "_median_1s": 1.01, "_max_1s": 1.2}
 _THROTTLED_ENDS = {"": 1.0, "_min_1s": 0.55, "_median_1s": 0.65, "_max_1s": 1.8}
 _BURST_SECONDS, _BURST, _SUSTAINED = 10, 1.7, 0.65
@@ -65,6 +67,8 @@ def _level(benchmark: Benchmark, values: Mapping[str, Any], machine: SimulatedMa
         return _network(machine, metric)
     if benchmark.subject is Subject.STORAGE:
         return _storage(machine, metric)
+    if benchmark.subject is Subject.MEMORY:
+        return _memory(machine, metric.name)
     if not metric.headline:
         return _response(machine, metric.name) if benchmark.subject is Subject.DATABASE else None
     if benchmark.name == "tpcc":
@@ -115,6 +119,23 @@ def _network(machine: SimulatedMachine, metric: Metric) -> float | None:
         return None
     factor = (_FAR_TRIPS if machine.is_far else _TRIPS).get(quantity.removeprefix("_"))
     return None if factor is None else (0.08 if machine.is_far else 7e-5) * factor / machine.speed
+
+
+def _memory(machine: SimulatedMachine, name: str) -> float | None:
+    """Caches of 32 KiB, 1 MiB and 32 MiB, each a step slower; memory behind them."""
+    head, _, quantity = name.partition(".")
+    kind, _, size = quantity.partition("_in_")
+    if head == "cache":
+        return _CACHES_BYTES.get(quantity)
+    beyond = (
+        sum(int(size.partition("_")[0]) > cache for cache in _CACHES_BYTES.values()) if size else len(_CACHES_BYTES)
+    )
+    if kind == "latency" and head == "small-pages":
+        return (1.2e-9, 4e-9, 1.5e-8, 9e-8)[beyond] / machine.speed
+    if kind == "bandwidth" and head in {"read-single", "read-multi"}:
+        each = (9e10, 6e10, 2.5e10, 1.1e10)[beyond] * machine.speed
+        return each * (machine.vcpus ** (0.8 if beyond == len(_CACHES_BYTES) else 1.0) if head == "read-multi" else 1.0)
+    return None
 
 
 def _storage(machine: SimulatedMachine, metric: Metric) -> float | None:

@@ -1,7 +1,7 @@
-"""Metrics measured at several numbers of threads or streams, recognised by name.
+"""Metrics measured at several numbers of threads or streams, or in working sets of several sizes, recognised by name.
 
 `read-16.iops` (sysbench-fileio), `written_bytes_per_s_16_threads` (imported), `3-streams.throughput` (multi-stream),
-`transactions_per_min_16_clients` (imported).
+`transactions_per_min_16_clients` (imported), `read-multi.bandwidth_in_32768_bytes` (memory).
 """
 
 import re
@@ -10,10 +10,13 @@ from dataclasses import dataclass
 
 from nephoscope.model.records import Metric
 
+BYTES = "bytes"
+"""Counted: bytes of a working set."""
 _FORMS = (
     re.compile(r"(?P<count>\d+)-(?P<counted>streams|threads)\.(?P<quantity>\w+)"),
     re.compile(r"(?P<what>[a-z][a-z-]*?)-(?P<count>\d+)\.(?P<quantity>iops|bandwidth|latency_mean|latency_p95)"),
     re.compile(r"(?P<quantity>[a-z]\w*?)_(?P<count>\d+)_(?P<counted>threads|streams|clients)"),
+    re.compile(rf"(?P<what>[a-z][a-z-]*)\.(?P<quantity>\w+)_in_(?P<count>\d+)_(?P<counted>{BYTES})"),
 )
 _LEAST = 2
 """A single number of threads does not make a curve."""

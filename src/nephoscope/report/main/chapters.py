@@ -27,12 +27,13 @@ MAX_SAID = 3
 """Sentences about what was paid for; the others are on the evidence page."""
 TITLES = {
     "cpu": "CPU",
+    "memory": "Memory",
     "network": "Network",
     "storage": "Storage",
     "oltp": "OLTP",
     "key-value": "Single-row operations",
 }
-"""Chapters in their order; memory is part of the first."""
+"""Chapters in their order."""
 Draw = Callable[[Book], Figure | None]
 
 
@@ -108,7 +109,7 @@ def chapter_of(row: BenchmarkRow) -> str:
     """The chapter of a benchmark, by the subject and the load that it declares."""
     if row.subject is Subject.DATABASE:
         return (row.database_load or DatabaseLoad.OLTP).value
-    return Subject.CPU.value if row.subject is Subject.MEMORY else row.subject.value
+    return row.subject.value
 
 
 def _by_chapter(lookup: Lookup) -> dict[str, list[BenchmarkRow]]:

@@ -28,6 +28,10 @@ FEW_POINTS = 4
 MANY_POINTS = 60
 HALO: dict[str, Any] = {"stroke": "var(--paper)", "strokeWidth": 4}
 _ABOVE: dict[str, Any] = {**theme.TITLE_ABOVE, "titleLimit": 0}
+_BYTES = (
+    "datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB' : "
+    "datum.value >= 1048576 ? datum.value / 1048576 + ' MiB' : datum.value / 1024 + ' KiB'"
+)
 WIDE = 520
 """Pixels of a plot that is not on a telephone."""
 
@@ -76,9 +80,16 @@ def ratios(labels: Sequence[str], rows: Rows, margin: float, title: str) -> Spec
 
 
 def lines(
-    names: Sequence[str], rows: Rows, titles: tuple[str, str], palette: Palette, limits: Rows, *, log: bool = False
+    names: Sequence[str],
+    rows: Rows,
+    titles: tuple[str, str],
+    palette: Palette,
+    limits: Rows,
+    *,
+    log: bool = False,
+    caches: Rows | None = None,
 ) -> Spec:
-    """A line with signs for each configuration over load, threads or warehouses.
+    """A line with signs for each configuration over load, threads, warehouses or the size of a working set.
 
     Args:
         names: of the configurations, each with its own sign.
@@ -87,9 +98,15 @@ def lines(
         palette: what colour means.
         limits: `limit` and `label` of lines across.
         log: for times, which differ by powers of ten.
+        caches: for a horizontal axis of bytes, which double from point to point: `bytes` and `cache` of each; None: the
+            axis is that of numbers.
     """
     y_scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True)
     x = alt.X("at:Q", title=titles[0], scale=alt.Scale(zero=True), axis=alt.Axis(grid=False, tickCount=FEW_TICKS))
+    if caches is not None:
+        sizes = sorted({row["at"] for row in rows})
+        axis = alt.Axis(grid=False, labelExpr=_BYTES, values=sizes[:: max(1, len(sizes) // (FEW_TICKS - 1))])
+        x = alt.X("at:Q", title=titles[0], scale=alt.Scale(type="log", base=2, nice=False), axis=axis)
     y = alt.Y("value:Q", title=titles[1], scale=y_scale, axis=alt.Axis(tickCount=FEW_TICKS, **_ABOVE))
     shapes = [theme.SHAPES[place % len(theme.SHAPES)] for place in range(len(names))]
     shape = alt.Shape("configuration:N", legend=None, scale=alt.Scale(domain=list(names), range=shapes))
@@ -111,7 +128,14 @@ def lines(
         words = across.encode(x=alt.value(0), text="label:N")
         layers += [across.mark_rule(color="var(--ink)", strokeWidth=1), words.mark_text(**note, **HALO)]
         layers += [words.mark_text(**note)]
-    return finished(alt.layer(*layers), LINES_HEIGHT, rows=rows, limits=limits)
+    if caches:
+        at = alt.Chart(data("caches")).encode(x=alt.X("bytes:Q"))
+        words = at.encode(y=alt.value(0), text="cache:N")
+        layers += [
+            at.mark_rule(strokeDash=[3, 3], color="var(--muted)"),
+            words.mark_text(**{**theme.NOTE, "dx": 3, "dy": 8}),
+        ]
+    return finished(alt.layer(*layers), LINES_HEIGHT, rows=rows, limits=limits, caches=caches or [])
 
 
 def scatter(

@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from nephoscope.insights.names import metric_title
+from nephoscope.insights.names import title_in_sentence
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
 from nephoscope.model.words import counted
@@ -49,7 +49,7 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     axis = f"$ a month per {sold.text}, lower is better"
     spoken = "; ".join(f"{row['configuration']} {row['level_text']}" for row in rows[:6])
     return book.figure(
-        f"Cost of {metric_title(board.metric)}",
+        f"Cost of {title_in_sentence(board.metric)}",
         f"{cut}{basis_text(found[0].basis)} prices; from the levels; "
         f"{lines_text([statistics[name] for name in names])}.",
         "",
@@ -138,7 +138,7 @@ def whole(book: Book, board: Board, palette: Palette) -> Figure | None:
     drawn = {row["part"] for row in rows if row["high"] > row["low"]}
     axis = f"$ a month per {sold.text}"
     return book.figure(
-        f"Cost of {metric_title(board.metric)} with storage and transfer",
+        f"Cost of {title_in_sentence(board.metric)} with storage and transfer",
         f"{cut}{basis_text(found[0].basis)} prices; transfer between the machines where they stood, under load all "
         "month.",
         "",

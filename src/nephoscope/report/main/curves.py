@@ -6,11 +6,11 @@ from typing import Any
 from nephoscope.analysis.lookup import Lookup, headlines, unique
 from nephoscope.insights.names import setups
 from nephoscope.model import numbers as people
-from nephoscope.model.records import Metric
+from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.words import counted
 from nephoscope.report.figures import panels, searches, theme, warehouses
-from nephoscope.report.figures.counted_metrics import Curve, curves_of
+from nephoscope.report.figures.counted_metrics import BYTES, Curve, curves_of
 from nephoscope.report.main import charts
 from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure, KeyEntry, validity_key
@@ -24,6 +24,8 @@ from nephoscope.report.wording import (
     unit_text,
 )
 
+CACHE = "cache.level_"
+"""How metrics begin that are sizes of caches."""
 MAX_LINES = 5
 MAX_PANELS = 2
 MAX_ROWS = 12
@@ -45,10 +47,10 @@ def chosen(lookup: Lookup, row: BenchmarkRow, palette: Palette) -> list[str]:
 
 
 def curve(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None:
-    """The first of these that the benchmark measured: response times over load, over warehouses, or over threads."""
+    """The first that was measured of: response times over load, over warehouses; rates over sizes, over threads."""
     names = chosen(book.lookup, row, palette)
     found = _over_load(book, row, palette, names) or _over_warehouses(book, row, palette, names)
-    return found or _over_count(book, row, palette, names)
+    return found or _over_sizes(book, row, palette, names) or _over_count(book, row, palette, names)
 
 
 def _key(names: Sequence[str], palette: Palette) -> list[KeyEntry]:
@@ -151,6 +153,33 @@ def _over_warehouses(book: Book, row: BenchmarkRow, palette: Palette, names: Seq
     )
 
 
+def _over_sizes(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[str]) -> Figure | None:
+    """The headline metrics over working sets, with the sizes of the caches."""
+    asked = {metric.name for metric in headlines(row)}
+    curves = [one for one in curves_of(row.metrics) if one.counted == BYTES]
+    curves = [one for one in curves if f"{one.what}.{one.quantity}" in asked]
+    drawn = [one for one in (_counted(book, row, palette, names, curve) for curve in curves[:MAX_PANELS]) if one]
+    if not drawn:
+        return None
+    caches = {
+        (one.compared.value, f"L{metric.name.removeprefix(CACHE)[0]}")
+        for metric in row.metrics
+        if metric.name.startswith(CACHE)
+        for one in book.lookup.statistics_of(row.benchmark, metric.name)
+        if one.configuration in names
+    }
+    return _figure(
+        book,
+        row,
+        f"{row.benchmark} over working sets",
+        "Dashed lines: the sizes of caches that the kernel states, of one cache each.",
+        drawn,
+        palette,
+        names,
+        [{"bytes": size, "cache": name} for size, name in sorted(caches)],
+    )
+
+
 def _over_count(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[str]) -> Figure | None:
     curves = curves_of(row.metrics)[:MAX_PANELS]
     drawn = [one for one in (_counted(book, row, palette, names, curve) for curve in curves) if one]
@@ -188,7 +217,7 @@ def _counted(
     rows = [
         _row(palette, one.configuration, float(count), scale.value(one.compared.value))
         | {
-            "at_text": f"{count} {curve.counted}",
+            "at_text": people.quantity(count, "B") if curve.counted == BYTES else f"{count} {curve.counted}",
             "text": f"{scale.text(one.compared)} ({scale.ends(one.compared)})",
             "counts": True,
             "passed_text": "",
@@ -196,7 +225,16 @@ def _counted(
         for count, one in found
     ]
     title = f"{curve.title[:1].upper()}{curve.title[1:]}, {direction_text(metric.direction)}"
+    if curve.counted == BYTES:
+        log, title = metric.direction is Direction.LOWER, _of_all_sizes(row, curve)
+        return title, f"{title} over working sets.", (rows, [], ("working set of a thread", unit_text(scale)), log)
     return title, f"{title} over the number of {curve.counted}.", (rows, [], (curve.counted, unit_text(scale)), False)
+
+
+def _of_all_sizes(row: BenchmarkRow, curve: Curve) -> str:
+    """The title of the metric that is in memory, as it is the same quantity."""
+    whole = next(metric for metric in row.metrics if metric.name == f"{curve.what}.{curve.quantity}")
+    return f"{whole.title[:1].upper()}{whole.title[1:]}, {direction_text(whole.direction)}"
 
 
 def _figure(
@@ -207,6 +245,7 @@ def _figure(
     drawn: Sequence[tuple[str, str, Lines]],
     palette: Palette,
     names: Sequence[str],
+    caches: list[dict[str, Any]] | None = None,
 ) -> Figure:
     counts = [one["counts"] for _, _, (rows, *_) in drawn for one in rows]
     hollow = validity_key(counts, "the rule held", "it did not") if not all(counts) else []
@@ -221,7 +260,7 @@ def _figure(
             (
                 name,
                 spoken,
-                charts.lines(called, rows, titles, palette, limits, log=log),
+                charts.lines(called, rows, titles, palette, limits, log=log, caches=caches),
             )
             for name, spoken, (rows, limits, titles, log) in drawn
         ],

@@ -1,0 +1,249 @@
+"""Memory: bandwidth over working sets, the time of a load, and the way from one core's cache to another's.
+
+Bytes are counted as STREAM counts them (McCalpin 1995): a copied byte is read and written, and what a cache fetches
+before it is written is not counted. Loads follow a random cycle through all lines of a working set, as in lmbench's
+`lat_mem_rd -t` (McVoy & Staelin 1996), so that no prefetcher foresees them.
+"""
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from pydantic import Field
+from typing_extensions import override
+
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
+from nephoscope.benchmarks.memory.output import Bandwidth, CoreToCore, Latency, Machine, Operation, Pages, Point, read
+from nephoscope.benchmarks.presets import Scaled, scale_notes
+from nephoscope.machines.remote import Command
+from nephoscope.machines.tools import LOAD
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.extents import ONE_MACHINE
+from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.subjects import Subject
+from nephoscope.model.units import GIB, KIB, MS_PER_SECOND
+
+OPERATIONS: tuple[Operation, ...] = ("read", "write", "copy")
+_THREADS = {"single": "one thread", "half": "a thread on every second CPU", "multi": "a thread on each CPU"}
+_PAGES: tuple[Pages, ...] = ("small", "large")
+_SIZES_BYTES = tuple(16 * KIB << doubling for doubling in range(19))
+"""Working sets from 16 KiB to 4 GiB: four times the largest caches that are sold."""
+_LEVELS = (1, 2, 3, 4)
+_CURVES = ("single", "multi")
+"""Threads whose bandwidth is reported at every working set, not in memory alone."""
+_USUAL_POINTS = 120
+_SAMPLES = 6
+"""Of a point whose samples agree at once, with the one that warms up."""
+_SLOWEST = 20
+"""A trial may take so many times as long as expected: large working sets, many nodes, samples that do not agree."""
+
+
+class MemoryParameters(Scaled):
+    """How long it samples, and how much memory it uses."""
+
+    sample_ms: int = Field(
+        default=20, ge=1, le=60_000, description="of each sample; a point has 5 to 20, until they vary by at most 2 %"
+    )
+    largest_bytes: int | None = Field(
+        default=None,
+        ge=16 * KIB,
+        le=4 * GIB,
+        description="largest working set of a thread; default: four times the last level's caches",
+    )
+
+    @property
+    def taken_ms(self) -> int:
+        """Milliseconds of a sample, scaled."""
+        return self.scaled(self.sample_ms, minimum=1)
+
+
+class Memory(Benchmark):
+    """See the module's text."""
+
+    name = "memory"
+    version = 1
+    title = "Memory bandwidth and latency"
+    subject = Subject.MEMORY
+    extent = ONE_MACHINE
+    parameters = MemoryParameters
+
+    @override
+    def metrics(self, parameters: MemoryParameters) -> tuple[Metric, ...]:
+        """In memory, then over working sets."""
+        del parameters
+        return (*_IN_MEMORY.values(), *_OVER_SIZES.values(), *_BETWEEN_NODES.values(), *_CORES, *_CACHES.values())
+
+    @override
+    def needs(self, parameters: MemoryParameters) -> Needs:
+        """The load generator, which carries it."""
+        del parameters
+        return Needs(tools=(LOAD,))
+
+    @override
+    def expected_duration_s(self, parameters: MemoryParameters) -> float:
+        """Of a machine with two CPUs and samples that agree."""
+        return _USUAL_POINTS * _SAMPLES * parameters.taken_ms / MS_PER_SECOND
+
+    @override
+    async def run(self, site: Site, parameters: MemoryParameters) -> None:
+        """Raises `ToolFailed` if there is too little memory."""
+        argv = [site.load_program, "memory", "--sample-ms", str(parameters.taken_ms)]
+        argv += [] if parameters.largest_bytes is None else ["--largest-bytes", str(parameters.largest_bytes)]
+        site.progress("memory: bandwidth, latency, core to core")
+        command = Command(argv, timeout_s=60 + _SLOWEST * self.expected_duration_s(parameters))
+        (await site.execute(site.cluster.database[0], "memory", command)).require()
+
+    @override
+    def parse(self, raw: RawOutput, parameters: MemoryParameters) -> list[Measurement]:
+        """The median of each point's samples.
+
+        Raises:
+            OutputUnreadable: the output is damaged, or of a machine that it cannot be of.
+        """
+        machine, points = read(raw.get("memory.stdout", b""))
+        values = dict(_values(machine, points))
+        known = {metric.name: metric for metric in self.metrics(parameters)}
+        if lacking := [name for name in ("read-multi.bandwidth", "small-pages.latency") if name not in values]:
+            raise OutputUnreadable(f"memory: no point says {lacking[0]}")
+        return [
+            Measurement(metric=name, unit=metric.unit, value=values[name], role="database")
+            for name, metric in known.items()
+            if name in values
+        ]
+
+    @override
+    def notes(self, parameters: MemoryParameters) -> list[str]:
+        return [
+            "Bytes are counted as STREAM counts them: a copied byte is read and written.",
+            "In memory: with a working set of four times the last level's caches, unless the machine lacks the room.",
+            *scale_notes(parameters),
+        ]
+
+
+def _values(machine: Machine, points: Sequence[Point]) -> Iterator[tuple[str, float]]:
+    """Metric -> value; the largest working set of a kind comes last and is the one in memory."""
+    between: dict[str, list[float]] = {}
+    of_cores: list[float] = []
+    for point in points:
+        if isinstance(point, CoreToCore):
+            of_cores.append(median(point.samples_s))
+        elif point.cpu_node is not None:
+            which = "own-node" if point.cpu_node == point.memory_node else "other-node"
+            bandwidth = isinstance(point, Bandwidth)
+            samples = point.samples_bytes_per_s if isinstance(point, Bandwidth) else point.samples_s
+            between.setdefault(f"read-{which}.bandwidth" if bandwidth else f"{which}.latency", []).append(
+                median(samples)
+            )
+        elif isinstance(point, Bandwidth):
+            yield from _of_bandwidth(point, len(machine.cpus))
+        else:
+            yield from _of_latency(point)
+    yield from ((name, median(values)) for name, values in between.items())
+    if of_cores:
+        ends = (min(of_cores), median(of_cores), max(of_cores))
+        yield from ((metric.name, value) for metric, value in zip(_CORES, ends, strict=True))
+    yield from ((f"cache.level_{one.level}_size", float(one.bytes)) for one in machine.caches)
+
+
+def _of_bandwidth(point: Bandwidth, cpus: int) -> Iterator[tuple[str, float]]:
+    """One thread is half of two CPUs, and all of one CPU, so that every machine has the same metrics."""
+    threads = {"single": 1, "half": -(-cpus // 2), "multi": cpus}
+    kinds = [kind for kind, number in threads.items() if number == point.threads]
+    if not kinds:
+        raise OutputUnreadable(f"memory: {point.threads} threads on {cpus} CPUs")
+    value = median(point.samples_bytes_per_s)
+    for kind in kinds:
+        yield f"{point.operation}-{kind}.bandwidth", value
+        yield f"{point.operation}-{kind}.bandwidth_in_{point.working_set_bytes}_bytes", value
+
+
+def _of_latency(point: Latency) -> Iterator[tuple[str, float]]:
+    # The kernel gives large pages if it has them: what it did is what counts.
+    if point.pages == "large" and point.large_page_bytes < point.working_set_bytes / 2:
+        return
+    value = median(point.samples_s)
+    yield f"{point.pages}-pages.latency", value
+    yield f"{point.pages}-pages.latency_in_{point.working_set_bytes}_bytes", value
+
+
+def _bandwidth(name: str, title: str, *, headline: bool = False, per_cpu: bool = False) -> Metric:
+    return Metric(
+        name=name,
+        unit="B/s",
+        direction=Direction.HIGHER,
+        title=title,
+        clock="bytes that each thread touched / its time, summed over the threads; median of the samples",
+        headline=headline,
+        per_cpu=per_cpu,
+    )
+
+
+def _latency(name: str, title: str, *, headline: bool = False) -> Metric:
+    return Metric(
+        name=name,
+        unit="s",
+        direction=Direction.LOWER,
+        title=title,
+        clock="time / loads, each of an address that the load before read; median of the samples",
+        headline=headline,
+    )
+
+
+def _size(number: int) -> str:
+    """'16 KiB', '2 MiB', '4 GiB'."""
+    name, unit = next((name, unit) for name, unit in (("GiB", GIB), ("MiB", KIB * KIB), ("KiB", KIB)) if number >= unit)
+    return f"{number // unit} {name}"
+
+
+def _named(metrics: Iterator[Metric]) -> dict[str, Metric]:
+    return {metric.name: metric for metric in metrics}
+
+
+def _in_memory() -> Iterator[Metric]:
+    for operation in OPERATIONS:
+        for kind in reversed(_THREADS):
+            title, headline = f"memory {operation} by {_THREADS[kind]}", (operation, kind) == ("read", "multi")
+            yield _bandwidth(f"{operation}-{kind}.bandwidth", title, headline=headline, per_cpu=kind == "multi")
+    for pages in _PAGES:
+        yield _latency(f"{pages}-pages.latency", f"load from memory, {pages} pages", headline=pages == "small")
+
+
+def _over_sizes() -> Iterator[Metric]:
+    for size in _SIZES_BYTES:
+        for operation in OPERATIONS:
+            for kind in _CURVES:
+                title = f"{operation} in working sets of {_size(size)} by {_THREADS[kind]}"
+                yield _bandwidth(f"{operation}-{kind}.bandwidth_in_{size}_bytes", title)
+        for pages in _PAGES:
+            title = f"load in a working set of {_size(size)}, {pages} pages"
+            yield _latency(f"{pages}-pages.latency_in_{size}_bytes", title)
+
+
+def _between_nodes() -> Iterator[Metric]:
+    for name, words in (("own-node", "its own NUMA node"), ("other-node", "another NUMA node")):
+        yield _bandwidth(f"read-{name}.bandwidth", f"memory read from {words} by the CPUs of one")
+        yield _latency(f"{name}.latency", f"load from memory of {words}")
+
+
+_IN_MEMORY = _named(_in_memory())
+_OVER_SIZES = _named(_over_sizes())
+_BETWEEN_NODES = _named(_between_nodes())
+_CORES = tuple(
+    Metric(
+        name=f"core-to-core.{name}",
+        unit="s",
+        direction=Direction.LOWER,
+        title=f"way from core to core, {title}",
+        clock="half of a round trip of one word between two threads, median of the samples of a pair of CPUs",
+    )
+    for name, title in (("shortest", "nearest pair"), ("median", "median pair"), ("longest", "farthest pair"))
+)
+_CACHES = _named(
+    Metric(
+        name=f"cache.level_{level}_size",
+        unit="B",
+        direction=Direction.HIGHER,
+        title=f"cache of level {level}, as the kernel says",
+        clock="of one cache, not counted over CPUs",
+    )
+    for level in _LEVELS
+)
