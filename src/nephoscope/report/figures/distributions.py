@@ -49,8 +49,8 @@ def throughput_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figur
     return book.figure(
         f"{row.benchmark}: distribution of {metric_title(metric).lower()}, in seconds",
         f"{scale.unit}, higher is better",
-        "Every second of every valid trial, in bins of equal width. All panels share both axes; the horizontal one "
-        f"does not start at zero. Seconds within a trial are not replicates.{more}",
+        "Every second of every valid trial, in bins of equal width. All panels share both axes. "
+        f"Seconds within a trial are not replicates.{more}",
         drawn,
         table=within_table(book, row, metric),
         columns=min(3, len(drawn)),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.advertised import deliveries
 from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
@@ -70,12 +71,14 @@ def ranges_of(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> Ranges:
 
 
 def throughput_by_second(book: Book, row: BenchmarkRow, metric: Metric, found: Ranges) -> Figure | None:
-    """Every second of every valid trial of the best configurations; None where no second is stored."""
+    """Every second of every valid trial: of machines that were throttled, then of the best; None without seconds."""
     scale = _scale(metric, found)
-    drawn = _series_panels(book, row, metric, list(found), scale)
+    throttled = {one.configuration for one in deliveries(book.lookup, row) if one.is_throttled}
+    drawn = _series_panels(book, row, metric, sorted(found, key=lambda name: name not in throttled), scale)
     if not drawn:
         return None
-    more = f" Only the best {MAX_PANELS} of {len(found)} configurations are drawn." if len(found) > MAX_PANELS else ""
+    first = "those that were throttled, then the best" if throttled else "the best"
+    more = f" {MAX_PANELS} of {len(found)} configurations are drawn: {first}." if len(found) > MAX_PANELS else ""
     return book.figure(
         f"{row.benchmark}: {metric_title(metric).lower()}, second by second",
         f"{scale.unit}, higher is better",
