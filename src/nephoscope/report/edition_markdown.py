@@ -1,8 +1,8 @@
 """The comparison of two studies as Markdown, for the summary of a CI run or a comment on a pull request."""
 
-from nephoscope.analysis.edition_gate import Judged, named, reasons
+from nephoscope.analysis.edition_gate import Judged, reasons
 from nephoscope.model.editions import EditionCard, Editions
-from nephoscope.model.words import SIMULATED, counted
+from nephoscope.model.words import SIMULATED, capitalised, counted
 from nephoscope.report import edition_words as words
 from nephoscope.report.markdown import plain, point
 
@@ -42,11 +42,8 @@ def render_markdown(found: Editions, judged: Judged | None, names: tuple[str, st
 
 
 def _verdict(judged: Judged) -> list[str]:
-    if judged.worse:
-        listed = "; ".join(f"{plain(named(row))} {words.change(row.ratio)}" for row in judged.worse)
-        said = [f"**Worse{judged.by('by at least')}:** {listed}."]
-    else:
-        said = [f"**Nothing is certainly worse{judged.by('by at least')}.**"]
+    verdict = words.worse(judged) if judged.worse else words.nothing_worse(judged)
+    said = [f"**{plain(capitalised(verdict))}.**"]
     open_results = len(judged.undecided) + len(judged.missing)
     accepted = len(judged.accepted)
     total = accepted + len(judged.worse) + open_results

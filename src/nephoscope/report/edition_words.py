@@ -1,6 +1,6 @@
 """What a change is in words: for the page of two studies, its Markdown summary and the terminal."""
 
-from nephoscope.analysis.edition_gate import named_group
+from nephoscope.analysis.edition_gate import Judged, named, named_group
 from nephoscope.model import numbers as people
 from nephoscope.model.editions import EditionCard, EditionRow
 from nephoscope.model.records import Direction
@@ -83,6 +83,23 @@ def certainty(row: EditionCard) -> str:
         return f"the whole interval is within ±{row.margin_percent:g} %"
     several = len(row.configurations) > 1 and not isinstance(row, EditionRow)
     return f"in {row.agreeing} of {len(row.configurations)} configurations" if several else ""
+
+
+def result(row: EditionCard) -> str:
+    """'+4.2 % (+1.8 % to +4.4 %), faster; in 3 of 3 configurations'."""
+    between = interval(row.low, row.high) or "no interval"
+    return f"{change(row.ratio)} ({between}), {'; '.join(filter(None, (word(row), certainty(row), direction(row))))}"
+
+
+def worse(judged: Judged) -> str:
+    """What is certainly worse, and by how much."""
+    listed = (f"{named(row)} {change(row.ratio)} ({interval(row.low, row.high)})" for row in judged.worse)
+    return f"certainly worse{judged.by('by at least')}: {'; '.join(listed)}"
+
+
+def nothing_worse(judged: Judged) -> str:
+    """What the gate says where nothing is."""
+    return f"no headline metric is certainly worse{judged.by('by at least')}"
 
 
 def sure(cards: int) -> str:

@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.standing import why_not
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.rows import TrialRow
@@ -31,7 +32,6 @@ from nephoscope.report.main.money import price_and_performance
 from nephoscope.report.main.part import part_words
 from nephoscope.report.main.progress import Running, progress
 from nephoscope.report.main.repair import repair
-from nephoscope.report.main.standing import why_not
 from nephoscope.report.main.verdict import verdict
 from nephoscope.report.parts import Book, Figure, Link, Page, Panel
 from nephoscope.report.sections import tables

@@ -270,7 +270,7 @@ def test_markdown_says_the_verdict_first_and_escapes_names() -> None:
     text = render_markdown(found, judge(found, 3), ("main", "fix_|x"))
     heading, _, verdict, *_ = text.splitlines()
     assert heading == r"## fix\_\|x against main"
-    assert verdict.startswith("**Worse by at least 3 %:** a, tpcc: New-Orders committed \N{MINUS SIGN}")
+    assert verdict.startswith("**Certainly worse by at least 3 %: a, tpcc: New-Orders committed \N{MINUS SIGN}")
     assert text.count("\n| ") == 2
     open_change = editions_of(changed(0), changed(-3), basis="on-demand")
     assert "1 is not known" in render_markdown(open_change, judge(open_change, 3), ("a", "b"))

@@ -55,7 +55,7 @@ def test_a_change_that_is_surely_worse_fails_with_its_own_code(
 
 def test_less_than_the_margin_or_no_gate_is_no_failure(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(studies, "same", "--fail-if", "worse", "--fail-if", "undecided", "--by", "3") == 0
-    assert "no headline metric is worse by at least 3 %" in capsys.readouterr().out
+    assert "no headline metric is certainly worse by at least 3 %" in capsys.readouterr().out
     assert run(studies, "slow") == 0
 
 
@@ -71,7 +71,7 @@ def test_without_a_margin_the_verdicts_of_the_table_decide(studies: Path, capsys
     assert run(studies, "same", "--fail-if", "worse", "--fail-if", "undecided") == 0
     said = capsys.readouterr().out
     assert "tie" in said
-    assert "no headline metric is worse\n" in said
+    assert "no headline metric is certainly worse\n" in said
     assert run(studies, "same", "--fail-if", "undecided", "--by", "0.001%") == 8
     assert re.search(r"not known whether worse by 0\.001 %: .*: tie \(", capsys.readouterr().err)
 
@@ -148,7 +148,7 @@ def test_a_summary_goes_to_a_file_or_alone_to_standard_output(
 ) -> None:
     page, file = tmp_path / "changes.html", tmp_path / "summary.md"
     assert run(studies, "slow", "--fail-if", "worse", "--html", str(page), "--markdown", str(file)) == 8
-    assert file.read_text().startswith("## slow against main\n\n**Worse:** pg, fake: ")
+    assert file.read_text().startswith("## slow against main\n\n**Certainly worse: pg, fake: ")
     assert "What changed from main to slow" in page.read_text()
     capsys.readouterr()
     assert run(studies, "same", "--markdown", "-") == 0

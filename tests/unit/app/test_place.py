@@ -9,6 +9,7 @@ from typer.testing import CliRunner, Result
 
 from nephoscope.app.cli import app
 from nephoscope.app.stages import evaluation
+from nephoscope.insights.standing import sentence
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.store.folder import ResultsFolder
@@ -40,6 +41,7 @@ def test_it_prints_where_machines_stand_with_source_and_licence(monkeypatch: pyt
     said = done.stdout
     assert "like-c5" in said
     assert "c5.2xlarge" in said
+    assert sentence(ran(KNOWN).standing) in said.replace("\n", " ")
     assert "Among 1,871 machine types" in said
     assert "CC BY-SA 4.0" in said
 

@@ -1,4 +1,4 @@
-"""An answer is one sentence, whoever prints it: both pages, `analyze`, and `status` once a study is analysed."""
+"""An answer is one sentence, whoever prints it: both pages, `run`, `analyze`, and `status` once it is analysed."""
 
 import html
 import tarfile
@@ -25,9 +25,10 @@ def test_every_page_and_command_gives_an_answer_in_the_same_sentence(
         archive.extractall(tmp_path, filter="data")
     folder = tmp_path / name
     printed = []
-    for command in ("analyze", "status"):
+    for command in ("run", "analyze", "status") if name == "rehearsed" else ("analyze", "status"):
         assert main([command, str(folder)]) == 0
-        printed.append(" ".join(capsys.readouterr().out.split()))
+        said = capsys.readouterr()
+        printed.append(" ".join((said.err if command == "run" else said.out).split()))
     assert main(["report", str(folder)]) == 0
     pages = [folder / "report" / page for page in ("index.html", "evidence.html")]
     printed += [html.unescape(page.read_text()) for page in pages]
@@ -37,5 +38,7 @@ def test_every_page_and_command_gives_an_answer_in_the_same_sentence(
     for answer in answers:
         sentence = Writer(answer, names_of(lookup)).sentence
         assert [sentence in text for text in printed] == [True] * len(printed), sentence
+    if name == "rehearsed":
+        assert "Simulated, not measured: - " in printed[0]
     (folder / "trials").rename(folder / "elsewhere")
     assert evaluation.stored_answers(ResultsFolder(folder)) == []

@@ -117,9 +117,8 @@ def _tell_all(found: "Editions") -> None:
         print_table(heads, (_cells(row, priced=priced) for row in found.rows))
     for card in found.cards:
         if len(card.configurations) > 1:
-            interval = words.interval(card.low, card.high) or "no interval"
-            change = f"{words.change(card.ratio)} ({interval}), {words.word(card)}"
-            say(f"{card.benchmark}: {card.title} over {len(card.configurations)} configurations: {change}")
+            over = f"{len(card.configurations)} configurations"
+            say(f"{card.benchmark}: {card.title} over {over}: {words.result(card)}")
     for line in sorted({text for card in found.cards for text in card.differs}):
         tell(f"differs: {line}")
     for line in found.also_different:
@@ -160,17 +159,11 @@ def _fail(judged: "Judged", wanted: set[str], found: "Editions") -> None:
             hint="see what was left out: the same benchmarks, versions and parameters are needed on both sides",
         )
     if judged.worse and "worse" in wanted:
-        listed = "; ".join(
-            f"{named(row)} {words.change(row.ratio)} ({words.interval(row.low, row.high)})" for row in judged.worse
-        )
-        raise ComparisonFailed(
-            f"certainly worse{judged.by('by at least')}: {listed}",
-            hint="nephoscope report NEW --against OLD shows each configuration",
-        )
+        raise ComparisonFailed(words.worse(judged), hint="nephoscope report NEW --against OLD shows each configuration")
     names = [f"{named(row)}: {words.word(row)}{_within(row)}" for row in judged.undecided]
     names += [f"{row.configuration}, {row.benchmark}: {row.metric}: no counterpart" for row in judged.missing]
     if not names:
-        say(f"no headline metric is worse{judged.by('by at least')}")
+        say(words.nothing_worse(judged))
         return
     listed = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
     said = f"not known whether worse{judged.by()}: {listed}"

@@ -27,6 +27,7 @@ def place(folder: Folder, as_json: AsJson = False) -> None:
     benchmark that can be compared with them.
     """
     from nephoscope.app.stages import evaluation
+    from nephoscope.insights.standing import sentence
     from nephoscope.store.folder import ResultsFolder
 
     found = evaluation.analysed(ResultsFolder.existing(folder)).standing
@@ -36,6 +37,7 @@ def place(folder: Folder, as_json: AsJson = False) -> None:
         return
     _require_placed(found)
     print_answer(_HEADERS, _cells(found))
+    say(sentence(found))
     if found.why_not:
         say(str(found.why_not))
     days = sorted(one.date for one in found.among)

@@ -15,8 +15,8 @@ from nephoscope.app.commands import results
 from nephoscope.app.commands.options import MEASURE, AsJson, Out, StudyFile, add_command
 from nephoscope.app.console import print_json, print_rows, print_table, say, say_document, talk, tell
 from nephoscope.app.files import read_text, write_new
-from nephoscope.model.errors import EXIT_TRIALS_FAILED, InputError
-from nephoscope.model.words import counted
+from nephoscope.model.errors import EXIT_TRIALS_FAILED, InputError, NephoscopeError
+from nephoscope.model.words import SIMULATED, counted
 
 if TYPE_CHECKING:
     from nephoscope.app.kept_report import KeptReport
@@ -532,12 +532,29 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
         tell(line)
     for line in incidents.lines(folder):
         tell(line)
+    if outcome.valid:
+        _tell_answers(folder)
     tell(
         f"{outcome.finished:,} of {counted(len(rows), 'trial')} finished: {outcome.valid:,} valid, "
         f"{rejected:,} rejected; {left_out}{outcome.failed:,} failed; results in {folder.path}"
     )
     if outcome.failed or outcome.refused:
         raise typer.Exit(EXIT_TRIALS_FAILED)
+
+
+def _tell_answers(folder: "ResultsFolder") -> None:
+    """What the trials so far say; a study that cannot be analysed was measured all the same."""
+    from nephoscope.app.stages import evaluation
+
+    try:
+        answers = evaluation.answers(folder)
+    except NephoscopeError as error:
+        _warn([f"the study could not be analysed: {error}"])
+        return
+    if answers and folder.plan().simulated:
+        tell(f"{SIMULATED}:")
+    for answer in answers:
+        tell(f"- {answer}")
 
 
 def _cpus_here() -> int:

@@ -294,6 +294,11 @@ def _stored_analysis(folder: ResultsFolder, *, remember: bool = True) -> Analyse
     return found if made_from(folder, found.inputs_digest, found.plan, remember=remember) else None
 
 
+def answers(folder: ResultsFolder) -> list[str]:
+    """What the study answers as it stands, in the sentences of its report; analyses it first where that is needed."""
+    return _answers(analysed(folder))
+
+
 def stored_answers(folder: ResultsFolder) -> list[str]:
     """The answers of the stored analysis, if it is of the trials as they are; reads none of them."""
     if not folder.analysis_path.exists():
@@ -307,7 +312,11 @@ def stored_answers(folder: ResultsFolder) -> list[str]:
     except (DamagedFile, NewerSchema):
         return []
     is_current = stored.inputs_digest is not None and made_from == stored.inputs_digest
-    return [str(row.text) for row in stored.insights if row.rule == "answer"] if is_current else []
+    return _answers(stored) if is_current else []
+
+
+def _answers(study: AnalysedStudy) -> list[str]:
+    return [str(row.text) for row in study.insights if row.rule == "answer"]
 
 
 def compare(before: ResultsFolder, after: ResultsFolder, basis: str | None) -> Editions:

@@ -9,6 +9,7 @@ from nephoscope.analysis.answers import answered, questions_of
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.answers import Writer
 from nephoscope.insights.names import names_of, title_in_sentence
+from nephoscope.insights.standing import placed, sentence
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.words import counted
@@ -221,13 +222,13 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
 
 def _standing(book: Book) -> Chapter | None:
     """Among public results; None unless a machine that exists ran what they are of, in the same version."""
-    found = standing.placed(book.lookup.study)
+    found = placed(book.lookup.study)
     if found is None or not found.rows:
         return None
     return Chapter(
         anchor="chapter-standing",
         title="Among cloud types",
-        opening=Opening(standing.sentence(found), "", None),
+        opening=Opening(sentence(found), "", None),
         figures=tuple(book.figures(standing.figure, found)),
     )
 

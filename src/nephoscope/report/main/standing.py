@@ -1,45 +1,13 @@
 """The chapter that places the study's machines among cloud types, by public CPU results."""
 
 from nephoscope.analysis.lookup import unique
-from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.rows import MachineRow
-from nephoscope.model.standing import Standing, StandingRow
+from nephoscope.insights.standing import place_of
+from nephoscope.model.standing import Standing
 from nephoscope.model.words import capitalised, counted, provider_name
 from nephoscope.report.figures.strip import OWN, strip
 from nephoscope.report.parts import Book, Figure
 
 _AXIS = "bogo operations/s per CPU, higher is better"
-
-
-def placed(study: AnalysedStudy) -> Standing | None:
-    """Where its machines stand, or why they do not; None unless they exist and ran what the public results are of."""
-    found = study.standing
-    return None if not found.is_asked or study.plan.simulated else found
-
-
-def why_not(study: AnalysedStudy) -> str:
-    """A sentence for a study that ran what the public results are of, and still cannot be placed; else empty."""
-    found = placed(study)
-    if found is None or found.rows:
-        return ""
-    hosts = unique(row.facts.hostname or row.machine for row in study[MachineRow])
-    subject = "The machine is" if len(hosts) == 1 else "The machines are"
-    return f"{subject} not placed among cloud types: {found.why_not}."
-
-
-def sentence(standing: Standing) -> str:
-    """Where the fastest CPU of the study stands."""
-    best = standing.rows[0]
-    together = "It is" if best.alone else f"All its {counted(best.cpus, 'CPU')} together are"
-    return f"{_place(best, standing)} {together} about as fast as {', '.join(best.nearest)}."
-
-
-def _place(row: StandingRow, standing: Standing) -> str:
-    share, alone = row.slower_per_vcpu / len(standing.among), " that works alone" if row.alone else ""
-    return (
-        f"A CPU of {row.configuration}{alone} is faster than a vCPU{alone} of {share:.0%} of {len(standing.among):,} "
-        f"cloud types ({row.per_vcpu_per_s:,.0f} bogo operations a second)."
-    )
 
 
 def figure(book: Book, standing: Standing) -> Figure | None:
@@ -70,7 +38,7 @@ def figure(book: Book, standing: Standing) -> Figure | None:
         [
             (
                 "",
-                " ".join(_place(row, standing) for row in whole[:3]),
+                " ".join(place_of(row, standing) for row in whole[:3]),
                 strip(_rows(types), types, machines, _AXIS),
             )
         ],
