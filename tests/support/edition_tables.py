@@ -17,6 +17,7 @@ import nephoscope
 from nephoscope.analysis.boards import boards_of, priced_boards
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of
+from nephoscope.analysis.durations import DurationRow, durations_of
 from nephoscope.analysis.equal_benchmarks import with_equals
 from nephoscope.analysis.inputs import ObservedMachine, StudyInputs
 from nephoscope.analysis.machines import machines_of
@@ -224,6 +225,7 @@ class Simulation:
             tables=some_tables(
                 {
                     TrialRow: trials,
+                    DurationRow: durations_of(trials),
                     MeasurementRow: self.measurements,
                     Statistic: statistics,
                     MachineRow: machines,

@@ -6,9 +6,9 @@ Every claim is a stored answer: `best` for three or more configurations, `compar
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Literal, NamedTuple
 
+from nephoscope.analysis.durations import DurationRow
 from nephoscope.analysis.lookup import Lookup, MetricKey, best_first, headlines, unique
 from nephoscope.analysis.rank_intervals import lead_of
 from nephoscope.model.price_rows import CostRow
@@ -346,10 +346,10 @@ def more_replicates(lookup: Lookup, benchmark: str, configurations: Iterable[str
     long; creating a cluster comes on top. Volumes are left out: a few hours of them cost little.
     """
     names = sorted(configurations)
-    durations_s = {name: lookup.durations_s.get((benchmark, name), ()) for name in names}
-    if not all(durations_s.values()):
+    mean_s = {row.configuration: row.mean_s for row in lookup[DurationRow] if row.benchmark == benchmark}
+    if not mean_s.keys() >= {*names}:
         return None
-    hours = {name: more * fmean(each) / SECONDS_PER_HOUR for name, each in durations_s.items()}
+    hours = {name: more * mean_s[name] / SECONDS_PER_HOUR for name in names}
     rates: Mapping[str, float | None] = {name: _usd_per_hour(lookup.costs.get(name, ())) for name in names}
     usd = [hours[name] * rate for name, rate in rates.items() if rate is not None]
     return Effort(sum(hours.values()), sum(usd) if len(usd) == len(names) else None)

@@ -157,16 +157,6 @@ class Lookup:
         return [median(value[trial] for trial in trials) for trials in by_machine.values()]
 
     @cached_property
-    def durations_s(self) -> Mapping[tuple[str, str], list[float]]:
-        """Durations of the trials that finished, by benchmark and configuration."""
-        durations_s: dict[tuple[str, str], list[float]] = defaultdict(list)
-        for row in self[TrialRow]:
-            if row.state == "finished" and row.duration_s:
-                for benchmark in row.benchmarks:
-                    durations_s[benchmark, row.configuration].append(row.duration_s)
-        return dict(durations_s)
-
-    @cached_property
     def encryption(self) -> Mapping[str, str]:
         """Configuration on a user's own server -> how its sessions were encrypted."""
         in_force = self.study.database_settings

@@ -2,6 +2,7 @@
 
 from typing import Any, TypeVar
 
+from nephoscope.analysis.durations import DurationRow, durations_of
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Disk, Facts, Plan
@@ -187,6 +188,7 @@ def build(sketch: Sketch) -> AnalysedStudy:
         tables=some_tables(
             {
                 TrialRow: sketch.trials,
+                DurationRow: durations_of(sketch.trials),
                 MeasurementRow: sketch.measurements,
                 Statistic: statistics,
                 Comparison: comparisons,
