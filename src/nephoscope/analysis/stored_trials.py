@@ -13,7 +13,7 @@ from nephoscope.store.made_from import remember as remember_inputs
 from nephoscope.store.read_once import ReadOnce
 from nephoscope.store.verified import Checked, Verifier, look
 
-TABLES_VERSION = 18
+TABLES_VERSION = 19
 """Rises when an analysis of the same trials would hold other tables."""
 MADE_BY = f"{nephoscope.__version__} {TABLES_VERSION}"
 """What an analysis depends on besides its inputs."""
