@@ -33,7 +33,7 @@ BASE ?= HEAD
 CLIPPY ?= cargo clippy --locked --quiet --all-targets --features testkit -- -D warnings
 
 # The example reports of `make docs`; their names are in website/examples.py.
-EXAMPLES ?= laptop three-clouds-cpu cloud-report-2022
+EXAMPLES ?= laptop postgres-gcp-2026 three-clouds-cpu cloud-report-2022
 
 # Prints the folder of the embedded PostgreSQL, for the tests of the load generator.
 EMBEDDED := $(BIN)/python -c 'from nephoscope.databases.postgres.binaries import embedded_folder; print(embedded_folder())'
@@ -185,7 +185,8 @@ $(DONE)/dev: requirements-dev.lock $(DONE)/locked
 	@touch $@
 
 # Without the wheel, as nothing is measured.
-build/examples/%/done: $(SOURCES) website/examples.py docs/examples/laptop/results.tar.xz $(DONE)/dev
+build/examples/%/done: $(SOURCES) website/examples.py docs/examples/laptop/results.tar.xz \
+		$(wildcard docs/examples/postgres-gcp-2026/*) $(DONE)/dev
 	@PYTHONPATH=src:. $(BIN)/python website/examples.py build/examples $*
 	@mkdir -p $(@D) && touch $@
 

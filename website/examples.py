@@ -1,10 +1,12 @@
 """Writes the example reports of the site: `python website/examples.py FOLDER NAME...`.
 
-Nothing is measured: the laptop study is stored in docs/examples, the public data of three clouds are read where they
-are, and the 2022 edition is rehearsed, which its report says. That takes some minutes of one CPU the first time; the
+Nothing is measured: the laptop study and an extract of the public data of PostgreSQL on Google Cloud are stored in
+docs/examples, the public data of three clouds are read where they are, and the 2022 edition is rehearsed, which its
+report says. That takes some minutes of one CPU the first time; the
 trials stay in build/rehearsals, where an interrupted rehearsal goes on.
 """
 
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -17,6 +19,7 @@ from nephoscope.report.files import report_files
 from nephoscope.store.folder import ResultsFolder
 
 ROOT = Path(__file__).resolve().parents[1]
+POSTGRES_GCP = ROOT / "docs" / "examples" / "postgres-gcp-2026"
 LAPTOP = ROOT / "docs" / "examples" / "laptop" / "results.tar.xz"
 REHEARSALS = ROOT / "build" / "rehearsals"
 THREE_CLOUDS = ROOT.parent / "shared" / "data" / "inspector"
@@ -41,6 +44,19 @@ def three_clouds() -> Files | None:
         return report_files(evaluation.analysed(folder)).files
 
 
+def postgres_gcp() -> Files:
+    """The report of PostgreSQL on 159 machine types, as its page says: import, its text, its claims."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = ResultsFolder(Path(temporary) / "results")
+        with tarfile.open(POSTGRES_GCP / "data.tar.xz") as archive:
+            archive.extractall(Path(temporary) / "data", filter="data")
+        imports.import_results("spare-cores", Path(temporary) / "data", folder)
+        with (folder.path / "study.toml").open("a", encoding="utf-8") as study:
+            study.write((POSTGRES_GCP / "report.toml").read_text(encoding="utf-8"))
+        shutil.copy(POSTGRES_GCP / "claims.toml", folder.path)
+        return report_files(evaluation.analysed(folder)).files
+
+
 def cloud_report_2022() -> Files:
     """The report of the whole 2022 edition, rehearsed by a controller."""
     return rehearsal("cloud-report-2022")
@@ -60,6 +76,7 @@ def rehearsal(study: str, *part: str) -> Files:
 
 EXAMPLES: Mapping[str, Callable[[], Files | None]] = {
     "laptop": laptop,
+    "postgres-gcp-2026": postgres_gcp,
     "three-clouds-cpu": three_clouds,
     "cloud-report-2022": cloud_report_2022,
 }

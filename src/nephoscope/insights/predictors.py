@@ -24,7 +24,7 @@ def predictors(lookup: Lookup) -> list[Draft]:
     databases = ranked & {row.benchmark for row in lookup[TrialRow] if row.subject is Subject.DATABASE}
     types = {row.machine_type for row in lookup[ConfigurationRow] if row.machine_type}
     micro = [
-        (benchmark, metric.name)
+        (benchmark, metric)
         for benchmark, metric in lookup.headlines()
         if benchmark not in databases and lookup.statistics_of(benchmark, metric.name)
     ]
@@ -40,8 +40,35 @@ def predictors(lookup: Lookup) -> list[Draft]:
     ]
 
 
-def _no_database(lookup: Lookup, micro: Sequence[tuple[str, str]]) -> Draft:
-    rows = [row for benchmark, metric in micro for row in lookup.statistics_of(benchmark, metric)]
+def order_of(
+    lookup: Lookup, target: tuple[str, Metric], micro: tuple[str, Metric], *, per_cpu: bool
+) -> tuple[RankCorrelation, list[str]] | None:
+    """How alike two metrics order the configurations that have both, and the trials of both; None: too few.
+
+    Args:
+        lookup: the study.
+        target: benchmark and metric whose order is to be told.
+        micro: those that may tell it.
+        per_cpu: of each metric that can be divided by CPUs.
+    """
+    values = {row.configuration: row for row in _statistics(lookup, *target, per_cpu=per_cpu)}
+    rows = [row for row in _statistics(lookup, *micro, per_cpu=per_cpu) if row.configuration in values]
+    found = rank_correlation([_signed(row) for row in rows], [_signed(values[row.configuration]) for row in rows])
+    trials = [trial for row in rows for trial in (*row.trials, *values[row.configuration].trials)]
+    return (found, trials) if found else None
+
+
+def _statistics(lookup: Lookup, benchmark: str, metric: Metric, *, per_cpu: bool) -> list[Statistic]:
+    return lookup.statistics_of(benchmark, metric.name, per_cpu=per_cpu and metric.per_cpu)
+
+
+def _of_several_sizes(lookup: Lookup) -> bool:
+    """Whether machines differ in their CPUs: then a larger one is better in most metrics, which predicts nothing."""
+    return len({row.vcpus for row in lookup[ConfigurationRow] if row.vcpus}) > 1
+
+
+def _no_database(lookup: Lookup, micro: Sequence[tuple[str, Metric]]) -> Draft:
+    rows = [row for benchmark, metric in micro for row in lookup.statistics_of(benchmark, metric.name)]
     return say(
         "predictors",
         "note",
@@ -55,20 +82,21 @@ def _no_database(lookup: Lookup, micro: Sequence[tuple[str, str]]) -> Draft:
     )
 
 
-def _of_database(lookup: Lookup, benchmark: str, micro: Sequence[tuple[str, str]]) -> Iterator["_MostLike"]:
+def _of_database(lookup: Lookup, benchmark: str, micro: Sequence[tuple[str, Metric]]) -> Iterator["_MostLike"]:
     for of, metric in lookup.headlines():
         if of != benchmark or metric.direction is not Direction.HIGHER:
             continue
-        target = {row.configuration: row for row in lookup.statistics_of(benchmark, metric.name)}
+        per_cpu = metric.per_cpu and _of_several_sizes(lookup)
+        target = {row.configuration: row for row in _statistics(lookup, benchmark, metric, per_cpu=per_cpu)}
         tried = [
             both
             for name, of_micro in micro
-            for rows in [lookup.statistics_of(name, of_micro)]
+            for rows in [_statistics(lookup, name, of_micro, per_cpu=per_cpu)]
             for both in [[row for row in rows if row.configuration in target]]
             if _correlation(both, target) is not None
         ]
         found = [
-            _MostLike(target, metric.title, both, correlation, len(tried))
+            _MostLike(target, f"{metric.title}{' per CPU' if per_cpu else ''}", both, correlation, len(tried))
             for both in tried
             if (correlation := _correlation(both, target, len(tried))) is not None
         ]
@@ -107,7 +135,7 @@ class _MostLike:
         first = self.micro[0]
         return {
             "micro": first.benchmark,
-            "micro_title": lookup.title(first.benchmark, first.metric),
+            "micro_title": lookup.title(first.benchmark, first.metric) + (" per CPU" if first.per_cpu else ""),
             "title": self.title,
             "database": next(iter(self.target.values())).benchmark,
         }

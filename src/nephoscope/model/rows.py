@@ -4,6 +4,7 @@ On disk each table is one Parquet file in the results folder; `analysis.stored` 
 of its table, as scripts read columns of CSV files by their place.
 """
 
+import math
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
@@ -81,6 +82,11 @@ class ConfigurationRow(Frozen):
         default=None,
         description="kind of its volumes without their size, or 'local SSD': 'gp3', 'Premium SSD'; None: not stated",
     )
+
+    @property
+    def memory(self) -> int | None:
+        """About how much memory a vCPU has: GiB as the nearest power of two, as its exponent; types have a bit less."""
+        return round(math.log2(self.memory_gib_per_vcpu)) if self.memory_gib_per_vcpu else None
 
 
 class FamilyComparison(Frozen):

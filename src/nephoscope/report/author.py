@@ -11,6 +11,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from nephoscope.analysis.lookup import Lookup, headlines
+from nephoscope.insights.predictors import order_of
 from nephoscope.model import numbers as people
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import InputError
@@ -116,11 +117,43 @@ def _price(lookup: Lookup, asked: Reference) -> Quoted:
     return Quoted(f"{people.money(row.month_usd)} a month")
 
 
+def _claim(lookup: Lookup, asked: Reference) -> Quoted:
+    """What the data say of a claim: '1.82× (95 % interval 1.79× to 1.86×, n = 11 and 9 configurations)'."""
+    rows = [row for row in lookup[ClaimRow] if row.claim == asked.claim]
+    if len(rows) != 1:
+        raise LookupError(
+            f"claims.toml has {'no claim' if not rows else 'a claim about several metrics'} {asked.claim}"
+        )
+    (row,) = rows
+    if row.ratio is None:
+        raise LookupError(f"the claim {asked.claim} has no ratio: {row.reason}")
+    ratio, ends = people.interval(row.ratio, row.low, row.high), "too few for an interval"
+    if row.low is not None and row.high is not None:
+        low, high = people.ratio(row.low), people.ratio(row.high)
+        ends = f"{people.coverage(row.coverage)} interval {low} to {high}"
+    return Quoted(f"{people.ratio(ratio)} ({ends}, n = {row.n_left} and {row.n_right} {row.unit_of_n})", row.trials)
+
+
+def _order(lookup: Lookup, asked: Reference) -> Quoted:
+    """'rank correlation 0.61 (95 % interval 0.50 to 0.70, n = 159)'; better first on both sides."""
+    target = _metric(lookup, asked)
+    by = _metric(lookup, Reference(asked.text, "order", benchmark=asked.by, metric=asked.by_metric))
+    found = order_of(lookup, (asked.benchmark or "", target), (asked.by or "", by), per_cpu=asked.per_cpu)
+    if found is None:
+        raise LookupError(f"{asked.benchmark} and {asked.by} have too few configurations in common")
+    correlation, trials = found
+    low, high = people.signed(correlation.low), people.signed(correlation.high)
+    ends = f"{people.coverage(correlation.confidence)} interval {low} to {high}"
+    return Quoted(f"{people.signed(correlation.rho)} ({ends}, n = {correlation.n})", trials)
+
+
 _KINDS: Mapping[str, Callable[[Lookup, Reference], Quoted]] = {
     "level": _level,
     "ratio": _ratio,
     "best": _best,
     "price": _price,
+    "claim": _claim,
+    "order": _order,
 }
 
 

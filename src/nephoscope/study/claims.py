@@ -13,7 +13,7 @@ Kind = Literal["better", "tie", "not-worse", "first", "last"]
 _OF_TWO = frozenset({"better", "tie", "not-worse"})
 """Kinds that compare left with right; the others compare it with all others."""
 Verdict = Literal["supported", "refuted", "not decided"]
-MatchedBy = Literal["provider", "vcpus", "family", "threads_per_core", "cpu_vendor", "cpu_design"]
+MatchedBy = Literal["provider", "vcpus", "family", "threads_per_core", "memory", "cpu_vendor", "cpu_design"]
 
 
 class Selector(Frozen):

@@ -41,6 +41,14 @@ def test_a_ladder_becomes_its_highest_rung_a_curve_latencies_settings_and_memory
     assert trial.machine.priced_in == "us-central1"
 
 
+def test_a_ladder_that_falls_and_a_type_with_shared_vcpus_are_named(tmp_path: Path) -> None:
+    write_postgres(tmp_path, ladder(2, {1: 40.0, 2: 32.0, 4: 45.0}), kind="gcp/e2-medium")
+    write_postgres(tmp_path, ladder(2, RUNGS | {4: 180.6}))
+    odd = [line for line in read(tmp_path).unknown if "gcp-" in line]
+    assert ["gcp-e2-medium" in line for line in odd] == [True, True]
+    assert not any("n2-standard-2" in line for line in odd)
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -104,7 +112,7 @@ def test_memory_and_web_tasks_become_their_largest_working_set_and_highest_rate(
         write_task(tmp_path, "gcp/n2-standard-2", task, text)
     values = {one.metric: one.value for trial in read(tmp_path).trials for one in trial.measurements}
     assert values["latency_memory"] == pytest.approx(100.5e-9)
-    assert values["latency_1024_kib"] == pytest.approx(5e-9)
+    assert values["latency_1024_kib"] == values["latency_cache"] == pytest.approx(5e-9)
     assert values["read_bytes_per_s_1024_kib"] == 4000.5e6
     assert values["read_and_write_bytes_per_s"] == 70e6
     assert values["read_bytes_per_s_0_016384_mb"] == 900.5e6

@@ -168,6 +168,20 @@ def ordered_alike(micro: dict[str, list[float]]) -> AnalysedStudy:
     return analyse(inputs(found, metrics=metrics, types=types))
 
 
+def larger_ahead_in_all() -> AnalysedStudy:
+    """Eight sizes: the larger, the more of everything, and the less a CPU does for tpcc, but the more for `micro`."""
+    types = {f"c{place}": ("aws", f"m5.{2**place}xlarge") for place in range(8)}
+    cpus = {name: 4 * 2**place for place, name in enumerate(types)}
+    per_cpu = {"tpcc": [100.0 - place for place in range(8)], "micro": [100.0 + place for place in range(8)]}
+    found: Rows = ([], [])
+    for benchmark, values in per_cpu.items():
+        each = {name: [cpus[name] * value] for name, value in zip(types, values, strict=True)}
+        subject, metric = (Subject.DATABASE, TPMC) if benchmark == "tpcc" else (Subject.CPU, CPU_TIME)
+        more = rows(each, benchmark=benchmark, subject=subject, metric=metric, cpus=cpus)
+        found = (found[0] + more[0], found[1] + more[1])
+    return analyse(inputs(found, metrics={"tpcc": [TPMC], "micro": [CPU_TIME]}, types=types))
+
+
 def clouds(workload: str | None) -> AnalysedStudy:
     """Types of two CPU designs in three clouds and three sizes; half of the trials refused, with values far off.
 

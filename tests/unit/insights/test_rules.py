@@ -13,6 +13,7 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights import words
 from nephoscope.insights.analyse import analyse
 from nephoscope.insights.missing import looks as looks_rule
+from nephoscope.insights.predictors import order_of
 from nephoscope.insights.prices import price_age
 from nephoscope.insights.registry import RULES
 from nephoscope.model.analysed import AnalysedStudy
@@ -39,7 +40,7 @@ from nephoscope.report.sections.machine_numbers import machine_numbers
 from nephoscope.study.model import Study
 from tests.support.some_tables import with_tables
 from tests.unit.analysis.study_builder import LATENCY, TPMC, inputs, measurement, noisy, observed, rows
-from tests.unit.insights.rule_studies import CPU_TIME, clouds, ordered_alike, stopped, studies
+from tests.unit.insights.rule_studies import CPU_TIME, clouds, larger_ahead_in_all, ordered_alike, stopped, studies
 
 WRITTEN = re.compile(r"\d[\d,]*(?:\.\d+)?")
 UNITS = ("USD", "New-Orders/min", "s", "bit/s")
@@ -415,6 +416,20 @@ def test_the_metric_that_predicts_best_orders_as_the_database_does_and_not_the_o
     )
 
 
+def test_size_alone_predicts_nothing_as_machines_of_several_sizes_are_compared_per_cpu() -> None:
+    study = larger_ahead_in_all()
+    (said,) = [one for one in study.insights if one.rule == "predictors"]
+    assert said.kind == "note"
+    assert "per CPU" in str(said.text)
+    lookup = Lookup(study)
+    metrics = dict(lookup.headlines())
+    orders = [
+        order_of(lookup, ("tpcc", metrics["tpcc"]), ("micro", metrics["micro"]), per_cpu=per_cpu)
+        for per_cpu in (False, True)
+    ]
+    assert [round(found[0].rho) for found in orders if found] == [1, -1]
+
+
 def test_benchmarks_that_share_no_configuration_predict_nothing() -> None:
     """Seven types, each as one configuration for the database and as another one for the microbenchmark."""
     names = [f"m{place}.large" for place in range(7)]
@@ -434,8 +449,8 @@ def test_a_workload_is_a_database_in_every_sentence_and_no_microbenchmark(worklo
     assert not any("no trial drove a database" in text for text in texts)
     (predicts,) = [insight for insight in study.insights if insight.rule == "predictors"]
     assert "tried" not in predicts.numbers, "a sentence about several microbenchmarks says how many"
-    assert str(predicts.text).startswith("Bogo operations of micro ranks")
-    assert f"most like {TPMC.title} of {workload}: rank correlation" in str(predicts.text)
+    assert str(predicts.text).startswith("Bogo operations per CPU of micro ranks")
+    assert f"most like {TPMC.title} per CPU of {workload}: rank correlation" in str(predicts.text)
     ranked = [figure.title for figure in machine_numbers(Book(Lookup(study))).cpu]
     assert ranked == [
         f"micro: Bogo operations, {which}"

@@ -81,6 +81,9 @@ def test_a_text_stands_where_it_should(place: dict[str, str]) -> None:
         ("{{ price of n2-small at spot }}", "n2-small has no price at spot"),
         ("{{ tpcc of n2-small against n2-small }}", "are not compared"),
         ("{{ best of tpcc new_order.service_p99 }}", "no question asks for the best"),
+        ("{{ claim nobody-made }}", "claims.toml has no claim nobody-made"),
+        ("{{ order of tpcc by tpcc nothing }}", "tpcc has no metric nothing"),
+        ("{{ order of tpcc by tpcc new_order.service_p99 }}", "too few configurations in common"),
     ],
 )
 def test_what_is_not_there_fails_the_report_and_is_marked_while_a_study_runs(markdown: str, said: str) -> None:

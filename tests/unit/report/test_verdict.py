@@ -18,6 +18,7 @@ from nephoscope.model.price_rows import CostLineRow, CostRow
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.publication import Publication
 from nephoscope.model.questions import BestRow, Headline, RankIntervals
+from nephoscope.model.records import SourceRecord
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Statistic, TrialRow
 from nephoscope.model.sentence import Sentence
 from nephoscope.report.main.boards import main_board
@@ -362,6 +363,17 @@ def test_replicates_are_counted_as_they_were_taken() -> None:
     )
     assert design(lookup).startswith(f"The plan runs each benchmark up to {study.replicates} times on each ")
     assert design(lookup).endswith("; 1 trial was skipped once its questions were closed.")
+
+
+def test_results_of_others_have_the_days_from_their_first_trial_to_their_last() -> None:
+    study = priced_example.priced()
+    source = SourceRecord(format="x", source="example.org", licence="x", unknown=[], benchmarks=[])
+    days = {"started_unix_ms": 1_785_628_800_000}
+    trials = [row.model_copy(update=days) for row in study[TrialRow]]
+    others = with_tables(study, {TrialRow: trials})
+    others = others.model_copy(update={"source": source, "started_unix_ms": 1_718_755_200_000})
+    assert ", measured by others (example.org) from 2024-06-19 to 2026-08-02, " in compared(Lookup(others))
+    assert ", measured by others (example.org) on 2026-08-02, " in compared(Lookup(others.model_copy(update=days)))
 
 
 def test_prices_are_as_old_as_their_oldest() -> None:

@@ -117,6 +117,7 @@ def read_pgbench(text: str, _version: str) -> Output:
         memory_bytes=round(file.db_mem_gib * GIB),
         settings=file.postgres.settings,
         tool_versions={"postgres": file.postgres.server_version},
+        falls_by=max((1 - high.tpm / low.tpm for low, high in pairwise(rungs)), default=0.0),
     )
 
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,10 @@ from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Facts, Verdict
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import MS_PER_SECOND, SECONDS_PER_DAY
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, enumeration
 from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.text import decoded, whole_lines
-from nephoscope.study.machine_names import machine_name
+from nephoscope.study.machine_names import is_burstable, machine_name
 
 SOURCE = "https://github.com/SpareCores/sc-inspector-data"
 CHECKS = {
@@ -57,6 +57,7 @@ _STDOUT, _META = "stdout", "meta.json"
 _DEEP_ENOUGH = 2
 _MOST_DAYS_APART = 180
 """Of lscpu and PostgreSQL: what a type was two years ago need not be what a cloud sells under its name today."""
+_MOST_FALL = 0.05
 _BASES = ("on-demand", "spot", "reserved-1y", "reserved-3y")
 _BUILD = re.compile(r" build=[0-9a-f]+")
 """For Redis: one version has several builds."""
@@ -95,7 +96,7 @@ def read(path: Path) -> ImportedStudy:
         description=_description(read_ones),
         source=SOURCE,
         licence=LICENCE,
-        unknown=[*UNKNOWN, *(UNKNOWN_OF_POSTGRES if of_postgres else ()), *_old_lscpu(read_ones)],
+        unknown=[*UNKNOWN, *(UNKNOWN_OF_POSTGRES if of_postgres else ()), *_old_lscpu(read_ones), *_odd(read_ones)],
         checks={**CHECKS, **({LADDER: LADDER_TEXT} if of_postgres else {})},
         trials=trials,
         left_out=[*left_out, *_other_tasks(folders), *_without_output(path, folders)],
@@ -113,9 +114,7 @@ def _description(trials: Sequence["_TaskTrial"]) -> str:
         )
     return (
         f"PostgreSQL on {counted(len(types), 'machine type')}, measured and published by Spare Cores and imported "
-        "here: nephoscope measured none of it. Each type was measured once, so the rank of a single type is not "
-        "decided. Families and pairs of types are decided where enough of them agree: n is the number of types or "
-        "pairs, not of runs."
+        "here: nephoscope measured none of it."
     )
 
 
@@ -183,6 +182,7 @@ class _TaskTrial:
     task: str
     trial: ImportedTrial
     lscpu_days_apart: float | None = None
+    falls_by: float = 0.0
 
 
 def _cores(text: str, version: str) -> Output:
@@ -222,7 +222,8 @@ def _trials(root: Path, folder: Path, refused: list[str]) -> Iterator[_TaskTrial
         if apart is not None and apart > _MOST_DAYS_APART:
             facts = _of_the_name(facts, of)
     for task, output in outputs.items():
-        yield _TaskTrial(task, _trial(root, folder / task, of, facts, output), apart)
+        falls_by = output.falls_by if isinstance(output, Output) else 0.0
+        yield _TaskTrial(task, _trial(root, folder / task, of, facts, output), apart, falls_by)
 
 
 def _output(root: Path, folder: Path) -> Output | str:
@@ -265,6 +266,15 @@ def _old_lscpu(trials: Iterable[_TaskTrial]) -> list[str]:
     return [f"{where}, but for the vendor in a type's name: lscpu ran more than {_MOST_DAYS_APART} days apart from it"]
 
 
+def _odd(trials: Sequence[_TaskTrial]) -> Iterator[str]:
+    """Types of which PostgreSQL's highest rung is not what a machine at work would give."""
+    of_postgres = [one for one in trials if one.task == _POSTGRES]
+    if falling := [one.trial.machine.name for one in of_postgres if one.falls_by > _MOST_FALL]:
+        yield f"the rate of a machine at work where more clients made it fall by over 5 %: {enumeration(falling)}"
+    if shared := [one.trial.machine.name for one in of_postgres if is_burstable(one.trial.machine.machine_type)]:
+        yield f"the rate that lasts of a type that may not use its vCPUs all the time: {enumeration(shared)}"
+
+
 def _other_tasks(folders: Iterable[Path]) -> list[str]:
     tasks = Counter(path.parent.name for folder in folders for path in folder.glob(f"*/{_STDOUT}"))
     return [
@@ -305,7 +315,7 @@ def _named_alike(trials: Sequence[_TaskTrial]) -> Iterator[_TaskTrial]:
             yield one
             continue
         same = {name: getattr(others[0], name) for name in ("identity", "subject", "title", "database_load", "metrics")}
-        yield _TaskTrial(one.task, one.trial.model_copy(update=same), one.lscpu_days_apart)
+        yield replace(one, trial=one.trial.model_copy(update=same))
 
 
 def _facts(root: Path, folder: Path, refused: list[str]) -> Facts | None:

@@ -41,6 +41,8 @@ class Output(Frozen):
     memory_bytes: int | None = None
     settings: dict[str, str] = {}
     tool_versions: dict[str, str] = {}
+    falls_by: float = 0.0
+    """Share by which a ladder falls from a rung to the next one, at most."""
 
 
 UNKNOWN_OF_POSTGRES = [

@@ -5,11 +5,12 @@ from collections import Counter
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import enumerated, value_of
 from nephoscope.model import numbers as people
+from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostLineRow, CostRow
 from nephoscope.model.rows import ConfigurationRow, TrialRow
 from nephoscope.model.words import counted, provider_name
 
-_MONTH = len("2026-06")
+_MONTH, _DAY = len("2026-06"), len("2026-06-01")
 
 
 def compared(lookup: Lookup) -> str:
@@ -20,13 +21,22 @@ def compared(lookup: Lookup) -> str:
         parts.append(counted(len(study.benchmarks), "benchmark"))
     if study.source is None and study[TrialRow]:
         parts.append(_replicates(lookup))
-    day = people.moment(study.started_unix_ms)[:10] if study.started_unix_ms is not None else None
     others = "" if study.source is None else f" by others ({study.source.source})"
-    if others or day:
-        parts.append(f"{'simulated' if study.plan.simulated else 'measured'}{others}{f' on {day}' if day else ''}")
+    if others or study.started_unix_ms is not None:
+        parts.append(f"{'simulated' if study.plan.simulated else 'measured'}{others}{_days(study)}")
     if prices := _prices(lookup):
         parts.append(prices)
     return f"{parts[0]} {', '.join(parts[1:])}." if len(parts) > 1 else parts[0]
+
+
+def _days(study: AnalysedStudy) -> str:
+    """' on 2026-08-02', the day of the first trial; of results of others, which may be years apart, to the last one."""
+    if study.started_unix_ms is None:
+        return ""
+    first = people.moment(study.started_unix_ms)[:_DAY]
+    started = [row.started_unix_ms for row in study[TrialRow] if row.started_unix_ms is not None and study.source]
+    last = people.moment(max(started))[:_DAY] if started else first
+    return f" on {first}" if last == first else f" from {first} to {last}"
 
 
 def _replicates(lookup: Lookup) -> str:
