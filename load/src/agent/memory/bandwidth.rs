@@ -139,7 +139,6 @@ fn sum(words: &[u64]) -> u64 {
     let mut lanes = [0_u64; LANES];
     let mut chunks = words.chunks_exact(LANES);
     for chunk in &mut chunks {
-        #[expect(clippy::needless_range_loop, reason = "see above")]
         for lane in 0..LANES {
             lanes[lane] = lanes[lane].wrapping_add(chunk[lane]);
         }
