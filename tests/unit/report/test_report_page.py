@@ -155,7 +155,7 @@ def test_hostile_text_is_only_ever_text(laptop_html: str) -> None:
 def test_hostile_names_are_refused_and_hostile_texts_do_not_break_out() -> None:
     study = example.laptop()
     hostile = "\"'><script>alert(1)</script>"
-    text = study.model_dump_json(by_alias=True)
+    text = study.model_dump_json(by_alias=True, exclude={"tables"})
     with pytest.raises(ValidationError):
         AnalysedStudy.model_validate_json(text.replace("local-1cpu", hostile.replace('"', '\\"')))
     texts = {"title": hostile, "description": hostile, "study_toml": hostile}
