@@ -8,8 +8,6 @@ import typer
 from nephoscope.app.commands.options import RESULTS, AsJson, Folder, JunitFile, PrometheusFile, add_command
 from nephoscope.app.console import print_answer, print_json, print_table, say, say_document, tell
 from nephoscope.model.errors import EXIT_DEFECT, EXIT_TRIALS_FAILED, ClaimsFailed, ResultsAltered
-from nephoscope.model.questions import BestRow, ContrastRow
-from nephoscope.model.rows import Comparison, Statistic
 from nephoscope.model.words import counted, listed
 
 if TYPE_CHECKING:
@@ -111,6 +109,9 @@ def analyze(
 
 def _print_analysis(study: "AnalysedStudy", *, as_json: bool) -> None:
     if as_json:
+        from nephoscope.model.questions import BestRow, ContrastRow
+        from nephoscope.model.rows import Comparison, Statistic
+
         print_json(
             {
                 "statistics": study[Statistic],

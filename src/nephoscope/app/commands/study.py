@@ -528,12 +528,12 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
     rows = evaluation.status(folder)
     rejected = outcome.finished - outcome.valid
     left_out = f"{outcome.not_needed:,} not needed; " if outcome.not_needed else ""
+    if outcome.valid:
+        _tell_answers(folder)
     for line in lines(evaluation.usable(folder, rows), str(folder.path), waiting=bool(outcome.stopped)):
         tell(line)
     for line in incidents.lines(folder):
         tell(line)
-    if outcome.valid:
-        _tell_answers(folder)
     tell(
         f"{outcome.finished:,} of {counted(len(rows), 'trial')} finished: {outcome.valid:,} valid, "
         f"{rejected:,} rejected; {left_out}{outcome.failed:,} failed; results in {folder.path}"
