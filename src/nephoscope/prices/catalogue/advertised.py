@@ -1,7 +1,8 @@
 """What providers advertise: the bandwidth of a machine type, and the I/Os per second of a volume.
 
 `advertised.csv` has what their documentation says: a value, or one that grows with vCPUs or with the size of a volume,
-between two ends. The baseline of each AWS type is in the catalogue.
+between two ends. The baseline of each AWS type is in the catalogue. Rows that are "recalled" were written down from
+memory: hold them against the page that they name before a report rests on them.
 """
 
 import csv
