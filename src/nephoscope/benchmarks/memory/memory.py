@@ -31,9 +31,9 @@ _LEVELS = (1, 2, 3, 4)
 _CURVES = ("single", "multi")
 """Threads whose bandwidth is reported at every working set, not in memory alone."""
 _USUAL_POINTS = 120
-_SAMPLES = 6
-"""Of a point whose samples agree at once, with the one that warms up."""
-_SLOWEST = 20
+_SAMPLES = 12
+"""Of a point, with the one that warms up: half of the points of a virtual machine do not agree at once."""
+_SLOWEST = 10
 """A trial may take so many times as long as expected: large working sets, many nodes, samples that do not agree."""
 
 
@@ -80,7 +80,7 @@ class Memory(Benchmark):
 
     @override
     def expected_duration_s(self, parameters: MemoryParameters) -> float:
-        """Of a machine with two CPUs and samples that agree."""
+        """Of a machine with two CPUs."""
         return _USUAL_POINTS * _SAMPLES * parameters.taken_ms / MS_PER_SECOND
 
     @override
