@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -113,10 +114,15 @@ class Fleet:
             time.sleep(seconds)
 
     def killed_when(self, met: Callable[[], bool]) -> None:
-        """As soon as it is so, while it holds the folder."""
+        """Once it is so: the controller is stopped for each look, so that it is still so when it is killed."""
         with self.killed() as process:
-            while not met():
+            while True:
+                process.send_signal(signal.SIGSTOP)
+                if met():
+                    return
+                process.send_signal(signal.SIGCONT)
                 assert process.poll() is None, process.communicate()
+                time.sleep(0.01)
 
     @contextmanager
     def killed(self) -> Iterator[subprocess.Popen[str]]:
