@@ -1,4 +1,4 @@
-"""Where the machine time of a study went: how long the trials of each benchmark took on each configuration."""
+"""How long the trials of each benchmark took on each configuration; a trial of several benchmarks counts in each."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def durations_of(rows: Sequence[TrialRow]) -> list[DurationRow]:
     """A row for each configuration and benchmark with a finished trial; one trial may be of several benchmarks."""
     groups: dict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)
     for row in rows:
-        if row.state == "finished" and row.duration_s:
+        if row.state == "finished" and row.duration_s is not None:
             for benchmark in row.benchmarks:
                 groups[row.configuration, benchmark].append((row.duration_s, row.attempts))
     return [_row(*key, found) for key, found in groups.items()]

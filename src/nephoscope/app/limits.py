@@ -57,7 +57,7 @@ def require_enough(command: str, now: Limits, cpus: int) -> None:
     ):
         if allowed_bytes is not None and allowed_bytes < need_bytes:
             raise EnvironmentProblem(
-                f"`nephoscope {command}` needs {need_bytes // GIB} GiB of {what}, most of which it only reserves; "
+                f"`nephoscope {command}` needs {need_bytes // KIB:,} KiB of {what}, most of which it only reserves; "
                 f"`ulimit -{option}` allows {allowed_bytes // KIB:,} KiB",
                 hint=f"`ulimit -{option} unlimited`; {_MEMORY_INSTEAD}",
             )

@@ -15,6 +15,8 @@ from nephoscope.model.records import Evidence, Series, TelemetrySample, Verdict,
 from nephoscope.model.units import MS_PER_SECOND
 from nephoscope.stats.dips import Dip, Dips, dips, finest_steps
 
+_LEAST_QUIET = 2
+"""Readings that must say what is usual: one alone says nothing of how much they differ."""
 _LEAST_PER_STEP = 20
 """Operations in a step of a series: of fewer, some steps have none by chance."""
 _COARSER = (1, 2, 5, 10)
@@ -40,7 +42,7 @@ class Stalls:
         f"trial whose dips cost more than the study's margin of a tie (else {DIPS_COST.percent}) and during whose "
         f"stall the CPUs and disks of all measured machines were at most {IDLE.percent} busy: the server was stopped, "
         "or waited for something outside of its machines. Of a stall under a second, the CPU time that is missing in "
-        "the seconds around it tells. A step of a search is judged alone, and only told if it is rejected."
+        "the seconds around it tells. Each step that led a search to its result is judged alone."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
@@ -153,18 +155,19 @@ class _Reading:
     length_s: float
     cpu: float
     """Busy share of its CPUs."""
-    disk: float
+    disk: float | None
+    """None: its disks were not seen."""
     end_unix_ms: float | None
 
     @classmethod
     def of(cls, sample: TelemetrySample, mask: Sequence[str]) -> "_Reading":
         busy = mean_over_cpus(sample.cpus_busy_share, mask)
         cpu = sample.cpu_busy_share if busy is None else busy
-        return cls(sample.duration_s, cpu, sample.disk_busy_share or 0.0, sample.at_unix_ms)
+        return cls(sample.duration_s, cpu, sample.disk_busy_share, sample.at_unix_ms)
 
     @property
     def is_idle(self) -> bool:
-        return self.cpu <= IDLE.value and self.disk <= IDLE.value
+        return self.cpu <= IDLE.value and self.disk is not None and self.disk <= IDLE.value
 
     def within_s(self, from_unix_ms: float, to_unix_ms: float) -> float:
         """How much of it lies between two moments."""
@@ -203,18 +206,20 @@ def _worked_less(stretch: _Stretch, readings: Sequence[_Reading]) -> bool:
             touched.append(one)
         elif one.within_s(begin, end) > 0.99 * one.length_s:
             quiet.append(one)
-    if not quiet or not touched:
+    disks = [one.disk * one.length_s for one in touched if one.disk is not None]
+    quiet_disks = [one.disk for one in quiet if one.disk is not None]
+    if len(quiet_disks) < _LEAST_QUIET or not disks or len(disks) < len(touched):
         return False
     around_s = fsum(one.within_s(begin, end) for one in touched)
 
     def busy_meanwhile(usual: float, busy_s: float) -> float:
         return (busy_s - usual * (around_s - lost_s)) / lost_s
 
-    cpu, disk = median(one.cpu for one in quiet), median(one.disk for one in quiet)
+    cpu, disk = median(one.cpu for one in quiet), median(quiet_disks)
     noise = max(_UNSTEADY * cpu, pstdev([one.cpu for one in quiet])) * around_s / lost_s
     limit = IDLE.value + noise
     return (
         limit < cpu / 2
         and busy_meanwhile(cpu, fsum(one.cpu * one.length_s for one in touched)) <= limit
-        and busy_meanwhile(disk, fsum(one.disk * one.length_s for one in touched)) <= limit
+        and busy_meanwhile(disk, fsum(disks)) <= limit
     )

@@ -86,7 +86,7 @@ def _of_network(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
                 continue
             sold = _emulated(lookup, one.configuration, "network_gbps", 1e9)
             sold = sold or bandwidth(machine.provider, machine.machine_type, machine.vcpus)
-            if sold is None:
+            if sold is None or sold.kind == "baseline":  # a short trial is above it, whatever the type is sold as
                 continue
             name = one.configuration
             seconds = list(_by_trial(lookup, row, metric, name))
@@ -181,23 +181,27 @@ def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Dr
     lowest = sorted(group, key=lambda one: one.share.value)
     below = [one for one in lowest if one.share.high < 1 - margin]
     above = [one for one in lowest if one.share.low > 1 + margin]
-    numbers: dict[str, Number] = {"all": len(group), "met": len(group) - len(below)}
+    met = [one for one in lowest if one.share.low >= 1 - margin]
+    undecided = len(group) - len(met) - len(below)
+    numbers: dict[str, Number] = {"all": len(group), "met": len(met)}
     words = {"provider": provider_name(group[0].provider)}
     named = partial(_reached, numbers=numbers, words=words)
     between = " between regions" if group[0].far else ""
-    what = "machine type" if row.subject is Subject.NETWORK else "configuration"
     if len(group) == 1:
         template = f"{{provider}}{between}: {named('k', group[0], verb='reached')}."
     else:
-        met = "{met:count}" if len(below) < len(group) else "None"
-        template = f"{met} of {{all:count}} {plural(len(group), what)} of {{provider}} reached{between} what is "
-        template += f"{'advertised' if row.subject is Subject.NETWORK else 'sold'}"
+        some = "{met:count}" if met else "None"
+        template = f"{some} of {{all:count}} {plural(len(group), 'configuration')} of {{provider}} reached{between} "
+        template += f"what is {'advertised' if row.subject is Subject.NETWORK else 'sold'}"
         parts = []
-        if len(below) < len(group):
-            typical = next((one for one in lowest if one not in below and one.is_capped), lowest[-1 - len(above) // 2])
+        if met:
+            typical = next((one for one in met if one.is_capped), lowest[-1 - len(above) // 2])
             template += f", as {named('k', typical)}"
         if below:
             parts.append(f"{named('low', below[0])}" + (", the least" if len(below) > 1 else ""))
+        if undecided:
+            numbers["undecided"] = undecided
+            parts.append("of {undecided:count} it is not decided")
         if above:
             numbers["above"] = len(above)
             parts.append(f"{{above:count}} exceeded it, most of all {named('high', above[-1])}")

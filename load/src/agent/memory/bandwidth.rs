@@ -5,7 +5,7 @@ use super::sampling::until_they_agree;
 use serde::Serialize;
 use std::hint::black_box;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -46,6 +46,7 @@ pub fn measure(
 ) -> io::Result<Vec<f64>> {
     let gate = Barrier::new(places.len() + 1);
     let (over, failed) = (AtomicBool::new(false), Mutex::new(None));
+    let sampling = AtomicUsize::new(0);
     let rates: Vec<AtomicU64> = places.iter().map(|_| AtomicU64::new(0)).collect();
     let work = |place: &Place, rate: &AtomicU64| {
         let mut set = prepared(*place, working_set_bytes).unwrap_or_else(|error| {
@@ -57,7 +58,7 @@ pub fn measure(
             if over.load(Ordering::Acquire) {
                 return;
             }
-            rate.store(set.bytes_per_s(operation, sample).to_bits(), Ordering::Release);
+            rate.store(set.bytes_per_s(operation, sample, &sampling).to_bits(), Ordering::Release);
             gate.wait();
         }
     };
@@ -66,6 +67,7 @@ pub fn measure(
             scope.spawn(move || work(place, rate));
         }
         let samples = until_they_agree(|| {
+            sampling.store(places.len(), Ordering::Release);
             gate.wait();
             gate.wait();
             rates.iter().map(|rate| f64::from_bits(rate.load(Ordering::Acquire))).sum()
@@ -95,8 +97,9 @@ impl WorkingSet {
         WorkingSet { words: vec![1; bytes / WORD_BYTES], passes: 0 }
     }
 
-    /// Passes over the set for at least this long.
-    fn bytes_per_s(&mut self, operation: Operation, sample: Duration) -> f64 {
+    /// Passes over the set for at least this long, and then, uncounted, until all threads that are `sampling` have: who
+    /// stopped sooner would leave the others more bandwidth than they have together.
+    fn bytes_per_s(&mut self, operation: Operation, sample: Duration, sampling: &AtomicUsize) -> f64 {
         let set_bytes = self.words.len() * WORD_BYTES;
         let between_looks = (BETWEEN_LOOKS_BYTES / set_bytes).max(1);
         let (began, mut bytes) = (Instant::now(), 0);
@@ -107,6 +110,10 @@ impl WorkingSet {
             bytes += between_looks * set_bytes;
             let took = began.elapsed();
             if took >= sample {
+                sampling.fetch_sub(1, Ordering::AcqRel);
+                while sampling.load(Ordering::Acquire) > 0 {
+                    self.pass(operation);
+                }
                 return bytes as f64 / took.as_secs_f64();
             }
         }

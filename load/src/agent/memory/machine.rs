@@ -76,7 +76,7 @@ impl Machine {
                 .map(|((level, bytes), instances)| Cache { level, bytes, instances: instances.len() })
                 .collect(),
             line_bytes: line_bytes.max(size_of::<u64>()),
-            available_bytes: available_bytes(&text("proc/meminfo")),
+            available_bytes: available_bytes(&text("proc/meminfo")).min(group_bytes(&text)),
             large_pages: ["[always]", "[madvise]"]
                 .iter()
                 .any(|word| text("sys/kernel/mm/transparent_hugepage/enabled").contains(word)),
@@ -113,6 +113,23 @@ fn list(text: &str) -> Vec<usize> {
         Some(first.parse::<usize>().ok()?..=last.parse::<usize>().ok()?)
     };
     text.split(',').filter_map(range).flatten().collect()
+}
+
+/// What the control group of this process may use, of version 2 or 1; no limit is the largest number.
+fn group_bytes(text: &impl Fn(&str) -> String) -> u64 {
+    let limit = |name: String| text(&name).trim().parse::<u64>().ok();
+    let of_line = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        match controllers {
+            "" => limit(format!("sys/fs/cgroup{path}/memory.max")),
+            _ if controllers.split(',').any(|one| one == "memory") => {
+                limit(format!("sys/fs/cgroup/memory{path}/memory.limit_in_bytes"))
+            }
+            _ => None,
+        }
+    };
+    text("proc/self/cgroup").lines().filter_map(of_line).min().unwrap_or(u64::MAX)
 }
 
 fn available_bytes(meminfo: &str) -> u64 {
@@ -152,6 +169,7 @@ mod tests {
         put("sys/devices/system/node/node1/cpulist", "2-3\n");
         put("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
         put("proc/meminfo", "MemTotal: 8 kB\nMemAvailable:    2048 kB\n");
+        put("proc/self/cgroup", "5:cpu,memory:/a/b\n0::/c\n");
         root
     }
 
@@ -165,6 +183,21 @@ mod tests {
         assert_eq!(machine.last_level_bytes(), (33 << 20, 66 << 20));
         assert_eq!(machine.nodes, BTreeMap::from([(0, vec![0, 1]), (1, vec![3])]));
         assert_eq!((machine.line_bytes, machine.available_bytes, machine.large_pages), (128, 2 << 20, true));
+    }
+
+    #[test]
+    fn a_control_group_limits_what_is_available() {
+        let root = tree("grouped");
+        let limits = ["sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "sys/fs/cgroup/c/memory.max"];
+        for (file, bytes) in limits.into_iter().zip([1 << 20, 1 << 19]) {
+            let file = root.join(file);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            fs::write(file, format!("{bytes}\n")).expect("written");
+            assert_eq!(Machine::read(&root, vec![0]).available_bytes, bytes);
+        }
+        fs::write(root.join(limits[1]), "max\n").expect("written");
+        assert_eq!(Machine::read(&root, vec![0]).available_bytes, 1 << 20);
+        fs::remove_dir_all(&root).expect("removed");
     }
 
     #[test]

@@ -528,7 +528,7 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
     rows = evaluation.status(folder)
     rejected = outcome.finished - outcome.valid
     left_out = f"{outcome.not_needed:,} not needed; " if outcome.not_needed else ""
-    if outcome.valid:
+    if outcome.valid and not outcome.stopped:
         _tell_answers(folder)
     for line in lines(evaluation.usable(folder, rows), str(folder.path), waiting=bool(outcome.stopped)):
         tell(line)
@@ -548,7 +548,7 @@ def _tell_answers(folder: "ResultsFolder") -> None:
 
     try:
         answers = evaluation.answers(folder)
-    except NephoscopeError as error:
+    except (NephoscopeError, ValueError) as error:
         _warn([f"the study could not be analysed: {error}"])
         return
     if answers and folder.plan().simulated:

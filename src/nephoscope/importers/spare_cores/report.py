@@ -75,9 +75,11 @@ def read(path: Path) -> ImportedStudy:
     refused: list[str] = []
     folders = list(_types(path, left_out))
     read_ones: list[_TaskTrial] = []
+    # One region for all, so that prices of two are never compared.
+    regions = PRICED_IN_2026 if any((folder / _POSTGRES / _STDOUT).is_file() for folder in folders) else PRICED_IN
     for folder in folders:
         try:
-            read_ones += _trials(path, folder, refused)
+            read_ones += _trials(path, folder, refused, regions)
         except DAMAGED as error:
             refused.append(f"{folder.relative_to(path).as_posix()}: {why(error)}")
     trials = _once([one.trial for one in _named_alike(read_ones)], refused)
@@ -207,10 +209,9 @@ _TOOLS = {_STRESS: "stress-ng", _POSTGRES: "pgbench"}
 """Where it is not called as the task."""
 
 
-def _trials(root: Path, folder: Path, refused: list[str]) -> Iterator[_TaskTrial]:
+def _trials(root: Path, folder: Path, refused: list[str], regions: Mapping[str, str]) -> Iterator[_TaskTrial]:
     provider, machine_type = folder.parts[-2:]
     tasks = sorted(path.name for path in folder.iterdir() if (path / _STDOUT).is_file())
-    regions = PRICED_IN_2026 if _POSTGRES in tasks else PRICED_IN
     of = machine(provider, machine_type, regions.get(provider))
     facts = _facts(root, folder / _LSCPU, refused) if _LSCPU in tasks else None
     outputs = {task: _output(root, folder / task) for task in _TASKS if task in tasks}

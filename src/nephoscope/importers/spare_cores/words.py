@@ -18,7 +18,7 @@ PRICED_IN_2026 = PRICED_IN | {"gcp": "us-central1"}
 """Where the catalogue has a price of nearly every type that was measured with PostgreSQL."""
 UNKNOWN = [
     "each benchmark ran once on one machine of a type: nothing shows how much another run or machine would differ",
-    "region and zone; prices are of us-east-1 (AWS), eastus (Azure), us-east4 or, for PostgreSQL, us-central1 (GCP)",
+    "region and zone; prices are of us-east-1 (AWS), eastus (Azure), us-east4 (GCP; us-central1 with PostgreSQL)",
     "argv of the tools: not stored with the output; Spare Cores publishes the stress-ng series as its method div16",
     "kernel, memory, clock source, steal, and what else ran on the machine",
     "lscpu ran on a different instance of the type than the benchmarks, whose CPU may differ",
@@ -46,7 +46,7 @@ class Output(Frozen):
 
 
 UNKNOWN_OF_POSTGRES = [
-    "short transactions, writes and disks: one of PostgreSQL's here reads for a quarter of a second or more, in memory",
+    "short transactions, writes and disks: each transaction of PostgreSQL here reads from memory for 0.25 s or more",
     "PostgreSQL: the type of the load machine, which had 1 to 48 vCPUs, more for larger servers",
     "prices are of the database's machine alone: without its disk (pd-ssd or Hyperdisk) and the load machine",
 ]

@@ -43,9 +43,12 @@ def measured_of_advertised(book: Book, rows: Sequence[BenchmarkRow], palette: Pa
     drawn = []
     for title, far in places.items():
         here = [sign for sign, one in zip(signs, many, strict=True) if one.far is far]
+        if not here:
+            continue
         labels = list(dict.fromkeys(str(sign["label"]) for sign in sorted(here, key=_by_provider)))
         spoken = "; ".join(f"{sign['configuration']} {sign['level_text']}, {sign['share_text']}" for sign in here[:6])
-        drawn.append((title.capitalize(), f"Measured of advertised {title}: {spoken}", _chart(labels, here, palette)))
+        what = " ".join(filter(None, ("Measured, of what is advertised", title)))
+        drawn.append((title.capitalize(), f"{what}: {spoken}", _chart(labels, here, palette)))
     return book.figure(
         "Measured, of what is advertised",
         f"{row.benchmark}, percent of the advertised rate",

@@ -154,10 +154,12 @@ def _over_warehouses(book: Book, row: BenchmarkRow, palette: Palette, names: Seq
 
 
 def _over_sizes(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[str]) -> Figure | None:
-    """The headline metrics over working sets, with the sizes of the caches."""
-    asked = {metric.name for metric in headlines(row)}
-    curves = [one for one in curves_of(row.metrics) if one.counted == BYTES]
-    curves = [one for one in curves if f"{one.what}.{one.quantity}" in asked]
+    """Each quantity's first curve over working sets, which is that of one thread, with the sizes of the caches."""
+    first: dict[str, Curve] = {}
+    for curve in curves_of(row.metrics):
+        if curve.counted == BYTES:
+            first.setdefault(curve.quantity, curve)
+    curves = list(first.values())
     drawn = [one for one in (_counted(book, row, palette, names, curve) for curve in curves[:MAX_PANELS]) if one]
     if not drawn:
         return None

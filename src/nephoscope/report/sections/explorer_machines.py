@@ -6,7 +6,7 @@ from typing import Any
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import names_of
 from nephoscope.model.price_rows import CostLineRow, CostRow
-from nephoscope.model.rows import ConfigurationRow, MachineRow, TrialRow
+from nephoscope.model.rows import ConfigurationRow, MachineRow
 
 ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "Arm", "arm64": "Arm"}
 LABEL = "label-"
@@ -18,7 +18,7 @@ SIZE = " size"
 def machines_of(lookup: Lookup) -> dict[str, dict[str, Any]]:
     """By configuration; None is not known."""
     known = {row.configuration: row for row in lookup[ConfigurationRow]}
-    ordered = _as_ordered(lookup)
+    ordered = lookup.asked
     architectures = {row.configuration: row.facts.architecture for row in reversed(lookup[MachineRow])}
     volumes, called = _priced_volumes(lookup), names_of(lookup)
     return {
@@ -59,16 +59,6 @@ def _cpu(vendor: str | None, architecture: str | None) -> str | None:
     """'x86-64, Intel', 'Arm', or the part that is known."""
     shown = ARCHITECTURES.get(architecture or "", architecture)
     return ", ".join(dict.fromkeys(part for part in (shown, vendor) if part)) or None
-
-
-def _as_ordered(lookup: Lookup) -> dict[str, Mapping[str, Any]]:
-    """Configuration as analysed -> what the study says about it."""
-    names = {row.trial: row.configuration for row in lookup[TrialRow]}
-    return {
-        names[planned.intent.id]: planned.intent.configuration
-        for planned in lookup.study.plan.trials
-        if planned.intent.id in names
-    }
 
 
 def _storage(machine: Mapping[str, Any]) -> str | None:
