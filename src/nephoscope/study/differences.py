@@ -84,7 +84,7 @@ def what_differs(
     words = _words(keys)
     if len(words) == 1:
         values = _values(next(iter(keys)), facts) if len(keys) == 1 else ""
-        return Differing(f"they differ only in {words[0]}{values}")
+        return Differing(f"they differ {'' if imported else 'only '}in {words[0]}{values}")
     more = len(words) - MAX_NAMED
     named = words if more <= 0 else [*words[:MAX_NAMED], f"{more} more {'thing' if more == 1 else 'things'}"]
     return Differing(f"they differ in {', '.join(named[:-1])} and {named[-1]}", several=True)

@@ -117,3 +117,5 @@ def test_files_of_others_need_not_say_what_was_measured() -> None:
     equal = configurations({}, {})
     assert what_differs(equal, imported=True).clause == "the imported files do not say what they differ in"
     assert "noise" in what_differs(equal).clause
+    types = configurations(cloud("aws", "m6i.large"), cloud("aws", "c6a.2xlarge"))
+    assert what_differs(types, imported=True).clause == "they differ in machine type"
