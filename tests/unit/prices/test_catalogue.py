@@ -2,23 +2,26 @@
 
 import csv
 import json
+import math
 import subprocess
 import sys
 from collections import Counter
 from datetime import date
 from importlib import resources
+from typing import Any
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from nephoscope.app.cli import app
-from nephoscope.model.errors import InputError
+from nephoscope.model.errors import DamagedFile, InputError
 from nephoscope.prices.book import PriceBook, shipped
+from nephoscope.prices.catalogue import tables
 from nephoscope.prices.catalogue.index import architectures, nearest
 from nephoscope.prices.catalogue.machines import prices_of
 from nephoscope.prices.catalogue.search import Question, search
-from nephoscope.prices.catalogue.tables import prices, types
+from nephoscope.prices.catalogue.tables import prices, prices_of_type, types
 from nephoscope.prices.quote import quote
 from nephoscope.prices.rows import DISPUTED, Basis, Price, first_day
 from nephoscope.study.model import Configuration
@@ -147,12 +150,35 @@ def test_every_price_is_of_a_type_and_has_source_licence_and_date_once() -> None
     assert set(types()["architecture"]) == set(architectures().values()) == {"amd64", "arm64"}
 
 
-def test_its_rows_are_valid_ones_of_a_price_book() -> None:
+def test_a_type_has_the_rows_of_all_its_regions() -> None:
     for provider, name in (("aws", "m8g.2xlarge"), ("azure", "Standard_E8as_v5"), ("gcp", "c3-highmem-8")):
-        rows = prices_of(provider, name)
-        assert len(rows) > 30
-        assert [Price.model_validate(row.model_dump()) for row in rows] == list(rows)
+        assert len(prices_of(provider, name)) > 30
     assert prices_of("aws", "no such type") == ()
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        *(({"usd": usd}, "usd: ") for usd in (None, -1.0, math.nan, math.inf)),
+        *(({"date": day}, "date: ") for day in ("", "yesterday", "2026-13-01")),
+        ({"basis": "on demand"}, "basis: "),
+        ({"region": ""}, "region: "),
+        ({"source": None}, "source: "),
+        ({"type": "c3-highmem-8"}, "it has rows of gcp n4a-highcpu-2 in two places"),
+    ],
+)
+def test_a_damaged_table_is_an_error_and_never_a_price(
+    monkeypatch: pytest.MonkeyPatch, damage: dict[str, Any], said: str
+) -> None:
+    whole = prices_of_type("gcp", "n4a-highcpu-2").head(3)
+    middle = whole[1].with_columns(
+        pl.lit(value, dtype=whole.schema[column]).alias(column) for column, value in damage.items()
+    )
+    damaged = pl.concat([whole[0], middle, whole[2]])
+    monkeypatch.setattr(tables, "prices", lambda: damaged)
+    monkeypatch.setattr(tables, "_places", tables._places.__wrapped__)
+    with pytest.raises(DamagedFile, match=said):
+        prices_of("gcp", "n4a-highcpu-2")
 
 
 def test_types_have_prices_in_three_regions_or_are_the_few_and_new_ones_that_do_not() -> None:

@@ -1,10 +1,14 @@
 """One machine type of the catalogue: its facts, and its prices as rows of a price book."""
 
-from pydantic import Field
+from collections.abc import Mapping
+from typing import Any
 
+from pydantic import Field, ValidationError
+
+from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
-from nephoscope.prices.catalogue.tables import prices_of_type
-from nephoscope.prices.rows import DISPUTED, Basis, Kind, Price, Unit
+from nephoscope.prices.catalogue.tables import INSTALL_AGAIN, prices_of_type
+from nephoscope.prices.rows import DISPUTED, Kind, Price, Unit
 
 
 class CloudType(Frozen):
@@ -34,25 +38,26 @@ class CloudType(Frozen):
 def prices_of(provider: str, name: str, region: str | None = None) -> tuple[Price, ...]:
     """Every price of a type, in one region or in all, as rows of a price book; empty if the catalogue has none.
 
-    Not validated again: a type has up to 200 rows, and a plan asks for one. A test validates some of each provider.
+    Raises:
+        DamagedFile: a row is none of a price book: without a price, or with one below 0.
     """
-    return tuple(
-        Price.model_construct(
-            provider=provider,
-            region=row["region"],
+    return tuple(_price(row) for row in prices_of_type(provider, name, region).iter_rows(named=True))
+
+
+def _price(row: Mapping[str, Any]) -> Price:
+    values = {column: row[column] for column in ("provider", "region", "basis", "terms", "usd", "source", "licence")}
+    try:
+        return Price(
             kind=Kind.MACHINE,
-            item=name,
+            item=row["type"],
             unit=Unit.HOUR,
-            above=0.0,
-            up_to=None,
-            basis=Basis(row["basis"]),
-            terms=row["terms"],
-            usd=row["usd"],
-            source=row["source"],
-            licence=row["licence"],
             date=row["date"],
             disputed=row["wrong"],
             note=f"{DISPUTED}{row['disputed']}" if row["disputed"] else "",
+            **values,
         )
-        for row in prices_of_type(provider, name, region).iter_rows(named=True)
-    )
+    except ValidationError as error:
+        (first, *_) = error.errors(include_url=False)
+        where = f"{row['provider']} {row['region']} {row['type']}, {row['basis']}"
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}, found {first['input']!r}"
+        raise DamagedFile(f"the catalogue's price of {where} is damaged: {problem}", hint=INSTALL_AGAIN) from error

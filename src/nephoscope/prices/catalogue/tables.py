@@ -6,6 +6,10 @@ from importlib import resources
 
 import polars as pl
 
+from nephoscope.model.errors import DamagedFile
+
+INSTALL_AGAIN = "install nephoscope again: the catalogue is a part of it"
+
 
 @cache
 def types() -> pl.DataFrame:
@@ -39,10 +43,21 @@ def prices_of_type(provider: str, name: str, region: str | None = None) -> pl.Da
 
 @cache
 def _places() -> Mapping[tuple[str, str], tuple[int, int]]:
-    """(provider, type) -> its first row and how many it has. Found once, as a filter for each type takes longer."""
-    runs = prices().group_by("provider", "type", maintain_order=True).len(name="count")
-    runs = runs.with_columns(first=pl.col("count").cum_sum() - pl.col("count"))
-    return {(provider, name): (first, count) for provider, name, count, first in runs.iter_rows()}
+    """(provider, type) -> its first row and how many it has. Found once, as a filter for each type takes longer.
+
+    Raises:
+        DamagedFile: the rows of a type do not stand together.
+    """
+    runs = prices().select(pl.struct("provider", "type").rle().alias("run")).unnest("run").unnest("value")
+    places: dict[tuple[str, str], tuple[int, int]] = {}
+    first = 0
+    for count, provider, name in runs.select("len", "provider", "type").iter_rows():
+        if (provider, name) in places:
+            message = f"the catalogue's table of prices is damaged: it has rows of {provider} {name} in two places"
+            raise DamagedFile(message, hint=INSTALL_AGAIN)
+        places[provider, name] = (first, count)
+        first += count
+    return places
 
 
 def _read(name: str) -> pl.DataFrame:
