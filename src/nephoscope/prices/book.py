@@ -29,6 +29,8 @@ class Pick(Frozen):
 
     prices: tuple[Price, ...] = ()
     reason_missing: str | None = None
+    contradicted: bool = False
+    """There are prices, which disagree. That is for somebody to settle; no other region's price stands for them."""
 
     @property
     def price(self) -> Price:
@@ -204,8 +206,13 @@ def _newest(rows: list[Price], what: str) -> Pick:
     for row in rows:
         chosen = by_tier.get(row.above)
         if chosen is None or not agree(chosen.usd, row.usd):
-            return Pick(reason_missing=f"{what}: {source} and {row.source} disagree on {row.date}")
+            reason = f"{what}: {_disagreeing(source, row.source)} on {row.date}"
+            return Pick(reason_missing=reason, contradicted=True)
     return Pick(prices=tuple(by_tier.values()))
+
+
+def _disagreeing(left: str, right: str) -> str:
+    return f"two rows of {left} disagree" if left == right else f"{left} and {right} disagree"
 
 
 @cache

@@ -188,7 +188,9 @@ def month(
     place = (on, machine.provider, machine.region)
     asked = (*place, machine.type, machine.basis)
     rate = book.price_at(*asked, unit=Unit.HOUR, terms=machine.terms)
-    far = rate if rate.prices else book.price_elsewhere(*asked, unit=Unit.HOUR, terms=machine.terms)
+    far = (
+        rate if rate.prices or rate.contradicted else book.price_elsewhere(*asked, unit=Unit.HOUR, terms=machine.terms)
+    )
     add(machine.type, 1, far if far.prices else rate)
     for volume in machine.volumes:
         for name, amount, units in (
@@ -217,6 +219,8 @@ def _of_volume(book: PriceBook, place: tuple[date, str, str], item: str, units: 
         for unit in (*units, Unit.DISK_MONTH)
     ]
     for pick in tried:
+        if pick.contradicted:
+            return pick, False
         if pick.prices:
             return pick, pick.prices[0].unit is Unit.DISK_MONTH
     return Pick(reason_missing=f"{tried[0].reason_missing} ({' or '.join(units)})"), False

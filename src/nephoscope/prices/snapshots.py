@@ -15,5 +15,9 @@ def month_usd(book: PriceBook, provider: str, region: str, size_bytes: float) ->
     """A month's snapshots by the newest price, of another region if this one has none; None: there is no price."""
     item = ITEMS[provider]
     here = book.price_at(date.max, provider, region, item, Basis.ON_DEMAND)
-    pick = here if here.prices else book.price_elsewhere(date.max, provider, region, item, Basis.ON_DEMAND)
+    pick = (
+        here
+        if here.prices or here.contradicted
+        else book.price_elsewhere(date.max, provider, region, item, Basis.ON_DEMAND)
+    )
     return pick.price.usd * size_bytes / GIB if pick.prices else None

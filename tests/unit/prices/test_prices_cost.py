@@ -145,6 +145,24 @@ def test_a_line_says_whose_price_it_is() -> None:
 
 
 @pytest.mark.parametrize(
+    ("here", "usd", "reasons"),
+    [
+        ([], 3 * 730, ()),
+        ([1.0], 730, ()),
+        ([1.0, 1.0], 730, ()),
+        ([1.0, 9.0], None, ("p r m: on-demand: two rows of list disagree on 2026",)),
+    ],
+)
+def test_another_regions_price_stands_for_a_missing_one_and_never_for_two_that_disagree(
+    here: list[float], usd: float | None, reasons: tuple[str, ...]
+) -> None:
+    book = PriceBook([*(price("m", usd) for usd in here), price("m", 3.0, region="far")])
+    found = month(book, DAY, MachineWithVolumes(provider="p", region="r", type="m"), DEFAULT)
+    assert (found.usd, found.reasons_missing) == (usd, reasons)
+    assert [line.elsewhere for line in found.lines] == ([] if reasons else [None if here else "far"])
+
+
+@pytest.mark.parametrize(
     ("found", "reason"),
     [
         (bill(type_="x"), "p r x: not in the price book"),
