@@ -107,6 +107,8 @@ def _row(name: str, offer: Offer, found: BasisBill, standard: BasisBill, method:
         source=machine.source if machine else None,
         date=machine.date if machine else None,
         age_days=(day - machine.since).days if machine and day != date.max else None,
+        price_region=line.elsewhere if line else None,
+        disputed=machine.other_price if machine else None,
     )
 
 

@@ -57,6 +57,38 @@ def _old(lookup: Lookup, priced: Sequence[CostRow], what: str, so: str) -> list[
     ]
 
 
+_FAR = "are of another region, as their own has none: {name} costs what it does in"
+_DISPUTED = "are disputed, and neither source is known to be wrong: an hour of {name} is also listed at"
+
+
+def price_doubts(lookup: Lookup) -> list[Draft]:
+    """One warning for all prices of another region, and one for those that another source contradicts."""
+    priced = [row for row in lookup[CostRow] if row.month_usd is not None and row.basis == lookup.basis]
+    far = [(row.configuration, row.price_region) for row in priced if row.price_region]
+    disputed = [(row.configuration, row.disputed) for row in priced if row.disputed]
+    return [
+        *_doubted(lookup, far, len(priced), _FAR),
+        *_doubted(lookup, disputed, len(priced), _DISPUTED),
+    ]
+
+
+def _doubted(lookup: Lookup, doubted: Sequence[tuple[str, str]], priced: int, what: str) -> list[Draft]:
+    if not doubted:
+        return []
+    (name, other), names = min(doubted), {name for name, _ in doubted}
+    return [
+        say(
+            "price_doubts",
+            "warning",
+            "The prices of {doubted:count} of {all:count} " + plural(priced, "configuration") + f" {what} {{other}}.",
+            numbers={"doubted": len(names), "all": priced},
+            trials=[row.trial for row in lookup[TrialRow] if row.configuration in names and row.counts],
+            name=name,
+            other=other,
+        )
+    ]
+
+
 MANY_PERCENT = 200.0
 """From here on people say 'times'."""
 LARGE_SHARE = 0.05

@@ -20,7 +20,7 @@ from nephoscope.insights.machines import (
 from nephoscope.insights.missing import altered, claims, exclusions, gaps, looks, lower_bounds, usable
 from nephoscope.insights.noise import noise, order, outliers, precision, replicates, unsteady
 from nephoscope.insights.predictors import consistency, predictors
-from nephoscope.insights.prices import price_age, transfer
+from nephoscope.insights.prices import price_age, price_doubts, transfer
 from nephoscope.insights.scope import scoped
 from nephoscope.insights.steal import gate, steal
 from nephoscope.insights.words import Draft
@@ -67,6 +67,7 @@ RULES: Mapping[str, Rule] = {
     "colocated": colocated,
     "unobserved": unobserved,
     "price_age": price_age,
+    "price_doubts": price_doubts,
     "outliers": outliers,
     "caps": provider_caps,
     "advertised": advertised,

@@ -55,6 +55,12 @@ class CostRow(Frozen):
     source: str | None
     date: str | None
     age_days: int | None = Field(description="age of the price on the day of the study")
+    price_region: str | None = Field(
+        default=None, description="region of the machine's price, where its own region has none; None: its own"
+    )
+    disputed: str | None = Field(
+        default=None, description="the machine's price in another source, where neither is known to be wrong"
+    )
 
     @property
     def is_divisible(self) -> bool:

@@ -127,7 +127,7 @@ def _with_load_machine(
 
 
 def _said(price: Price) -> str:
-    disputed = f", {price.note}" if price.note.startswith(DISPUTED) else ""
+    disputed = f", {DISPUTED}{price.other_price}" if price.other_price else ""
     return f"{price.source}, {price.date}{disputed}"
 
 

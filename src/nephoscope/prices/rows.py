@@ -138,6 +138,11 @@ class Price(Frozen):
         return self.usd == 0 and "free" not in self.note
 
     @property
+    def other_price(self) -> str | None:
+        """What another source says, where neither is known to be wrong; None: nobody contradicts."""
+        return self.note.removeprefix(DISPUTED) if self.note.startswith(DISPUTED) else None
+
+    @property
     def id(self) -> str:
         """12 hexadecimal digits of the SHA-256 of its cells: what evidence names it by."""
         columns = COLUMNS if self.until else COLUMNS[:-1]  # as before prices had an end

@@ -219,7 +219,7 @@ def clouds(workload: str | None) -> AnalysedStudy:
     return analyse(inputs(found, metrics=metrics, machines=seen, types=types))
 
 
-def on_disks() -> AnalysedStudy:
+def on_disks(region: str = "us-east-1") -> AnalysedStudy:
     """One machine type on gp3 and on io2: a little faster, and much dearer."""
     found = noisy({"gp3": 1, "io2": 1.1})
     configurations = [
@@ -227,7 +227,7 @@ def on_disks() -> AnalysedStudy:
             "name": kind,
             "priced_as": {
                 "provider": "aws",
-                "region": "us-east-1",
+                "region": region,
                 "type": "m6i.2xlarge",
                 "volumes": [{"kind": kind, "size": 1000, "iops": 8000}],
             },
@@ -357,6 +357,7 @@ def studies() -> dict[str, AnalysedStudy]:
         "cheaper": costly({"two": 1, "one": 1.1}),
         "as dear": costly({"two": 1, "one": 1.0001}),
         "on disks": on_disks(),
+        "where nobody has a price": on_disks("nowhere-1"),
         "clouds": clouds("tpcc"),
         "clouds without a database": clouds(None),
         "encrypted": analyse(

@@ -14,7 +14,7 @@ from nephoscope.insights import words
 from nephoscope.insights.analyse import analyse
 from nephoscope.insights.missing import looks as looks_rule
 from nephoscope.insights.predictors import order_of
-from nephoscope.insights.prices import price_age
+from nephoscope.insights.prices import price_age, price_doubts
 from nephoscope.insights.registry import RULES
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.looks import QuestionState
@@ -81,7 +81,7 @@ def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styl
         names |= {LATENCY.title, TPMC.title, CPU_TIME.title}
         names |= {label for row in study[ContrastRow] for label in (row.left, row.right)}
         names |= {scope_name(row.scope) for row in study[BestRow]}
-        names |= {said for cost in study[CostRow] for said in (cost.basis, cost.date) if said}
+        names |= {said for cost in study[CostRow] for said in (cost.basis, cost.date, cost.price_region) if said}
         names |= {version for used in study.tool_versions.values() for version in used}
         names |= {held.get("session encryption", "") for held in study.database_settings.values()} - {""}
         rest = str(insight.text)
@@ -582,6 +582,18 @@ def test_old_prices_of_other_contracts_are_told_apart_from_those_that_rank_machi
     asked = with_tables(study.model_copy(update={"bases": ["reserved-1y"]}), {CostRow: [reserved, other]})
     texts = [draft.text for draft in price_age(Lookup(asked))]
     assert texts[-1].endswith("Rankings by reserved-1y prices do not use them.")
+
+
+def test_prices_of_another_region_and_disputed_ones_are_warnings() -> None:
+    study = studies()["on disks"]
+    row = next(row for row in study[CostRow] if row.basis == "on-demand")
+    said: list[dict[str, str]] = [{"price_region": "far"}, {"disputed": "$2 in a list"}, {}]
+    prices = [row.model_copy(update={"configuration": name, **more}) for name, more in zip("abc", said, strict=True)]
+    far, disputed = (draft.text for draft in price_doubts(Lookup(with_tables(study, {CostRow: prices}))))
+    few = "The prices of 1 of 3 configurations are"
+    assert far == f"{few} of another region, as their own has none: a costs what it does in far."
+    assert disputed.startswith(f"{few} disputed, ")
+    assert disputed.endswith(": an hour of b is also listed at $2 in a list.")
 
 
 @pytest.mark.parametrize("unit", ["MB{s}/s", "{", "}", "{0.__class__}", "a!r:{b}"])
