@@ -206,7 +206,7 @@ def test_kinds_of_storage_have_a_row_for_each_machine_type() -> None:
     shares = storage_shares(of)
     general, high = rows(shares, "General purpose"), rows(shares, "High performance")
     assert min(one["level"] for one in high) > max(one["level"] for one in general if "gp3" in one["row"]) / 2
-    assert {one["series"] for one in general} >= {"on-demand", "reserved-1y"}
+    assert {one["series"] for one in general} >= {"on-demand", "one-year commitment"}
 
 
 def test_a_histogram_holds_every_second_and_its_table_the_deviation() -> None:
