@@ -67,6 +67,7 @@ def require_measured_at_once(folder: Path, hosts: int) -> None:
         assert all(earlier[1] <= later[0] for earlier, later in pairwise(own))
 
 
+@pytest.mark.slow
 def test_hosts_of_a_rack_are_measured_at_the_same_time(tmp_path: Path) -> None:
     with ExitStack() as running:
         text = STUDY

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nephoscope.analysis.parquet_cost import cost_of
@@ -89,6 +89,7 @@ def test_every_value_of_a_table_is_counted(name: str) -> None:
         assert cost_of(parquet(frame, **options)).values >= frame.width * frame.height
 
 
+@settings(max_examples=40)
 @given(place=st.integers(min_value=0), byte=st.integers(0, 255), cut=st.integers(0, 3_000))
 def test_a_damaged_table_is_named_as_such(place: int, byte: int, cut: int) -> None:
     content = bytearray(to_parquet(priced()[MeasurementRow][:3], MeasurementRow))

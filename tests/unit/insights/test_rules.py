@@ -619,7 +619,7 @@ def test_exchanged_machines_are_counted_with_what_differs_and_those_that_stayed_
 def test_what_was_paid_for_is_held_against_what_was_measured_and_a_throttled_machine_is_named() -> None:
     (said,) = told("networks", "advertised")
     assert str(said.text) == (
-        "1 of 2 machine types of AWS reached what is advertised, as c5n.9xlarge with 49.5 of 50 Gbit/s (99 %, capped); "
-        "m5.2xlarge with 5.07 of up to 10 Gbit/s (51 %). m5.2xlarge was throttled in 6 of 6 trials: 10.20 Gbit/s for "
-        "40 s, then 2.500 Gbit/s, 25 % of what is advertised."
+        "1 of 2 configurations of AWS reached what is advertised, as c5n.9xlarge with 49.5 of 50 Gbit/s (99 %, "
+        "capped); m5.2xlarge with 5.07 of up to 10 Gbit/s (51 %). m5.2xlarge was throttled in 6 of 6 trials: "
+        "10.20 Gbit/s for 40 s, then 2.500 Gbit/s, 25 % of what is advertised."
     )

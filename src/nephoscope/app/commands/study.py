@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -528,7 +529,7 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
     rows = evaluation.status(folder)
     rejected = outcome.finished - outcome.valid
     left_out = f"{outcome.not_needed:,} not needed; " if outcome.not_needed else ""
-    if outcome.valid and not outcome.stopped:
+    if outcome.valid and not outcome.stopped and is_watched():
         _tell_answers(folder)
     for line in lines(evaluation.usable(folder, rows), str(folder.path), waiting=bool(outcome.stopped)):
         tell(line)
@@ -540,6 +541,11 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
     )
     if outcome.failed or outcome.refused:
         raise typer.Exit(EXIT_TRIALS_FAILED)
+
+
+def is_watched() -> bool:
+    """Somebody reads at a terminal. Scripts do not wait for an analysis that they did not ask for."""
+    return sys.stderr.isatty()
 
 
 def _tell_answers(folder: "ResultsFolder") -> None:
