@@ -1,5 +1,6 @@
 //! Runs one spec, from the first line of output to the last.
 
+use crate::agent::telemetry::parse::kib_line;
 use crate::clock::{Clock, process_cpu_s, unix_ms};
 use crate::engine::{self, Dial, Dialer, Driven, Known, Load, Timeline};
 use crate::exit::{ExitCode, Failure, worst};
@@ -350,7 +351,5 @@ fn most_common_error(known: &Finished) -> Option<String> {
 /// The largest resident set so far; 0 where the kernel does not report it.
 fn peak_memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    kibibytes.unwrap_or(0) * 1024
+    kib_line(&status, "VmHWM:").unwrap_or(0)
 }

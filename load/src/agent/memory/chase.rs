@@ -3,6 +3,7 @@
 
 use super::pinned::pin;
 use super::sampling::until_they_agree;
+use crate::agent::telemetry::parse::kib_line;
 use memmap2::{Advice, MmapMut};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -104,8 +105,7 @@ impl Chain {
 /// Of this process.
 fn large_page_bytes() -> u64 {
     let rollup = fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
-    let line = rollup.lines().find_map(|line| line.strip_prefix("AnonHugePages:"));
-    line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()).unwrap_or(0) << 10
+    kib_line(&rollup, "AnonHugePages:").unwrap_or(0)
 }
 
 #[cfg(test)]

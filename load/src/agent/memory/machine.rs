@@ -1,5 +1,7 @@
 //! What of a machine decides how its memory is measured: its CPUs, nodes and caches as the kernel shows them.
 
+use crate::agent::telemetry::limits::hierarchy_of;
+use crate::agent::telemetry::parse::kib_line;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -76,7 +78,9 @@ impl Machine {
                 .map(|((level, bytes), instances)| Cache { level, bytes, instances: instances.len() })
                 .collect(),
             line_bytes: line_bytes.max(size_of::<u64>()),
-            available_bytes: available_bytes(&text("proc/meminfo")).min(group_bytes(&text)),
+            available_bytes: kib_line(&text("proc/meminfo"), "MemAvailable:")
+                .unwrap_or(0)
+                .min(group_bytes(root, &text("proc/self/cgroup"))),
             large_pages: ["[always]", "[madvise]"]
                 .iter()
                 .any(|word| text("sys/kernel/mm/transparent_hugepage/enabled").contains(word)),
@@ -115,27 +119,23 @@ fn list(text: &str) -> Vec<usize> {
     text.split(',').filter_map(range).flatten().collect()
 }
 
-/// What the control group of this process may use, of version 2 or 1; no limit is the largest number.
-fn group_bytes(text: &impl Fn(&str) -> String) -> u64 {
-    let limit = |name: String| text(&name).trim().parse::<u64>().ok();
+/// What the control groups of this process, and those above them, let it use; no limit is the largest number.
+fn group_bytes(root: &Path, groups: &str) -> u64 {
+    let root = root.join("sys/fs/cgroup");
     let of_line = |line: &str| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next()?, parts.next()?);
-        match controllers {
-            "" => limit(format!("sys/fs/cgroup{path}/memory.max")),
-            _ if controllers.split(',').any(|one| one == "memory") => {
-                limit(format!("sys/fs/cgroup/memory{path}/memory.limit_in_bytes"))
-            }
-            _ => None,
-        }
+        let (hierarchy, controllers, group) = hierarchy_of(&root, line)?;
+        let file = match controllers {
+            "" => "memory.max",
+            _ if controllers.split(',').any(|one| one == "memory") => "memory.limit_in_bytes",
+            _ => return None,
+        };
+        let limit = |group: &Path| {
+            let folder = hierarchy.join(group.strip_prefix("/").unwrap_or(group));
+            fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok()
+        };
+        group.ancestors().filter_map(limit).min()
     };
-    text("proc/self/cgroup").lines().filter_map(of_line).min().unwrap_or(u64::MAX)
-}
-
-fn available_bytes(meminfo: &str) -> u64 {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|rest| rest.trim().strip_suffix("kB")).and_then(|number| number.trim().parse::<u64>().ok());
-    kib.unwrap_or(0) << 10
+    groups.lines().filter_map(of_line).min().unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl Limits {
             return;
         }
         self.texts.insert(text.to_owned());
-        for (hierarchy, controllers, group) in text.lines().filter_map(|line| parts(&self.root, line)) {
+        for (hierarchy, controllers, group) in text.lines().filter_map(|line| hierarchy_of(&self.root, line)) {
             let own = |group: &Path| hierarchy.join(group.strip_prefix("/").unwrap_or(group));
             let has = |controller: &str| controllers.is_empty() || controllers.split(',').any(|one| one == controller);
             if has("freezer") {
@@ -103,7 +103,7 @@ impl Limits {
 }
 
 /// Where its hierarchy is mounted, its controllers (none: version 2) and the group of a line of `/proc/PID/cgroup`.
-fn parts<'a>(root: &Path, line: &'a str) -> Option<(PathBuf, &'a str, &'a Path)> {
+pub fn hierarchy_of<'a>(root: &Path, line: &'a str) -> Option<(PathBuf, &'a str, &'a Path)> {
     let mut words = line.splitn(3, ':').skip(1);
     let (controllers, group) = (words.next()?, Path::new(words.next()?));
     let places = match controllers {

@@ -118,6 +118,13 @@ fn network(line: &str) -> Option<NetworkCounters> {
     Some(NetworkCounters { name: name.trim().to_owned(), rx_bytes, tx_bytes, rx_drops, tx_drops })
 }
 
+/// Bytes of a line such as `VmHWM:     2048 kB`, by its name with the colon.
+#[must_use]
+pub fn kib_line(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
 /// The load of the last minute, from `/proc/loadavg`.
 #[must_use]
 pub fn load_1m(text: &str) -> Option<f64> {
