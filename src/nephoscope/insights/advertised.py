@@ -80,6 +80,7 @@ def _of_network(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
             {one.configuration: one.compared.value for one in lookup.statistics_of(row.benchmark, metric.name + end)}
             for end in ("_max_1s", "_median_1s")
         )
+        each = _by_trial(lookup, row, metric)
         for one in lookup.statistics_of(row.benchmark, metric.name):
             machine = lookup.described.get(one.configuration)
             if machine is None or machine.machine_type is None:
@@ -89,7 +90,7 @@ def _of_network(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
             if sold is None or sold.kind == "baseline":  # a short trial is above it, whatever the type is sold as
                 continue
             name = one.configuration
-            seconds = list(_by_trial(lookup, row, metric, name))
+            seconds = [sorted(values, key=lambda value: value.at_s or 0.0) for values in each.get(name, {}).values()]
             yield Delivery(
                 name,
                 machine.provider,
@@ -104,13 +105,13 @@ def _of_network(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
             )
 
 
-def _by_trial(lookup: Lookup, row: BenchmarkRow, metric: Metric, name: str) -> Iterator[list[MeasurementRow]]:
-    found: dict[str, list[MeasurementRow]] = defaultdict(list)
+def _by_trial(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> Mapping[str, Mapping[str, list[MeasurementRow]]]:
+    """Configuration -> valid trial -> its values."""
+    found: dict[str, dict[str, list[MeasurementRow]]] = defaultdict(lambda: defaultdict(list))
     for one in lookup.series.get((row.benchmark, metric.name), ()):
-        if one.valid and one.configuration == name:
-            found[one.trial].append(one)
-    for values in found.values():
-        yield sorted(values, key=lambda one: one.at_s or 0.0)
+        if one.valid:
+            found[one.configuration][one.trial].append(one)
+    return found
 
 
 def _fall(seconds: Sequence[MeasurementRow]) -> Fall | None:

@@ -28,7 +28,6 @@ _THREADS = {"single": "one thread", "half": "a thread on every second CPU", "mul
 _PAGES: tuple[Pages, ...] = ("small", "large")
 _SIZES_BYTES = tuple(16 * KIB << doubling for doubling in range(19))
 """Working sets from 16 KiB to 4 GiB: four times the largest caches that are sold."""
-_LEVELS = (1, 2, 3, 4)
 _CURVES = ("single", "multi")
 """Threads whose bandwidth is reported at every working set, not in memory alone."""
 _USUAL_POINTS = 120
@@ -73,7 +72,7 @@ class Memory(Benchmark):
     def metrics(self, parameters: MemoryParameters) -> tuple[Metric, ...]:
         """In memory, then over working sets."""
         del parameters
-        return (*_IN_MEMORY.values(), *_OVER_SIZES.values(), *_BETWEEN_NODES.values(), *_CORES, *_CACHES.values())
+        return (*_IN_MEMORY, *_OVER_SIZES, *_BETWEEN_NODES, *_CORES, *_CACHES)
 
     @override
     def needs(self, parameters: MemoryParameters) -> Needs:
@@ -201,10 +200,6 @@ def _latency(name: str, title: str, *, headline: bool = False) -> Metric:
     )
 
 
-def _named(metrics: Iterator[Metric]) -> dict[str, Metric]:
-    return {metric.name: metric for metric in metrics}
-
-
 def _in_memory() -> Iterator[Metric]:
     for operation in _OPERATIONS:
         for kind in reversed(_THREADS):
@@ -231,9 +226,9 @@ def _between_nodes() -> Iterator[Metric]:
         yield _latency(f"{name}.latency", f"load from memory of {words}")
 
 
-_IN_MEMORY = _named(_in_memory())
-_OVER_SIZES = _named(_over_sizes())
-_BETWEEN_NODES = _named(_between_nodes())
+_IN_MEMORY = tuple(_in_memory())
+_OVER_SIZES = tuple(_over_sizes())
+_BETWEEN_NODES = tuple(_between_nodes())
 _CORES = tuple(
     Metric(
         name=f"core-to-core.{name}",
@@ -244,7 +239,7 @@ _CORES = tuple(
     )
     for name, title in (("shortest", "nearest pair"), ("median", "median pair"), ("longest", "farthest pair"))
 )
-_CACHES = _named(
+_CACHES = tuple(
     Metric(
         name=f"cache.level_{level}_size",
         unit="B",
@@ -252,5 +247,5 @@ _CACHES = _named(
         title=f"cache of level {level}, as the kernel says",
         clock="of one cache, not counted over CPUs",
     )
-    for level in _LEVELS
+    for level in range(1, 5)
 )

@@ -22,10 +22,12 @@ from nephoscope.importers.spare_cores import sqlite as spare_cores_sqlite
 from nephoscope.importers.spare_cores.machine_tasks import MACHINE_TASKS
 from nephoscope.importers.spare_cores.pgbench import LADDER, LADDER_TEXT, read_pgbench
 from nephoscope.importers.spare_cores.words import (
+    DESCRIPTION,
     FORMAT,
     LICENCE,
     PRICED_IN,
     PRICED_IN_2026,
+    TITLE,
     UNKNOWN,
     UNKNOWN_OF_POSTGRES,
     Output,
@@ -92,9 +94,7 @@ def read(path: Path) -> ImportedStudy:
     return ImportedStudy(
         format=FORMAT,
         name="spare-cores-inspector",
-        title="PostgreSQL on machine types, measured by Spare Cores"
-        if of_postgres
-        else "Machine types measured by Spare Cores",
+        title="PostgreSQL on machine types, measured by Spare Cores" if of_postgres else TITLE,
         description=_description(read_ones),
         source=SOURCE,
         licence=LICENCE,
@@ -110,10 +110,7 @@ def read(path: Path) -> ImportedStudy:
 def _description(trials: Sequence["_TaskTrial"]) -> str:
     types = {one.trial.machine.name for one in trials if one.task == _POSTGRES}
     if not types:
-        return (
-            "CPU and Redis rates of cloud machine types, one run each, measured and published by Spare Cores and "
-            "imported here. nephoscope measured none of it."
-        )
+        return DESCRIPTION
     return (
         f"PostgreSQL on {counted(len(types), 'machine type')}, measured and published by Spare Cores and imported "
         "here: nephoscope measured none of it."

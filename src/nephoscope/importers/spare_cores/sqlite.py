@@ -13,9 +13,11 @@ from typing import Any
 
 from nephoscope.importers.imported import ImportedStudy, ImportedTrial, machine, read_whole
 from nephoscope.importers.spare_cores.words import (
+    DESCRIPTION,
     FORMAT,
     LICENCE,
     PRICED_IN,
+    TITLE,
     UNKNOWN,
     cores_measurements,
     moment,
@@ -62,9 +64,8 @@ def read(path: Path) -> ImportedStudy:
     return ImportedStudy(
         format=FORMAT,
         name="spare-cores-sqlite",
-        title="Machine types measured by Spare Cores",
-        description="CPU and Redis rates of cloud machine types, one run each, measured and published by Spare "
-        "Cores and imported here. nephoscope measured none of it.",
+        title=TITLE,
+        description=DESCRIPTION,
         source=SOURCE,
         licence=LICENCE,
         unknown=[*UNKNOWN, *_NOT_IN_SQLITE],

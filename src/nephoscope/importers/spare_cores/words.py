@@ -12,6 +12,11 @@ from nephoscope.model.subjects import DatabaseLoad, Subject
 
 FORMAT = "spare-cores"
 LICENCE = "CC BY-SA 4.0, Spare Cores"
+TITLE = "Machine types measured by Spare Cores"
+DESCRIPTION = (
+    "CPU and Redis rates of cloud machine types, one run each, measured and published by Spare Cores and "
+    "imported here. nephoscope measured none of it."
+)
 PRICED_IN = {"aws": "us-east-1", "azure": "eastus", "gcp": "us-east4"}
 """The data do not name a region. These are the regions of the 2022 report, so that prices can be looked up."""
 PRICED_IN_2026 = PRICED_IN | {"gcp": "us-central1"}

@@ -1,10 +1,12 @@
 """Charts of the main page: low, so that several stand side by side on a screen."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 
+from nephoscope.model.numbers import byte_size
 from nephoscope.model.words import NOT_DECIDED
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.row_charts import FEW_TICKS
@@ -28,10 +30,6 @@ FEW_POINTS = 4
 MANY_POINTS = 60
 HALO: dict[str, Any] = {"stroke": "var(--paper)", "strokeWidth": 4}
 _ABOVE: dict[str, Any] = {**theme.TITLE_ABOVE, "titleLimit": 0}
-_BYTES = (
-    "datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB' : "
-    "datum.value >= 1048576 ? datum.value / 1048576 + ' MiB' : datum.value / 1024 + ' KiB'"
-)
 WIDE = 520
 """Pixels of a plot that is not on a telephone."""
 
@@ -105,7 +103,9 @@ def lines(
     x = alt.X("at:Q", title=titles[0], scale=alt.Scale(zero=True), axis=alt.Axis(grid=False, tickCount=FEW_TICKS))
     if caches is not None:
         sizes = sorted({row["at"] for row in rows})
-        axis = alt.Axis(grid=False, labelExpr=_BYTES, values=sizes[:: max(1, len(sizes) // (FEW_TICKS - 1))])
+        shown = sizes[:: max(1, len(sizes) // (FEW_TICKS - 1))]
+        labels = json.dumps({f"{size:.0f}": byte_size(size) for size in shown})
+        axis = alt.Axis(grid=False, labelExpr=f"{labels}[datum.value]", values=shown)
         x = alt.X("at:Q", title=titles[0], scale=alt.Scale(type="log", base=2, nice=False), axis=axis)
     y = alt.Y("value:Q", title=titles[1], scale=y_scale, axis=alt.Axis(tickCount=FEW_TICKS, **_ABOVE))
     shapes = [theme.SHAPES[place % len(theme.SHAPES)] for place in range(len(names))]
