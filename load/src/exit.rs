@@ -1,8 +1,8 @@
 //! How the program ends. Exit codes are part of its interface.
 
-use crate::target::TargetError;
-use crate::target::postgres::{Address, Dsn};
+use crate::target::postgres::Address;
 use crate::target::resp::{Url, is_too_many_clients};
+use crate::target::{AdminSession, TargetError};
 use crate::workload::DataError;
 use std::fmt;
 
@@ -116,7 +116,7 @@ impl Failure {
 
 /// Undefined schema, table or column: not a broken server, but a data set that is not there.
 fn says_data_is_missing(error: &TargetError) -> bool {
-    matches!(error, TargetError::Database { sqlstate, .. } if matches!(sqlstate.as_str(), "3F000" | "42P01" | "42703"))
+    matches!(error, TargetError::Database { sqlstate, .. } if matches!(sqlstate.as_str(), "3F000" | "42P01" | "42703" | "42S02" | "42S22"))
 }
 
 /// The failure to report of several outcomes, in the order in which they came.
@@ -130,18 +130,22 @@ pub fn worst(outcomes: impl IntoIterator<Item = Result<(), Failure>>) -> Result<
 
 /// The server cannot be reached, or refuses the login.
 #[must_use]
-pub fn cannot_connect(dsn: &Dsn, error: &TargetError) -> Failure {
+pub fn cannot_connect<C: AdminSession>(dsn: &C::Dsn, error: &TargetError) -> Failure {
     let hint = match error {
         TargetError::Database { sqlstate, .. } if sqlstate.starts_with("28") => {
-            "; check the user, and the password in PGPASSWORD"
+            format!("; check the user, and the password in {}", C::PASSWORD_VARIABLE)
         }
-        TargetError::Database { sqlstate, .. } if sqlstate == "53300" => {
-            "; raise max_connections or lower \"connections\""
-        }
-        TargetError::Lost(_) => "; check that the server runs, and the address",
-        _ => "",
+        error if is_full(error) => "; raise max_connections or lower \"connections\"".to_owned(),
+        TargetError::Lost(_) => "; check that the server runs, and the address".to_owned(),
+        _ => String::new(),
     };
     Failure::new(ExitCode::CannotConnect, format!("cannot use {dsn}: {error}{hint}"))
+}
+
+/// Whether a server of SQL has as many clients as it takes: too_many_connections, or MySQL's 1040.
+#[must_use]
+pub fn is_full(error: &TargetError) -> bool {
+    matches!(error, TargetError::Database { sqlstate, .. } if matches!(sqlstate.as_str(), "53300" | "08004"))
 }
 
 /// What an ACL must allow. DBSIZE is a command that reads, FLUSHDB one that writes.

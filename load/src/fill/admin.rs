@@ -3,8 +3,7 @@
 
 use crate::exit::{ExitCode, Failure, cannot_connect};
 use crate::stop::Stop;
-use crate::target::TargetError;
-use crate::target::postgres::{Canceller, Connection, Dsn};
+use crate::target::{AdminSession, Cancel, TargetError, postgres};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -15,21 +14,21 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Opens such sessions and remembers how to cancel what they do.
 #[derive(Debug)]
-pub struct Admin {
-    dsn: Dsn,
-    cancellers: Mutex<Vec<Canceller>>,
+pub struct Admin<C: AdminSession = postgres::Connection> {
+    dsn: C::Dsn,
+    cancellers: Mutex<Vec<C::Canceller>>,
 }
 
-impl Admin {
+impl<C: AdminSession> Admin<C> {
     /// For the server at `dsn`.
     #[must_use]
-    pub fn new(dsn: Dsn) -> Self {
+    pub fn new(dsn: C::Dsn) -> Self {
         Self { dsn, cancellers: Mutex::new(Vec::new()) }
     }
 
     /// Where the sessions go.
     #[must_use]
-    pub fn dsn(&self) -> &Dsn {
+    pub fn dsn(&self) -> &C::Dsn {
         &self.dsn
     }
 
@@ -37,16 +36,16 @@ impl Admin {
     ///
     /// # Errors
     /// [`crate::exit::ExitCode::CannotConnect`] when the server cannot be reached or refuses the login.
-    pub fn connect(&self) -> Result<Connection, Failure> {
-        self.open().map_err(|error| cannot_connect(&self.dsn, &error))
+    pub fn connect(&self) -> Result<C, Failure> {
+        self.open().map_err(|error| cannot_connect::<C>(&self.dsn, &error))
     }
 
     /// The same, for who words failures for itself.
     ///
     /// # Errors
-    /// As [`Connection::open`].
-    pub fn open(&self) -> Result<Connection, TargetError> {
-        let connection = Connection::open(&self.dsn, None)?;
+    /// As [`AdminSession::open`].
+    pub fn open(&self) -> Result<C, TargetError> {
+        let connection = C::open(&self.dsn, None)?;
         self.cancellers.lock().unwrap_or_else(PoisonError::into_inner).extend(connection.canceller());
         Ok(connection)
     }
@@ -55,7 +54,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`ExitCode::TargetLost`] when it is not back by then, or on an interruption.
-    pub fn connect_again(&self, patience: Duration, stop: &Stop) -> Result<Connection, Failure> {
+    pub fn connect_again(&self, patience: Duration, stop: &Stop) -> Result<C, Failure> {
         let deadline = Instant::now() + patience;
         loop {
             match self.connect() {
@@ -84,7 +83,7 @@ impl Admin {
         count: usize,
         stop: &Stop,
         settings: &[String],
-        work: impl Fn(&mut Connection, usize) -> Result<(), Failure> + Sync,
+        work: impl Fn(&mut C, usize) -> Result<(), Failure> + Sync,
     ) -> Result<(), Failure> {
         let next = AtomicUsize::new(0);
         let work_some = || -> Result<(), Failure> {
@@ -122,6 +121,7 @@ impl Admin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::postgres::{Canceller, Dsn};
     use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
     use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 
@@ -135,7 +135,7 @@ mod tests {
         let connect = || TcpStream::connect_timeout(&address.into(), Duration::from_millis(200));
         let queue: Vec<_> = std::iter::from_fn(|| connect().ok()).take(10).collect();
         let dsn = Dsn::parse(&format!("postgresql://u@{address}/d?connect_timeout=120"), |_| None).unwrap();
-        let admin = Admin::new(dsn.clone());
+        let admin = Admin::<postgres::Connection>::new(dsn.clone());
         admin.cancellers.lock().unwrap().extend((0..3).map(|id| Canceller::of_nobody(&dsn, id)));
         let began = Instant::now();
         admin.cancel_all();

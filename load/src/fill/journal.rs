@@ -2,8 +2,7 @@
 //! interrupted load can resume and several machines can share one.
 
 use crate::exit::{ExitCode, Failure};
-use crate::target::TargetError;
-use crate::target::postgres::{Connection, Copied};
+use crate::target::{AdminSession, Copied, TargetError};
 use std::collections::BTreeMap;
 
 /// Removes the notes of an older load.
@@ -30,7 +29,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`ExitCode::BadSpec`] when nothing was started here, or another data set.
-    pub fn read(connection: &mut Connection, data_set: &str) -> Result<Self, Failure> {
+    pub fn read(connection: &mut impl AdminSession, data_set: &str) -> Result<Self, Failure> {
         let nothing = || {
             let message = "there is no load to resume: start one (load, or load with part \"create\")";
             Failure::new(ExitCode::BadSpec, message)

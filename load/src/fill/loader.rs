@@ -1,4 +1,4 @@
-//! Fills the tables: rows by parallel COPY, then statistics for the planner, then keys and indexes, then the rest. The
+//! Fills the tables: rows by parallel streams, then statistics for the planner, then keys and indexes, then the rest. The
 //! [`journal`] notes each finished step, so that a resumed load repeats and skips none.
 
 use crate::exit::{ExitCode, Failure};
@@ -9,14 +9,13 @@ use crate::output::TableLoad;
 use crate::output::outcome::{self, ErrorClass};
 use crate::spec::{LoadPart, LoadSpec, ShardSpec};
 use crate::stop::Stop;
-use crate::target::postgres::{Connection, Copied};
-use crate::target::{Dialect, TargetError};
+use crate::target::{AdminSession, Copied, Dialect, TargetError};
 use crate::workload::{Dataset, Piece, tables};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// A load to do.
-pub struct Loader<'a> {
+pub struct Loader<'a, C: AdminSession> {
     /// What to write.
     pub dataset: &'a dyn Dataset,
     /// Whose SQL.
@@ -24,7 +23,7 @@ pub struct Loader<'a> {
     /// A connection pooler answers: what a session sets stays in the session that the load gets later.
     pub pooled: bool,
     /// Opens the sessions.
-    pub admin: &'a Admin,
+    pub admin: &'a Admin<C>,
     /// Parallel streams.
     pub connections: u32,
     /// Whose rows.
@@ -41,7 +40,7 @@ const FIRST_COMMIT: Duration = Duration::from_secs(60);
 /// under a large one.
 const MAX_ATTEMPTS: u32 = 10;
 
-impl Loader<'_> {
+impl<C: AdminSession> Loader<'_, C> {
     /// Carries the asked part of the load out; what is in the tables of this shard now, in the order of the data set's
     /// tables.
     ///
@@ -82,10 +81,9 @@ impl Loader<'_> {
 
     /// The first commit, of a table without rows: a server that does not manage it soon waits for something that may
     /// never come, and everything that follows waits without a timeout.
-    fn begin_journal(&self, connection: &mut Connection) -> Result<(), Failure> {
-        let limit = |connection: &mut Connection, timeout| {
-            connection.set_timeout(timeout).map_err(|error| refused("a timeout", &error))
-        };
+    fn begin_journal(&self, connection: &mut C) -> Result<(), Failure> {
+        let limit =
+            |connection: &mut C, timeout| connection.set_timeout(timeout).map_err(|error| refused("a timeout", &error));
         limit(connection, Some(FIRST_COMMIT))?;
         let begun = Instant::now();
         let explained = |failure: Failure| match failure.code {
@@ -120,7 +118,7 @@ impl Loader<'_> {
 
     /// Loads a piece after what was loaded of it before. Each transaction notes how far it comes, and is repeated where
     /// the server asks for that.
-    fn load_piece(&self, connection: &mut Connection, piece: &Piece, mut done: Copied) -> Result<(), Failure> {
+    fn load_piece(&self, connection: &mut C, piece: &Piece, mut done: Copied) -> Result<(), Failure> {
         let mut attempts = 1;
         loop {
             let before = done.rows;
@@ -137,7 +135,7 @@ impl Loader<'_> {
         }
     }
 
-    fn try_piece(&self, connection: &mut Connection, piece: &Piece, done: &mut Copied) -> Result<(), StepError> {
+    fn try_piece(&self, connection: &mut C, piece: &Piece, done: &mut Copied) -> Result<(), StepError> {
         self.ask(connection, TRANSACTION[0])?;
         let rest = self.copy_rest(connection, piece, done)?;
         let mut whole = *done;
@@ -147,7 +145,7 @@ impl Loader<'_> {
     }
 
     /// Copies the rows after the first `done`, and commits all but the last of them; what is not committed.
-    fn copy_rest(&self, connection: &mut Connection, piece: &Piece, done: &mut Copied) -> Result<Copied, StepError> {
+    fn copy_rest(&self, connection: &mut C, piece: &Piece, done: &mut Copied) -> Result<Copied, StepError> {
         let refused = |error: TargetError| {
             StepError::of(&error, Failure::target(&format!("copying into {}", piece.table.name), &error))
         };
@@ -198,7 +196,7 @@ impl Loader<'_> {
     }
 
     /// Runs a statement and notes it, unless it was noted before.
-    fn once(&self, connection: &mut Connection, journal: &Journal, statement: &str) -> Result<(), Failure> {
+    fn once(&self, connection: &mut C, journal: &Journal, statement: &str) -> Result<(), Failure> {
         if journal.done(statement).is_some() {
             return Ok(());
         }
@@ -211,13 +209,13 @@ impl Loader<'_> {
         if together { self.execute(connection, TRANSACTION[1]) } else { Ok(()) }
     }
 
-    fn checkpoint(&self, connection: &mut Connection) -> Result<(), Failure> {
+    fn checkpoint(&self, connection: &mut C) -> Result<(), Failure> {
         let Some(question) = self.dialect.may_checkpoint() else { return Ok(()) };
         let answer = connection.query(question).map_err(|error| refused(question, &error))?;
         if answer == [[Some("t".to_owned())]] { self.execute(connection, Dialect::CHECKPOINT) } else { Ok(()) }
     }
 
-    fn note(&self, connection: &mut Connection, step: &str, copied: Copied) -> Result<(), Failure> {
+    fn note(&self, connection: &mut C, step: &str, copied: Copied) -> Result<(), Failure> {
         self.execute(connection, &self.note_sql(step, copied))
     }
 
@@ -225,11 +223,11 @@ impl Loader<'_> {
         journal::note_sql(&self.dataset.identity(), step, copied)
     }
 
-    fn execute(&self, connection: &mut Connection, statement: &str) -> Result<(), Failure> {
+    fn execute(&self, connection: &mut C, statement: &str) -> Result<(), Failure> {
         self.ask(connection, statement).map_err(|error| error.failure)
     }
 
-    fn ask(&self, connection: &mut Connection, statement: &str) -> Result<(), StepError> {
+    fn ask(&self, connection: &mut C, statement: &str) -> Result<(), StepError> {
         self.stop.reason().map_or(Ok(()), Err)?;
         let outcome = connection.query(statement).map(|_| ());
         outcome.map_err(|error| StepError::of(&error, refused(statement, &error)))
@@ -240,7 +238,7 @@ impl Loader<'_> {
         &self,
         doing: &str,
         count: usize,
-        work: impl Fn(&mut Connection, usize) -> Result<(), Failure> + Sync,
+        work: impl Fn(&mut C, usize) -> Result<(), Failure> + Sync,
     ) -> Result<(), Failure> {
         let done = AtomicUsize::new(0);
         let settings = if self.pooled { Vec::new() } else { self.dialect.loading_settings() };

@@ -1,8 +1,7 @@
 //! The rows of a piece, in one COPY or in several: of each but the last, a transaction commits the rows and a note.
 
 use crate::stop::Stop;
-use crate::target::postgres::{Connection, Copied, CopyWriter};
-use crate::target::{RowWriter, TargetError, Value};
+use crate::target::{AdminSession, Copied, Fill, RowWriter, TargetError, Value};
 use std::io;
 
 /// Transaction control of a load, which runs at the server's default level.
@@ -19,8 +18,8 @@ pub struct Copy<'a> {
 }
 
 /// Passes rows on until a stop is requested.
-pub struct Parts<'a> {
-    writer: CopyWriter<'a>,
+pub struct Parts<'a, C: AdminSession + 'a> {
+    writer: C::Filler<'a>,
     copy: &'a Copy<'a>,
     /// What is committed.
     done: &'a mut Copied,
@@ -29,25 +28,25 @@ pub struct Parts<'a> {
     stop: &'a Stop,
 }
 
-impl<'a> Parts<'a> {
+impl<'a, C: AdminSession> Parts<'a, C> {
     /// Starts to copy what comes after the first `done` in the transaction that is open.
     ///
     /// # Errors
     /// [`TargetError`] when the server refuses.
     pub fn start(
-        connection: &'a mut Connection,
+        connection: &'a mut C,
         copy: &'a Copy<'a>,
         done: &'a mut Copied,
         stop: &'a Stop,
     ) -> Result<Self, TargetError> {
-        let writer = CopyWriter::start(connection, &copy.sql)?;
+        let writer = Fill::start(connection, &copy.sql)?;
         Ok(Self { writer, copy, skipped: done.rows, done, stop })
     }
 
     /// What was copied and is not committed yet.
     ///
     /// # Errors
-    /// As [`CopyWriter::finish`].
+    /// As [`Fill::finish`].
     pub fn finish(self) -> Result<Copied, TargetError> {
         self.writer.finish()
     }
@@ -55,7 +54,7 @@ impl<'a> Parts<'a> {
     /// Gives up; what was committed stays.
     ///
     /// # Errors
-    /// As [`CopyWriter::abandon`].
+    /// As [`Fill::abandon`].
     pub fn abandon(self) -> Result<(), TargetError> {
         self.writer.abandon("interrupted")
     }
@@ -73,7 +72,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-impl RowWriter for Parts<'_> {
+impl<C: AdminSession> RowWriter for Parts<'_, C> {
     fn row(&mut self, values: &[Value<'_>]) -> io::Result<()> {
         if self.stop.requested() {
             return Err(io::Error::new(io::ErrorKind::Interrupted, "asked to stop"));

@@ -5,8 +5,8 @@
 use crate::exit::{ExitCode, Failure};
 use crate::fill::admin::Admin;
 use crate::stop::Stop;
-use crate::target::TargetError;
-use crate::target::postgres::{Connection, Dsn, TextRows};
+use crate::target::postgres::{Connection, Dsn};
+use crate::target::{TargetError, TextRows};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl Query {
             Ok(dsn) => dsn.with_settings(&self.settings),
             Err(error) => return Answer::failed(None, Stage::Dsn, Cause::Client, None, error.to_string()),
         };
-        let admin = Arc::new(Admin::new(dsn));
+        let admin = Arc::new(Admin::<Connection>::new(dsn));
         let (done, ending) = mpsc::channel();
         let worker = Arc::clone(&admin);
         thread::spawn(move || {

@@ -2,7 +2,7 @@
 
 use crate::exit::{ExitCode, Failure};
 use crate::spec::{Spec, TpccDelivery, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec};
-use crate::target::postgres::TextRows;
+use crate::target::TextRows;
 use crate::workload::kv::{Kv, KvData};
 use crate::workload::null::Null;
 use crate::workload::point_select::PointSelect;

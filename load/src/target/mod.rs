@@ -10,8 +10,10 @@ pub mod postgres;
 mod quoted;
 pub mod resp;
 mod socket;
+mod sql;
 
 pub use dialect::Dialect;
+pub use sql::{AdminSession, Cancel, Copied, Fill, PrepareError, SqlBatch, SqlReply, SqlRow, SqlSession, TextRows};
 
 use std::fmt;
 use std::io;

@@ -4,7 +4,7 @@
 use crate::exit::{ExitCode, Failure};
 use crate::output::{ConditionResult, CounterResult};
 use crate::record::Ledger;
-use crate::target::postgres::{Connection, TextRows};
+use crate::target::{AdminSession, TextRows};
 use crate::workload::{Condition, ServerCounter};
 
 /// When conditions are checked.
@@ -22,7 +22,7 @@ pub enum Moment {
 /// # Errors
 /// When a condition cannot be checked at all; a broken one is a result, not an error.
 pub fn conditions(
-    connection: &mut Connection,
+    connection: &mut impl AdminSession,
     conditions: &[Condition],
     moment: Moment,
     mut found: impl FnMut(ConditionResult),
@@ -31,7 +31,7 @@ pub fn conditions(
     conditions.iter().filter(due).try_for_each(|condition| check(connection, condition).map(&mut found))
 }
 
-fn check(connection: &mut Connection, condition: &Condition) -> Result<ConditionResult, Failure> {
+fn check(connection: &mut impl AdminSession, condition: &Condition) -> Result<ConditionResult, Failure> {
     let doing = || format!("could not check condition {} ({})", condition.number, condition.text);
     let rows = connection.query(&condition.sql).map_err(|error| Failure::target(&doing(), &error))?;
     // A check that answers nonsense is not a check that passed.
@@ -68,11 +68,11 @@ pub fn judge_conditions(results: &[ConditionResult]) -> Option<Failure> {
 ///
 /// # Errors
 /// When a counter cannot be read.
-pub fn read_counters(connection: &mut Connection, counters: &[ServerCounter]) -> Result<Vec<i64>, Failure> {
+pub fn read_counters(connection: &mut impl AdminSession, counters: &[ServerCounter]) -> Result<Vec<i64>, Failure> {
     counters.iter().map(|counter| read_counter(connection, counter)).collect()
 }
 
-fn read_counter(connection: &mut Connection, counter: &ServerCounter) -> Result<i64, Failure> {
+fn read_counter(connection: &mut impl AdminSession, counter: &ServerCounter) -> Result<i64, Failure> {
     let doing = format!("could not read counter {}", counter.name);
     let rows = connection.query(&counter.sql).map_err(|error| Failure::target(&doing, &error))?;
     single_number(&rows)

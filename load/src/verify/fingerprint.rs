@@ -6,9 +6,7 @@ use crate::exit::{ExitCode, Failure};
 use crate::fill::admin::Admin;
 use crate::output::FingerprintResult;
 use crate::stop::Stop;
-use crate::target::RowWriter;
-use crate::target::postgres::Connection;
-use crate::target::{Dialect, Value};
+use crate::target::{AdminSession, Dialect, RowWriter, Value};
 use crate::words::counted;
 use crate::workload::keys::fnv1a;
 use crate::workload::{Dataset, NULL_TEXT, Table, tables};
@@ -36,7 +34,7 @@ pub struct Fingerprint {
 pub fn compare(
     dataset: &dyn Dataset,
     dialect: Dialect,
-    admin: &Admin,
+    admin: &Admin<impl AdminSession>,
     connections: u32,
     stop: &Stop,
 ) -> Result<Vec<FingerprintResult>, Failure> {
@@ -85,7 +83,7 @@ pub fn sql(table: &Table, dialect: Dialect) -> String {
     format!("SELECT count(*), sum({hash}::numeric) FROM {}", table.name)
 }
 
-fn of_server(connection: &mut Connection, table: &Table, dialect: Dialect) -> Result<Fingerprint, Failure> {
+fn of_server(connection: &mut impl AdminSession, table: &Table, dialect: Dialect) -> Result<Fingerprint, Failure> {
     let doing = format!("could not compute the fingerprint of {}", table.name);
     let rows = connection.query(&sql(table, dialect)).map_err(|error| Failure::target(&doing, &error))?;
     let nothing = || Failure::new(ExitCode::ConsistencyBroken, format!("{doing}: the query returned {rows:?}"));

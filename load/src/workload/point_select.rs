@@ -7,8 +7,7 @@ use super::{
     AuditLine, Completion, Condition, DataError, Draws, Effect, Effects, OperationId, Step, Streams, Tally, Times,
     Worker, Workload, statistic,
 };
-use crate::target::postgres::{Batch, Reply};
-use crate::target::{Statement, StatementId, Value};
+use crate::target::{SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
 use crate::words::counted;
 use std::collections::BTreeMap;
 
@@ -40,9 +39,20 @@ impl PointSelect {
         let (bins, statements) = (Bins::of(&ranks), [Statement { name: "point_select", sql }]);
         Self { rows, streams: Streams::new(seed), ranks, bins, statements }
     }
+
+    fn point_select_worker(&self) -> PointSelectWorker {
+        PointSelectWorker {
+            streams: self.streams,
+            ranks: self.ranks.clone(),
+            bins: self.bins.clone(),
+            id: 0,
+            id_sum: 0,
+            counts: [0; MAX_BINS],
+        }
+    }
 }
 
-impl Workload for PointSelect {
+impl<S: SqlSession> Workload<S> for PointSelect {
     fn operations(&self) -> &'static [&'static str] {
         &["point_select"]
     }
@@ -51,15 +61,8 @@ impl Workload for PointSelect {
         &self.statements
     }
 
-    fn worker(&self, _: u32) -> Box<dyn Worker> {
-        Box::new(PointSelectWorker {
-            streams: self.streams,
-            ranks: self.ranks.clone(),
-            bins: self.bins.clone(),
-            id: 0,
-            id_sum: 0,
-            counts: [0; MAX_BINS],
-        })
+    fn worker(&self, _: u32) -> Box<dyn Worker<S>> {
+        Box::new(self.point_select_worker())
     }
 
     fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {
@@ -108,7 +111,7 @@ struct PointSelectWorker {
     counts: [u64; MAX_BINS],
 }
 
-impl Worker for PointSelectWorker {
+impl<S: SqlSession> Worker<S> for PointSelectWorker {
     fn draw(&mut self, client: u32, turn: u64) -> OperationId {
         // Streams repeat after 2^32 turns of a client.
         let place = u64::from(client) << 32 | u64::from(turn as u32);
@@ -119,7 +122,7 @@ impl Worker for PointSelectWorker {
         POINT_SELECT
     }
 
-    fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
+    fn step(&mut self, reply: Option<&S::Reply>, batch: &mut S::Request) -> Result<Step, DataError> {
         let Some(reply) = reply else {
             batch.execute(SELECT, &[Value::I32(self.id)]);
             return Ok(Step::Send);
@@ -148,6 +151,7 @@ impl Worker for PointSelectWorker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::postgres::Connection;
 
     /// The audit of 999 rows, of which this many draws of each of 4 clients are of this shape.
     fn audit(does: Shape, turns: u64) -> Vec<AuditLine> {
@@ -155,11 +159,11 @@ mod tests {
         workload.ranks = Ranks::new(does, 999);
         let mut draws = Draws::default();
         for client in 0..4 {
-            let mut worker = workload.worker(4);
+            let mut worker = Workload::<Connection>::worker(&workload, 4);
             (0..turns).for_each(|turn| assert_eq!(worker.draw(client, turn), POINT_SELECT));
             draws.merge(&worker.draws());
         }
-        workload.audit(4, &draws)
+        Workload::<Connection>::audit(&workload, 4, &draws)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! all at once.
 
 use super::{Completion, DataError, Step};
-use crate::target::postgres::{Batch, Reply};
+use crate::target::{SqlBatch, SqlReply};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,10 +37,10 @@ pub(super) trait Script {
     const STATEMENTS: usize;
 
     /// Appends a statement, counted from 0.
-    fn send(&self, statement: usize, batch: &mut Batch);
+    fn send(&self, statement: usize, batch: &mut impl SqlBatch);
 
     /// Judges its answer, which is the reply's to this `execute`.
-    fn check(&self, statement: usize, reply: &Reply, execute: usize) -> Result<(), DataError>;
+    fn check(&self, statement: usize, reply: &impl SqlReply, execute: usize) -> Result<(), DataError>;
 }
 
 /// Sends a script's round trips, and has the answers judged.
@@ -69,8 +69,8 @@ impl Sender {
     pub(super) fn step<S: Script>(
         &mut self,
         script: &S,
-        reply: Option<&Reply>,
-        batch: &mut Batch,
+        reply: Option<&impl SqlReply>,
+        batch: &mut impl SqlBatch,
     ) -> Result<Step, DataError> {
         match reply {
             None => self.answered = 0,

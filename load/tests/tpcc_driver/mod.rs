@@ -7,7 +7,7 @@ pub mod witness;
 use super::support::{self, Server};
 use nephoscope_load::target::Request as _;
 use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};
-use nephoscope_load::target::{Dialect, TargetError};
+use nephoscope_load::target::{Dialect, Fill, TargetError};
 use nephoscope_load::workload::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
 use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions};
 use nephoscope_load::workload::tpcc::profile::Profile;

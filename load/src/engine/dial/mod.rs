@@ -9,11 +9,11 @@ pub use postgres::PostgresDialer;
 pub use resp::RespDialer;
 
 use crate::exit::ExitCode;
-use crate::exit::Failure;
+use crate::exit::{Failure, is_full};
 use crate::output::outcome::{ErrorClass, classify};
 use crate::stop::Stop;
 use crate::target::resp::is_too_many_clients;
-use crate::target::{Session, TargetError};
+use crate::target::{PrepareError, Session, TargetError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -67,6 +67,12 @@ pub struct DialError {
 impl From<TargetError> for DialError {
     fn from(error: TargetError) -> Self {
         Self { statement: None, error }
+    }
+}
+
+impl From<PrepareError> for DialError {
+    fn from(PrepareError { statement, error }: PrepareError) -> Self {
+        Self { statement: Some(statement), error }
     }
 }
 
@@ -139,7 +145,7 @@ impl<D: Dialer> Dial<D> {
                 Err(DialError { error, .. }) => error,
             };
             // A server that restarts says "starting up"; one that is full of dying sessions says "too many clients".
-            let passing = classify(&error) == ErrorClass::Lost || is_full(&error);
+            let passing = classify(&error) == ErrorClass::Lost || is_full(&error) || is_too_many_clients(&error);
             let now = Instant::now();
             if now >= end {
                 return Ok(None);
@@ -157,10 +163,4 @@ impl<D: Dialer> Dial<D> {
             pause = LONGEST_PAUSE.min(pause * 2);
         }
     }
-}
-
-/// Whether the server has as many clients as it takes.
-fn is_full(error: &TargetError) -> bool {
-    let is_postgres = matches!(error, TargetError::Database { sqlstate, .. } if sqlstate == "53300");
-    is_postgres || is_too_many_clients(error)
 }

@@ -4,7 +4,7 @@ use super::{DialError, Dialer};
 use crate::exit::{ExitCode, Failure, cannot_connect};
 use crate::target::Statement;
 use crate::target::postgres::{
-    Batch, Connection, Dsn, Isolation, PrepareError, Retry, SessionAttributes, Unnamed, leads_to_the_next_host,
+    Batch, Connection, Dsn, Isolation, Retry, SessionAttributes, Unnamed, leads_to_the_next_host,
 };
 use crate::tell;
 use std::sync::Arc;
@@ -59,12 +59,6 @@ impl PostgresDialer {
     }
 }
 
-impl From<PrepareError> for DialError {
-    fn from(PrepareError { statement, error }: PrepareError) -> Self {
-        Self { statement: Some(statement), error }
-    }
-}
-
 impl Dialer for PostgresDialer {
     type Session = Connection;
 
@@ -98,7 +92,9 @@ impl Dialer for PostgresDialer {
     }
 
     fn explain(&self, group: usize, error: DialError) -> Failure {
-        let Some(statement) = error.statement else { return cannot_connect(&self.hosts[group], &error.error) };
+        let Some(statement) = error.statement else {
+            return cannot_connect::<Connection>(&self.hosts[group], &error.error);
+        };
         let mut failure = Failure::target(&format!("cannot prepare statement {statement}"), &error.error);
         if self.pooled && self.unnamed.is_none() {
             failure.message.push_str(": the connection pooler does not keep named statements apart; use unnamed ones");

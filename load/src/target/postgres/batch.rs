@@ -3,7 +3,7 @@
 use super::command::{Command, StatementName};
 use super::unnamed::Unnamed;
 use super::value::encode_field;
-use crate::target::{Request, StatementId, Value};
+use crate::target::{Request, SqlBatch, StatementId, Value};
 use bytes::{BufMut, BytesMut};
 use clap::ValueEnum;
 use postgres_protocol::message::frontend;
@@ -190,6 +190,20 @@ impl Request for Batch {
     fn clear(&mut self) {
         self.bytes.clear();
         self.commands.clear();
+    }
+}
+
+impl SqlBatch for Batch {
+    fn execute_each<'a>(&mut self, statement: StatementId, values: impl IntoIterator<Item = Value<'a>>) {
+        self.execute_each(statement, values);
+    }
+
+    fn begin(&mut self) {
+        self.begin();
+    }
+
+    fn commit(&mut self) {
+        self.commit();
     }
 }
 

@@ -12,33 +12,12 @@ use super::reply::{Reply, TransactionStatus};
 use crate::target::inbox::Inbox;
 use crate::target::link::Link;
 use crate::target::socket::Socket;
-use crate::target::{Dialect, Statement, StatementId, TargetError};
+use crate::target::{Dialect, PrepareError, Statement, StatementId, TargetError, TextRows};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, Message};
 use postgres_protocol::message::frontend;
-use std::fmt;
 use std::time::Duration;
-
-/// A statement that the server would not prepare.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PrepareError {
-    /// The statement's name in the workload.
-    pub statement: &'static str,
-    /// What the server said.
-    pub error: TargetError,
-}
-
-impl fmt::Display for PrepareError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot prepare statement {}: {}", self.statement, self.error)
-    }
-}
-
-impl std::error::Error for PrepareError {}
-
-/// Rows of a simple query, as text; `None` is NULL.
-pub type TextRows = Vec<Vec<Option<String>>>;
 
 /// A session.
 #[derive(Debug)]

@@ -2,13 +2,11 @@
 
 use super::connection::Connection;
 use super::value::encode_field;
-use crate::target::RowWriter;
-use crate::target::{TargetError, Value};
+use crate::target::{Copied, Fill, RowWriter, TargetError, Value};
 use crate::words::counted;
 use bytes::{BufMut, BytesMut};
 use postgres_protocol::message::frontend;
 use std::io;
-use std::ops::AddAssign;
 
 /// Signature, flags, length of the header's extension.
 const FILE_HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -18,23 +16,7 @@ const FILE_TRAILER: i16 = -1;
 const CHUNK_BYTES: usize = 256 * 1024;
 const MESSAGE_HEADER_BYTES: usize = 5;
 
-/// What one COPY wrote, or several of one piece.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Copied {
-    /// Rows.
-    pub rows: u64,
-    /// Bytes of the binary stream, without the protocol's own headers.
-    pub bytes: u64,
-}
-
-impl AddAssign for Copied {
-    fn add_assign(&mut self, other: Self) {
-        self.rows += other.rows;
-        self.bytes += other.bytes;
-    }
-}
-
-/// Writes rows into one table. Dropped without [`CopyWriter::finish`] it leaves the connection unusable.
+/// Writes rows into one table by a COPY that takes binary rows. Dropped without [`Fill::finish`] it leaves the connection unusable.
 pub struct CopyWriter<'a> {
     connection: &'a mut Connection,
     /// One CopyData message: its header is patched when it is sent.
@@ -42,12 +24,8 @@ pub struct CopyWriter<'a> {
     copied: Copied,
 }
 
-impl<'a> CopyWriter<'a> {
-    /// Starts a COPY that takes binary rows from the client.
-    ///
-    /// # Errors
-    /// [`TargetError`] when the server refuses.
-    pub fn start(connection: &'a mut Connection, sql: &str) -> Result<Self, TargetError> {
+impl<'a> Fill<'a, Connection> for CopyWriter<'a> {
+    fn start(connection: &'a mut Connection, sql: &str) -> Result<Self, TargetError> {
         connection.start_copy(sql)?;
         let mut writer =
             Self { connection, chunk: BytesMut::with_capacity(CHUNK_BYTES * 5 / 4), copied: Copied::default() };
@@ -56,27 +34,12 @@ impl<'a> CopyWriter<'a> {
         Ok(writer)
     }
 
-    /// Sends what is left and waits for the server to confirm the rows.
-    ///
-    /// # Errors
-    /// [`TargetError`]: the server's error about any row of this COPY, a lost connection, or a server that counts
-    /// other rows than were sent.
-    pub fn finish(mut self) -> Result<Copied, TargetError> {
-        self.end()
-    }
-
-    /// What was sent of this COPY: all but the last [`CHUNK_BYTES`] at most.
-    #[must_use]
-    pub fn sent_bytes(&self) -> u64 {
+    /// All but the last [`CHUNK_BYTES`] at most.
+    fn sent_bytes(&self) -> u64 {
         self.copied.bytes
     }
 
-    /// Finishes this COPY, hands the session and what was copied to `between`, and starts the COPY `sql`.
-    ///
-    /// # Errors
-    /// As [`CopyWriter::finish`], `between` and [`CopyWriter::start`]. The COPY is over then, but the session is usable
-    /// unless it was lost.
-    pub fn turn_over(
+    fn turn_over(
         &mut self,
         sql: &str,
         between: impl FnOnce(&mut Connection, Copied) -> Result<(), TargetError>,
@@ -89,6 +52,21 @@ impl<'a> CopyWriter<'a> {
         Ok(())
     }
 
+    fn finish(mut self) -> Result<Copied, TargetError> {
+        self.end()
+    }
+
+    fn abandon(self, why: &str) -> Result<(), TargetError> {
+        let mut fail = BytesMut::new();
+        frontend::copy_fail(why, &mut fail).map_err(|error| TargetError::Protocol(error.to_string()))?;
+        match self.connection.finish_copy(&fail) {
+            Ok(_) | Err(TargetError::Database { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl CopyWriter<'_> {
     fn end(&mut self) -> Result<Copied, TargetError> {
         self.chunk.put_i16(FILE_TRAILER);
         self.flush()?;
@@ -102,19 +80,6 @@ impl<'a> CopyWriter<'a> {
             )));
         }
         Ok(self.copied)
-    }
-
-    /// Gives up: the server discards the rows, and the connection is usable again.
-    ///
-    /// # Errors
-    /// [`TargetError::Lost`] or [`TargetError::Protocol`]; the server's own complaint about the end is expected.
-    pub fn abandon(self, why: &str) -> Result<(), TargetError> {
-        let mut fail = BytesMut::new();
-        frontend::copy_fail(why, &mut fail).map_err(|error| TargetError::Protocol(error.to_string()))?;
-        match self.connection.finish_copy(&fail) {
-            Ok(_) | Err(TargetError::Database { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
     }
 
     fn begin_chunk(&mut self) {

@@ -5,6 +5,7 @@
 //! allocates nothing. It is blocking for administration and loading; an event loop uses the part of it that never
 //! waits.
 
+mod admin;
 mod batch;
 mod command;
 mod connection;
@@ -25,8 +26,8 @@ mod unnamed;
 pub(crate) mod value;
 
 pub use batch::{Batch, Retry};
-pub use connection::{Canceller, Connection, PrepareError, TextRows};
-pub use copy::{Copied, CopyWriter};
+pub use connection::{Canceller, Connection};
+pub use copy::CopyWriter;
 pub use dsn::{Address, ChannelBinding, Dsn, DsnError, SessionAttributes, SslMode, redact};
 pub(super) use dsn::{unescape, without_secrets};
 pub use isolation::Isolation;

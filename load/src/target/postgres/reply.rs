@@ -6,7 +6,7 @@ use super::numeric;
 use super::value::{BPCHAR_OID, BYTEA_OID, INT2_OID, INT4_OID, INT8_OID, NUMERIC_OID, TEXT_OID, VARCHAR_OID};
 use crate::target::inbox::Inbox;
 use crate::target::link::Answers;
-use crate::target::{StatementId, TargetError};
+use crate::target::{SqlReply, SqlRow, StatementId, TargetError};
 use postgres_protocol::message::backend;
 use std::ops::Range;
 
@@ -138,6 +138,22 @@ impl Reply {
         }
         progress.first_row = self.rows.len();
         progress.done += 1;
+    }
+}
+
+impl SqlReply for Reply {
+    type Row<'a> = Row<'a>;
+
+    fn row_count(&self, execute: usize) -> usize {
+        self.row_count(execute)
+    }
+
+    fn affected(&self, execute: usize) -> u64 {
+        self.affected(execute)
+    }
+
+    fn row(&self, execute: usize, row: usize) -> Option<Row<'_>> {
+        self.row(execute, row)
     }
 }
 
@@ -293,6 +309,28 @@ impl<'a> Row<'a> {
             return None;
         }
         first_field(self.after(column).fields)
+    }
+}
+
+impl<'a> SqlRow<'a> for Row<'a> {
+    fn i32(&self, column: usize) -> Option<i32> {
+        self.i32(column)
+    }
+
+    fn i64(&self, column: usize) -> Option<i64> {
+        self.i64(column)
+    }
+
+    fn text(&self, column: usize) -> Option<&'a str> {
+        self.text(column)
+    }
+
+    fn bytes(&self, column: usize) -> Option<&'a [u8]> {
+        self.bytes(column)
+    }
+
+    fn numeric(&self, column: usize, scale: u8) -> Option<i64> {
+        self.numeric(column, scale)
     }
 }
 

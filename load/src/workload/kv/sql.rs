@@ -4,8 +4,7 @@ use super::operations::{OPERATIONS, READ, WRITE};
 use super::options::{KvOptions, Writes};
 use super::plan::{Drawer, Plan};
 use super::worker::{KvWorker, Verbs};
-use crate::target::postgres::{Batch, Connection, Reply};
-use crate::target::{Dialect, Statement, StatementId, Value};
+use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
 use crate::workload::{
     AuditLine, Condition, DataError, Draws, Effect, Effects, ServerCounter, Times, Worker, Workload,
 };
@@ -48,7 +47,7 @@ fn write_sql(batch: u32, dialect: Dialect) -> String {
     }
 }
 
-impl Workload for Kv {
+impl<S: SqlSession> Workload<S> for Kv {
     fn operations(&self) -> &'static [&'static str] {
         &OPERATIONS
     }
@@ -57,7 +56,7 @@ impl Workload for Kv {
         &self.statements
     }
 
-    fn worker(&self, clients: u32) -> Box<dyn Worker> {
+    fn worker(&self, clients: u32) -> Box<dyn Worker<S>> {
         Box::new(KvWorker::new(&self.plan, clients))
     }
 
@@ -112,8 +111,8 @@ impl Workload for Kv {
     }
 }
 
-impl Verbs for Connection {
-    fn ask(drawer: &Drawer, batch: &mut Batch) {
+impl<S: SqlSession> Verbs for S {
+    fn ask(drawer: &Drawer, batch: &mut S::Request) {
         if drawer.reads() {
             batch.execute_each(StatementId(0), drawer.keys().iter().map(|&key| Value::I64(key)));
         } else {
@@ -123,7 +122,7 @@ impl Verbs for Connection {
     }
 
     /// Every row that was asked for must be there, with a value.
-    fn judge(drawer: &Drawer, reply: &Reply) -> Result<(), DataError> {
+    fn judge(drawer: &Drawer, reply: &S::Reply) -> Result<(), DataError> {
         let keys = drawer.keys();
         if !drawer.reads() {
             return Ok(());

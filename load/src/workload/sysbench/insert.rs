@@ -3,8 +3,7 @@
 use super::OltpInsertOptions;
 use super::data::{C_BYTES, PAD_BYTES, Tables, text, write_groups};
 use super::draw::{Counts, Plan};
-use crate::target::postgres::{Batch, Reply};
-use crate::target::{Statement, StatementId, Value};
+use crate::target::{SqlBatch, SqlReply, SqlSession, Statement, StatementId, Value};
 use crate::workload::{
     AuditLine, Completion, Condition, DataError, Draws, Effect, Effects, OperationId, ServerCounter, Step, Times,
     Worker, Workload,
@@ -36,7 +35,7 @@ impl OltpInsert {
     }
 }
 
-impl Workload for OltpInsert {
+impl<S: SqlSession> Workload<S> for OltpInsert {
     fn operations(&self) -> &'static [&'static str] {
         &["insert"]
     }
@@ -45,7 +44,7 @@ impl Workload for OltpInsert {
         &self.statements
     }
 
-    fn worker(&self, _: u32) -> Box<dyn Worker> {
+    fn worker(&self, _: u32) -> Box<dyn Worker<S>> {
         let counts = Counts::new(&self.plan);
         let plan = Arc::clone(&self.plan);
         Box::new(InsertWorker { plan, counts, table: 0, k: 0, c: [0; C_BYTES], pad: [0; PAD_BYTES] })
@@ -78,7 +77,7 @@ struct InsertWorker {
     pad: [u8; PAD_BYTES],
 }
 
-impl Worker for InsertWorker {
+impl<S: SqlSession> Worker<S> for InsertWorker {
     fn draw(&mut self, client: u32, turn: u64) -> OperationId {
         let Self { plan, counts, c, pad, .. } = self;
         let random = &mut plan.stream(client, turn);
@@ -89,7 +88,7 @@ impl Worker for InsertWorker {
         INSERT
     }
 
-    fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
+    fn step(&mut self, reply: Option<&S::Reply>, batch: &mut S::Request) -> Result<Step, DataError> {
         let Some(reply) = reply else {
             let values = [Value::I32(self.k), Value::Text(text(&self.c)), Value::Text(text(&self.pad))];
             batch.execute(StatementId(self.table as u16), &values);

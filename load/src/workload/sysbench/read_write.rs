@@ -3,8 +3,7 @@
 use super::OltpReadWriteOptions;
 use super::data::{C_BYTES, PAD_BYTES, Tables, text, write_groups};
 use super::draw::{Counts, Plan};
-use crate::target::postgres::{Batch, Reply};
-use crate::target::{Statement, StatementId, Value};
+use crate::target::{SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
 use crate::words::counted;
 use crate::workload::transaction::{Script, Sender, Trips};
 use crate::workload::{
@@ -70,7 +69,7 @@ impl OltpReadWrite {
     }
 }
 
-impl Workload for OltpReadWrite {
+impl<S: SqlSession> Workload<S> for OltpReadWrite {
     fn operations(&self) -> &'static [&'static str] {
         &["read_write"]
     }
@@ -79,7 +78,7 @@ impl Workload for OltpReadWrite {
         &self.statements
     }
 
-    fn worker(&self, _: u32) -> Box<dyn Worker> {
+    fn worker(&self, _: u32) -> Box<dyn Worker<S>> {
         let counts = Counts::new(&self.plan);
         let hand = Hand::new(self.plan.size);
         let sender = Sender::new(self.trips);
@@ -123,13 +122,13 @@ struct ReadWriteWorker {
     missed: u64,
 }
 
-impl Worker for ReadWriteWorker {
+impl<S: SqlSession> Worker<S> for ReadWriteWorker {
     fn draw(&mut self, client: u32, turn: u64) -> OperationId {
         self.hand.draw(&self.plan, &mut self.counts, &mut self.plan.stream(client, turn));
         READ_WRITE
     }
 
-    fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
+    fn step(&mut self, reply: Option<&S::Reply>, batch: &mut S::Request) -> Result<Step, DataError> {
         if let Some(reply) = reply {
             let answered = self.sender.answered_by_next::<Hand>();
             let missed = |statement: &usize| self.hand.misses(*statement, reply, statement - answered.start);
@@ -220,7 +219,7 @@ impl Hand {
     }
 
     /// Whether a statement found its row gone.
-    fn misses(&self, statement: usize, reply: &Reply, execute: usize) -> bool {
+    fn misses(&self, statement: usize, reply: &impl SqlReply, execute: usize) -> bool {
         matches!(self.at(statement).0, INDEX_UPDATE | UPDATE | DELETE) && reply.affected(execute) == 0
     }
 
@@ -233,7 +232,7 @@ impl Hand {
 impl Script for Hand {
     const STATEMENTS: usize = POINTS + RANGES + 4;
 
-    fn send(&self, statement: usize, batch: &mut Batch) {
+    fn send(&self, statement: usize, batch: &mut impl SqlBatch) {
         let (kind, RowAddress { table, id }) = self.at(statement);
         let prepared = StatementId((kind as u32 * self.size.count + table) as u16);
         match kind {
@@ -250,7 +249,7 @@ impl Script for Hand {
         }
     }
 
-    fn check(&self, statement: usize, reply: &Reply, execute: usize) -> Result<(), DataError> {
+    fn check(&self, statement: usize, reply: &impl SqlReply, execute: usize) -> Result<(), DataError> {
         let (kind, RowAddress { table, id }) = self.at(statement);
         let (rows, affected) = (reply.row_count(execute), reply.affected(execute));
         let right = match kind {

@@ -104,17 +104,19 @@ fn the_audit_passes_every_distribution() {
             assert!(lines.values().all(|line| line.passed == Some(true)), "{distribution:?}: {lines:#?}");
         }
     }
-    assert!(insert(Distribution::Uniform).audit(4, &Draws::default()).is_empty());
+    let workload: &dyn Workload = &insert(Distribution::Uniform);
+    assert!(workload.audit(4, &Draws::default()).is_empty());
 }
 
 #[test]
 fn statements_are_prepared_for_every_table() {
-    let workload = read_write(Distribution::Uniform);
+    let workload: &dyn Workload = &read_write(Distribution::Uniform);
     let texts: Vec<&str> = workload.statements().iter().map(|statement| statement.sql.as_str()).collect();
     assert_eq!(texts.len(), 9 * 3);
     assert_eq!(
         (texts[1], texts[26]),
         ("SELECT c FROM sbtest2 WHERE id = $1", "INSERT INTO sbtest3 (id, k, c, pad) VALUES ($1, $2, $3, $4)",)
     );
-    assert_eq!(insert(Distribution::Uniform).statements().len(), 3);
+    let workload: &dyn Workload = &insert(Distribution::Uniform);
+    assert_eq!(workload.statements().len(), 3);
 }

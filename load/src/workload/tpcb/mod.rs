@@ -12,7 +12,7 @@ pub use data::TpcbData;
 use super::keys::{Bins, Ranks, Shape};
 use super::transaction::Trips;
 use super::{AuditLine, Condition, Draws, Effect, Effects, ServerCounter, Streams, Times, Worker, Workload, statistic};
-use crate::target::Statement;
+use crate::target::{SqlSession, Statement};
 use clap::Args;
 use plan::{DEPOSIT, DRAWN, MAX_DELTA, MEAN_DELTA, Plan};
 use schemars::JsonSchema;
@@ -63,7 +63,7 @@ impl Tpcb {
     }
 }
 
-impl Workload for Tpcb {
+impl<S: SqlSession> Workload<S> for Tpcb {
     fn operations(&self) -> &'static [&'static str] {
         &["deposit"]
     }
@@ -79,7 +79,7 @@ impl Workload for Tpcb {
         }
     }
 
-    fn worker(&self, _: u32) -> Box<dyn Worker> {
+    fn worker(&self, _: u32) -> Box<dyn Worker<S>> {
         Box::new(TpcbWorker::new(Arc::clone(&self.plan), self.options.profile))
     }
 

@@ -1,6 +1,6 @@
 use super::*;
-use crate::target::RowWriter;
-use crate::target::Value;
+use crate::target::postgres::Connection;
+use crate::target::{RowWriter, Value};
 use crate::workload::Dataset;
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,7 @@ const OPTIONS: TpcbOptions = TpcbOptions { scale: 3, profile: Trips::Chatty };
 fn drawn(workload: &Tpcb) -> Draws {
     let mut draws = Draws::default();
     for client in 0..4 {
-        let mut worker = workload.worker(4);
+        let mut worker = Workload::<Connection>::worker(workload, 4);
         (0..5_000).for_each(|turn| {
             worker.draw(client, turn);
         });
@@ -19,13 +19,17 @@ fn drawn(workload: &Tpcb) -> Draws {
     draws
 }
 
+fn audit(draws: &Draws) -> Vec<AuditLine> {
+    Workload::<Connection>::audit(&Tpcb::new(OPTIONS, 7), 4, draws)
+}
+
 /// What fails of the audit of a generator that is damaged, and of draws that are.
 fn failed(generator: impl FnOnce(&mut Plan), counts: impl FnOnce(&mut Draws)) -> Vec<String> {
     let mut damaged = Tpcb::new(OPTIONS, 7);
     generator(Arc::get_mut(&mut damaged.plan).unwrap());
     let mut draws = drawn(&damaged);
     counts(&mut draws);
-    let lines = Tpcb::new(OPTIONS, 7).audit(4, &draws);
+    let lines = audit(&draws);
     assert_eq!(lines.len(), 4, "{lines:#?}");
     assert!(lines.iter().all(|line| line.draws == 20_000 && line.passed.is_some()), "{lines:#?}");
     lines.into_iter().filter(|line| line.passed == Some(false)).map(|line| line.name).collect()
@@ -41,7 +45,7 @@ fn the_audit_passes_a_fair_generator_and_fails_another() {
         let skewed = |plan: &mut Plan| plan.ranks[which] = Ranks::new(Shape::Pareto, plan.ranks[which].items());
         assert_eq!(failed(skewed, |_| {}), [name]);
     }
-    assert!(Tpcb::new(OPTIONS, 7).audit(4, &Draws::default()).is_empty());
+    assert!(audit(&Draws::default()).is_empty());
 }
 
 #[derive(Default)]

@@ -1,8 +1,7 @@
 //! The transaction: pgbench's five statements, in its order.
 
 use super::plan::{CLIENT_STREAM, Counts, DEPOSIT, MAX_DELTA, Plan};
-use crate::target::postgres::{Batch, Reply};
-use crate::target::{Statement, StatementId, Value};
+use crate::target::{SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
 use crate::workload::keys::MAX_BINS;
 use crate::workload::transaction::{Script, Sender, Trips};
 use crate::workload::{DataError, Draws, OperationId, Step, Tally, Worker, below};
@@ -47,7 +46,7 @@ impl TpcbWorker {
     }
 }
 
-impl Worker for TpcbWorker {
+impl<S: SqlSession> Worker<S> for TpcbWorker {
     fn draw(&mut self, client: u32, turn: u64) -> OperationId {
         let Self { plan, counts, .. } = self;
         // Streams repeat after 2^32 turns of a client.
@@ -66,7 +65,7 @@ impl Worker for TpcbWorker {
         DEPOSIT
     }
 
-    fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
+    fn step(&mut self, reply: Option<&S::Reply>, batch: &mut S::Request) -> Result<Step, DataError> {
         self.sender.step(&self.deposit, reply, batch)
     }
 
@@ -87,7 +86,7 @@ struct Deposit {
 impl Script for Deposit {
     const STATEMENTS: usize = STATEMENTS.len();
 
-    fn send(&self, statement: usize, batch: &mut Batch) {
+    fn send(&self, statement: usize, batch: &mut impl SqlBatch) {
         let [aid, tid, bid, delta] = [self.aid, self.tid, self.bid, self.delta].map(Value::I32);
         let prepared = StatementId(statement as u16);
         match statement {
@@ -99,7 +98,7 @@ impl Script for Deposit {
         }
     }
 
-    fn check(&self, statement: usize, reply: &Reply, execute: usize) -> Result<(), DataError> {
+    fn check(&self, statement: usize, reply: &impl SqlReply, execute: usize) -> Result<(), DataError> {
         let right = match statement {
             SELECT => reply.row(execute, 0).is_some_and(|row| row.i32(0).is_some()) && reply.row_count(execute) == 1,
             _ => reply.affected(execute) == 1,

@@ -4,8 +4,7 @@ use super::data::{conditions, field_names};
 use super::plan::{Drawer, Plan};
 use super::worker::{Verbs, YcsbWorker};
 use super::{INSERT, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE, YcsbOptions};
-use crate::target::postgres::{Batch, Connection, Reply};
-use crate::target::{Statement, StatementId, Value};
+use crate::target::{SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
 use crate::words::counted;
 use crate::workload::ShardSpec;
 use crate::workload::{
@@ -45,7 +44,7 @@ fn statements(fields: u32) -> Vec<Statement> {
     all.map(|(name, sql)| Statement { name, sql }).collect()
 }
 
-impl Workload for Ycsb {
+impl<S: SqlSession> Workload<S> for Ycsb {
     fn operations(&self) -> &'static [&'static str] {
         &OPERATIONS
     }
@@ -54,7 +53,7 @@ impl Workload for Ycsb {
         &self.statements
     }
 
-    fn worker(&self, _: u32) -> Box<dyn Worker> {
+    fn worker(&self, _: u32) -> Box<dyn Worker<S>> {
         Box::new(YcsbWorker::new(&self.plan))
     }
 
@@ -85,8 +84,8 @@ impl Workload for Ycsb {
     }
 }
 
-impl Verbs for Connection {
-    fn ask(drawer: &Drawer, verb: OperationId, batch: &mut Batch) {
+impl<S: SqlSession> Verbs for S {
+    fn ask(drawer: &Drawer, verb: OperationId, batch: &mut S::Request) {
         let key = Value::Text(drawer.name.text());
         match verb {
             INSERT => {
@@ -102,7 +101,7 @@ impl Verbs for Connection {
         }
     }
 
-    fn judge(drawer: &Drawer, verb: OperationId, reply: &Reply) -> Result<(), String> {
+    fn judge(drawer: &Drawer, verb: OperationId, reply: &S::Reply) -> Result<(), String> {
         let rows = reply.row_count(0) as u64;
         let first = reply.row(0, 0).filter(|row| row.text(0) == Some(drawer.name.text()));
         let right = match verb {
