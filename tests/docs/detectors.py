@@ -12,14 +12,14 @@ from nephoscope.checks.stalls import Stalls
 from nephoscope.checks.stopped import NotStopped
 from nephoscope.model.records import CpuPhase, Evidence, Series, VerdictKind
 from tests.docs.pages import ROOT
-from tests.support.evidence import evidence, operations, sample
+from tests.support.evidence import evidence, sample
 
 CHECKS = (NotStopped(), EffectiveCpus(), Throttled(), Stalls())
 STOPS_S = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 6.0)
 TRIALS_S = (3, 10, 60)
 MOMENTS = 20
 RECORDED = ROOT / "tests" / "data" / "undisturbed.json"
-"""What was completed in each step of trials of a minute in which nobody stopped anything: 100 ms, of fio a second."""
+"""What was completed in each 100 ms of trials of a minute in which nobody stopped anything."""
 STRESS_NG = "stress-ng"
 USUAL_BUSY = 0.85
 BUSY_SPREAD = 0.02
@@ -53,9 +53,6 @@ def _stopped(benchmark: str, counts: Sequence[float], trial_s: int, begins_s: fl
     step_s = trial_s / len(counts)
     lost = _stopped_s(begins_s, length_s, len(counts), step_s)
     rates = [round(count * (1 - one / step_s)) / step_s for count, one in zip(counts, lost, strict=True)]
-    if step_s == 1:
-        series = [Series(metric="rate", unit="1/s", step_s=1.0, values=rates)]
-        return evidence(**changes | {"series": series, "operations": operations(attempted=int(sum(rates)))})
     return evidence(**changes | {"work": [Series(metric="rate", unit="1/s", step_s=0.1, values=rates, at_unix_ms=0)]})
 
 

@@ -1,7 +1,7 @@
 """Times in which nothing was completed: what they cost, and whether the server worked meanwhile."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import fsum, inf
 from operator import itemgetter
@@ -35,9 +35,9 @@ class Stalls:
     name = "stalls"
     text = (
         "Reports times in which nothing was completed, and what dips below half of the usual rate cost the mean, in a "
-        "series of any length: the load generator counts operations in steps of 100 ms, which are taken together, up "
-        f"to a second, until {_LEAST_PER_STEP} operations end in one and their noise makes no dip; other tools log "
-        f"seconds. A stall under {duration(_TOLD_S)} is told if it costs more than the "
+        "series of any length: the load generator and fio count operations in steps of 100 ms, which are taken "
+        f"together, up to a second, until {_LEAST_PER_STEP} operations end in one and their noise makes no dip; other "
+        f"tools log seconds. A stall under {duration(_TOLD_S)} is told if it costs more than the "
         "margin below. One during which the server worked (a checkpoint, a compaction) is its performance. Rejects a "
         f"trial whose dips cost more than the study's margin of a tie (else {DIPS_COST.percent}) and during whose "
         f"stall the CPUs and disks of all measured machines were at most {IDLE.percent} busy: the server was stopped, "
@@ -113,18 +113,23 @@ class _Stretch:
 
 def _stretches(evidence: Evidence) -> Iterator[_Stretch]:
     """The work that was recorded, in the finest steps that tell something; else every rate of seconds."""
-    yield from _fine(evidence.work)
+    fine = list(_fine(evidence.work))
+    metrics = {series.metric for series in evidence.work}
+    yield from (replace(stretch, metric=stretch.series.metric) if len(metrics) > 1 else stretch for stretch in fine)
+    untold = metrics - {stretch.series.metric for stretch in fine}
     operations = evidence.operations
-    for series in () if evidence.work else evidence.series:
+    for series in evidence.series:
         seen, working = dips(series.values), sum(rate > 0 for rate in series.values)
-        if seen is not None and (operations is None or operations.attempted >= _LEAST_PER_STEP * working):
+        coarse = not metrics or series.metric in untold
+        if coarse and seen is not None and (operations is None or operations.attempted >= _LEAST_PER_STEP * working):
             yield _Stretch(series, seen, metric=series.metric)
 
 
 def _fine(work: Sequence[Series]) -> Iterator[_Stretch]:
     """Those in which so much was done that an empty step tells something."""
-    begins_unix_ms = next((series.at_unix_ms for series in work), None) or 0.0
+    begun: dict[str, float] = {}
     for series in work:
+        begins_unix_ms = begun.setdefault(series.metric, series.at_unix_ms or 0.0)
         factors = [factor for factor in _COARSER if factor * series.step_s <= 1] or [1]
         steps = finest_steps([rate * series.step_s for rate in series.values], factors, _LEAST_PER_STEP)
         seen = None if steps is None else dips(steps.values, steps.low)

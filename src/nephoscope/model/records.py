@@ -333,6 +333,7 @@ class Observations(Frozen):
 
     reads: list[Reads] = []
     cpu_phases: list[CpuPhase] = []
+    work: list[Series] = Field(default=[], description="what was completed, in steps below a second")
 
 
 class SearchEvidence(Frozen):

@@ -65,6 +65,9 @@ class FioJob(Frozen):
     mixed: FioSide | None = Field(default=None, description="all directions at once, of `unified_rw_reporting`")
     sync: FioLatency | None = Field(description="of fsync and fdatasync")
     depth_found: int | None = Field(default=None, ge=0, description="queue depth that kept to a latency target")
+    begun_unix_ms: float | None = Field(
+        default=None, description="when what is measured began, within some 10 ms, by the machine's clock"
+    )
 
     @property
     def direct(self) -> bool | None:
@@ -129,6 +132,13 @@ class _Document(LenientModel):
     jobs: list[_Job] = []
     client_stats: list[_Job] = []
     timestamp: int | None = None
+    timestamp_ms: int | None = None
+
+    @property
+    def begun_unix_ms(self) -> float | None:
+        """The report is written when the last job has ended, and tells no other time of the measurement."""
+        longest_ms = max((side.runtime for side in self.sides), default=0)
+        return None if self.timestamp_ms is None else float(self.timestamp_ms - longest_ms)
 
     @property
     def reported(self) -> list[_Job]:
@@ -179,11 +189,11 @@ def parse_fio(text: str) -> FioReport:
         FioReport,
         _WHAT,
         version=found.version.removeprefix("fio-"),
-        jobs=tuple(_job(one, found.global_options, recent=recent) for one in jobs),
+        jobs=tuple(_job(job, found, recent=recent) for job in jobs),
     )
 
 
-def _job(job: _Job, common: Mapping[str, str], *, recent: bool) -> FioJob:
+def _job(job: _Job, report: _Document, *, recent: bool) -> FioJob:
     where = f"{_WHAT}: job {job.jobname[:60]!r}"
     if job.error:
         raise OutputUnreadable(f"{where}: it failed with error {job.error}, after a part of its time")
@@ -195,9 +205,10 @@ def _job(job: _Job, common: Mapping[str, str], *, recent: bool) -> FioJob:
         FioJob,
         where,
         name=job.jobname,
-        options={**common, **job.options},
+        options={**report.global_options, **job.options},
         sync=sync,
         depth_found=job.latency_depth,
+        begun_unix_ms=report.begun_unix_ms,
         **sides,
     )
 

@@ -24,6 +24,7 @@ from nephoscope.model.records import (
     Measurement,
     Metric,
     NetworkBytes,
+    Observations,
     Series,
     StartedRecord,
     TelemetrySample,
@@ -75,9 +76,9 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Deriv
     ]
     costs = server_costs_of(attempt, ended, telemetry.lines, raw)
     series = series_of(measurements, benchmark.metrics(parameters), getattr(parameters, "ramp_s", 0.0))
-    evidence = _evidence(attempt, intent, benchmark, parameters, raw, telemetry).model_copy(
-        update={"series": series, "work": list(work_of(ended)), "steps": steps}
-    )
+    evidence = _evidence(attempt, intent, benchmark, parameters, raw, telemetry)
+    work = [*evidence.work, *work_of(ended)]
+    evidence = evidence.model_copy(update={"series": series, "work": work, "steps": steps})
     if evidence.cpu_phases and not series:
         evidence = evidence.model_copy(update={"work": cpu_time(evidence.telemetry, evidence.commands)})
     return Derived(
@@ -104,7 +105,7 @@ def _evidence(
     if benchmark.needs(parameters).raw_device == VOLUME:
         found = found.model_copy(update={"expected": _without_disk(found.expected, intent)})
     return found.model_copy(
-        update={"operations": operations, "reads": observed.reads, "cpu_phases": observed.cpu_phases}
+        update={"operations": operations, **{name: getattr(observed, name) for name in Observations.model_fields}}
     )
 
 

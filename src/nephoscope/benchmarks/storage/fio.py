@@ -5,7 +5,6 @@ the disk. Sizes are passed to fio in plain bytes, because by default fio interpr
 (`kb_base`, fio's HOWTO).
 """
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from typing_extensions import override
 from nephoscope.benchmarks.base import VOLUME, Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.presets import preset_notes
 from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
+from nephoscope.benchmarks.storage.fio_log import rates_by_second, step_ms, work_by_step
 from nephoscope.benchmarks.storage.fio_output import FURTHER_PERCENTILES, PERCENTILES, sides_of, the_job, values_of
 from nephoscope.benchmarks.storage.raw_device import raw_device_of
 from nephoscope.databases.base import Endpoint
@@ -22,14 +22,12 @@ from nephoscope.machines.tools import LSBLK, Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.extents import ONE_MACHINE_WITH_VOLUMES
 from nephoscope.model.lower_bound import LowerBound
-from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
+from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads, Series
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
-from nephoscope.parsers.fio import parse_fio_log
 
 _FIO = Tool("fio", "fio")
 _GRACE_S = 60.0
-_LOG_MS = 1000
 """Of fio's log of I/O rates: one line for each thread and direction."""
 _SLOW_DISK_BYTES_PER_S = 10 * MIB
 """Writing the file is abandoned on disks slower than this."""
@@ -128,7 +126,7 @@ class Fio(Benchmark):
             stem = f"{machine.data_dir}/nephoscope-{_raw_name(job)}"
             log = f"{stem}_iops.log"
             argv = ["fio", *_options(job, target), *_surroundings(target, parameters, site.seed)]
-            argv += [f"--write_iops_log={stem}", f"--log_avg_msec={_LOG_MS}", "--per_job_logs=0"]
+            argv += [f"--write_iops_log={stem}", f"--log_avg_msec={step_ms(job.duration_s)}", "--per_job_logs=0"]
             if not site.resumed:
                 await machine.remote.execute(Command(["rm", "-f", log], timeout_s=_GRACE_S, pinned=False))
             timeout_s = job.ramp_s + job.duration_s + _GRACE_S
@@ -158,12 +156,16 @@ class Fio(Benchmark):
 
     @override
     def observations(self, raw: RawOutput, parameters: FioParameters) -> Observations:
-        """What jobs that read say of their reads.
+        """What jobs that read say of their reads, and the work of each job in short steps.
 
         Raises:
             OutputUnreadable: as `parse`.
         """
-        return Observations(reads=[_reads(raw, job) for job in parameters.runs if job.reads])
+        work = [_work(raw, job) for job in parameters.runs]
+        return Observations(
+            reads=[_reads(raw, job) for job in parameters.runs if job.reads],
+            work=[series for series in work if series is not None],
+        )
 
     @override
     def notes(self, parameters: FioParameters) -> list[str]:
@@ -193,23 +195,19 @@ def _reads(raw: RawOutput, job: FioJob) -> Reads:
 
 
 def _each_second(log: bytes | None, job: FioJob) -> list[Measurement]:
-    """The I/O rate of each second, all threads together; none for what was measured before there were logs.
-
-    A second between others that no thread has a line of is one in which nothing was completed.
-    """
-    if not log:
-        return []
-    by_second: dict[int, list[float]] = {}
-    for row in parse_fio_log(log.decode(errors="replace")):
-        by_second.setdefault(math.floor(row.at_s + 0.5), []).append(row.value)
-    # The last second may be cut, and a thread may have ended before the others.
-    lines = job.threads * len(sides_of(job))
-    whole = {at_s: values for at_s, values in by_second.items() if len(values) == lines and at_s > 0}
-    whole |= {at_s: [] for at_s in range(min(whole, default=0), max(whole, default=0)) if at_s not in by_second}
+    """The I/O rate of each second; none for what was measured before there were logs."""
     return [
-        Measurement(metric=f"{job.name}.iops", unit="IO/s", value=sum(values, 0.0), role="database", at_s=float(at_s))
-        for at_s, values in sorted(whole.items())
+        Measurement(metric=f"{job.name}.iops", unit="IO/s", value=rate, role="database", at_s=float(second))
+        for second, rate in (rates_by_second(log, job.threads * len(sides_of(job))) if log else ())
     ]
+
+
+def _work(raw: RawOutput, job: FioJob) -> Series | None:
+    log = raw.get(_log_name(job))
+    if not log:
+        return None
+    begun_unix_ms = the_job(raw.get(f"{_raw_name(job)}.stdout", b""), job.name).begun_unix_ms
+    return work_by_step(log, f"{job.name}.iops", begun_unix_ms)
 
 
 def _log_name(job: FioJob) -> str:
