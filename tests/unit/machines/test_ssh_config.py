@@ -5,6 +5,7 @@ import inspect
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import asyncssh
@@ -14,12 +15,13 @@ from asyncssh.stream import SSHUNIXStreamSession
 from typing_extensions import override
 
 from nephoscope.machines.ssh.address import SshAddress
-from nephoscope.machines.ssh.config import OPTIONS, OVERRULED, route
+from nephoscope.machines.ssh.config import OPTIONS, OVERRULED, config_of, route
 from nephoscope.machines.ssh.link import Link
 from nephoscope.model.errors import EnvironmentProblem, MachineUnreachable
 from nephoscope.run.clock import SystemClock
 from tests.support.sshd import Server, free_port, proxy_command, sshd
 
+WAYS = ("ProxyCommand none", "ProxyJump none", "ProxyCommand nc bastion 22", "ProxyJump gate")
 WILLING = {
     "AcceptEnv": "*",
     "AllowAgentForwarding": "yes",
@@ -245,6 +247,21 @@ def test_each_hop_has_what_the_users_config_says_of_it(ssh_folder: Path) -> None
     assert route(SshAddress("plain")) == (SshAddress("plain"),)
     assert route(SshAddress("late")) == (outer, SshAddress("gate"), SshAddress("late"))
     assert route(replace(deep, user_config=False)) == (replace(deep, user_config=False),)
+
+
+@pytest.mark.parametrize("ways", list(permutations(WAYS, 2)), ids=" then ".join)
+def test_the_first_way_to_a_host_counts_as_for_ssh(ssh_folder: Path, ways: tuple[str, str]) -> None:
+    (ssh_folder / "config").write_text("Host db1\n  {}\nHost *\n  {}\n".format(*ways))
+    asked = subprocess.run(
+        ["ssh", "-F", ssh_folder / "config", "-G", "db1"], capture_output=True, text=True, check=True, timeout=60
+    )
+    theirs = dict(line.split(" ", 1) for line in asked.stdout.splitlines() if line.startswith("proxy"))
+    address = SshAddress("db1")
+    hops = ",".join(hop.host for hop in route(address)[:-1])
+    assert (hops or "none", config_of(address).get("ProxyCommand") or "none") == (
+        theirs.get("proxyjump", "none"),
+        theirs.get("proxycommand", "none"),
+    )
 
 
 def test_jump_hosts_that_lead_in_a_circle_are_named(ssh_folder: Path) -> None:

@@ -120,13 +120,26 @@ OVERRULED: Mapping[str, Any] = MappingProxyType(
 """Arguments of every connection, also of those to jump hosts."""
 
 
+def _set_way(config: SSHConfig, option: str, args: list[str]) -> None:
+    if "ProxyCommand" in config._options or config._options.get("ProxyJump") is not None:  # noqa: SLF001
+        args.clear()
+    else:
+        config._set_string(option, args)  # noqa: SLF001
+
+
 class _Config(SSHClientConfig):
-    """~/.ssh/config with the one key about host keys that asyncssh skips."""
+    """~/.ssh/config with the one key about host keys that asyncssh skips, and with one way to a host.
+
+    As for ssh, the first of `ProxyCommand` and `ProxyJump` counts: `ProxyCommand none` is the direct way whatever
+    follows, but `ProxyJump none` only rules out other jump hosts.
+    """
 
     _handlers = MappingProxyType(  # type: ignore[assignment]  # asyncssh declares a dict, and only reads it
         {
             **SSHClientConfig._handlers,  # noqa: SLF001  # asyncssh has no other way to add a key
             "stricthostkeychecking": ("StrictHostKeyChecking", SSHConfig._set_string),  # noqa: SLF001
+            "proxycommand": ("ProxyCommand", _set_way),
+            "proxyjump": ("ProxyJump", _set_way),
         }
     )
 
