@@ -7,6 +7,7 @@ atomic writes belong to `store`; here are only bytes.
 """
 
 import io
+import re
 import types
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -18,7 +19,7 @@ import polars as pl
 from pydantic import TypeAdapter
 
 from nephoscope.analysis.parquet_cost import cost_of
-from nephoscope.model.cells import FORMULA, INSIDE, NUMBER, inert
+from nephoscope.model.cells import FORMULA, INSIDE, NUMBER, as_written, inert
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.rows import MeasurementRow
@@ -261,6 +262,42 @@ def csv_of_parquet(content: bytes, kind: Kind) -> bytes:
         DamagedFile: see `frame_of`.
     """
     return _csv(frame_of(content, kind))
+
+
+def from_csv(content: bytes, kind: type[Row]) -> list[Row]:
+    """Rows of `to_csv`; their text is one line, see `inert`.
+
+    Raises:
+        DamagedFile: not CSV, or not of this kind.
+    """
+    schema = schema_of(kind)
+    flat = {name: pl.String() if isinstance(column, pl.List) else column for name, column in schema.items()}
+    try:
+        frame = pl.read_csv(io.BytesIO(content), schema_overrides=flat, infer_schema=False)
+        return from_frame(pl.DataFrame([_unwritten(column, schema.get(column.name)) for column in frame]), kind)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as error:
+        raise _damaged(kind, error) from error
+
+
+def _unwritten(column: pl.Series, kind: pl.DataType | None) -> pl.Series:
+    """A column of `_csv` as it was before; equal cells are read once, as most are names of the same trials."""
+    if column.dtype != pl.String:
+        return column
+    cells: dict[str, Any] = {cell: as_written(cell) for cell in column.unique() if cell is not None}
+    if isinstance(kind, pl.List):
+        cells = {cell: _split(text) for cell, text in cells.items()}
+    return pl.Series(column.name, [cells.get(cell) for cell in column], dtype=kind or pl.String())
+
+
+def _split(cell: str) -> list[str]:
+    """The texts of which `_joined` made a cell."""
+    if not cell:
+        return []
+    return [_ESCAPED.sub(r"\1", "" if one == r"\e" else one) for one in _BETWEEN.findall(f"{cell};")]
+
+
+_BETWEEN = re.compile(r"((?:[^\\;]|\\.)*);")
+_ESCAPED = re.compile(r"\\(.)")
 
 
 def _damaged(kind: Kind, error: BaseException) -> DamagedFile:

@@ -7,8 +7,9 @@ from pydantic import AfterValidator, Field
 
 from nephoscope.model.frozen import conflict
 
-_IN_WORDS = "at most 63 lower-case letters, digits, dots and dashes, starting with a letter or a digit"
-NAME = r"[a-z0-9][a-z0-9.-]{0,62}"
+MOST_CHARACTERS = 63
+_IN_WORDS = f"at most {MOST_CHARACTERS} lower-case letters, digits, dots and dashes, starting with a letter or a digit"
+NAME = rf"[a-z0-9][a-z0-9.-]{{0,{MOST_CHARACTERS - 1}}}"
 _NAME = re.compile(NAME)
 Name = Annotated[str, Field(pattern=rf"^{_NAME.pattern}$", json_schema_extra={"x-pattern-in-words": _IN_WORDS})]
 """Lower case, digits, dots and dashes: it is used as a folder name, a chart label and a database name."""

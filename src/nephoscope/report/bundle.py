@@ -1,4 +1,4 @@
-"""The data bundle: all tables, the digests of raw output, facts of the study, and a README that describes them."""
+"""The data bundle: all tables, digests of raw output, the study and what is known of it, and a README about them."""
 
 import csv
 import io
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from importlib import resources
 
 from nephoscope.analysis.lookup import unique
+from nephoscope.analysis.published import DOCUMENT, document
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.cells import inert
 from nephoscope.model.rows import ConfigurationRow
 
-BUNDLE = "bundle.zip"
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 """So that equal tables give equal bytes."""
 _COMPRESSION = 1
@@ -25,6 +25,8 @@ def bundle(study: AnalysedStudy, tables: Mapping[str, bytes]) -> bytes:
     files["configurations.csv"] = _configurations(study)
     files["metrics.csv"] = _metrics(study)
     files["study.json"] = _study(study)
+    files["study.toml"] = study.study_toml.encode()
+    files[DOCUMENT] = document(study)
     files["README.md"] = resources.files("nephoscope.report").joinpath("templates/bundle.md").read_bytes()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -7,11 +7,12 @@ from types import MappingProxyType
 
 from pydantic import TypeAdapter
 
+from nephoscope.analysis.published import BUNDLE
 from nephoscope.analysis.table import in_columns
 from nephoscope.analysis.tables import csv_of_parquet, to_parquet
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.missing import MissingPart
-from nephoscope.report.bundle import BUNDLE, bundle
+from nephoscope.report.bundle import bundle
 from nephoscope.report.figure_files import PREVIEW, preview
 from nephoscope.report.main.progress import Running
 from nephoscope.report.page import render_pages

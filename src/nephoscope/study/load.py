@@ -87,7 +87,16 @@ def expanded_text(text: str, file_name: str, known: Mapping[str, KnownBenchmark]
     Raises:
         StudyError: as `load_study`.
     """
-    return toml_text(_load(text, file_name, known)[1].data)
+    return toml_text(expanded_data(text, file_name, known))
+
+
+def expanded_data(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> dict[str, Any]:
+    """The values of `expanded_text`.
+
+    Raises:
+        StudyError: as `load_study`.
+    """
+    return _load(text, file_name, known)[1].data
 
 
 def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tuple[Study, Expanded, Mapping[Path, int]]:

@@ -153,7 +153,7 @@ def test_configurations_with_new_names_are_found_by_what_they_are(tmp_path: Path
         {"same": (plain, SIX), "old-name": (tuned, SIX), "gone": (other, SIX)},
         {"same": (tuned, SIX), "new-name": (tuned, [2 * x for x in SIX]), "added": ({}, SIX)},
     )
-    found = evaluation.compare(old, new, "on-demand")
+    found = evaluation.compare(old.path, new, "on-demand")
     assert [(row.configuration_before, row.configuration, row.differs) for row in found.rows] == [
         ("old-name", "new-name", []),
         ("same", "same", ["shared_buffers: 128MB → 1GB"]),

@@ -15,7 +15,6 @@ from nephoscope.model.cells import inert
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.rows import Comparison, MeasurementRow, Statistic, TrialRow
 from nephoscope.model.text import line
-from tests.support.csv_tables import from_csv
 from tests.unit.analysis.study_builder import inputs, measurement, rows, trial
 
 FOUND = rows({"a": [1.1, 2.2, 3.3, 4.4, 5.5, 1 / 3], "b": [2.0, 3, 4, 5, 6, 7], "c": [1.0, 2.0]})
@@ -31,7 +30,7 @@ TABLES: list[tuple[tables.Kind, list[Any]]] = [
 @pytest.mark.parametrize(("kind", "many"), TABLES)
 def test_round_trips(kind: tables.Kind, many: list[Any]) -> None:
     assert many
-    for write, read in ((tables.to_parquet, tables.from_parquet), (tables.to_csv, from_csv)):
+    for write, read in ((tables.to_parquet, tables.from_parquet), (tables.to_csv, tables.from_csv)):
         content = write(many, kind)
         assert read(content, kind) == many
     assert tables.csv_of_parquet(tables.to_parquet(many, kind), kind) == tables.to_csv(many, kind)
@@ -40,7 +39,7 @@ def test_round_trips(kind: tables.Kind, many: list[Any]) -> None:
 @pytest.mark.parametrize(("kind", "many"), TABLES)
 def test_an_empty_table_has_the_same_columns(kind: tables.Kind, many: list[Any]) -> None:
     assert tables.from_parquet(tables.to_parquet([], kind), kind) == []
-    assert from_csv(tables.to_csv([], kind), kind) == []
+    assert tables.from_csv(tables.to_csv([], kind), kind) == []
     head = tables.to_csv(many, kind).splitlines()[0]
     assert tables.to_csv([], kind).splitlines() == [head]
     assert head.decode().split(",") == list(tables.schema_of(kind))
@@ -53,14 +52,14 @@ def test_csv_floats_are_python_s_shortest_round_trip(value: float) -> None:
     text = next(csv.DictReader(io.StringIO(content)))["value"]
     assert float(text) == value
     assert len(text.replace("+", "").removesuffix(".0")) <= len(repr(value).replace("+", "").replace("e-0", "e-")) + 5
-    assert from_csv(content.encode(), MeasurementRow) == [row]
+    assert tables.from_csv(content.encode(), MeasurementRow) == [row]
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8")).map(line)))
 @settings(max_examples=60)
 def test_lists_of_any_line_survive_csv(reasons: list[str]) -> None:
     row = trial("t", "a", reasons=reasons)
-    assert from_csv(tables.to_csv([row], TrialRow), TrialRow) == [row]
+    assert tables.from_csv(tables.to_csv([row], TrialRow), TrialRow) == [row]
 
 
 def test_a_spreadsheet_runs_no_cell_and_numbers_stay_numbers() -> None:
@@ -70,7 +69,7 @@ def test_a_spreadsheet_runs_no_cell_and_numbers_stay_numbers() -> None:
         content = tables.to_csv([row], TrialRow)
         cells = next(csv.DictReader(io.StringIO(content.decode())))
         assert (cells["configuration"], cells["reasons"], inert(text)) == (safe, safe, safe)
-        assert from_csv(content, TrialRow) == [row]
+        assert tables.from_csv(content, TrialRow) == [row]
         assert list(csv.reader(io.StringIO(csv_of(["a"], [[text]]))))[1] == [safe]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.analysis.tables import from_parquet
+from nephoscope.analysis.tables import from_csv, from_parquet
 from nephoscope.app.stages import evaluation, imports
 from nephoscope.importers.cloud_report_2019.logs import ImportRecord, import_tree, words_of
 from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of, machine_types
@@ -17,7 +17,6 @@ from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import GateRow, ImportedRow, Statistic, TrialRow
 from nephoscope.model.units import MIB
 from nephoscope.store.folder import ResultsFolder
-from tests.support.csv_tables import from_csv
 from tests.support.logs_of_2019 import cpu_log, recorded, write_run
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from nephoscope.analysis.published import BUNDLE
 from nephoscope.analysis.table import in_columns
 from nephoscope.analysis.tables import schema_of
 from nephoscope.insights.analyse import analyse
@@ -34,7 +35,6 @@ from nephoscope.model.rows import (
     RankRow,
     Statistic,
 )
-from nephoscope.report.bundle import BUNDLE
 from nephoscope.report.files import report_files
 from tests.oracle import answers, quiet, recompute
 from tests.oracle.recompute import recomputed

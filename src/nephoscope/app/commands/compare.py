@@ -34,7 +34,9 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    before: Annotated[Path, typer.Argument(metavar="OLD", help="the earlier results folder")],
+    before: Annotated[
+        Path, typer.Argument(metavar="OLD", help="the earlier results folder, or a report's folder or bundle.zip")
+    ],
     after: Annotated[Path, typer.Argument(metavar="NEW", help="the later one")],
     basis: Annotated[
         str | None, typer.Option("--basis", help="basis of the prices to compare [default: the first of NEW]")
@@ -66,8 +68,8 @@ def compare(
     if by is not None and not fail_if:
         raise InputError("--by needs --fail-if", hint="add --fail-if worse")
     by_percent = None if by is None else _percent(by)
-    old, new = ResultsFolder.existing(before), ResultsFolder.existing(after)
-    found, names = evaluation.compare(old, new, basis), evaluation.names_of(old, new)
+    new = ResultsFolder.existing(after)
+    found, names = evaluation.compare(before, new, basis), evaluation.names_of(before, after)
     wanted = {str(kind) for kind in fail_if or ()}
     judged = judge(found, by_percent)
     if html is not None:

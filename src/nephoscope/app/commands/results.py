@@ -146,7 +146,9 @@ def report(
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option("--against", metavar="OLD", help="an earlier results folder: also write what changed since"),
+        typer.Option(
+            "--against", metavar="OLD", help="an earlier results folder or report: also write what changed since"
+        ),
     ] = None,
     strict: Strict = False,
 ) -> None:
@@ -155,10 +157,9 @@ def report(
     from nephoscope.store.folder import ResultsFolder
 
     results = ResultsFolder.existing(folder)
-    earlier = None if against is None else ResultsFolder.existing(against)
     if pdf:
         tell("a browser prints both pages, which takes some seconds")
-    written = evaluation.report(results, pdf=pdf, figures=figures, against=earlier)
+    written = evaluation.report(results, pdf=pdf, figures=figures, against=against)
     say(str(written.path))
     if figures is not None:
         say(str(figures))
@@ -168,7 +169,7 @@ def report(
             + listed([str(path) for path in written.set_aside], MAX_FAILING),
             style="yellow",
         )
-    if earlier is not None:
+    if against is not None:
         from nephoscope.report.files import CHANGES
 
         say(str(results.report_dir / CHANGES))

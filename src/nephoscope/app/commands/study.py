@@ -141,6 +141,14 @@ Compare = Annotated[
         "--compare", metavar="SETTING=A,B", help="a setting of PostgreSQL, or `version`, and the values to compare"
     ),
 ]
+Reproduce = Annotated[
+    tuple[Path, str] | None,
+    typer.Option(
+        "--reproduce",
+        metavar="REPORT CONFIGURATION",
+        help="the folder or bundle.zip of a report, or a results folder; and which of its configurations",
+    ),
+]
 
 StudyOrFolder = Annotated[
     Path,
@@ -188,6 +196,7 @@ def register(app: typer.Typer) -> None:
             "init --compare shared_buffers=128MB,1GB",
             "init --compare version=15,18 versions.toml",
             "init --dsn postgresql://bench@db.example.com/bench",
+            "init --reproduce bundle.zip n2-standard-8 again.toml",
         ),
         then="nephoscope plan my-study.toml",
     )
@@ -208,16 +217,28 @@ def init(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="the file to write")] = Path("study.toml"),
     dsn: Dsns = None,
     compare: Compare = None,
+    reproduce: Reproduce = None,
 ) -> None:
     """Write a study: an example that explains every key or, with options, the study of an everyday question.
 
     With --dsn it measures a server of your own. With --compare it compares values of a setting, or versions, on servers
     that nephoscope starts on this machine; with both, on servers of your own. One server is enough for a setting that a
     session may change, such as work_mem; others need one server for each value.
+
+    With --reproduce it measures one configuration of somebody's report again; `compare` then says what differs.
     """
     from nephoscope.study.starter import starter_study
 
-    if dsn or compare:
+    if reproduce is not None:
+        if dsn or compare:
+            raise InputError("--reproduce takes everything from the report", hint="drop --dsn and --compare")
+        from nephoscope.app.stages.repeating import repeated_study
+
+        text, warnings = repeated_study(*reproduce)
+        write_new(file, text)
+        for sentence in warnings:
+            tell(f"warning: {sentence}", style="yellow")
+    elif dsn or compare:
         write_new(file, _everyday(dsn or [], compare))
     else:
         write_new(file, starter_study())

@@ -319,11 +319,27 @@ def _answers(study: AnalysedStudy) -> list[str]:
     return [str(row.text) for row in study.insights if row.rule == "answer"]
 
 
-def compare(before: ResultsFolder, after: ResultsFolder, basis: str | None) -> Editions:
+def study_at(path: Path) -> AnalysedStudy:
+    """The study of a results folder, or of a published report: the folder of its pages, or its bundle.zip.
+
+    Of a report it has only what `published.read` says.
+
+    Raises:
+        InputError: the path is none of these.
+        DamagedFile: it cannot be read.
+    """
+    from nephoscope.analysis import published
+
+    is_results = ResultsFolder(path).plan_path.exists()
+    bundle = None if is_results else published.bundle_at(path)
+    return published.read(bundle) if bundle else analysed(ResultsFolder.existing(path))
+
+
+def compare(before: Path, after: ResultsFolder, basis: str | None) -> Editions:
     """What changed from one study to another; see `editions_of`.
 
     Args:
-        before: the earlier study.
+        before: results folder or published report of the earlier study.
         after: the later one.
         basis: of the prices of both; None: the first of the later one.
 
@@ -332,13 +348,13 @@ def compare(before: ResultsFolder, after: ResultsFolder, basis: str | None) -> E
     """
     from nephoscope.analysis.editions import editions_of
 
-    rehearsed = [one for one in (before, after) if one.plan().simulated]
+    old, new = study_at(before), analysed(after)
+    rehearsed = [path for path, study in ((before, old), (after.path, new)) if study.plan.simulated]
     if len(rehearsed) == 1:
         raise InputError(
-            f"{rehearsed[0].path} holds a rehearsal, whose simulated numbers cannot be compared with measurements",
+            f"{rehearsed[0]} holds a rehearsal, whose simulated numbers cannot be compared with measurements",
             hint="compare two folders of measurements, or two rehearsals",
         )
-    old, new = analysed(before), analysed(after)
     first = next(iter(bases_in_order(new[CostRow], new.bases)), ON_DEMAND)
     return editions_of(old, new, basis=basis or first)
 
@@ -384,7 +400,7 @@ def report(
     *,
     pdf: bool = False,
     figures: Path | None = None,
-    against: ResultsFolder | None = None,
+    against: Path | None = None,
     basis: str | None = None,
 ) -> Reported:
     """Statistics and sentences -> report; with `pdf` for paper, too, whose path it then returns.
@@ -393,7 +409,7 @@ def report(
         folder: of the study.
         pdf: whether a browser prints it, too.
         figures: where every figure is written as SVG, PNG and CSV; None: nowhere.
-        against: an earlier study, with which the page `CHANGES` beside the report compares this one.
+        against: an earlier study or its report, with which the page `CHANGES` beside the report compares this one.
         basis: of the prices that are compared; None: the first of this study.
 
     Raises:
@@ -412,7 +428,7 @@ def report(
     browser = paper.installed_browser() if pdf else None
     study = analysed(folder)
     require_complete(study)
-    names = None if against is None else names_of(against, folder)
+    names = None if against is None else names_of(against, folder.path)
     made = report_files(
         study, earlier=names and names[0], logo=logo_of(folder, study), stored=stored.parquet_of(folder)
     )
@@ -448,9 +464,9 @@ def logo_of(folder: ResultsFolder, study: AnalysedStudy) -> str:
         ) from error
 
 
-def names_of(before: ResultsFolder, after: ResultsFolder) -> tuple[str, str]:
+def names_of(before: Path, after: Path) -> tuple[str, str]:
     """What two studies are called: the names of their folders, with those above where these are equal."""
-    left, right = before.path.resolve(), after.path.resolve()
+    left, right = before.resolve(), after.resolve()
     if left.name != right.name:
         return left.name, right.name
     return f"{left.parent.name}/{left.name}", f"{right.parent.name}/{right.name}"

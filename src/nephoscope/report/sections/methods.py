@@ -1,6 +1,9 @@
 """How the numbers were obtained: benchmarks, commands, versions, settings, and how to repeat the study."""
 
+from shlex import quote
+
 from nephoscope.analysis.lookup import unique
+from nephoscope.analysis.published import BUNDLE
 from nephoscope.report.parts import Book, Cell, Column, Row, Table
 from nephoscope.report.sections.tables import ran
 
@@ -11,14 +14,20 @@ def methods(book: Book) -> list[Table]:
 
 
 def reproduce(book: Book) -> str:
-    """The commands that repeat the study."""
-    study = book.lookup.study
+    """The commands that repeat the study, or one row of it; none repeats what others measured."""
+    study, first = book.lookup.study, next(iter(book.lookup.configurations), None)
+    if study.source is not None or first is None:
+        return f"nephoscope --version             # this report: {study.nephoscope_version}"
     return "\n".join(
         (
             f"nephoscope --version             # this report: {study.nephoscope_version}",
             "nephoscope plan study.toml      # the same order, from the same seed",
             "nephoscope run study.toml",
             f"nephoscope report results/{study.study}",
+            "",
+            f"nephoscope init --reproduce {BUNDLE} {quote(first)} again.toml   # one row, here the first",
+            "nephoscope run again.toml --out results/again",
+            f"nephoscope compare {BUNDLE} results/again",
         )
     )
 

@@ -1,0 +1,98 @@
+"""A study as its published report has it: what `bundle.zip` holds, read again, to compare with it and to repeat it."""
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from nephoscope.analysis.table import Table, tables
+from nephoscope.analysis.tables import from_csv
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.errors import DamagedFile, InputError
+from nephoscope.model.records import Plan
+from nephoscope.model.rows import ConfigurationRow, TrialRow
+from nephoscope.model.units import MIB
+from nephoscope.store import files
+
+BUNDLE = "bundle.zip"
+DOCUMENT = "analysis.json"
+"""In the bundle: the study without its tables."""
+_MOST_BYTES = 1024 * MIB
+"""Of one file in a bundle: a stranger's archive may unpack to far more than it is."""
+_HINT = "download the file again; if it stays so, ask its author to write the report with a current nephoscope"
+
+
+def document(study: AnalysedStudy) -> bytes:
+    """What the CSV files do not say of a study, as far as somebody else needs it to repeat and compare one.
+
+    Of the plan it has one trial of each benchmark on each configuration, as the others differ only in their order.
+    """
+    lean = {"insights": [], "looks": [], "missing": [], "plan": _one_of_each(study)}
+    return files.dump(study.model_copy(update={**lean, "tables": _nested(study)})).encode()
+
+
+def _nested(study: AnalysedStudy) -> dict[str, list[Any]]:
+    names = {table.row: name for name, table in tables().items()}
+    return {names[ConfigurationRow]: study[ConfigurationRow]}
+
+
+def _one_of_each(study: AnalysedStudy) -> Plan:
+    first = {(row.configuration, row.benchmark): row.trial for row in reversed(study[TrialRow])}
+    kept = set(first.values())
+    return study.plan.model_copy(update={"trials": [row for row in study.plan.trials if row.intent.id in kept]})
+
+
+def bundle_at(path: Path) -> Path | None:
+    """The bundle of a published report: the file itself, or the one in the report's folder; None: there is none."""
+    places = (path, path / BUNDLE, path / "report" / BUNDLE)
+    return next((place for place in places if place.suffix == ".zip" and place.is_file()), None)
+
+
+def read(bundle: Path, most_bytes: int = _MOST_BYTES) -> AnalysedStudy:
+    """The study of a bundle, with the tables that editions are compared by; the others are empty.
+
+    Args:
+        bundle: the file.
+        most_bytes: of one file in it.
+
+    Raises:
+        InputError: this is no bundle, or one of a nephoscope that did not write what is needed.
+        DamagedFile, NewerSchema: a file in it cannot be read.
+    """
+    try:
+        with zipfile.ZipFile(bundle) as archive:
+            members = {Path(entry.filename).name: entry for entry in archive.infolist()}
+            large = [name for name, entry in members.items() if entry.file_size > most_bytes]
+            if large:
+                raise DamagedFile(f"{bundle}: {large[0]} would unpack to more than {most_bytes:,} bytes", hint=_HINT)
+            content = {name: archive.read(entry) for name, entry in members.items() if _is_needed(name)}
+    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise InputError(f"{bundle} is not the bundle.zip of a report: {error}", hint=_HINT) from error
+    if DOCUMENT not in content:
+        raise InputError(
+            f"{bundle} has no {DOCUMENT}: an earlier nephoscope wrote it, or another program",
+            hint="ask its author for the results folder, or for a report by a current nephoscope",
+        )
+    study = files.parsed(content[DOCUMENT], f"{bundle}: {DOCUMENT}", AnalysedStudy, mend=_HINT)
+    return study.model_copy(update={"tables": {one.row: _rows(one, study, content) for one in tables().values()}})
+
+
+def _is_needed(name: str) -> bool:
+    return name == DOCUMENT or name.removesuffix(".csv") in tables()
+
+
+def _rows(table: Table[Any], study: AnalysedStudy, content: Mapping[str, bytes]) -> list[Any]:
+    try:
+        if table.has_columns:
+            csv = content.get(f"{table.name}.csv")
+            return [] if csv is None else from_csv(csv, table.row)
+        found: list[Any] = TypeAdapter(list[table.row]).validate_python(  # type: ignore[name-defined]  # known when it runs
+            study.tables.get(table.name, [])
+        )
+    except (DamagedFile, ValidationError) as error:
+        raise DamagedFile(
+            f"the table {table.name} of this report is of another version: {error}", hint=_HINT
+        ) from error
+    return found
