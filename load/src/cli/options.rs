@@ -128,6 +128,13 @@ pub(super) struct DriveArgs {
     /// Seconds without an answer after which a connection counts as lost.
     #[arg(long, default_value_t = spec::default_answer_timeout_s())]
     answer_timeout_s: f64,
+    /// Seconds without success after which a client that has work sees an outage.
+    #[arg(long, default_value_t = spec::default_outage_limit_s())]
+    outage_limit_s: f64,
+    /// Let a lost connection come back on another server of the target: on another of the DSN's hosts, or in a cluster
+    /// at redis://... on the server that has the keys by then.
+    #[arg(long)]
+    failover: bool,
     /// Seconds to try to reconnect a lost connection before the load gives up.
     #[arg(long, default_value_t = spec::default_reconnect_timeout_s())]
     reconnect_timeout_s: f64,
@@ -169,6 +176,8 @@ impl DriveArgs {
             start_at_unix_ms: self.start_at_unix_ms,
             answer_timeout_s: self.answer_timeout_s,
             reconnect_timeout_s: self.reconnect_timeout_s,
+            outage_limit_s: self.outage_limit_s,
+            failover: self.failover,
             ramp_s: self.ramp_s,
             duration_s: self.duration_s,
             max_retries: self.max_retries,

@@ -203,6 +203,7 @@ impl<'a> Coordinator<'a> {
             end_s: span.end_ns as f64 / NS_PER_S,
             operations: std::mem::take(&mut books.operations),
             ended_per_100_ms: std::mem::take(&mut books.ended_per_100_ms),
+            longest_gap_s: books.longest_gap_s,
             errors: std::mem::take(&mut books.errors),
             attempts: std::mem::take(&mut books.attempts),
             offered,

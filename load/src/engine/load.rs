@@ -11,7 +11,7 @@ use super::timeline::Timeline;
 use crate::clock::{Clock, at_unix_ms};
 use crate::exit::{ExitCode, Failure};
 use crate::output::{Gap, Phase};
-use crate::record::{Lane, Lanes, Ledger};
+use crate::record::{Lane, Lanes, Ledger, OutageWatch};
 use crate::spec::Share;
 use crate::stop::Stop;
 use crate::workload::{Draws, Workload};
@@ -45,6 +45,8 @@ pub struct Load<D: Dialer> {
     pub timeline: Timeline,
     /// When to begin, if not at once.
     pub start_at_unix_ms: Option<u64>,
+    /// A client that has work and is without success for longer sees an outage.
+    pub outage_limit_s: f64,
     /// How often one operation is retried.
     pub max_retries: u32,
     /// Opens connections.
@@ -97,6 +99,7 @@ pub fn run<D: Dialer>(load: Load<D>, on_interval: OnInterval<'_>) -> Result<Driv
         max_retries: load.max_retries,
         retried: load.workload.retried(),
         missing_rows: load.workload.missing_rows(),
+        failover: load.dial.failover,
         stop: Arc::clone(&load.stop),
     });
     let team = Team {
@@ -112,7 +115,7 @@ pub fn run<D: Dialer>(load: Load<D>, on_interval: OnInterval<'_>) -> Result<Driv
     let numbers = team.start(sessions, &lanes, &done)?;
     drop(done);
     let paced = load.pace.is_open() || load.workload.waits(load.share.clients).is_some();
-    let ledger = Ledger::new(load.workload.operations(), paced);
+    let ledger = Ledger::new(load.workload.operations(), paced, OutageWatch::new(load.share, load.outage_limit_s));
     let offers = load.pace.is_open().then(|| Offers::new(team.arrivals()));
     let mut coordinator = Coordinator::new(shared.clock, &load.stop, ledger, offers, endings, numbers);
     coordinator.keep_books(load.timeline, &mut lanes, on_interval);

@@ -117,6 +117,8 @@ impl<D: Dialer> Reactor<D> {
             self.shared.stop.request(failure);
         }
         self.tell();
+        let end_ns = self.shared.end_ns.min(self.shared.clock.now_ns());
+        self.lane.owe(self.roster.take_owed(end_ns));
         self.lane.gauges().ended_ns.store(self.shared.clock.now_ns().max(1), Ordering::Relaxed);
         let mut draws = Draws::default();
         self.channels.workers().for_each(|worker| draws.merge(&worker.draws()));

@@ -1,10 +1,11 @@
 //! Which clients are due, in the order in which they became due. Pure: the caller passes the time.
 
 use crate::engine::pace::{Arrival, Arrivals};
+use crate::record::Owed;
 use crate::spec::Share;
 use crate::workload::Waits;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::iter::Peekable;
 
 /// The group of connections that serves this turn of a client.
@@ -122,6 +123,20 @@ impl Roster {
     /// Clients in queues.
     pub(super) fn queued(&self) -> usize {
         self.queues.iter().map(VecDeque::len).sum()
+    }
+
+    /// Takes what was due before `end_ns` and nobody began, by client.
+    pub(super) fn take_owed(&mut self, end_ns: u64) -> Vec<Owed> {
+        self.fire(end_ns.saturating_sub(1));
+        let mut owed = BTreeMap::<u32, Owed>::new();
+        let queued = std::mem::take(&mut self.queues);
+        let scheduled = self.arrivals.take().into_iter().flatten().take_while(|arrival| arrival.due_ns < end_ns);
+        for Arrival { client, due_ns, .. } in queued.into_iter().flatten().chain(scheduled) {
+            let entry = owed.entry(client).or_insert(Owed { client, due_ns, operations: 0 });
+            entry.due_ns = entry.due_ns.min(due_ns);
+            entry.operations += 1;
+        }
+        owed.into_values().filter(|owed| owed.due_ns < end_ns).collect()
     }
 
     /// Whether nobody will be due any more, unless an operation in flight ends.

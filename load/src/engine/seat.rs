@@ -225,6 +225,7 @@ impl<S: Session> Seat<S> {
             }
             // Under whatever SQLSTATE a server says farewell, the connection is lost.
             ErrorClass::Lost => self.was_reset(context, LOST.to_owned(), false, false),
+            ErrorClass::Moved => self.was_reset(context, label(error), false, false),
             ErrorClass::Retry | ErrorClass::Unknown | ErrorClass::Fail => self.reset(context, label(error), again),
         }
     }
@@ -296,6 +297,7 @@ impl<S: Session> Seat<S> {
                     queue_ns: sent_ns.saturating_sub(operation.arrival.due_ns),
                     service_ns: ended_ns.saturating_sub(sent_ns),
                     round_trips: operation.round_trips,
+                    client: operation.arrival.client,
                     operation: operation.id,
                     outcome,
                     retried: operation.retries > 0,

@@ -7,6 +7,10 @@ use crate::stop::Stop;
 use crate::target::TargetError;
 use std::sync::Arc;
 
+/// How a server says that it does not take the operation, and another one does: RESP's codes for a slot of another
+/// master and for a replica, and PostgreSQL's for a transaction that cannot write.
+const MOVED: [&str; 3] = ["MOVED", "READONLY", "25006"];
+
 /// What all threads of a load share.
 pub(super) struct Shared {
     /// Tells the time since the start of the load.
@@ -19,6 +23,8 @@ pub(super) struct Shared {
     pub(super) retried: &'static [&'static str],
     /// SQLSTATEs that say that a row is missing, by the workload.
     pub(super) missing_rows: &'static [&'static str],
+    /// Whether another server of the target may take over.
+    pub(super) failover: bool,
     pub(super) stop: Arc<Stop>,
 }
 
@@ -29,6 +35,9 @@ impl Shared {
             TargetError::Database { sqlstate, .. } if self.retried.contains(&sqlstate.as_str()) => ErrorClass::Retry,
             TargetError::Database { sqlstate, .. } if self.missing_rows.contains(&sqlstate.as_str()) => {
                 ErrorClass::Data
+            }
+            TargetError::Database { sqlstate, .. } if self.failover && MOVED.contains(&sqlstate.as_str()) => {
+                ErrorClass::Moved
             }
             _ => outcome::classify(error),
         }

@@ -107,7 +107,7 @@ mod tests {
             let sample = |ended_ns| Sample { round_trips: 4, ..Sample::short(operation, outcome, ended_ns) };
             lanes.lane(0).record(&mut None, || 1, sample);
         }
-        let mut ledger = Ledger::new(&OPERATIONS, false);
+        let mut ledger = Ledger::new(&OPERATIONS, false, crate::record::OutageWatch::idle());
         ledger.collect(&mut lanes, Phase::Measure, 0);
         ledger.close(Phase::Measure, 10);
         ledger

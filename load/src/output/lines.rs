@@ -22,7 +22,7 @@ pub enum Line {
     /// One line a second while running.
     Interval(Interval),
     /// Last line; its absence means that the program died.
-    Finished(Finished),
+    Finished(Box<Finished>),
 }
 
 /// What is about to happen, with the spec in force.
@@ -181,6 +181,9 @@ pub struct Interval {
     pub operations: Vec<OperationInterval>,
     /// How many operations ended that did not fail, in each 100 ms of the interval; its last part may be shorter.
     pub ended_per_100_ms: Vec<u64>,
+    /// The longest time for which a client that had work was without success, of those that ended in the interval.
+    /// `None` when no operation succeeded.
+    pub longest_gap_s: Option<f64>,
     /// What went wrong.
     pub errors: Vec<ErrorCount>,
     /// How long single attempts took.
@@ -331,6 +334,40 @@ pub struct Gap {
     pub length_s: f64,
 }
 
+/// A time in which clients that had work were without success: outages of several clients that overlap are one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// When the first client's began, since the load started.
+    pub begin_s: f64,
+    /// When the last client's ended.
+    pub end_s: f64,
+    /// Of the client that was out longest.
+    pub longest_s: f64,
+    /// How many clients saw it.
+    pub clients: u64,
+    /// Operations that were due in it, or failed in it.
+    pub due: u64,
+    /// Whether every client that saw it had success again before the load ended.
+    pub ended: bool,
+}
+
+/// What clients saw of outages, over the whole action.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outages {
+    /// Above it, a gap between two successes of a client that has work is an outage.
+    pub limit_s: f64,
+    /// Clients of the load.
+    pub clients: u64,
+    /// Of these, how many saw an outage.
+    pub clients_hit: u64,
+    /// The longest gap of any client, outage or not.
+    pub longest_s: f64,
+    /// The first 1,000.
+    pub episodes: Vec<Outage>,
+}
+
 /// The last line.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Finished {
@@ -368,6 +405,8 @@ pub struct Finished {
     pub headline: Option<Headline>,
     /// When the generator itself stood still, or was late.
     pub gaps: Vec<Gap>,
+    /// What clients saw of outages; `None`: nothing was driven to its end.
+    pub outages: Option<Outages>,
     /// Of the draws.
     pub audit: Vec<AuditLine>,
     /// Empty when none were checked.
@@ -441,8 +480,8 @@ mod tests {
     fn nothing_follows_the_last_line() {
         let sink = Shared::default();
         let output = Output::new(sink.clone());
-        output.write(&Line::Finished(Finished::default())).unwrap();
-        output.write(&Line::Finished(Finished::default())).unwrap();
+        output.write(&Line::Finished(Box::default())).unwrap();
+        output.write(&Line::Finished(Box::default())).unwrap();
         let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
         assert_eq!(text.lines().count(), 1);
         assert!(

@@ -39,6 +39,8 @@ pub enum ErrorClass {
     Lost,
     /// The session goes on, but the server cannot say what became of the operation: never retried either.
     Unknown,
+    /// The operation failed, as its server does not serve it any more: another one does.
+    Moved,
     /// The operation failed; the session goes on.
     Fail,
     /// The server says that a row is missing: the data set is damaged, and the operation was undone.

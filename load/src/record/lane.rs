@@ -18,6 +18,8 @@ pub struct Sample {
     pub service_ns: u64,
     /// Exchanges with the server that it took, those of its retries included.
     pub round_trips: u32,
+    /// Whose it was.
+    pub client: u32,
     /// What it was.
     pub operation: OperationId,
     /// How it ended.
@@ -37,6 +39,7 @@ impl Sample {
             queue_ns: 10,
             service_ns: 20,
             round_trips: 1,
+            client: 0,
             operation: OperationId(operation),
             outcome,
             retried: false,
@@ -71,6 +74,17 @@ pub struct ErrorEvent {
     pub in_doubt: bool,
 }
 
+/// Work of a client that was due before the end of the load and that nobody began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owed {
+    /// Whose.
+    pub client: u32,
+    /// When the first of it was due, in nanoseconds from the start of the load.
+    pub due_ns: u64,
+    /// How many operations.
+    pub operations: u64,
+}
+
 /// What a lane held.
 #[derive(Debug, Default)]
 pub struct Log {
@@ -80,6 +94,8 @@ pub struct Log {
     pub errors: Vec<ErrorEvent>,
     /// In the order in which they ended.
     pub attempts: Vec<Attempt>,
+    /// Once the thread has come to its end.
+    pub owed: Vec<Owed>,
 }
 
 /// One thread's record.
@@ -149,6 +165,11 @@ impl Lane {
         log.errors.push(ErrorEvent { at_ns, operation, sqlstate, kind, in_doubt });
     }
 
+    /// Records what the thread leaves undone at its end.
+    pub fn owe(&self, owed: Vec<Owed>) {
+        self.lock().owed = owed;
+    }
+
     /// What the thread reports about itself.
     #[must_use]
     pub fn gauges(&self) -> &Gauges {
@@ -198,6 +219,7 @@ impl Lanes {
             self.spare.samples.clear();
             self.spare.errors.clear();
             self.spare.attempts.clear();
+            self.spare.owed.clear();
         }
     }
 }
@@ -249,6 +271,6 @@ mod tests {
 
     #[test]
     fn a_sample_is_small() {
-        assert_eq!(size_of::<Sample>(), 32);
+        assert_eq!(size_of::<Sample>(), 40);
     }
 }

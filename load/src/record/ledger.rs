@@ -1,11 +1,12 @@
 //! The coordinator's books: histograms of the interval, counts of the whole action.
 
 use super::histogram::{Histogram, Quantile};
-use super::lane::{Attempt, ErrorEvent, Lanes, Sample};
+use super::lane::{Attempt, ErrorEvent, Lanes, Owed, Sample};
+use super::outages::OutageWatch;
 use crate::output::headline::Counts;
 use crate::output::outcome::Outcome;
 use crate::output::{
-    AttemptInterval, ErrorCount, ErrorKind, Histograms, OperationInterval, OperationTotal, Phase, RoundTrips,
+    AttemptInterval, ErrorCount, ErrorKind, Histograms, OperationInterval, OperationTotal, Outages, Phase, RoundTrips,
 };
 use crate::workload::OperationId;
 use std::collections::BTreeMap;
@@ -92,6 +93,8 @@ pub struct Ledger {
     waiting: Vec<Sample>,
     waiting_errors: Vec<ErrorEvent>,
     waiting_attempts: Vec<Attempt>,
+    outages: OutageWatch,
+    owed: Vec<Owed>,
     totals: BTreeMap<(OperationId, Outcome), Count>,
     errors: BTreeMap<ErrorKey, u64>,
     in_doubt: BTreeMap<OperationId, u64>,
@@ -114,6 +117,8 @@ pub struct Books {
     pub count: u64,
     /// Those that did not fail, in each 100 ms of the interval; the last part may be shorter.
     pub ended_per_100_ms: Vec<u64>,
+    /// The longest time for which a client that had work was without success, of those that ended in the interval.
+    pub longest_gap_s: Option<f64>,
     /// p99 of the service time of committed operations, the slowest kind of them, in ns.
     pub service_p99_ns: u64,
 }
@@ -121,7 +126,7 @@ pub struct Books {
 impl Ledger {
     /// Empty books of these operations; `paced` when the generator itself decides when they are due.
     #[must_use]
-    pub fn new(operations: &'static [&'static str], paced: bool) -> Self {
+    pub fn new(operations: &'static [&'static str], paced: bool, outages: OutageWatch) -> Self {
         Self {
             operations,
             durations: BTreeMap::new(),
@@ -134,6 +139,8 @@ impl Ledger {
             waiting: Vec::new(),
             waiting_errors: Vec::new(),
             waiting_attempts: Vec::new(),
+            outages,
+            owed: Vec::new(),
             totals: BTreeMap::new(),
             errors: BTreeMap::new(),
             in_doubt: BTreeMap::new(),
@@ -147,6 +154,7 @@ impl Ledger {
             self.waiting.append(&mut log.samples);
             self.waiting_errors.append(&mut log.errors);
             self.waiting_attempts.append(&mut log.attempts);
+            self.owed.append(&mut log.owed);
         });
         self.enter(phase, end_ns);
     }
@@ -184,6 +192,7 @@ impl Ledger {
             attempts.record(sample.service_ns);
         }
         self.durations.entry(key).or_default().record(sample);
+        self.outages.enter(sample);
         self.totals.entry(key).or_default().add(sample, phase == Phase::Measure);
         if sample.outcome != Outcome::Failed {
             self.count_step(sample.ended_ns);
@@ -225,11 +234,19 @@ impl Ledger {
     /// Counts what was left when the last interval was closed: it belongs to the action, to no interval.
     pub fn close_tail(&mut self) {
         for sample in self.waiting.drain(..) {
+            self.outages.enter(&sample);
             self.totals.entry((sample.operation, sample.outcome)).or_default().add(&sample, false);
         }
         for event in std::mem::take(&mut self.waiting_errors) {
             self.count_error(event, false);
         }
+        self.outages.end(self.start_ns, &self.owed);
+    }
+
+    /// How long clients were without success, over the whole action, its tail included.
+    #[must_use]
+    pub fn outages(&self) -> Outages {
+        self.outages.report()
     }
 
     fn count_error(&mut self, event: ErrorEvent, in_interval: bool) {
@@ -263,6 +280,7 @@ impl Ledger {
                 .collect(),
             pacing_error: self.pacing_error.as_ref().filter(|errors| errors.count() > 0).map(Histogram::encode),
             late: std::mem::take(&mut self.late),
+            longest_gap_s: self.outages.take_longest_s(),
             ended_per_100_ms,
         };
         self.durations.values_mut().for_each(|durations| durations.clear());
@@ -387,7 +405,7 @@ mod tests {
     #[test]
     fn attempts_are_told_where_one_was_retried() {
         let mut lanes = Lanes::new(1);
-        let mut ledger = Ledger::new(&["read", "write"], false);
+        let mut ledger = Ledger::new(&["read", "write"], false, OutageWatch::idle());
         put(&lanes, 10, Outcome::Committed);
         ledger.collect(&mut lanes, Phase::Measure, 0);
         assert!(ledger.close(Phase::Measure, 100).attempts.is_empty(), "attempt = service");
@@ -406,7 +424,7 @@ mod tests {
     #[test]
     fn books_do_not_depend_on_how_often_lanes_are_emptied() {
         let closed = |every: u64| {
-            let (mut lanes, mut ledger) = (Lanes::new(1), Ledger::new(&["read", "write"], true));
+            let (mut lanes, mut ledger) = (Lanes::new(1), Ledger::new(&["read", "write"], true, OutageWatch::idle()));
             let mut books = Vec::new();
             for ns in 0..3_000 {
                 let operation = OperationId((ns % 2) as u8);
@@ -443,7 +461,7 @@ mod tests {
     #[test]
     fn lateness_is_the_generators_own_only_when_a_connection_was_free() {
         let mut lanes = Lanes::new(1);
-        let mut ledger = Ledger::new(&["read"], true);
+        let mut ledger = Ledger::new(&["read"], true, OutageWatch::idle());
         for (queue_ns, unhindered) in [(5_000_000, true), (900, true), (7_000_000, false)] {
             let sample = |ended_ns| Sample { queue_ns, unhindered, ..Sample::short(0, Outcome::Committed, ended_ns) };
             lanes.lane(0).record(&mut None, || 1, sample);
@@ -459,7 +477,7 @@ mod tests {
     #[test]
     fn an_operation_belongs_to_the_interval_in_which_it_ended() {
         let mut lanes = Lanes::new(1);
-        let mut ledger = Ledger::new(&["read", "write"], false);
+        let mut ledger = Ledger::new(&["read", "write"], false, OutageWatch::idle());
         for ended_ns in [0, 999, 1_000, 2_500, 9_000] {
             put(&lanes, ended_ns, Outcome::Committed);
         }
@@ -484,7 +502,7 @@ mod tests {
     #[test]
     fn operations_are_counted_in_each_tenth_of_a_second_of_their_interval() {
         let mut lanes = Lanes::new(1);
-        let mut ledger = Ledger::new(&["read", "write"], false);
+        let mut ledger = Ledger::new(&["read", "write"], false, OutageWatch::idle());
         for ended_ms in [10, 99, 100, 320, 1_050, 1_240] {
             put(&lanes, ended_ms * 1_000_000, Outcome::Committed);
             ledger.collect(&mut lanes, Phase::Measure, if ended_ms < 400 { 400_000_000 } else { 1_250_000_000 });
@@ -501,7 +519,7 @@ mod tests {
     #[test]
     fn errors_are_counted_by_sqlstate_in_their_interval_and_in_all() {
         let mut lanes = Lanes::new(1);
-        let mut ledger = Ledger::new(&["read"], false);
+        let mut ledger = Ledger::new(&["read"], false, OutageWatch::idle());
         let lane = lanes.lane(0);
         for (at_ns, sqlstate, kind, in_doubt) in [
             (1, "40001", ErrorKind::Retried, false),

@@ -3,8 +3,8 @@
 
 use crate::exit::{ExitCode, Failure};
 use crate::output::headline::{self, Counts};
-use crate::output::{CounterResult, SCHEMA};
-use crate::record::Histogram;
+use crate::output::{CounterResult, Outages, SCHEMA};
+use crate::record::{Histogram, merge_outages};
 use crate::spec::{Action, ShardSpec, Spec};
 use crate::verify::check;
 use serde_json::{Map, Value, json};
@@ -98,6 +98,7 @@ const INTERVAL: Table = &[
         ),
     ),
     ("ended_per_100_ms", Rule::Counts),
+    ("longest_gap_s", Largest),
     ("errors", ERRORS),
     ("attempts", Groups(&["operation"], &[("operation", Same), ("count", Sum), ("histogram", Rule::Histogram)])),
     ("offered", Sum),
@@ -129,6 +130,7 @@ const FINISHED: Table = &[
     ("encryption", Same),
     ("headline", Apart),
     ("gaps", Join),
+    ("outages", Apart),
     ("audit", Apart),
     (
         "conditions",
@@ -303,6 +305,7 @@ fn finished(spec: &Spec, streams: &[Stream]) -> Result<(Value, ExitCode), Failur
     line.insert("message".to_owned(), json!(messages.join("; ")));
     line.insert("audit".to_owned(), json!(audit));
     line.insert("counters".to_owned(), json!(counters));
+    line.insert("outages".to_owned(), json!(merge_outages(&outages_of(&all)?)));
     Ok((Value::Object(line), worst.code))
 }
 
@@ -311,6 +314,13 @@ fn counters_of(finished: &[&Value]) -> Result<Vec<CounterResult>, Failure> {
     let read = |shard: &&Value| serde_json::from_value(shard["counters"].clone());
     let counters = finished.iter().map(read).collect::<Result<Vec<_>, _>>();
     Ok(check::merge_counters(&counters.map_err(|error| refused(format!("counters: {error}")))?))
+}
+
+/// What the shards' clients saw of outages; a shard that was not driven to its end does not know.
+fn outages_of(finished: &[&Value]) -> Result<Vec<Outages>, Failure> {
+    let told = finished.iter().map(|shard| &shard["outages"]).filter(|outages| !outages.is_null());
+    let outages = told.map(|outages| serde_json::from_value(outages.clone())).collect::<Result<_, _>>();
+    outages.map_err(|error| refused(format!("outages: {error}")))
 }
 
 fn counts(finished: &Object) -> Counts {
@@ -440,11 +450,11 @@ mod tests {
                    "server_version": "18"}),
             json!({"event": "interval", "index": 0, "phase": "measure", "at_unix_ms": 1_000 + 400 * index, "start_s": 0.0,
                    "end_s": 0.5, "operations": [operation("committed", &[ns, 70 * ns])], "errors": [], "attempts": [],
-                   "ended_per_100_ms": if index == 0 { json!([1, 0, 1]) } else { json!([2]) }, "offered": null, "client": client}),
+                   "ended_per_100_ms": if index == 0 { json!([1, 0, 1]) } else { json!([2]) }, "longest_gap_s": null, "offered": null, "client": client}),
             json!({"event": "finished", "exit_code": 0, "message": "", "elapsed_s": f64::from(index), "measured_s": 0.5,
                    "operations": [total], "errors": [], "offered": null, "not_sent": null, "round_trips": 8,
                    "round_trips_by_operation": [{"operation": "new_order", "round_trips": 8, "operations": 2}],
-                   "profile": "batched", "headline": null, "gaps": [],
+                   "profile": "batched", "headline": null, "gaps": [], "outages": null,
                    "audit": [{"name": "mix", "observed": 0.5, "low": 0.0, "high": 1.0, "draws": 2, "passed": null}],
                    "conditions": [{"number": 1, "text": "t", "holds": index == 0, "violations": index,
                                    "example": if index == 0 { Value::Null } else { json!("w 1") }}],

@@ -204,11 +204,13 @@ impl Execution {
             seed: self.spec.seed,
             timeline,
             start_at_unix_ms: self.spec.start_at_unix_ms,
+            outage_limit_s: self.spec.outage_limit_s,
             max_retries: self.spec.max_retries,
             dial: Dial {
                 dialer,
                 answer_timeout: Duration::from_secs_f64(self.spec.answer_timeout_s),
                 reconnect_timeout: Duration::from_secs_f64(self.spec.reconnect_timeout_s),
+                failover: self.spec.failover,
             },
             stop: Arc::clone(&self.stop),
         };
@@ -218,7 +220,10 @@ impl Execution {
             self.write(&Line::Interval(interval))
         })?;
         self.count(&driven.ledger, driven.measured_s, driven.measured_cpu_s);
-        self.known().gaps.clone_from(&driven.gaps);
+        let mut known = self.known();
+        known.gaps.clone_from(&driven.gaps);
+        known.outages = Some(driven.ledger.outages());
+        drop(known);
         Ok(driven)
     }
 
@@ -268,7 +273,7 @@ impl Execution {
         }
         finished.peak_memory_bytes = peak_memory_bytes();
         // First the line, then the people: nobody may be left there.
-        let written = self.write(&Line::Finished(finished));
+        let written = self.write(&Line::Finished(Box::new(finished)));
         if !message.is_empty() {
             tell::complain(message);
         }

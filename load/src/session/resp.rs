@@ -30,6 +30,7 @@ pub(super) fn act(session: &Execution, url: &Url) -> Result<(), Failure> {
         }
         _ => return Err(Failure::new(ExitCode::BadSpec, RESP_WORKLOADS)),
     };
-    let dialer = RespDialer { servers: keyspace.servers().to_vec(), pipeline: spec.target.pipeline as usize };
+    let (servers, slots) = (keyspace.servers().to_vec(), keyspace.slots().cloned());
+    let dialer = RespDialer { servers, slots, pipeline: spec.target.pipeline as usize };
     RowAction { session, spec, store: &keyspace }.act(parts, dialer)
 }

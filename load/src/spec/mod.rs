@@ -88,6 +88,14 @@ pub struct Spec {
     #[serde(default = "default_answer_timeout_s")]
     #[schemars(range(max = MAX_DURATION_S), extend("exclusiveMinimum" = 0))]
     pub answer_timeout_s: f64,
+    /// Seconds without success after which a client that has work sees an outage.
+    #[serde(default = "default_outage_limit_s")]
+    #[schemars(range(max = MAX_DURATION_S), extend("exclusiveMinimum" = 0))]
+    pub outage_limit_s: f64,
+    /// A lost connection may come back on another server of the target: on another of the DSN's hosts, or in a cluster
+    /// of kind resp on the server that has the keys by then.
+    #[serde(default)]
+    pub failover: bool,
     /// Seconds to reconnect a lost connection before the load gives up.
     #[serde(default = "default_reconnect_timeout_s")]
     #[schemars(range(max = MAX_DURATION_S), extend("exclusiveMinimum" = 0))]
@@ -213,6 +221,10 @@ pub(crate) fn default_reconnect_timeout_s() -> f64 {
     5.0
 }
 
+pub(crate) fn default_outage_limit_s() -> f64 {
+    1.0
+}
+
 pub(crate) fn default_duration_s() -> f64 {
     10.0
 }
@@ -246,6 +258,8 @@ impl Spec {
             start_at_unix_ms: None,
             answer_timeout_s: default_answer_timeout_s(),
             reconnect_timeout_s: default_reconnect_timeout_s(),
+            outage_limit_s: default_outage_limit_s(),
+            failover: false,
             max_retries: default_max_retries(),
             max_failed_percent: default_max_failed_percent(),
             check: CheckSpec::default(),

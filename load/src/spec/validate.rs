@@ -116,6 +116,7 @@ impl Spec {
         }
         let some_time = |seconds: f64| seconds > 0.0 && seconds <= MAX_DURATION_S;
         require(some_time(self.answer_timeout_s), "answer_timeout_s: must be above 0 seconds, and at most a year")?;
+        require(some_time(self.outage_limit_s), "outage_limit_s: must be above 0 seconds, and at most a year")?;
         require(some_time(self.reconnect_timeout_s), "reconnect_timeout_s: must be above 0 seconds, and at most a year")
     }
 }

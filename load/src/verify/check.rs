@@ -189,7 +189,7 @@ mod tests {
     fn operations_in_doubt_may_have_been_counted_by_the_server_and_no_others() {
         let counters = [ServerCounter { name: "orders", sql: String::new(), operation: OperationId(0), each: 1 }];
         let mut lanes = Lanes::new(1);
-        let mut ledger = Ledger::new(&["order"], false);
+        let mut ledger = Ledger::new(&["order"], false, crate::record::OutageWatch::idle());
         let lane = lanes.lane(0);
         for _ in 0..5 {
             let outcome = Outcome::Committed;

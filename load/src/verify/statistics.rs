@@ -185,7 +185,7 @@ mod tests {
     /// 7 reads and 5 changes that committed, and a change that was tried twice in vain.
     fn ledger() -> Ledger {
         let mut lanes = Lanes::new(1);
-        let mut ledger = Ledger::new(&["read", "change"], false);
+        let mut ledger = Ledger::new(&["read", "change"], false, crate::record::OutageWatch::idle());
         let lane = lanes.lane(0);
         for operation in [READ; 7].into_iter().chain([CHANGE; 5]) {
             lane.record(&mut None, || 1, |ended_ns| Sample::short(operation.0, Outcome::Committed, ended_ns));

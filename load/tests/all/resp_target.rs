@@ -243,12 +243,15 @@ fn what_the_server_counted_is_held_against_all_shards_together() {
     assert!(disturbed.message().contains("counter get disagrees"), "{}", disturbed.message());
 }
 
-/// Three masters that know each other and share the slots.
-fn cluster() -> Option<Vec<Redis>> {
+/// Three masters that know each other and share the slots, and so many servers beside them that know them, too.
+fn cluster(others: usize) -> Option<Vec<Redis>> {
     let bus = support::free_port;
-    let start = |_| redis(&["--cluster-enabled", "yes", "--cluster-port", &bus().to_string()]);
-    let masters: Vec<Redis> = (0..3).filter_map(start).collect();
-    if masters.len() < 3 {
+    let start = |_| {
+        let settings = ["--cluster-node-timeout", "1000", "--masterauth", support::redis::PASSWORD];
+        redis(&[&["--cluster-enabled", "yes", "--cluster-port", &bus().to_string()], &settings[..]].concat())
+    };
+    let masters: Vec<Redis> = (0..3 + others).filter_map(start).collect();
+    if masters.len() < 3 + others {
         return None;
     }
     let ranges: [(&[u8], &[u8]); 3] = [(b"0", b"5000"), (b"5001", b"10000"), (b"10001", b"16383")];
@@ -262,7 +265,8 @@ fn cluster() -> Option<Vec<Redis>> {
         masters[0].connect().call(&[b"CLUSTER", b"MEET", b"127.0.0.1", port.as_bytes(), bus.as_bytes()]).unwrap();
     }
     let is_up = |master: &Redis| master.connect().text(&[b"CLUSTER", b"INFO"]).unwrap().contains("cluster_state:ok");
-    let knows_all = |master: &Redis| master.connect().text(&[b"CLUSTER", b"NODES"]).unwrap().lines().count() == 3;
+    let knows_all =
+        |master: &Redis| master.connect().text(&[b"CLUSTER", b"NODES"]).unwrap().lines().count() == 3 + others;
     for _ in 0..300 {
         if masters.iter().all(|master| is_up(master) && knows_all(master)) {
             return Some(masters);
@@ -274,7 +278,7 @@ fn cluster() -> Option<Vec<Redis>> {
 
 #[test]
 fn a_cluster_is_loaded_and_driven_each_key_at_its_master() {
-    let Some(masters) = cluster() else { return };
+    let Some(masters) = cluster(0) else { return };
     let spec = |action: &str, asked: usize| {
         let mut spec = kv(action, &masters[asked]);
         spec["target"]["cluster"] = json!(true);
@@ -303,6 +307,49 @@ fn a_cluster_is_loaded_and_driven_each_key_at_its_master() {
         assert_eq!(ended.finished()["errors"], json!([]));
         assert!(action == "load" || ended.finished()["counters"][1]["server"].as_u64() > Some(50));
     }
+}
+
+#[test]
+fn clients_live_through_a_failover_and_say_how_long_they_were_without_success() {
+    let Some(mut servers) = cluster(1) else { return };
+    let master = servers[0].connect().text(&[b"CLUSTER", b"MYID"]).unwrap();
+    servers[3].connect().call(&[b"CLUSTER", b"REPLICATE", master.as_bytes()]).unwrap();
+    let is_copied = || {
+        let info = servers[3].connect().text(&[b"INFO", b"replication"]).unwrap();
+        info.contains("role:slave") && info.contains("master_link_status:up")
+    };
+    (0..300)
+        .find(|_| {
+            is_copied() || {
+                thread::sleep(Duration::from_millis(100));
+                false
+            }
+        })
+        .expect("the replica follows");
+    let spec = |action: &str| {
+        let mut spec = kv(action, &servers[1]);
+        (spec["target"]["cluster"], spec["connections"], spec["check"]) = (json!(true), json!(6), json!("none"));
+        spec
+    };
+    exec(&spec("load")).expect(0);
+    let mut run = spec("run");
+    (run["pace"], run["workers"]) = (json!({"kind": "constant", "rate_per_s": 300}), json!(6));
+    (run["duration_s"], run["reconnect_timeout_s"], run["failover"]) = (json!(15), json!(60), json!(true));
+    (run["max_failed_percent"], run["outage_limit_s"]) = (json!(100), json!(0.5));
+    let mut running = start(&run);
+    running.wait_for("interval");
+    servers[0].kill();
+    let ended = running.end();
+    assert!(matches!(ended.code, 0 | 4), "{}", ended.message());
+    let roles = servers[3].connect().text(&[b"INFO", b"replication"]).unwrap();
+    assert!(roles.contains("role:master"), "the replica took over: {roles}");
+    let outages = &ended.finished()["outages"];
+    let longest_s = outages["longest_s"].as_f64().unwrap();
+    // A replica waits for half a second before it asks for votes.
+    assert!(longest_s > 0.5 && outages["clients_hit"].as_u64() >= Some(1), "{outages}");
+    assert_eq!(outages["episodes"].as_array().unwrap().last().unwrap()["ended"], true, "{outages}");
+    let last = ended.intervals().last().unwrap();
+    assert_eq!(last["errors"], json!([]), "all masters serve again");
 }
 
 #[test]

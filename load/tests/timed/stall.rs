@@ -116,6 +116,49 @@ fn a_stall_is_seen_by_everybody_who_came_meanwhile() {
     panic!("the p99 of responses is not the truth in any of three runs");
 }
 
+/// Few enough that a busy machine keeps up.
+const OUTAGE_RATE_PER_S: u32 = 250;
+
+/// Of one run against a server that freezes: what its clients say of the outage, beside what the server says.
+fn check_outage(run: usize) -> Result<(), String> {
+    let fake = FakeTarget::start(&["--freeze-at-s", "1", "--freeze-for-s", "2"]);
+    let lines = execute(&json!({
+        "action": "run",
+        "target": {"dsn": fake.dsn()},
+        "workload": {"kind": "point_select", "rows": 1000},
+        "seed": run,
+        "connections": 4, "pace": {"kind": "constant", "rate_per_s": OUTAGE_RATE_PER_S},
+        "duration_s": 5,
+        "check": "none",
+    }));
+    let froze = fake.line("froze", |_| true);
+    let frozen_s = froze["end_s"].as_f64().unwrap() - froze["start_s"].as_f64().unwrap();
+    let outages = &lines.last().expect("a last line")["outages"];
+    let number = |value: &Value| value.as_f64().expect("a number");
+    // Every client is due each 16 ms, and a server that is frozen serves nobody: whatever the machine does, no outage is
+    // much shorter than the freeze.
+    assert!(number(&outages["longest_s"]) > frozen_s - 0.05, "{outages} {froze}");
+    assert_eq!((&outages["clients"], &outages["clients_hit"]), (&json!(4), &json!(4)), "{outages}");
+    let outage = &outages["episodes"][0];
+    let is_as_long = (number(&outages["longest_s"]) - frozen_s).abs() < 0.05;
+    let is_lost = (number(&outage["due"]) / (f64::from(OUTAGE_RATE_PER_S) * frozen_s) - 1.0).abs() < 0.02;
+    let is_over = outage["ended"] == true && outages["episodes"].as_array().is_some_and(|all| all.len() == 1);
+    (is_as_long && is_lost && is_over).then_some(()).ok_or_else(|| format!("run {run}: {outages}, {froze}"))
+}
+
+#[test]
+fn an_outage_is_as_long_as_the_server_was_frozen_and_costs_what_was_due_meanwhile() {
+    support::in_a_quiet_moment(|| check_outage(1));
+}
+
+/// For whoever has nine minutes: `cargo test --features testkit --test timed -- --ignored`.
+#[test]
+#[ignore = "a hundred runs of five seconds"]
+fn an_outage_is_as_long_as_the_freeze_in_each_of_a_hundred_runs() {
+    let wrong: Vec<String> = (1..=100).filter_map(|run| check_outage(run).err()).collect();
+    assert!(wrong.is_empty(), "{} of 100: {wrong:#?}", wrong.len());
+}
+
 #[test]
 fn the_truth_of_a_stall_by_hand() {
     // Of 20,000 arrivals a millisecond apart the 200 that waited longest came in the first 200 ms of the two seconds.

@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 pub(super) const PARALLEL_LOGINS: usize = 16;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// How long the first server may take that is tried, where there are others; twice as long each time.
+const FIRST_TRY: Duration = Duration::from_secs(1);
 /// A socket takes no wait of nothing at all.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
@@ -44,6 +46,18 @@ pub trait Dialer: Send + Sync + 'static {
     /// # Errors
     /// Why there is none.
     fn open(&self, group: usize, answer_timeout: Duration, most: Duration) -> Result<Self::Session, DialError>;
+
+    /// Opens a connection of a group where its keys are served now: tries another server with each attempt.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn open_anywhere(
+        &self,
+        group: usize,
+        attempt: usize,
+        answer_timeout: Duration,
+        most: Duration,
+    ) -> Result<Self::Session, DialError>;
 
     /// An empty request for such a connection.
     fn request(&self) -> <Self::Session as Session>::Request;
@@ -85,6 +99,8 @@ pub struct Dial<D> {
     pub answer_timeout: Duration,
     /// How long to try to get a lost connection back.
     pub reconnect_timeout: Duration,
+    /// Whether it may come back on another server of the target.
+    pub failover: bool,
 }
 
 impl<D: Dialer> Dial<D> {
@@ -138,14 +154,26 @@ impl<D: Dialer> Dial<D> {
     pub fn reopen(&self, group: usize, stop: &Stop, end: Instant) -> Result<Option<D::Session>, Failure> {
         let deadline = Instant::now() + self.reconnect_timeout;
         let mut pause = FIRST_PAUSE;
-        loop {
+        for attempt in 0.. {
             let left = deadline.saturating_duration_since(Instant::now()).max(SHORTEST_WAIT);
-            let error = match self.dialer.open(group, self.answer_timeout, left) {
+            let opened = if self.failover {
+                // A server that says nothing must leave time for the others.
+                let most = left.min(FIRST_TRY * 2_u32.pow(attempt.min(4)));
+                self.dialer.open_anywhere(group, attempt as usize, self.answer_timeout, most)
+            } else {
+                self.dialer.open(group, self.answer_timeout, left)
+            };
+            let error = match opened {
                 Ok(session) => return Ok(Some(session)),
                 Err(DialError { error, .. }) => error,
             };
             // A server that restarts says "starting up"; one that is full of dying sessions says "too many clients".
-            let passing = classify(&error) == ErrorClass::Lost || is_full(&error) || is_too_many_clients(&error);
+            // While one takes over from another, they say many things.
+            let class = classify(&error);
+            let passing = class == ErrorClass::Lost
+                || is_full(&error)
+                || is_too_many_clients(&error)
+                || self.failover && class != ErrorClass::Defect;
             let now = Instant::now();
             if now >= end {
                 return Ok(None);
@@ -162,5 +190,6 @@ impl<D: Dialer> Dial<D> {
             }
             pause = LONGEST_PAUSE.min(pause * 2);
         }
+        Ok(None) // after 2^32 attempts
     }
 }

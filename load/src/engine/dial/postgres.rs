@@ -82,6 +82,16 @@ impl Dialer for PostgresDialer {
         Ok(connection)
     }
 
+    fn open_anywhere(
+        &self,
+        group: usize,
+        attempt: usize,
+        answer_timeout: Duration,
+        most: Duration,
+    ) -> Result<Connection, DialError> {
+        self.open((group + attempt) % self.hosts.len(), answer_timeout, most)
+    }
+
     fn request(&self) -> Batch {
         Batch::with(self.retry, self.unnamed.clone())
     }
@@ -142,7 +152,7 @@ mod tests {
             unnamed: None,
             pooled: false,
         };
-        Dial { dialer, answer_timeout: 2 * HANGS, reconnect_timeout }
+        Dial { dialer, answer_timeout: 2 * HANGS, reconnect_timeout, failover: false }
     }
 
     #[test]

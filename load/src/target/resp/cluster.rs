@@ -44,6 +44,8 @@ const fn table() -> [u16; 256] {
 /// The masters of a cluster, and which of them has which slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slots {
+    /// Masters and replicas.
+    nodes: Vec<Address>,
     masters: Vec<Address>,
     of: Vec<u16>,
 }
@@ -54,10 +56,12 @@ impl Slots {
     /// # Errors
     /// [`TargetError::Refused`] when a slot is nobody's, or the text is another.
     pub fn read(nodes: &str, asked: &Address) -> Result<Self, TargetError> {
-        let (mut masters, mut of) = (Vec::new(), vec![None; SLOTS]);
+        let (mut all, mut masters, mut of) = (Vec::new(), Vec::new(), vec![None; SLOTS]);
         for line in nodes.lines() {
             let words: Vec<&str> = line.split_ascii_whitespace().collect();
             let [_, address, flags, _, _, _, _, _, slots @ ..] = words.as_slice() else { return Err(unreadable(line)) };
+            // One that the others only know by name has no address: `:0@0`.
+            all.extend(read_address(address, asked).filter(|_| !flags.contains("noaddr")));
             if slots.is_empty() || !flags.split(',').any(|flag| flag == "master") {
                 continue;
             }
@@ -73,7 +77,7 @@ impl Slots {
         }
         let missing = of.iter().filter(|slot| slot.is_none()).count();
         let of = of.into_iter().collect::<Option<Vec<u16>>>();
-        of.map(|of| Self { masters, of })
+        of.map(|of| Self { nodes: all, masters, of })
             .ok_or_else(|| TargetError::Refused(format!("{missing} of the cluster's {SLOTS} slots have no master")))
     }
 
@@ -81,6 +85,24 @@ impl Slots {
     #[must_use]
     pub fn masters(&self) -> &[Address] {
         &self.masters
+    }
+
+    /// Where all nodes are, replicas included.
+    #[must_use]
+    pub fn nodes(&self) -> &[Address] {
+        &self.nodes
+    }
+
+    /// The first slot of a master, by its number.
+    #[must_use]
+    pub fn first_of(&self, master: usize) -> usize {
+        self.of.iter().position(|&owner| usize::from(owner) == master).unwrap_or(0)
+    }
+
+    /// Where the master of a slot is.
+    #[must_use]
+    pub fn master_of(&self, slot: usize) -> &Address {
+        &self.masters[usize::from(self.of[slot])]
     }
 
     /// The number of the master that has this key.
@@ -134,6 +156,8 @@ e7d1 :30001@31001 myself,master - 0 0 1 connected 0-5460
         let slots = Slots::read(NODES, &asked).unwrap();
         let shown: Vec<String> = slots.masters().iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["127.0.0.1:30002", "127.0.0.1:30003", "h:30001"]);
+        assert_eq!((slots.nodes().len(), slots.first_of(1)), (4, 10_923), "a replica can tell, too");
+        assert_eq!(slots.master_of(16_383).to_string(), "127.0.0.1:30003");
         assert_eq!(slots.master(b"somekey"), 1);
         assert_eq!((slots.of[0], slots.of[5_461], slots.of[16_383]), (2, 0, 1));
     }

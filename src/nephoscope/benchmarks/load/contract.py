@@ -140,6 +140,12 @@ class Interval(Frozen):
         description="operations that ended and did not fail, in each 100 ms of the interval, of which the last may be "
         "shorter; empty: not recorded",
     )
+    longest_gap_s: float | None = Field(
+        default=None,
+        ge=0,
+        description="the longest time for which a client that had work was without success, of those that ended in the "
+        "interval; null: none succeeded, or not recorded",
+    )
     errors: list[ErrorCount]
     attempts: list[AttemptInterval] = []
     offered: int | None = Field(default=None, ge=0, description="arrivals due in the interval; null: closed pace")
@@ -247,6 +253,31 @@ class Headline(Frozen):
     )
 
 
+class Outage(Frozen):
+    """A time in which clients that had work were without success; those of several clients that overlap are one."""
+
+    begin_s: float = Field(ge=0, description="the first client's, since the load started")
+    end_s: float = Field(ge=0, description="the last client's")
+    longest_s: float = Field(ge=0, description="of the client that was out longest")
+    clients: int = Field(ge=1, description="that saw it")
+    due: int = Field(ge=0, description="operations that were due in it, or failed in it")
+    ended: bool = Field(description="every client that saw it had success again before the load ended")
+
+
+class Outages(Frozen):
+    """What clients saw of outages, over the whole action.
+
+    A client's gap runs from its last success, or from when the work that waits was due if that is later, to its next
+    success.
+    """
+
+    limit_s: float = Field(gt=0, description="a longer gap is an outage")
+    clients: int = Field(ge=0, description="of the load")
+    clients_hit: int = Field(ge=0, description="of these, how many saw an outage")
+    longest_s: float = Field(ge=0, description="the longest gap of any client, outage or not")
+    episodes: list[Outage] = Field(description="the first 1,000")
+
+
 class Finished(Frozen):
     """Last line; its absence means that the program died."""
 
@@ -283,6 +314,7 @@ class Finished(Frozen):
     gaps: list[GeneratorGap] = Field(
         default=[], description="in which the generator itself did nothing although it wanted to; the first 1,000"
     )
+    outages: Outages | None = Field(default=None, description="null: nothing was driven to its end")
     audit: list[AuditLine]
     conditions: list[ConditionResult] = Field(description="empty when none were checked")
     counters: list[CounterResult]

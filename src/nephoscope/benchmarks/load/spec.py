@@ -281,6 +281,14 @@ class LoadSpec(Concise):
     answer_timeout_s: float = Field(
         default=60, gt=0, le=_YEAR_S, description="a server that owes an answer for longer is lost"
     )
+    outage_limit_s: float = Field(
+        default=1, gt=0, le=_YEAR_S, description="a client that has work and no success for longer sees an outage"
+    )
+    failover: bool = Field(
+        default=False,
+        description="a lost connection may come back on another server: on another host of the DSN, or in a cluster of "
+        "kind resp on the server that has the keys by then",
+    )
     reconnect_timeout_s: float = Field(
         default=5, gt=0, le=_YEAR_S, description="give up when a lost connection is not back after so long"
     )
