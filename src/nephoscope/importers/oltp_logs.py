@@ -249,7 +249,7 @@ _YCSB_LATENCY = re.compile(
 )
 _YCSB_VERSION = re.compile(r"YCSB Client (\S{1,40})")
 _YCSB_COMMAND = re.compile(r"Command line: (.+)")
-_YCSB_FILE = re.compile(r"-P \S*?([^/\s]+)(?!\S)")
+_YCSB_FILE = re.compile(r"-P (?:\S*/)?([^/\s]+)(?!\S)")
 _YCSB_SERVER = re.compile(r"-p \S*(?:hosts?|url|port|user|passwd|password)=\S* ?")
 """Where the server is, and not what it is asked for."""
 

@@ -63,8 +63,8 @@ def virtualization(lscpu: Lscpu) -> str | None:
 
 def keyed_lines(text: str | None) -> dict[str, str]:
     """Key -> value of lines 'key: value' or 'key=value' (/proc/meminfo, /proc/self/status, /etc/os-release)."""
-    pairs = (re.match(r"([^:=]+?)\s*[:=]\s*(.*)", line) for line in (text or "").splitlines())
-    return {pair[1]: pair[2].strip().strip('"') for pair in pairs if pair}
+    pairs = (re.match(r"([^:=]+)[:=](.*)", line) for line in (text or "").splitlines())
+    return {pair[1].rstrip(): pair[2].strip().strip('"') for pair in pairs if pair}
 
 
 def kib_field(fields: Mapping[str, str], key: str) -> int | None:
@@ -232,7 +232,7 @@ def queue_files(filesystem: Mapping[str, Any]) -> list[str]:
 def disk_of(filesystem: Mapping[str, Any], files: Mapping[str, str]) -> Disk:
     """The disk below a data folder, from `findmnt` and the kernel's files."""
     queue = {path.rpartition("/")[2]: files[path] for path in reversed(queue_files(filesystem)) if path in files}
-    active = re.search(r"\[([^\]]+)\]", queue.get("scheduler", ""))
+    active = re.search(r"\[([^\[\]]+)\]", queue.get("scheduler", ""))
     return Disk(
         device=word(filesystem.get("source")),
         filesystem=word(filesystem.get("fstype")),

@@ -16,7 +16,7 @@ HIDDEN = (
 Python and polars know. Tabs and line breaks are not among them.
 """
 HIDDEN_CHARACTER = re.compile(rf"[{HIDDEN}\ud800-\udfff]")
-_BREAK = re.compile(r" *[\t\n\r][ \t\n\r]*")
+_BREAK = re.compile(r"(?<! ) *[\t\n\r][ \t\n\r]*")
 MOST = 10_000
 """Characters of one line for people."""
 

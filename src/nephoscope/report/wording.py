@@ -21,7 +21,7 @@ Line = Literal["interval", "range", "none"]
 _UNITS_IN_WORDS = {"": "no unit", "1/s": "per second", "1/min": "per minute"}
 _PERCENTILE = re.compile(r"(?:^|(?<=[^A-Za-z0-9]))p(\d{2,3}(?:[._]\d+)?)(?=$|[^A-Za-z0-9])", re.IGNORECASE)
 _COUNTED_RATES = frozenset({"/s", "/min"})
-_COUNTED = re.compile(r"(?:(?P<noun>\S+)/(?:min|s)\b)|(?:^(?P<nouns>.+) per (?:minute|second)\b)")
+_COUNTED = re.compile(r"(?:(?<!\S)(?P<noun>\S+)/(?:min|s)\b)|(?:^(?P<nouns>.+) per (?:minute|second)\b)")
 _SEPARATORS = re.compile(r"[\s,:;._-]+")
 
 

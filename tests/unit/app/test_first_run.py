@@ -219,14 +219,16 @@ class Answers:
 
     lines: list[str]
     problem: NephoscopeError | None
+    accounts: list[str]
 
 
 def ask(cloud: Cloud) -> Answers:
     place = replace(trying.PLACES[cloud.name], image=IMAGES.get(cloud.name, trying.PLACES[cloud.name].image))
     study = planning.load(trying.study_text(cloud.name, place, f"{ADDRESS}/32"), "try")
     provider = CloudProvider(cloud, AtOnce(), FakeClock(), "me")
-    answers = Answers([], None)
+    answers = Answers([], None, [])
     for question in provider.questions(ClusterRequest("try-01234567", study.configurations[0], Path())):
+        answers.accounts.append(question.account)
         try:
             answers.lines.append(f"{question.topic}: {asyncio.run(question.ask())}")
         except NephoscopeError as error:
@@ -276,6 +278,7 @@ def test_google_is_asked_for_quota_image_and_network() -> None:
         answers = ask(cloud)
         assert answers.problem is None
         assert "e2-medium has 2 vCPUs; 10 of CPUS_ALL_REGIONS, 22 of CPUS free" in answers.lines[0]
+        assert answers.accounts == [answers.lines[0].split(": ")[1], "", "", ""]  # so that no report repeats it
         server.cpus_limit = 3.0
         assert "1 of CPUS left" in str(ask(cloud).problem)
         assert needed_on_google(server.asked) - granted_on_google() == set()
@@ -305,10 +308,22 @@ def test_azure_is_asked_for_registration_size_quota_and_image() -> None:
 def test_a_refusal_names_no_account_in_the_report() -> None:
     said = (
         "User: arn:aws:iam::123456789012:user/alice is not authorized; key AKIAIOSFODNN7EXAMPLE, me@example.com, "
-        f"from 203.0.113.9, subscription 00000000-0000-0000-0000-000000000001, code {'x1Y' * 30}, project mine-42"
+        f"from 203.0.113.9, subscription 00000000-0000-0000-0000-000000000001, code {'x1Y' * 30}, project mine-42, "
+        "/subscriptions/ABCDEF00-0000-0000-0000-00000000CAFE at 2001:db8::1 as ec2-198-51-100-7.compute.amazonaws.com"
     )
     report = trying.masked(said, ["mine-42", ""])
-    for secret in ("123456789012", "alice", "AKIA", "me@", "203.0.113", "0000-0000", "x1Yx1Y", "mine-42"):
+    for secret in (
+        "123456789012",
+        "alice",
+        "AKIA",
+        "me@",
+        "203.0.113",
+        "0000-0000",
+        "x1Yx1Y",
+        "mine-42",
+        "2001",
+        "198-51",
+    ):
         assert secret not in report
     assert "is not authorized" in report
 

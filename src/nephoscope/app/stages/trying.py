@@ -261,12 +261,13 @@ class FirstRun:
             *(f"  {one.topic}: {type(one.error).__name__}, hint: {one.error.hint}" for one in self.steps if one.error),
             *(f"{state.at_unix_ms} {state.state}" for state in self._trial().states()),
         ]
-        return masked("\n".join(lines), secrets) + "\n"
+        return masked("\n".join(lines), [*secrets, *(one.account for one in self.questions)]) + "\n"
 
 
 _SECRET = re.compile(
-    r"\barn:\S+|\b(?:AKIA|ASIA)\w+|\b\S+@\S+\b|\b\d{12}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
-    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|(?<![\w+/=-])[\w+/=-]{60,}"
+    r"\barn:\S+|\b(?:AKIA|ASIA)\w+|\b\S+@\S+\b|\b\d{12}\b|\b(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
+    r"|\b\d{1,3}(?:(?:\.\d{1,3}){3}|(?:-\d{1,3}){3})\b|(?<![\w+/=-])[\w+/=-]{60,}"
+    r"|(?<![\w:])(?=\S*::|(?:[^\s:]*:){3})(?i:[0-9a-f:]{3,39})(?![\w:])"
 )
 """Names of accounts and users, keys, addresses, and long codes such as EC2's encoded refusals."""
 

@@ -16,7 +16,7 @@ _BEGINS = re.compile(rf"Number of threads: ({INTEGER})")
 _SUM_MS = re.compile(rf" +sum: +({DECIMAL})")
 _SUM_S = re.compile(rf" +total time taken by event execution: +({DECIMAL})s?")
 _ENDS = re.compile(rf" +execution time \(avg/stddev\): +({DECIMAL})/{DECIMAL}")
-_STARTED = re.compile(r"Threads started!\s*\n\s*\Z")
+_STARTED = re.compile(r"Threads started![^\S\n]*\n\s*\Z")
 _WHOLE = 0.05
 """A quotient this close to a whole number is a number of threads; with tests of 240 s it is within 0.001."""
 

@@ -15,6 +15,8 @@ class Question:
     """'network'."""
     ask: Callable[[], Coroutine[Any, Any, str]]
     """What is the case, for people; raises a `NephoscopeError` if no machine can be made so."""
+    account: str = ""
+    """Name of the account as answers and errors repeat it; empty: its form tells what it is."""
 
 
 def require_free(account: str, region: str, free: Mapping[str, float], needed: Mapping[str, float]) -> str:

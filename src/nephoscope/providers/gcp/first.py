@@ -50,4 +50,8 @@ def questions(project: str, send: Callable[[Call], Awaitable[dict[str, Any]]], o
         await send(Call("NetworksClient", "get", "GetNetworkRequest", names))
         return "the project has its network default"
 
-    return [Question("identity, type and quota", quota), Question("image", image), Question("network", network)]
+    return [
+        Question("identity, type and quota", quota, project),
+        Question("image", image),
+        Question("network", network),
+    ]

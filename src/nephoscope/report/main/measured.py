@@ -19,7 +19,7 @@ _SYSTEMS: Mapping[str, str] = {
     "valkey": "Valkey",
 }
 _T = TypeVar("_T")
-_MARKS = re.compile(r"\((?:R|TM|C)\)|\s+(?:Processor|CPU)\b|\s+@.*$", re.IGNORECASE)
+_MARKS = re.compile(r"\((?:R|TM|C)\)|(?<!\s)\s+(?:(?:Processor|CPU)\b|@.*$)", re.IGNORECASE)
 """What says nothing about a CPU in the name of its model."""
 _SIZE = re.compile(r"(\d+)\s*([kMGT]B)")
 
