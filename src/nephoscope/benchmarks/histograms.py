@@ -3,7 +3,9 @@
 NumPy is imported where a histogram is read, because `plan` only names benchmarks and must not wait for it.
 """
 
+import base64
 import math
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,6 +18,10 @@ from nephoscope.model.units import NANOSECONDS_PER_SECOND, SECONDS_PER_HOUR
 LOWEST_NS = 1
 HIGHEST_NS = SECONDS_PER_HOUR * NANOSECONDS_PER_SECOND
 SIGNIFICANT_DIGITS = 3
+_HEAD_BYTES = 8
+"""Before the packed part of a histogram: a cookie, and the length of that part."""
+_MOST_BYTES = 1 << 20
+"""Unpacked: 34,000 counts of at most nine bytes each."""
 MIN_BEYOND = 10
 """A percentile is printed only when at least this many values lie beyond it: n x (1 - p) >= 10."""
 _DECIMALS = 6
@@ -63,10 +69,19 @@ def merged(encoded: Iterable[str]) -> HdrHistogram:
     total = HdrHistogram(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
     for text in encoded:
         try:
+            _require_small(text)
             total.decode_and_add(text)
         except Exception as error:  # the library raises whatever its decoder met (zlib, struct, index)
             raise OutputUnreadable(f"a histogram cannot be decoded: {error!r}") from error
     return total
+
+
+def _require_small(text: str) -> None:
+    """The library unpacks whatever there is: a megabyte of text can be a gigabyte of zeros."""
+    unpacking = zlib.decompressobj()
+    unpacking.decompress(base64.b64decode(text)[_HEAD_BYTES:], _MOST_BYTES)
+    if unpacking.unconsumed_tail:
+        raise ValueError(f"it unpacks to more than {_MOST_BYTES:,} bytes")
 
 
 def mean_ns(histogram: HdrHistogram) -> float:

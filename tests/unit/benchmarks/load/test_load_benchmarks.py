@@ -1,9 +1,12 @@
 """Parsers of nephoscope-load's output, on recorded real outputs and on damaged ones."""
 
 import asyncio
+import base64
 import json
 import math
 import random
+import struct
+import zlib
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -392,6 +395,13 @@ def test_queue_times_below_the_clock_are_counted_and_not_lost() -> None:
 def test_a_missing_file_is_refused() -> None:
     with pytest.raises(OutputUnreadable):
         Tpcc().parse({}, TPCC_PARAMETERS)
+
+
+def test_a_histogram_that_unpacks_to_more_than_one_can_hold_is_not_unpacked() -> None:
+    content = zlib.compress(bytes(2 << 20))
+    bomb = base64.b64encode(struct.pack(">II", 0x1C849304, len(content)) + content).decode()
+    with pytest.raises(OutputUnreadable, match="unpacks to more than"):
+        merged([bomb])
 
 
 def test_merged_histograms_are_the_exact_sum() -> None:
