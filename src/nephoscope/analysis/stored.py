@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from nephoscope.analysis.table import Table, in_columns, tables
 from nephoscope.analysis.tables import frame_of, from_parquet, to_parquet
@@ -83,7 +83,7 @@ def _mend(folder: ResultsFolder) -> str:
 
 def _validated(table: Table[Any], rows: object, path: Path, mend: str) -> list[Any]:
     try:
-        valid: list[Any] = TypeAdapter(list[table.row]).validate_python(rows)  # type: ignore[name-defined]  # known when it runs
+        valid: list[Any] = files.reader(list[table.row]).validate_python(rows)  # type: ignore[name-defined]  # known when it runs
     except ValidationError as error:
         raise DamagedFile(f"{path} has other rows of {table.name} than this version: {error}", hint=mend) from error
     return valid

@@ -11,12 +11,10 @@ import re
 import types
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from functools import cache
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
-from pydantic import TypeAdapter
 
 from nephoscope.analysis.parquet_cost import cost_of
 from nephoscope.model.cells import FORMULA, INSIDE, NUMBER, as_written, inert
@@ -26,6 +24,7 @@ from nephoscope.model.rows import MeasurementRow
 from nephoscope.model.text import HIDDEN, visible
 from nephoscope.model.units import MIB
 from nephoscope.model.written import Written
+from nephoscope.store import files
 
 Row = TypeVar("Row", bound=Frozen | MeasurementRow)
 Kind = type[Any]
@@ -103,18 +102,14 @@ def from_frame(frame: pl.DataFrame, kind: type[Row]) -> list[Row]:
         raise _damaged(kind, ValueError(f"its columns are {', '.join(frame.columns) or 'none'}"))
     try:
         if issubclass(kind, MeasurementRow):
-            rows: list[Any] = list(map(MeasurementRow._make, zip(*_checked(frame, kind), strict=True)))
-            return rows
+            measurements: list[Any] = list(map(MeasurementRow._make, zip(*_checked(frame, kind), strict=True)))
+            return measurements
         columns = [_values(column) for column in frame]
-        return _rows(kind).validate_python([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
+        found = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        rows: list[Row] = files.reader(list[kind]).validate_python(found)  # type: ignore[valid-type]  # known when it runs
     except ValueError as error:
         raise _damaged(kind, error) from error
-
-
-@cache
-def _rows(kind: type[Row]) -> TypeAdapter[list[Row]]:
-    """Checks all rows of a table in one call."""
-    return TypeAdapter(list[kind])  # type: ignore[valid-type]  # the kind is known when it runs
+    return rows
 
 
 def _checked(frame: pl.DataFrame, kind: Kind) -> list[list[Any]]:

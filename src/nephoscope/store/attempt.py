@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from nephoscope.model.control import Lease, Resumption
 from nephoscope.model.derived import Derived
@@ -35,7 +35,6 @@ MEASUREMENTS, VERDICTS, FACTS = "measurements.jsonl", "verdict.json", "facts"
 _NETWORK, _RESOURCES, _ERRORS, _KIND = "network.jsonl", "resources.jsonl", "errors.jsonl", "kind.json"
 _SETTINGS: Mapping[When, str] = {"before": "database-settings.tsv", "after": "database-settings-after.tsv"}
 _DERIVED_FILES = frozenset({MEASUREMENTS, VERDICTS, _NETWORK, _RESOURCES, _ERRORS, _KIND})
-_VERDICTS = TypeAdapter(list[Verdict])
 _DERIVE = "run `nephoscope parse`, which derives it again"
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -361,11 +360,13 @@ class Attempt:
         if not self._has(name):
             return []
         try:
-            return _VERDICTS.validate_json(files.made_plain(files.read_bytes(path, mend=_DERIVE)))
+            content = files.made_plain(files.read_bytes(path, mend=_DERIVE))
+            found: list[Verdict] = files.reader(list[Verdict]).validate_json(content)
         except FileNotFoundError:
             return []
         except ValidationError as error:
             raise DamagedFile(f"{path} is damaged: {error.errors()[0]['msg']}", hint=_DERIVE) from error
+        return found
 
     def finished(self) -> bool:
         """True if it was measured to its end, whatever the checks say."""

@@ -4,13 +4,14 @@ import json
 import os
 import re
 import tomllib
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, SchemaValidator
 
 from nephoscope.model.errors import DamagedFile, NewerSchema, StorageFailed, not_read
 from nephoscope.model.text import hidden, visible
@@ -82,9 +83,11 @@ def read(path: Path | str, model: type[Value], *, mend: str = "") -> Value:
 def parsed(text: bytes, path: Path | str, model: type[Value], *, mend: str = "") -> Value:
     """What `read` makes of the content of a file."""
     try:
-        return model.model_validate_json(made_plain(text))  # at once, as thousands of files are read
+        valid: Value = reader(model).validate_json(made_plain(text))  # at once, as thousands of files are read
     except ValidationError:
         content = _decoded(made_plain(text), str(path), mend or MEND)  # what is wrong, and where
+    else:
+        return valid
     _refuse_newer(path, content, model)
     return _validate(path, content, model, mend)
 
@@ -100,7 +103,7 @@ def read_lines(path: Path | str, model: type[Value]) -> list[Value]:
         lines = [made_plain(line) for line in lines]
     # At once, as with one value. A text of JSON holds no newline, so two halves of a value do not become a whole one.
     with suppress(ValidationError):
-        found = _many(model).validate_json(b"[%b]" % b",\n".join(lines))
+        found: list[Value] = reader(list[model]).validate_json(b"[%b]" % b",\n".join(lines))  # type: ignore[valid-type]
         if len(found) == len(lines):
             return found
     numbered = ((f"{path}:{number}", line) for number, line in enumerate(lines, start=1))  # what is wrong, and where
@@ -108,8 +111,26 @@ def read_lines(path: Path | str, model: type[Value]) -> list[Value]:
 
 
 @cache
-def _many(model: type[Value]) -> TypeAdapter[list[Value]]:
-    return TypeAdapter(list[model])  # type: ignore[valid-type]  # the model is known when it runs
+def reader(kind: Any) -> SchemaValidator:
+    """What validates a stored value of a type, and stops at the first element of a list or mapping that is wrong.
+
+    Pydantic describes each error in a kilobyte, and a stranger's file can have one in every second byte.
+    """
+    schema = _failing_fast(TypeAdapter(kind).core_schema)
+    return SchemaValidator(schema, _use_prebuilt=False)  # those of the models themselves collect every error
+
+
+def _failing_fast(schema: Any) -> Any:
+    if isinstance(schema, list | tuple):
+        return type(schema)(map(_failing_fast, schema))
+    if not isinstance(schema, Mapping):  # of a model that was not needed yet it is no dictionary
+        return schema
+    fast = {"fail_fast": True} if isinstance(schema.get("type"), str) and schema["type"] in _MANY else {}
+    return {key: part if key in _NO_SCHEMA else _failing_fast(part) for key, part in schema.items()} | fast
+
+
+_MANY = frozenset({"list", "tuple", "set", "frozenset", "dict"})
+_NO_SCHEMA = frozenset({"metadata", "default", "expected"})
 
 
 def made_plain(text: bytes) -> bytes:
@@ -195,11 +216,12 @@ MEND = "restore the file from a copy, or delete its attempt folder and run the s
 
 def _validate(path: Path | str, content: object, model: type[Value], mend: str = "") -> Value:
     try:
-        return model.model_validate(content)
+        valid: Value = reader(model).validate_python(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"
         raise DamagedFile(f"{path} is damaged: {where}: {first['msg']}", hint=mend or MEND) from error
+    return valid
 
 
 def _refuse_newer(path: Path | str, content: Any, model: type[BaseModel]) -> None:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from nephoscope.model.errors import StorageFailed
+from nephoscope.model.errors import InputError, StorageFailed
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.rows import TrialRow
-from nephoscope.store import atomic
+from nephoscope.store import atomic, files
 
 NAME = "index.json"
 _STATES = "states.jsonl"
@@ -65,8 +65,8 @@ def about(results: Path, version: str, also: Iterable[str] = ()) -> str:
 def remembered(results: Path, now: str) -> Remembered | None:
     """What is still so; None: nothing is remembered, or it is about something else than `now` (see `about`)."""
     try:
-        found = _Index.model_validate_json((results / NAME).read_bytes())
-    except (OSError, ValidationError):
+        found = files.read(results / NAME, _Index)
+    except (OSError, InputError):
         return None
     return Remembered(found.about, found.priced, found.trials) if found.about == now else None
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from nephoscope.model.errors import StorageFailed
+from nephoscope.model.errors import InputError, StorageFailed
 from nephoscope.model.frozen import Frozen
-from nephoscope.store import atomic, index
+from nephoscope.store import atomic, files, index
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.store.verified import look
 
@@ -58,8 +58,8 @@ def stamp_now(folder: ResultsFolder, trials: Iterable[str], version: str) -> str
 def remembered(results: Path, stamp: str) -> str | None:
     """The digest of the inputs with this stamp; None: not known."""
     try:
-        found = _MadeFrom.model_validate_json((results / NAME).read_bytes())
-    except (OSError, ValidationError):
+        found = files.read(results / NAME, _MadeFrom)
+    except (OSError, InputError):
         return None
     return found.inputs_digest if found.stamp == stamp else None
 

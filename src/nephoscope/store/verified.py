@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from nephoscope.model.errors import StorageFailed, not_read
+from nephoscope.model.errors import InputError, StorageFailed, not_read
 from nephoscope.model.frozen import Frozen
 from nephoscope.store import atomic, digests
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.digests import RAW, STATUS, Difference, How
-from nephoscope.store.files import MEND
+from nephoscope.store.files import MEND, read
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ class Verifier:
 
 def _remembered(path: Path) -> dict[str, _Known]:
     try:
-        return _Memory.model_validate_json(path.read_bytes()).attempts
-    except (OSError, ValidationError):
+        return read(path, _Memory).attempts
+    except (OSError, InputError):
         return {}
 
 

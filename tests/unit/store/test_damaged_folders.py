@@ -8,14 +8,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from nephoscope.app.cli import main
 from nephoscope.app.stages import evaluation, imports
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
-from nephoscope.model.errors import StorageFailed
+from nephoscope.model.errors import DamagedFile, StorageFailed
+from nephoscope.model.records import Measurement, Plan
 from nephoscope.model.rows import TrialRow
 from nephoscope.run.study import run_study
+from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
 from tests.support.fake_world import rehearsal
 from tests.support.inspector_data import write_machine
@@ -218,3 +221,17 @@ def test_a_configuration_without_its_name_is_told_with_the_file(
     said = capsys.readouterr().err
     assert str(path) in said
     assert "configuration: there is no name" in said
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_a_file_full_of_errors_is_refused_at_its_first(tmp_path: Path, lines: bool) -> None:
+    path = tmp_path / "file"
+    if lines:
+        path.write_text("0\n" * 100_000)
+    else:
+        path.write_text(f'{{"schema": "nephoscope/plan/1", "trials": [{"0," * 100_000}0]}}')
+    with pytest.raises(DamagedFile) as refused:
+        files.read_lines(path, Measurement) if lines else files.read(path, Plan)
+    cause = refused.value.__cause__
+    assert isinstance(cause, ValidationError)
+    assert cause.error_count() < 20  # a kilobyte each
