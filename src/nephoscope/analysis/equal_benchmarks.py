@@ -33,6 +33,7 @@ def with_equals(
 
     @cache
     def on_machine(name: str, cpus: int) -> str | None:
+        """What it is on a machine of so many CPUs; None: an imported one, which is equal to none that it is not."""
         use = uses.get(name)
         benchmark = benchmarks.get(use.uses) if use else None
         if use is None or benchmark is None:
@@ -40,10 +41,10 @@ def with_equals(
         parameters = benchmark.as_run(benchmark.parameters.model_validate(use.parameters), cpus)
         return f"{use.uses} {use.version} {parameters.model_dump_json()}"
 
-    first: dict[str | None, str] = {}
+    first: dict[str, str] = {}
     for name in uses:
         small, large = on_machine(name, 1), on_machine(name, 2)
-        if small == large:
+        if small is not None and small == large:
             first.setdefault(small, name)
     planned = {(row.benchmark, row.configuration) for row in trials}
     cpus: dict[tuple[str, str], set[int]] = defaultdict(set)
@@ -53,7 +54,8 @@ def with_equals(
     also: dict[tuple[str, str], list[str]] = {}
     for (benchmark, configuration), seen in cpus.items():
         same = {on_machine(benchmark, count) for count in seen}
-        taking = first.get(same.pop()) if len(same) == 1 else None
+        only = same.pop() if len(same) == 1 else None
+        taking = None if only is None else first.get(only)
         if taking is not None and (taking, configuration) not in planned:
             also[benchmark, configuration] = [taking]
     return [

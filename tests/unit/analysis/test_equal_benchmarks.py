@@ -102,5 +102,11 @@ def test_rules_find_the_values_and_the_durations_of_trials_that_ran_under_anothe
 
 
 def test_what_this_version_does_not_know_is_left_alone() -> None:
+    """As imported benchmarks: those of a source have parameters in words, and are equal only under one name."""
     rows = _trials(("step", "small"), ("fixed", "large"))
-    assert not any(row.also for row in with_equals(rows, {row.trial: 8 for row in rows}, {}, {}))
+    cpus = {row.trial: 8 for row in rows}
+    imported = {
+        name: BenchmarkUse(name=name, uses=name, version=1, parameters={"scale": name}) for name in ("step", "fixed")
+    }
+    for uses in ({}, imported):
+        assert not any(row.also for row in with_equals(rows, cpus, uses, BENCHMARKS))
