@@ -32,6 +32,12 @@ def _spare_cores(path: Path) -> "ImportedStudy":
     return read(path)
 
 
+def _postgresbench(path: Path) -> "ImportedStudy":
+    from nephoscope.importers.postgresbench import read
+
+    return read(path)
+
+
 def _perfkit(path: Path) -> "ImportedStudy":
     from nephoscope.importers.perfkit import read
 
@@ -58,6 +64,11 @@ IMPORTERS: Mapping[str, Importer] = {
         "Spare Cores: PostgreSQL, Redis, CPU, memory and web server of cloud machine types.",
         "the folder that holds PROVIDER/TYPE/TASK/{stdout,meta.json}, or the SQLite file",
         _spare_cores,
+    ),
+    "postgresbench": Importer(
+        "PostgresBench: pgbench's TPC-B on managed PostgreSQL services.",
+        "the folder that holds SERVICE/results/*.json, or one of the files",
+        _postgresbench,
     ),
     "cloud-report": _of_files(
         "cloud_report_tree",
