@@ -93,7 +93,7 @@ def aws_on_moto(url: str) -> AwsCloud:
             asked = (*asked, tries[asked])
         return "InsufficientInstanceCapacity" if lacks_capacity(repr(asked)) else None
 
-    return AwsCloud(SystemClock(), client_of(url, refuse), REGIONS, service_of(url))
+    return AwsCloud(SystemClock(), client_of(url, refuse), REGIONS, service_of(url, refuse=refuse))
 
 
 def gcp_on_gcplocal(url: str) -> GcpCloud:

@@ -73,17 +73,23 @@ def client_of(
                 return AWSResponse(url, 200, {}, None), {**lists, "ResponseMetadata": {"HTTPStatusCode": 200}}
             if shown == "all":
                 params["body"] = {name: said for name, said in params["body"].items() if "Filter" not in name}
-            code = refuse(model.name, params["body"])
-            if code is None:
-                return None
-            answer = {"Error": {"Code": code, "Message": "injected"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
-            return AWSResponse(url, 400, {}, None), answer
+            return _refusal(url, refuse(model.name, params["body"]))
 
         client.meta.events.register("provide-client-params.ec2", _as_defined)
         client.meta.events.register("before-call.ec2", before_call)
         return client
 
     return make
+
+
+def _refusal(url: str, code: str | None) -> tuple[Any, dict[str, Any]] | None:
+    """The answer to a call that is refused; `None`: it is sent."""
+    from botocore.awsrequest import AWSResponse
+
+    if code is None:
+        return None
+    answer = {"Error": {"Code": code, "Message": "injected"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
+    return AWSResponse(url, 400, {}, None), answer
 
 
 def _as_defined(params: dict[str, Any], model: Any, **_: Any) -> None:
@@ -94,7 +100,9 @@ def _as_defined(params: dict[str, Any], model: Any, **_: Any) -> None:
         raise ParamValidationError(report="\n".join(complaints))
 
 
-def service_of(url: str, quota_vcpus: float = 5.0) -> Callable[[str | None, str], Any]:
+def service_of(
+    url: str, quota_vcpus: float = 5.0, refuse: Refuse = lambda _operation, _arguments: None
+) -> Callable[[str | None, str], Any]:
     """Clients of other services by region and name; moto has quotas of VPC alone, so that answer is made here."""
     from botocore.awsrequest import AWSResponse
     from botocore.config import Config
@@ -103,9 +111,13 @@ def service_of(url: str, quota_vcpus: float = 5.0) -> Callable[[str | None, str]
         answer = {"Quota": {"Value": quota_vcpus}, "ResponseMetadata": {"HTTPStatusCode": 200}}
         return AWSResponse(url, 200, {}, None), answer
 
+    def before_call(model: Any, params: dict[str, Any], **_: Any) -> tuple[Any, dict[str, Any]] | None:
+        return _refusal(url, refuse(model.name, params))
+
     def make(region: str | None, service: str) -> Any:
         config = Config(retries={"total_max_attempts": 1})
         client = _session().client(service, region_name=region or REGIONS[0], endpoint_url=url, config=config)
+        client.meta.events.register(f"before-call.{service}", before_call)
         client.meta.events.register("before-call.service-quotas.GetServiceQuota", quota)
         return client
 
