@@ -1,12 +1,15 @@
 //! Writes, checks and counts the rows of a workload on Redis and Valkey, on one server or on the masters of a cluster.
 
 use crate::exit::{ExitCode, Failure, cannot_use};
-use crate::fill::rows::{Asks, Calls, Each, RowStore};
+use crate::fill::rows::{Asks, Calls, Each, Numbers, RowStore};
 use crate::target::resp::{Answer, Commands, Connection, Reply, Slots, Url};
-use crate::workload::kv::MARKER;
+use crate::workload::kv::{MARKER, write_key};
 use crate::workload::{Records, ServerCounter};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
+/// Between two attempts to find the servers.
+const PAUSE: Duration = Duration::from_millis(200);
 /// A server that is silent for longer is lost.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -47,6 +50,48 @@ impl Keyspace {
     #[must_use]
     pub fn slots(&self) -> Option<&Slots> {
         self.slots.as_ref()
+    }
+
+    /// The servers as they are now: after a failover, others have the keys. Any node that was known may tell.
+    fn find_again(&self, patience: Duration) -> Result<Self, Failure> {
+        let own = &self.servers[0];
+        let nodes = self.slots.as_ref().map_or_else(Vec::new, |slots| slots.nodes().to_vec());
+        let urls: Vec<Url> =
+            if nodes.is_empty() { vec![own.clone()] } else { nodes.into_iter().map(|node| own.at(node)).collect() };
+        let deadline = Instant::now() + patience;
+        for url in urls.iter().cycle() {
+            let open = || {
+                let keyspace = Self::open(url, self.slots.is_some())?;
+                keyspace.connect().map(|_| keyspace)
+            };
+            match open() {
+                Err(_) if Instant::now() < deadline => thread::sleep(PAUSE),
+                outcome => return outcome,
+            }
+        }
+        Self::open(own, self.slots.is_some())
+    }
+
+    fn read_numbers(&self, connections: &mut [Connection], keys: &[i64]) -> Result<Vec<Option<u64>>, Failure> {
+        let mut asked: Vec<(Commands, Vec<usize>)> = connections.iter().map(|_| Default::default()).collect();
+        for (place, &key) in keys.iter().enumerate() {
+            let name = write_key(key);
+            let (commands, places) = &mut asked[self.master(&name)];
+            commands.all(&[b"GETRANGE", &name, b"0", b"7"]);
+            places.push(place);
+        }
+        let mut numbers = vec![None; keys.len()];
+        for (connection, (commands, places)) in
+            connections.iter_mut().zip(&mut asked).filter(|(_, it)| !it.1.is_empty())
+        {
+            let reply = connection.exchange(commands).map_err(lost)?;
+            for (index, &place) in places.iter().enumerate() {
+                if let Some(Answer::Text(text)) = reply.answer(index) {
+                    numbers[place] = text.try_into().ok().map(u64::from_be_bytes);
+                }
+            }
+        }
+        Ok(numbers)
     }
 
     /// The version that the first server reports.
@@ -117,6 +162,12 @@ impl RowStore for Keyspace {
             }
         }
         Ok(calls)
+    }
+
+    fn numbers(&self, patience: Duration) -> Result<Numbers, Failure> {
+        let keyspace = self.find_again(patience)?;
+        let mut connections = keyspace.connect()?;
+        Ok(Box::new(move |keys| keyspace.read_numbers(&mut connections, keys)))
     }
 
     fn calls(&self, before: &Vec<i64>, after: &Vec<i64>) -> Result<Calls, String> {

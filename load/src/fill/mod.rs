@@ -3,6 +3,7 @@
 pub mod admin;
 pub mod journal;
 pub mod keyspace;
+pub mod kv;
 pub mod loader;
 pub(crate) mod parts;
 pub mod recordset;

@@ -2,7 +2,7 @@
 //! master.
 
 use crate::exit::{ExitCode, Failure, cannot_use_node};
-use crate::fill::rows::{Asks, Calls, Each, RowStore};
+use crate::fill::rows::{Asks, Calls, Each, Numbers, RowStore};
 use crate::target::TargetError;
 use crate::target::aerospike::{Cluster, Connection, FOUND, Member, Messages, NOT_FOUND, Place, Reply, Write};
 use crate::target::postgres::Address;
@@ -223,6 +223,10 @@ impl RowStore for Recordset {
 
     fn calls(&self, before: &Reading, after: &Reading) -> Result<Calls, String> {
         grown(&before.nodes, &after.nodes, after.at - before.at)
+    }
+
+    fn numbers(&self, _: Duration) -> Result<Numbers, Failure> {
+        Err(Failure::new(ExitCode::BadSpec, "workload.ledger: not for targets of kind aerospike"))
     }
 
     fn unsettled(&self) -> Result<Option<String>, Failure> {

@@ -10,6 +10,10 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
+
+/// Of each key; `None` where there is no such row, or a shorter one.
+pub(crate) type Numbers = Box<dyn FnMut(&[i64]) -> Result<Vec<Option<u64>>, Failure>>;
 
 /// Rows that one thread takes at a time.
 const CHUNK: u64 = 10_000;
@@ -170,6 +174,12 @@ pub(crate) trait RowStore: Sync {
     /// # Errors
     /// Why they cannot be compared: a server that counted is gone, or counts from 0 again.
     fn calls(&self, before: &Self::Reading, after: &Self::Reading) -> Result<Calls, String>;
+
+    /// Finds the servers again, trying for a while, and reads the first eight bytes of rows of kv there, as a number.
+    ///
+    /// # Errors
+    /// When they cannot be asked.
+    fn numbers(&self, patience: Duration) -> Result<Numbers, Failure>;
 
     /// Why rows cannot be counted now; `None`: they can.
     ///

@@ -368,6 +368,28 @@ pub struct Outages {
     pub episodes: Vec<Outage>,
 }
 
+/// Whether writes that the server acknowledged were there after the run, by reading every row that was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct LedgerResult {
+    /// Rows that were written, and read afterwards.
+    pub rows: u64,
+    /// Writes of a row that the server acknowledged.
+    pub acknowledged: u64,
+    /// Writes of a row that it did not acknowledge: they may have been carried out.
+    pub in_doubt: u64,
+    /// Of those, how many were found.
+    pub in_doubt_kept: u64,
+    /// Acknowledged writes that are gone: what is there instead was acknowledged before they were sent, or is older
+    /// than the run, or the row is missing.
+    pub lost: u64,
+    /// Rows with such a write.
+    pub lost_rows: u64,
+    /// Rows that hold a number of this run that nobody sent there: newer than all writes, or another row's.
+    pub unsent: u64,
+    /// One row that is wrong.
+    pub example: Option<String>,
+}
+
 /// The last line.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Finished {
@@ -405,6 +427,8 @@ pub struct Finished {
     pub headline: Option<Headline>,
     /// When the generator itself stood still, or was late.
     pub gaps: Vec<Gap>,
+    /// Of a run that numbers its writes; `None`: it does not, or they could not be read.
+    pub ledger: Option<LedgerResult>,
     /// What clients saw of outages; `None`: nothing was driven to its end.
     pub outages: Option<Outages>,
     /// Of the draws.

@@ -131,6 +131,7 @@ const FINISHED: Table = &[
     ("headline", Apart),
     ("gaps", Join),
     ("outages", Apart),
+    ("ledger", First),
     ("audit", Apart),
     (
         "conditions",
@@ -454,7 +455,7 @@ mod tests {
             json!({"event": "finished", "exit_code": 0, "message": "", "elapsed_s": f64::from(index), "measured_s": 0.5,
                    "operations": [total], "errors": [], "offered": null, "not_sent": null, "round_trips": 8,
                    "round_trips_by_operation": [{"operation": "new_order", "round_trips": 8, "operations": 2}],
-                   "profile": "batched", "headline": null, "gaps": [], "outages": null,
+                   "profile": "batched", "headline": null, "gaps": [], "outages": null, "ledger": null,
                    "audit": [{"name": "mix", "observed": 0.5, "low": 0.0, "high": 1.0, "draws": 2, "passed": null}],
                    "conditions": [{"number": 1, "text": "t", "holds": index == 0, "violations": index,
                                    "example": if index == 0 { Value::Null } else { json!("w 1") }}],

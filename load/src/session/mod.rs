@@ -5,6 +5,7 @@ use crate::clock::{Clock, process_cpu_s, unix_ms};
 use crate::engine::{self, Dial, Dialer, Driven, Known, Load, Timeline};
 use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::admin::Admin;
+use crate::fill::rows::Numbers;
 use crate::output::headline;
 use crate::output::outcome::Outcome;
 use crate::output::{
@@ -18,6 +19,7 @@ use crate::target::aerospike::Place;
 use crate::target::resp::Url;
 use crate::tell;
 use crate::verify::check;
+use crate::verify::writes;
 use crate::words::counted;
 use crate::workload::{self, Workload};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -214,6 +216,9 @@ impl Execution {
             },
             stop: Arc::clone(&self.stop),
         };
+        if let Some(log) = workload.writes() {
+            log.begin(unix_ms());
+        }
         let driven = engine::run(load, &mut |interval, known| {
             self.count(known.ledger, known.measured_s, known.measured_cpu_s);
             show_interval(&interval, known);
@@ -225,6 +230,20 @@ impl Execution {
         known.outages = Some(driven.ledger.outages());
         drop(known);
         Ok(driven)
+    }
+
+    /// Reads what a run has written that numbers its writes, unless nobody wants to wait.
+    fn compare_writes<S: Session>(
+        &self,
+        workload: &dyn Workload<S>,
+        open: impl FnOnce() -> Result<Numbers, Failure>,
+    ) -> Result<(), Failure> {
+        let Some(log) = workload.writes().filter(|_| !self.stop.interrupted()) else { return Ok(()) };
+        tell::progress("reading what was written");
+        let result = writes::compare(log.take(), open()?)?;
+        let wrong = writes::judge(&result);
+        self.known().ledger = Some(result);
+        wrong.map_or(Ok(()), Err)
     }
 
     /// Notes what was done so far.

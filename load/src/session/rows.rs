@@ -10,6 +10,10 @@ use crate::tell;
 use crate::verify::check;
 use crate::workload::{Records, ServerCounter, Workload};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Servers may take this long to agree on who has the rows, before what was written is read.
+const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the spec's workload is on such a target: its rows, where it has some, and its operations.
 pub(super) type RowWorkload<S> = (Option<Box<dyn Records>>, Arc<dyn Workload<S>>);
@@ -86,7 +90,8 @@ impl<R: RowStore> RowAction<'_, R> {
         let before = self.store.read(&counters)?;
         let driven = self.session.drive(workload, dialer)?;
         self.session.note_audit(workload.as_ref(), &driven);
-        let judged = self.session.judge(&driven);
+        let kept = self.session.compare_writes(workload.as_ref(), || self.store.numbers(COME_BACK_TIMEOUT));
+        let judged = worst([kept.map_err(gone), self.session.judge(&driven)]);
         if !checked || self.session.stop.interrupted() {
             return judged;
         }

@@ -5,7 +5,9 @@ use super::{Execution, pooler};
 use crate::engine::{Driven, PostgresDialer};
 use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::admin::Admin;
+use crate::fill::kv;
 use crate::fill::loader::Loader;
+use crate::fill::rows::Numbers;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec, TargetSpec};
 use crate::target::postgres::{Connection, Dsn, Prepared, Unnamed};
 use crate::tell;
@@ -115,14 +117,23 @@ impl SqlAction<'_> {
         let driven = self.session.drive(&workload, self.dialer(workload.as_ref(), hosts, prepared))?;
         self.session.note_audit(workload.as_ref(), &driven);
         let judged = self.session.judge(&driven);
+        // Last, as the server counts what is read.
+        let kept = || self.session.compare_writes(workload.as_ref(), || self.numbers());
         // Who interrupted does not want to wait. After anything else the data is looked at: a server that went away
         // may be back, and what it lost is worth more than that it went.
         if !checked || self.session.stop.interrupted() {
-            return judged;
+            return worst([kept(), judged]);
         }
         let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.session.stop)?;
         let agrees = self.compare(&counted, &mut connection, &driven);
-        worst([agrees, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), judged])
+        let sound = self.check_conditions(workload.as_ref(), &mut connection, Moment::Later);
+        worst([agrees, sound, kept(), judged])
+    }
+
+    /// Reads the numbers of rows of kv that were written.
+    fn numbers(&self) -> Result<Numbers, Failure> {
+        let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.session.stop)?;
+        Ok(Box::new(move |keys| kv::read_numbers(&mut connection, keys)))
     }
 
     /// Compares the isolation level of a transaction with the one that the spec asks for: a server may take a statement

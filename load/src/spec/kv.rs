@@ -2,6 +2,7 @@
 
 use super::error::{SpecError, require};
 use crate::workload::kv::{KvOptions, MAX_BATCH, MAX_BLOCK_BYTES, MAX_OPERATION_BYTES, MAX_ROWS, MAX_ZIPF_EXPONENT};
+use crate::workload::writes::NUMBER_BYTES;
 
 /// A record of Aerospike fits into a write block of 8 MiB, with its header.
 const MAX_RECORD_BYTES: u32 = 8 * 1024 * 1024 - 4096;
@@ -25,12 +26,18 @@ pub(super) fn validate(kv: &KvOptions) -> Result<(), SpecError> {
         kv.batch
     );
     require(operation_bytes <= MAX_OPERATION_BYTES, &too_large)?;
+    let numbered = !kv.ledger || kv.min_block_bytes as usize >= NUMBER_BYTES;
+    require(
+        numbered,
+        &format!("workload.ledger: needs values of at least {NUMBER_BYTES} bytes: raise min_block_bytes"),
+    )?;
     let exponent = kv.zipf_exponent > 0.0 && kv.zipf_exponent <= MAX_ZIPF_EXPONENT;
     require(exponent, "workload.zipf_exponent: must be above 0 and at most 10")
 }
 
 /// Checks what a target of Aerospike can do.
 pub(super) fn validate_aerospike(kv: &KvOptions) -> Result<(), SpecError> {
+    require(!kv.ledger, "workload.ledger: not for targets of kind aerospike")?;
     let fits = kv.max_block_bytes() <= MAX_RECORD_BYTES;
     require(fits, &format!("workload.max_block_bytes: must be at most {MAX_RECORD_BYTES}, the size of a record"))
 }

@@ -97,6 +97,8 @@ impl Spec {
             whole,
             "load.part: a shard can only load rows: create once, then load rows on each shard, then finish once",
         )?;
+        let alone = count == 1 || !matches!(&self.workload, WorkloadSpec::Kv(kv) if kv.ledger);
+        require(alone, "workload.ledger: only for a load of one generator, which knows all writes")?;
         let fresh = !self.load.resume || self.load.part == LoadPart::All;
         require(fresh, "load.resume: only with part \"all\"; rows and finish always resume")
     }

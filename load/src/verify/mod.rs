@@ -3,3 +3,4 @@
 pub mod check;
 pub mod fingerprint;
 pub mod statistics;
+pub mod writes;

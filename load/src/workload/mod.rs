@@ -16,6 +16,7 @@ pub mod sysbench;
 pub mod tpcb;
 pub mod tpcc;
 mod transaction;
+pub mod writes;
 pub mod ycsb;
 
 pub use dataset::{Dataset, Key, NULL_TEXT, Piece, Table, tables};
@@ -24,6 +25,7 @@ pub use records::{Name, OTHER_BINS, Records};
 pub use shard::{MAX_SHARDS, ShardSpec};
 pub use streams::{Streams, below, exponential};
 pub use transaction::Trips;
+pub use writes::WriteLog;
 
 use crate::target::{Session, Statement, postgres};
 use std::collections::BTreeMap;
@@ -238,6 +240,10 @@ pub trait Workload<S: Session = postgres::Connection>: Send + Sync {
     /// Server-side counters to compare with the client's.
     fn server_counters(&self) -> Vec<ServerCounter> {
         Vec::new()
+    }
+    /// Where acknowledged writes are noted, if they are.
+    fn writes(&self) -> Option<&WriteLog> {
+        None
     }
     /// What operations do to the tables, to be compared with the statistics of a server that keeps some.
     fn effects(&self) -> Option<Effects> {

@@ -29,6 +29,41 @@ fn writes(ended: &Ended) -> u64 {
     totals.iter().filter(|total| total["operation"] == "write").map(|total| total["all"].as_u64().unwrap()).sum()
 }
 
+/// What the ledger of a run counts.
+fn ledger(ended: &Ended, name: &str) -> u64 {
+    ended.finished()["ledger"][name].as_u64().unwrap_or_else(|| panic!("{name}: {}", ended.finished()["ledger"]))
+}
+
+#[test]
+fn acknowledged_writes_are_read_back_and_those_that_a_server_did_not_keep_are_counted() {
+    let Some(server) = support::server() else { return };
+    let with = |more: Value| {
+        let mut all = json!({"min_block_bytes": 8, "read_percent": 50, "ledger": true});
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    exec(&kv("load", &server.dsn(), with(json!({})))).expect(0);
+    for more in [json!({"batch": 3}), json!({"distribution": "zipf"}), json!({"writes": "new", "batch": 2})] {
+        let ended = exec(&kv("run", &server.dsn(), with(more))).expect(0);
+        let batch = ended.lines[0]["spec"]["workload"]["batch"].as_u64().unwrap();
+        assert_eq!(ledger(&ended, "acknowledged"), batch * writes(&ended));
+        assert_eq!(["lost", "unsent", "in_doubt"].map(|name| ledger(&ended, name)), [0, 0, 0]);
+    }
+    // A server that says that it has written and has not, and counts for itself how often.
+    let forgetful = "CREATE SEQUENCE forgotten; CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                     PERFORM nextval('forgotten'); RETURN NULL; END $$; \
+                     CREATE TRIGGER forget BEFORE INSERT ON kv FOR EACH ROW WHEN (NEW.k % 5 = 0) \
+                     EXECUTE FUNCTION forget()";
+    let mut connection = server.connect();
+    connection.query(forgetful).unwrap();
+    let mut spec = kv("run", &server.dsn(), with(json!({"writes": "new"})));
+    (spec["seed"], spec["check"]) = (json!(43), json!("none"));
+    let ended = exec(&spec).expect(5);
+    let forgotten = connection.query("SELECT last_value::text FROM forgotten").unwrap()[0][0].clone().unwrap();
+    assert_eq!((ledger(&ended, "lost").to_string(), ledger(&ended, "unsent")), (forgotten, 0));
+    assert!(ended.message().contains("acknowledged writes lost"), "{}", ended.message());
+}
+
 #[test]
 fn rows_are_loaded_driven_and_counted() {
     let Some(server) = support::server() else { return };

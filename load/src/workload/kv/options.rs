@@ -85,6 +85,11 @@ pub struct KvOptions {
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub writes: Writes,
+    /// Number every write, and read all rows that were written after the run: which acknowledged writes are lost? On
+    /// servers with PostgreSQL's protocol, Redis and Valkey, from one generator.
+    #[arg(long)]
+    #[serde(default)]
+    pub ledger: bool,
 }
 
 fn default_read_percent() -> u8 {
@@ -117,6 +122,7 @@ impl KvOptions {
             zipf_exponent: default_zipf_exponent(),
             order: Order::default(),
             writes: Writes::default(),
+            ledger: false,
         }
     }
 

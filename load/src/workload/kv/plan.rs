@@ -4,7 +4,8 @@ use super::blocks::Blocks;
 use super::operations::{READ, WRITE};
 use super::options::{Distribution, KvOptions, Writes};
 use crate::workload::keys::{Bins, MAX_BINS, Ranks, Shape, below};
-use crate::workload::{AuditLine, Draws, OperationId, Streams, Tally, statistic};
+use crate::workload::writes::NUMBER_BYTES;
+use crate::workload::{AuditLine, Draws, OperationId, Streams, Tally, WriteLog, statistic};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub(super) struct Plan {
     ranks: Ranks,
     bins: Bins,
     pub(super) blocks: Blocks,
+    /// Where writes are noted, if the options say so.
+    pub(super) log: Option<Arc<WriteLog>>,
 }
 
 impl Plan {
@@ -41,7 +44,8 @@ impl Plan {
         let ranks = Ranks::new(shape, options.rows);
         let bins = Bins::of(&ranks);
         let blocks = Blocks::new(seed, options.min_block_bytes, options.max_block_bytes());
-        Self { options, seed, streams: Streams::new(seed), ranks, bins, blocks }
+        let log = options.ledger.then(Arc::default);
+        Self { log, options, seed, streams: Streams::new(seed), ranks, bins, blocks }
     }
 
     fn stream(&self, client: u32, turn: u64) -> Xoshiro256PlusPlus {
@@ -145,6 +149,12 @@ impl Drawer {
         let Hand { keys, written, begins, .. } = &self.hand;
         let ends = begins.iter().skip(1).copied().chain([written.len()]);
         keys.iter().zip(begins.iter().zip(ends)).map(|(&key, (&from, to))| (key, &written[from..to]))
+    }
+
+    /// Overwrites the beginning of everything that is to be written.
+    pub(super) fn mark(&mut self, number: [u8; NUMBER_BYTES]) {
+        let Hand { written, begins, .. } = &mut self.hand;
+        begins.iter().for_each(|&from| written[from..from + NUMBER_BYTES].copy_from_slice(&number));
     }
 
     pub(super) fn draws(&self) -> Draws {

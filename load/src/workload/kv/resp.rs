@@ -7,7 +7,7 @@ use super::plan::{Drawer, Plan};
 use super::worker::{KvWorker, Verbs};
 use crate::target::resp::{Answer, Commands, Connection, Reply, Slots};
 use crate::words::counted;
-use crate::workload::{AuditLine, DataError, Draws, ServerCounter, Worker, Workload};
+use crate::workload::{AuditLine, DataError, Draws, ServerCounter, Worker, Workload, WriteLog};
 use std::sync::Arc;
 
 /// The workload.
@@ -40,6 +40,10 @@ impl Workload<Connection> for KvResp {
             Some(slots) => slots.master(&write_key(self.plan.first_key(clients, client, turn))),
             None => client as usize % parts,
         }
+    }
+
+    fn writes(&self) -> Option<&WriteLog> {
+        self.plan.log.as_deref()
     }
 
     fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {

@@ -6,7 +6,7 @@ use super::plan::{Drawer, Plan};
 use super::worker::{KvWorker, Verbs};
 use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
 use crate::workload::{
-    AuditLine, Condition, DataError, Draws, Effect, Effects, ServerCounter, Times, Worker, Workload,
+    AuditLine, Condition, DataError, Draws, Effect, Effects, ServerCounter, Times, Worker, Workload, WriteLog,
 };
 use std::sync::Arc;
 
@@ -58,6 +58,10 @@ impl<S: SqlSession> Workload<S> for Kv {
 
     fn worker(&self, clients: u32) -> Box<dyn Worker<S>> {
         Box::new(KvWorker::new(&self.plan, clients))
+    }
+
+    fn writes(&self) -> Option<&WriteLog> {
+        self.plan.log.as_deref()
     }
 
     fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {

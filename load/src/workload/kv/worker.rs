@@ -2,6 +2,7 @@
 
 use super::plan::{Drawer, Plan};
 use crate::target::Session;
+use crate::workload::writes::Pen;
 use crate::workload::{Completion, DataError, Draws, OperationId, Step, Worker};
 use std::sync::Arc;
 
@@ -17,28 +18,39 @@ pub(super) trait Verbs: Session {
     fn judge(drawer: &Drawer, reply: &Self::Reply) -> Result<(), DataError>;
 }
 
-pub(super) struct KvWorker(Drawer);
+pub(super) struct KvWorker {
+    drawer: Drawer,
+    pen: Option<Pen>,
+}
 
 impl KvWorker {
     pub(super) fn new(plan: &Arc<Plan>, clients: u32) -> Self {
-        Self(Drawer::new(Arc::clone(plan), clients))
+        Self { drawer: Drawer::new(Arc::clone(plan), clients), pen: plan.log.clone().map(Pen::new) }
     }
 }
 
 impl<S: Verbs> Worker<S> for KvWorker {
     fn draw(&mut self, client: u32, turn: u64) -> OperationId {
-        self.0.draw(client, turn)
+        self.drawer.draw(client, turn)
     }
 
     fn step(&mut self, reply: Option<&S::Reply>, request: &mut S::Request) -> Result<Step, DataError> {
         let Some(reply) = reply else {
-            S::ask(&self.0, request);
+            if let Some(pen) = self.pen.as_mut().filter(|_| !self.drawer.reads()) {
+                let number = pen.send(self.drawer.keys());
+                self.drawer.mark(number);
+            }
+            S::ask(&self.drawer, request);
             return Ok(Step::Send);
         };
-        S::judge(&self.0, reply).map(|()| Step::Done(Completion::Committed))
+        S::judge(&self.drawer, reply)?;
+        if let Some(pen) = self.pen.as_mut().filter(|_| !self.drawer.reads()) {
+            pen.acknowledge();
+        }
+        Ok(Step::Done(Completion::Committed))
     }
 
     fn draws(&self) -> Draws {
-        self.0.draws()
+        self.drawer.draws()
     }
 }

@@ -253,6 +253,23 @@ class Headline(Frozen):
     )
 
 
+class LedgerResult(Frozen):
+    """Whether writes that the server acknowledged were there after the run: every row that was written was read."""
+
+    rows: int = Field(ge=0, description="that were written")
+    acknowledged: int = Field(ge=0, description="writes of a row")
+    in_doubt: int = Field(ge=0, description="writes of a row that were sent and not acknowledged")
+    in_doubt_kept: int = Field(ge=0, description="of these, how many were found")
+    lost: int = Field(
+        ge=0,
+        description="acknowledged writes that are gone: what is there instead was acknowledged before they were sent, "
+        "or is older than the run, or the row is missing",
+    )
+    lost_rows: int = Field(ge=0, description="rows with such a write")
+    unsent: int = Field(ge=0, description="rows that hold a number of this run that nobody sent there")
+    example: str | None = Field(description="one row that is wrong")
+
+
 class Outage(Frozen):
     """A time in which clients that had work were without success; those of several clients that overlap are one."""
 
@@ -313,6 +330,9 @@ class Finished(Frozen):
     headline: Headline | None = Field(default=None, description="of a run of tpcc")
     gaps: list[GeneratorGap] = Field(
         default=[], description="in which the generator itself did nothing although it wanted to; the first 1,000"
+    )
+    ledger: LedgerResult | None = Field(
+        default=None, description="of a run that numbers its writes; null: it does not, or they could not be read"
     )
     outages: Outages | None = Field(default=None, description="null: nothing was driven to its end")
     audit: list[AuditLine]

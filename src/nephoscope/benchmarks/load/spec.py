@@ -188,6 +188,11 @@ class KvWorkload(Concise):
         description="existing: the table keeps its size. new: as CockroachDB's kv; a second run on the same table "
         "needs another seed",
     )
+    ledger: bool = Field(
+        default=False,
+        description="number every write, and read all rows that were written after the run: which acknowledged writes "
+        "are lost? Not on Aerospike, not with several generators",
+    )
 
 
 AnyWorkload = (
