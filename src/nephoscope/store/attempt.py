@@ -329,7 +329,7 @@ class Attempt:
     def cleanup_failures(self) -> list[str]:
         """What failed while it was cleaned up after, one line each, for people."""
         try:
-            return (self.log_dir / CLEANUP_LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+            return plain.read(self.log_dir / CLEANUP_LOG).decode(errors="replace").splitlines()
         except FileNotFoundError:
             return []
 
@@ -448,7 +448,7 @@ def _plain_below(folder: Path) -> list[str]:
     """Paths of all plain files below a folder, which may not exist; hidden ones are temporary."""
     if folder.is_symlink() or not folder.is_dir():
         return []
-    found = (name for name, about in digests.walk(folder) if plain.oddity(about.st_mode) is None)
+    found = (name for name, about in digests.walk(folder) if plain.oddity(about) is None)
     return sorted(found, key=lambda name: name.split("/"))
 
 

@@ -27,7 +27,7 @@ _WORDS: Mapping[How, str] = {
     "changed": "was changed",
     "missing": "is missing",
     "added": "was added",
-    "odd": "is a link or another special file, and is not read",
+    "odd": "is a link, a file of holes or another special file, and is not read",
 }
 
 
@@ -128,7 +128,7 @@ def differences(
         listed.pop(INTENT, None)
     if stored is not None:  # else nobody knows which files there were
         listed.update((name, "") for name in files.keys() - listed.keys() if _of_the_trial(name))
-    odd = {name for name, about in files.items() if plain.oddity(about.st_mode)}
+    odd = {name for name, about in files.items() if plain.oddity(about)}
     found = [Difference(name, "odd") for name in odd]
     for name in listed.keys() - odd:
         how = _how(f"{attempt}/{name}", listed[name]) if name in files else "missing"

@@ -526,6 +526,8 @@ class ResultsFolder:
             return []
         stored = self.analysis_digests()
         there = [name for name in stored if _ANALYSIS_FILE.fullmatch(name) and (self.path / name).is_file()]
+        for name in there:
+            plain.require(self.path / name)
         return [name for name in there if digests.sha256(self.path / name) != stored[name]]
 
     def forget_analysis(self) -> None:

@@ -14,6 +14,9 @@ from nephoscope.model.errors import DamagedFile, not_read
 
 MOST_BYTES = 1 << 30
 """Of a file that is read as a whole."""
+_BLOCK_BYTES = 512
+_MOST_RATIO = 1000
+"""By which a file system compresses."""
 _ODD: Mapping[int, str] = {
     stat.S_IFLNK: "a link",
     stat.S_IFIFO: "a FIFO",
@@ -24,9 +27,11 @@ _ODD: Mapping[int, str] = {
 _MEND = "replace it by a plain file or folder, or remove it: a link could lead to any file of this machine"
 
 
-def oddity(mode: int) -> str | None:
+def oddity(about: os.stat_result) -> str | None:
     """'a link', 'a FIFO', of what `lstat` says; None: a plain file or a folder."""
-    return _ODD.get(stat.S_IFMT(mode))
+    if about.st_size > MOST_BYTES and about.st_blocks * _BLOCK_BYTES * _MOST_RATIO < about.st_size:
+        return "a file of holes"  # a few bytes of an archive become exbibytes, which take years to read
+    return _ODD.get(stat.S_IFMT(about.st_mode))
 
 
 def require(path: Path | str) -> None:
@@ -36,7 +41,7 @@ def require(path: Path | str) -> None:
         DamagedFile: it is something else.
     """
     try:
-        odd = oddity(os.lstat(path).st_mode)
+        odd = oddity(os.lstat(path))
     except (FileNotFoundError, NotADirectoryError):
         return
     if odd is not None:

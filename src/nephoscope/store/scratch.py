@@ -53,10 +53,10 @@ def _set_key_aside(folder: Path) -> None:
     """Keeps what the machines that exist are reached with, and nothing else."""
     earlier = folder / _EARLIER
     for name, about in list(digests.walk(folder)):
-        if plain.oddity(about.st_mode) is None and name == _KEY:
+        if plain.oddity(about) is None and name == _KEY:
             earlier.mkdir(exist_ok=True)
             (folder / name).rename(earlier / secrets.token_hex(4))
-        elif plain.oddity(about.st_mode) is not None or not name.startswith((_HOST_KEYS, f"{_EARLIER}/")):
+        elif plain.oddity(about) is not None or not name.startswith((_HOST_KEYS, f"{_EARLIER}/")):
             (folder / name).unlink()
 
 

@@ -131,22 +131,39 @@ def a_definition_elsewhere(attempt: Attempt, elsewhere: Path) -> str:
     return "trial.json"
 
 
+def a_file_of_holes(attempt: Attempt, _: Path) -> str:
+    with (attempt.folder / "raw" / "notes.txt").open("wb") as file:
+        file.truncate(1 << 42)
+    return "raw/notes.txt"
+
+
 @pytest.mark.parametrize("digests", [True, False])
 @pytest.mark.parametrize(
-    "odd", [in_place_of_facts, beside_raw_output, in_a_circle, a_fifo_of_verdicts, a_definition_elsewhere]
+    "odd",
+    [in_place_of_facts, beside_raw_output, in_a_circle, a_fifo_of_verdicts, a_definition_elsewhere, a_file_of_holes],
 )
-def test_a_trial_with_a_link_or_a_fifo_is_altered(
+def test_a_trial_with_a_link_or_another_odd_file_is_altered(
     folder: Path, elsewhere: Path, odd: Callable[[Attempt, Path], str], digests: bool
 ) -> None:
     results = ResultsFolder(folder)
     attempt = next(results.every_attempt())
     if not digests:
         as_stored_without_digests(attempt)
-    said = f"{odd(attempt, elsewhere)} is a link or another special file, and is not read"
+    said = f"{odd(attempt, elsewhere)} is a link, a file of holes or another special file, and is not read"
     rows = {row.trial: row for row in evaluation.status(results)}
     assert any(said in str(reason) for reason in rows[attempt.folder.parents[1].name].reasons)
     assert sorted(row.state for row in rows.values()) == ["altered", "finished"]
     assert any(one.endswith(said) for one in verifying.verify(results).differences)
+
+
+def test_no_table_of_holes_is_read(folder: Path) -> None:
+    results = ResultsFolder(folder)
+    results.write_derived("analysis.json", b"{}")
+    results.write_derived("trials.parquet", b"")
+    results.write_analysis_digests({"trials.parquet": "0" * 64})
+    os.truncate(folder / "trials.parquet", 1 << 42)
+    with pytest.raises(DamagedFile, match=r"trials\.parquet is a file of holes"):
+        results.altered_analysis()
 
 
 def test_nothing_behind_a_link_is_published(folder: Path, elsewhere: Path) -> None:

@@ -281,5 +281,5 @@ def test_only_the_last_attempt_answers_for_the_definition_of_its_trial(tmp_path:
     assert (found(last=True), found(last=False)) == (["trial.json was changed"], [])
     definition.unlink()
     definition.symlink_to("elsewhere")
-    assert found(last=True) == ["trial.json is a link or another special file, and is not read"]
+    assert found(last=True) == ["trial.json is a link, a file of holes or another special file, and is not read"]
     assert found(last=False) == []

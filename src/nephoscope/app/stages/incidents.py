@@ -6,11 +6,12 @@ from contextlib import suppress
 
 from nephoscope.checks.interference import ForeignLoad
 from nephoscope.machines.telemetry import parse_telemetry
-from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.errors import DamagedFile, OutputUnreadable
 from nephoscope.model.numbers import duration
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.words import counted
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX
+from nephoscope.store import plain
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 
@@ -47,8 +48,8 @@ def _foreign_s(attempt: Attempt) -> dict[str, float]:
     """CPU time of programs of others by name, as far as the sampler read them."""
     found: defaultdict[str, float] = defaultdict(float)
     for log in sorted(attempt.raw_dir.glob(f"{TELEMETRY_PREFIX}*{TELEMETRY_SUFFIX}")):
-        with suppress(OutputUnreadable, OSError):
-            for sample in parse_telemetry(log.read_text(encoding="utf-8", errors="replace")):
+        with suppress(OutputUnreadable, DamagedFile, OSError):
+            for sample in parse_telemetry(plain.read(log).decode(errors="replace")):
                 for process in sample.foreign_processes:
                     found[process.name] += process.cpu_s
     return found
