@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 pub(super) struct CommonArgs {
     /// postgresql://user@host:port/database (or ?host=/socket/directory), with the password in PGPASSWORD. For kv and
     /// ycsb also redis://host:port/number, with the password in REDISCLI_AUTH, or
-    /// aerospike://host:port,host:port/namespace/set.
+    /// aerospike://host:port,host:port/namespace/set. For all workloads but tpcc mysql://user@host:port/database (or
+    /// ?socket=/path), with the password in MYSQL_PWD.
     #[arg(long)]
     dsn: String,
     /// Seed of data and operations: the same seed gives the same data and operations.
@@ -96,7 +97,7 @@ pub(super) struct DriveArgs {
     /// unless a connection pooler answers that does not keep names apart.
     #[arg(long, value_enum, default_value_t)]
     prepared: Prepared,
-    /// Maximum number of operations in flight on one connection to redis://....
+    /// Maximum number of operations in flight on one connection to redis://... or mysql://....
     #[arg(long, default_value_t = 1)]
     pipeline: u32,
     /// When operations start: when the client's last one ended (closed), or on a schedule with --rate-per-s, whether or

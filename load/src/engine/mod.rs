@@ -24,6 +24,6 @@ mod timeline;
 mod watch;
 
 pub use coordinator::{Known, OnInterval};
-pub use dial::{AerospikeDialer, Dial, DialError, Dialer, PostgresDialer, RespDialer};
+pub use dial::{AerospikeDialer, Dial, DialError, Dialer, MysqlDialer, PostgresDialer, RespDialer};
 pub use load::{Driven, Load, Offered, run};
 pub use timeline::{Span, Timeline};

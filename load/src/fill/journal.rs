@@ -2,16 +2,33 @@
 //! interrupted load can resume and several machines can share one.
 
 use crate::exit::{ExitCode, Failure};
-use crate::target::{AdminSession, Copied, TargetError};
+use crate::target::{AdminSession, Copied, Dialect, TargetError};
 use std::collections::BTreeMap;
 
 /// Removes the notes of an older load.
 pub const DROP: &str = "DROP TABLE IF EXISTS nephoscope_load CASCADE";
+
 /// Makes room for notes.
-pub const CREATE: &str = "CREATE TABLE nephoscope_load (step text PRIMARY KEY, rows int8 NOT NULL, \
-                          bytes int8 NOT NULL, data_set text NOT NULL)";
+#[must_use]
+pub fn create_sql(dialect: Dialect) -> String {
+    let columns = [("rows", "int8 NOT NULL"), ("bytes", "int8 NOT NULL"), ("data_set", "text NOT NULL")];
+    let columns = columns.map(|(name, kind)| format!("{} {}", quoted_name(dialect, name), dialect.column(kind)));
+    // MySQL's keys have a length; the longest step is a statement that makes an index.
+    let step = if dialect == Dialect::Mysql { "varchar(700)" } else { "text" };
+    let options = dialect.table_options();
+    format!("CREATE TABLE nephoscope_load (step {step} PRIMARY KEY, {}){options}", columns.join(", "))
+}
+
 /// Reads all notes.
-pub const READ: &str = "SELECT step, rows, bytes, data_set FROM nephoscope_load";
+#[must_use]
+pub fn read_sql(dialect: Dialect) -> String {
+    format!("SELECT step, {}, bytes, data_set FROM nephoscope_load", quoted_name(dialect, "rows"))
+}
+
+/// MariaDB keeps the word `rows` for itself.
+fn quoted_name(dialect: Dialect, name: &str) -> String {
+    if dialect == Dialect::Mysql { format!("`{name}`") } else { name.to_owned() }
+}
 
 /// The tables are there, and empty.
 pub const CREATED: &str = "create";
@@ -29,14 +46,16 @@ impl Journal {
     ///
     /// # Errors
     /// [`ExitCode::BadSpec`] when nothing was started here, or another data set.
-    pub fn read(connection: &mut impl AdminSession, data_set: &str) -> Result<Self, Failure> {
+    pub fn read(connection: &mut impl AdminSession, dialect: Dialect, data_set: &str) -> Result<Self, Failure> {
         let nothing = || {
             let message = "there is no load to resume: start one (load, or load with part \"create\")";
             Failure::new(ExitCode::BadSpec, message)
         };
-        let rows = match connection.query(READ) {
+        let rows = match connection.query(&read_sql(dialect)) {
             Ok(rows) => rows,
-            Err(TargetError::Database { sqlstate, .. }) if sqlstate == "42P01" => return Err(nothing()),
+            Err(TargetError::Database { sqlstate, .. }) if ["42P01", "42S02"].contains(&sqlstate.as_str()) => {
+                return Err(nothing());
+            }
             Err(error) => return Err(Failure::target("cannot read the load's journal", &error)),
         };
         let mut done = BTreeMap::new();
@@ -62,11 +81,12 @@ impl Journal {
 
 /// Notes that a step is done.
 #[must_use]
-pub fn note_sql(data_set: &str, step: &str, copied: Copied) -> String {
+pub fn note_sql(dialect: Dialect, data_set: &str, step: &str, copied: Copied) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let Copied { rows, bytes } = copied;
     format!(
-        "INSERT INTO nephoscope_load (step, rows, bytes, data_set) VALUES ({}, {rows}, {bytes}, {})",
+        "INSERT INTO nephoscope_load (step, {}, bytes, data_set) VALUES ({}, {rows}, {bytes}, {})",
+        quoted_name(dialect, "rows"),
         quoted(step),
         quoted(data_set)
     )
@@ -74,7 +94,7 @@ pub fn note_sql(data_set: &str, step: &str, copied: Copied) -> String {
 
 /// Notes how far a step has come, in place of what was noted of it before.
 #[must_use]
-pub fn note_again_sql(data_set: &str, step: &str, copied: Copied) -> String {
-    let note = note_sql(data_set, step, copied);
+pub fn note_again_sql(dialect: Dialect, data_set: &str, step: &str, copied: Copied) -> String {
+    let note = note_sql(dialect, data_set, step, copied);
     format!("{note} ON CONFLICT (step) DO UPDATE SET rows = excluded.rows, bytes = excluded.bytes")
 }

@@ -98,14 +98,14 @@ impl<C: AdminSession> Loader<'_, C> {
             ),
             _ => failure,
         };
-        for statement in [journal::DROP, journal::CREATE] {
-            self.execute(connection, statement).map_err(explained)?;
+        for statement in [journal::DROP.to_owned(), journal::create_sql(self.dialect)] {
+            self.execute(connection, &statement).map_err(explained)?;
         }
         limit(connection, None)
     }
 
     fn journal(&self) -> Result<Journal, Failure> {
-        Journal::read(&mut self.admin.connect()?, &self.dataset.identity())
+        Journal::read(&mut self.admin.connect()?, self.dialect, &self.dataset.identity())
     }
 
     fn copy(&self, journal: &Journal, pieces: &[Piece]) -> Result<(), Failure> {
@@ -149,9 +149,9 @@ impl<C: AdminSession> Loader<'_, C> {
         let refused = |error: TargetError| {
             StepError::of(&error, Failure::target(&format!("copying into {}", piece.table.name), &error))
         };
-        let note = |copied| journal::note_again_sql(&self.dataset.identity(), &begun(piece), copied);
+        let note = |copied| journal::note_again_sql(self.dialect, &self.dataset.identity(), &begun(piece), copied);
         let max_bytes = self.dialect.max_transaction_bytes();
-        let copy = Copy { sql: piece.table.copy_sql(), max_bytes, note: &note };
+        let copy = Copy { sql: piece.table.copy_sql(self.dialect), max_bytes, note: &note };
         let mut parts = Parts::start(connection, &copy, done, self.stop).map_err(refused)?;
         match self.dataset.write(piece, &mut parts) {
             Ok(()) => parts.finish().map_err(refused),
@@ -220,7 +220,7 @@ impl<C: AdminSession> Loader<'_, C> {
     }
 
     fn note_sql(&self, step: &str, copied: Copied) -> String {
-        journal::note_sql(&self.dataset.identity(), step, copied)
+        journal::note_sql(self.dialect, &self.dataset.identity(), step, copied)
     }
 
     fn execute(&self, connection: &mut C, statement: &str) -> Result<(), Failure> {

@@ -63,6 +63,8 @@ pub fn classify(error: &TargetError) -> ErrorClass {
         TargetError::Refused(_) => ErrorClass::Fail,
         TargetError::Database { sqlstate, .. } => match sqlstate.as_str() {
             "40001" | "40P01" => ErrorClass::Retry,
+            // MySQL: a lock wait timeout, and a row that changed since its snapshot; both leave the transaction open.
+            "1205" | "1020" => ErrorClass::Retry,
             // statement_completion_unknown
             "40003" => ErrorClass::Unknown,
             // Connection exceptions; shutdown, crash, starting up.
@@ -93,6 +95,7 @@ mod tests {
         for (sqlstate, class) in [
             ("40001", ErrorClass::Retry),
             ("40P01", ErrorClass::Retry),
+            ("1205", ErrorClass::Retry),
             ("40000", ErrorClass::Fail),
             ("40003", ErrorClass::Unknown),
             ("23505", ErrorClass::Fail),

@@ -14,9 +14,9 @@ use crate::output::{
 use crate::record::Ledger;
 use crate::spec::{Spec, SpecError, TargetKind};
 use crate::stop::Stop;
-use crate::target::Session;
 use crate::target::aerospike::Place;
 use crate::target::resp::Url;
+use crate::target::{Session, mysql as mysql_target};
 use crate::tell;
 use crate::verify::check;
 use crate::verify::writes;
@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 
 mod aerospike;
 pub mod merge;
+mod mysql;
 mod pooler;
 pub mod query;
 pub mod registry;
@@ -94,6 +95,7 @@ pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
 #[derive(Clone)]
 enum Server {
     Sql(Arc<Admin>),
+    Mysql(Arc<Admin<mysql_target::Connection>>),
     Resp(Url),
     Aerospike(Place),
 }
@@ -102,6 +104,7 @@ impl Server {
     fn of(spec: &Spec) -> Result<Self, SpecError> {
         Ok(match spec.target.kind {
             TargetKind::Postgres => Self::Sql(Arc::new(Admin::new(spec.target.dsn()?))),
+            TargetKind::Mysql => Self::Mysql(Arc::new(Admin::new(spec.target.mysql_dsn()?))),
             TargetKind::Resp => Self::Resp(spec.target.url()?),
             TargetKind::Aerospike => Self::Aerospike(spec.target.place()?),
         })
@@ -109,8 +112,10 @@ impl Server {
 
     /// Ends statements that may take long.
     fn cancel_all(&self) {
-        if let Self::Sql(admin) = self {
-            admin.cancel_all();
+        match self {
+            Self::Sql(admin) => admin.cancel_all(),
+            Self::Mysql(admin) => admin.cancel_all(),
+            Self::Resp(_) | Self::Aerospike(_) => {}
         }
     }
 }
@@ -131,6 +136,7 @@ impl Execution {
     fn act(&self) -> Result<(), Failure> {
         match &self.server {
             Server::Sql(admin) => sql::act(self, admin),
+            Server::Mysql(admin) => mysql::act(self, admin),
             Server::Resp(url) => resp::act(self, url),
             Server::Aerospike(place) => aerospike::act(self, place),
         }

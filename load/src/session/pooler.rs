@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// [`ExitCode::TargetLost`] when the server does not answer.
 pub(super) fn is_pooled(target: &TargetSpec, connection: &mut Connection) -> Result<bool, Failure> {
     // Only there is the number known to be that of the login.
-    if target.dialect != Dialect::Postgres {
+    if target.dialect() != Dialect::Postgres {
         return Ok(false);
     }
     connection.is_pooled().map_err(|error| Failure::target("could not ask the server for its process", &error))

@@ -2,7 +2,7 @@
 
 use crate::exit::{ExitCode, Failure};
 use crate::spec::{Spec, TpccDelivery, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec};
-use crate::target::TextRows;
+use crate::target::{SqlSession, TextRows, mysql};
 use crate::workload::kv::{Kv, KvData};
 use crate::workload::null::Null;
 use crate::workload::point_select::PointSelect;
@@ -53,19 +53,42 @@ impl SqlWorkload {
     /// [`ExitCode::ConsistencyBroken`] when the data set is not whole, [`ExitCode::BadSpec`] when it is, and the spec
     /// describes another one.
     pub fn workload(&self, stored: &TextRows) -> Result<Arc<dyn Workload>, Failure> {
+        if let Some(workload) = self.of_any_server() {
+            return Ok(workload);
+        }
         match &self.spec.workload {
-            WorkloadSpec::PointSelect(select) => Ok(Arc::new(PointSelect::new(select.rows, self.spec.seed))),
-            WorkloadSpec::OltpInsert(options) => Ok(Arc::new(OltpInsert::new(*options, self.spec.seed))),
-            WorkloadSpec::OltpReadWrite(options) => Ok(Arc::new(OltpReadWrite::new(*options, self.spec.seed))),
-            WorkloadSpec::Tpcb(options) => Ok(Arc::new(Tpcb::new(*options, self.spec.seed))),
-            WorkloadSpec::Kv(options) => Ok(Arc::new(Kv::new(*options, self.spec.seed, self.spec.target.dialect))),
-            WorkloadSpec::Ycsb(options) => Ok(Arc::new(Ycsb::new(*options, self.spec.seed, self.spec.shard))),
-            WorkloadSpec::Null(_) => Ok(Arc::new(Null)),
             WorkloadSpec::Tpcc(tpcc) => {
                 let stored =
                     StoredConstants::from_rows(pairs(stored)).map_err(|error| Failure::data(&DataError(error)))?;
                 self.tpcc(tpcc, &stored)
             }
+            _ => Ok(Arc::new(Null)),
+        }
+    }
+
+    /// The same on a server of MySQL's protocol; no workload there stores constants.
+    ///
+    /// # Errors
+    /// [`ExitCode::BadSpec`] for TPC-C.
+    pub fn mysql_workload(&self, _stored: &TextRows) -> Result<Arc<dyn Workload<mysql::Connection>>, Failure> {
+        match (self.of_any_server(), &self.spec.workload) {
+            (Some(workload), _) => Ok(workload),
+            (None, WorkloadSpec::Null(_)) => Ok(Arc::new(Null)),
+            (None, _) => Err(Failure::new(ExitCode::BadSpec, "this workload is not supported on MySQL and MariaDB")),
+        }
+    }
+
+    /// The workloads that any server of SQL can do.
+    fn of_any_server<S: SqlSession>(&self) -> Option<Arc<dyn Workload<S>>> {
+        let (seed, dialect) = (self.spec.seed, self.spec.target.dialect());
+        match &self.spec.workload {
+            WorkloadSpec::PointSelect(select) => Some(Arc::new(PointSelect::new(select.rows, seed, dialect))),
+            WorkloadSpec::OltpInsert(options) => Some(Arc::new(OltpInsert::new(*options, seed, dialect))),
+            WorkloadSpec::OltpReadWrite(options) => Some(Arc::new(OltpReadWrite::new(*options, seed, dialect))),
+            WorkloadSpec::Tpcb(options) => Some(Arc::new(Tpcb::new(*options, seed, dialect))),
+            WorkloadSpec::Kv(options) => Some(Arc::new(Kv::new(*options, seed, dialect))),
+            WorkloadSpec::Ycsb(options) => Some(Arc::new(Ycsb::new(*options, seed, self.spec.shard, dialect))),
+            WorkloadSpec::Null(_) | WorkloadSpec::Tpcc(_) => None,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Runs a spec on a target with PostgreSQL's protocol.
+//! Runs a spec on a target that speaks SQL, and all of it on one with PostgreSQL's protocol.
 
 use super::registry::{SqlWorkload, sql_workload};
 use super::{Execution, pooler};
@@ -10,6 +10,7 @@ use crate::fill::loader::Loader;
 use crate::fill::rows::Numbers;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec, TargetSpec};
 use crate::target::postgres::{Connection, Dsn, Prepared, Unnamed};
+use crate::target::{AdminSession, SqlSession, TextRows};
 use crate::tell;
 use crate::verify::check::{self, Moment};
 use crate::verify::fingerprint;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A server may take this long to come back before its data is checked.
-const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
+pub(super) const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the spec asks for, at this server.
 pub(super) fn act(session: &Execution, admin: &Admin) -> Result<(), Failure> {
@@ -28,13 +29,16 @@ pub(super) fn act(session: &Execution, admin: &Admin) -> Result<(), Failure> {
     session.start(connected.as_ref().ok().and_then(|connection| connection.server_version()))?;
     let mut connection = connected?;
     let pooled = pooler::is_pooled(&session.spec.target, &mut connection)?;
-    let action = SqlAction { session, admin, pooled };
+    let action = SqlAction { session, admin, pooled, build: SqlWorkload::workload };
     match session.spec.action {
         Action::Load => action.load(&parts, connection),
         Action::Run => action.run(&parts, connection),
         Action::Check => action.check(&parts, connection, Moment::Later),
     }
 }
+
+/// Makes the workload of a spec from the stored constants of its data set.
+pub(super) type Build<C> = fn(&SqlWorkload, &TextRows) -> Result<Arc<dyn Workload<C>>, Failure>;
 
 /// What the server had counted before the load, and what of it is to be compared.
 #[derive(Default)]
@@ -44,18 +48,19 @@ struct Counted {
     statistics: Option<Statistics>,
 }
 
-struct SqlAction<'a> {
-    session: &'a Execution,
-    admin: &'a Admin,
+pub(super) struct SqlAction<'a, C: AdminSession> {
+    pub(super) session: &'a Execution,
+    pub(super) admin: &'a Admin<C>,
     /// A connection pooler answers for the server.
-    pooled: bool,
+    pub(super) pooled: bool,
+    pub(super) build: Build<C>,
 }
 
-impl SqlAction<'_> {
-    fn load(&self, parts: &SqlWorkload, connection: Connection) -> Result<(), Failure> {
+impl<C: AdminSession + SqlSession> SqlAction<'_, C> {
+    pub(super) fn load(&self, parts: &SqlWorkload, connection: C) -> Result<(), Failure> {
         let tables = Loader {
             dataset: parts.dataset.as_ref(),
-            dialect: self.session.spec.target.dialect,
+            dialect: self.session.spec.target.dialect(),
             pooled: self.pooled,
             admin: self.admin,
             connections: self.session.spec.connections,
@@ -71,7 +76,7 @@ impl SqlAction<'_> {
         self.check(parts, connection, Moment::AfterLoad)
     }
 
-    fn check(&self, parts: &SqlWorkload, mut connection: Connection, moment: Moment) -> Result<(), Failure> {
+    pub(super) fn check(&self, parts: &SqlWorkload, mut connection: C, moment: Moment) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = match self.session.spec.check {
             CheckSpec::Conditions => self.check_conditions(workload.as_ref(), &mut connection, moment),
@@ -90,7 +95,7 @@ impl SqlAction<'_> {
         let stored = self.session.known().constants.get("data_seed").and_then(|seed| u64::try_from(*seed).ok());
         let spec = Spec { seed: stored.unwrap_or(self.session.spec.seed), ..self.session.spec.clone() };
         let parts = sql_workload(&spec);
-        let (dialect, connections) = (spec.target.dialect, spec.connections);
+        let (dialect, connections) = (spec.target.dialect(), spec.connections);
         let results =
             fingerprint::compare(parts.dataset.as_ref(), dialect, self.admin, connections, &self.session.stop)?;
         let difference = fingerprint::judge(&results);
@@ -98,6 +103,37 @@ impl SqlAction<'_> {
         difference.map_or(Ok(()), Err)
     }
 
+    /// Breaches that were found are not forgotten when a later condition cannot be checked.
+    pub(super) fn check_conditions(
+        &self,
+        workload: &dyn Workload<C>,
+        connection: &mut C,
+        moment: Moment,
+    ) -> Result<(), Failure> {
+        tell::progress("checking conditions");
+        let ended = check::conditions(connection, &workload.conditions(), moment, |found| {
+            self.session.known().conditions.push(found)
+        });
+        let broken = check::judge_conditions(&self.session.known().conditions);
+        worst([broken.map_or(Ok(()), Err), ended])
+    }
+
+    /// Builds the workload, on the constants that the data set was loaded with.
+    pub(super) fn workload(&self, parts: &SqlWorkload, connection: &mut C) -> Result<Arc<dyn Workload<C>>, Failure> {
+        let read = |sql: &str| {
+            connection.query(sql).map_err(|error| Failure::target("cannot read the constants of the data set", &error))
+        };
+        let stored = parts.stored_constants.map_or(Ok(Vec::new()), read)?;
+        let workload = (self.build)(parts, &stored)?;
+        let mut known = self.session.known();
+        known.constants = workload.constants();
+        known.profile = self.session.spec.workload.profile().map(str::to_owned);
+        drop(known);
+        Ok(workload)
+    }
+}
+
+impl SqlAction<'_, Connection> {
     fn run(&self, parts: &SqlWorkload, mut connection: Connection) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = self.session.spec.check == CheckSpec::Conditions;
@@ -165,7 +201,7 @@ impl SqlAction<'_> {
         let before = check::read_counters(&mut connection, &counters)?;
         // To count the rows of a table is a scan of it, which a session hands in when it ends.
         drop(connection);
-        let alone = self.session.spec.shard.is_whole() && target.dialect.has_table_statistics();
+        let alone = self.session.spec.shard.is_whole() && target.dialect().has_table_statistics();
         let statistics = match workload.effects().filter(|_| alone) {
             Some(effects) if hosts == 1 => Statistics::begin(&mut self.admin.connect()?, effects, self.pooled)?,
             Some(_) => {
@@ -189,35 +225,6 @@ impl SqlAction<'_> {
         let disagreement = check::judge_counters(&results);
         self.session.known().counters = results;
         disagreement.map_or(Ok(()), Err)
-    }
-
-    /// Breaches that were found are not forgotten when a later condition cannot be checked.
-    fn check_conditions(
-        &self,
-        workload: &dyn Workload,
-        connection: &mut Connection,
-        moment: Moment,
-    ) -> Result<(), Failure> {
-        tell::progress("checking conditions");
-        let ended = check::conditions(connection, &workload.conditions(), moment, |found| {
-            self.session.known().conditions.push(found)
-        });
-        let broken = check::judge_conditions(&self.session.known().conditions);
-        worst([broken.map_or(Ok(()), Err), ended])
-    }
-
-    /// Builds the workload, on the constants that the data set was loaded with.
-    fn workload(&self, parts: &SqlWorkload, connection: &mut Connection) -> Result<Arc<dyn Workload>, Failure> {
-        let read = |sql: &str| {
-            connection.query(sql).map_err(|error| Failure::target("cannot read the constants of the data set", &error))
-        };
-        let stored = parts.stored_constants.map_or(Ok(Vec::new()), read)?;
-        let workload = parts.workload(&stored)?;
-        let mut known = self.session.known();
-        known.constants = workload.constants();
-        known.profile = self.session.spec.workload.profile().map(str::to_owned);
-        drop(known);
-        Ok(workload)
     }
 
     /// Opens sessions for the workload.

@@ -8,7 +8,7 @@ use crate::fill::loader;
 use crate::fill::parts::TRANSACTION;
 use crate::spec::{Spec, TpccSpec, WorkloadSpec};
 use crate::target::postgres::{Connection, Isolation};
-use crate::target::{Copied, Dialect};
+use crate::target::{Copied, Dialect, mysql};
 use crate::verify::fingerprint;
 use crate::verify::statistics;
 use crate::workload::tpcb::TpcbOptions;
@@ -63,7 +63,7 @@ pub fn lines(spec: &Spec, all_profiles: bool, part: Option<SqlPart>, names: bool
 /// As [`lines`].
 pub fn statements(spec: &Spec, all_profiles: bool, part: Option<SqlPart>) -> Result<Vec<Named>, Failure> {
     let parts = registry::sql_workload(spec);
-    let dialect = spec.target.dialect;
+    let dialect = spec.target.dialect();
     let mut all = Vec::new();
     for each in SqlPart::value_variants() {
         if part.is_none_or(|part| part == *each) {
@@ -84,7 +84,7 @@ fn named(name: impl Into<String>, sql: impl Into<String>) -> Named {
 }
 
 fn schema(parts: &SqlWorkload, dialect: Dialect) -> Vec<Named> {
-    let notes = [journal::DROP, journal::CREATE].map(|sql| named("journal of the load", sql));
+    let notes = [journal::DROP.to_owned(), journal::create_sql(dialect)].map(|sql| named("journal of the load", sql));
     let create = parts.dataset.create(dialect).into_iter().map(|sql| named("create", sql));
     let index = parts.dataset.index(dialect).into_iter().map(|sql| named("index", sql));
     notes.into_iter().chain(create).chain(index).collect()
@@ -92,19 +92,19 @@ fn schema(parts: &SqlWorkload, dialect: Dialect) -> Vec<Named> {
 
 fn load(parts: &SqlWorkload, dialect: Dialect) -> Vec<Named> {
     let dataset = parts.dataset.as_ref();
-    let note = |step: &str| named("note", journal::note_sql(&dataset.identity(), step, Copied::default()));
+    let note = |step: &str| named("note", journal::note_sql(dialect, &dataset.identity(), step, Copied::default()));
     let settings = dialect.loading_settings().into_iter().map(|sql| named("session setting", sql));
-    let mut all = vec![note(journal::CREATED), named("notes", journal::READ)];
+    let mut all = vec![note(journal::CREATED), named("notes", journal::read_sql(dialect))];
     all.extend(settings);
     all.push(named("begin", TRANSACTION[0]));
-    all.extend(tables(dataset).iter().map(|table| named(format!("copy {}", table.name), table.copy_sql())));
+    all.extend(tables(dataset).iter().map(|table| named(format!("copy {}", table.name), table.copy_sql(dialect))));
     // One of each table: those of other warehouses differ in the number.
     let pieces = dataset.pieces();
     let first = |table: &&workload::Table| pieces.iter().find(|piece| piece.table == *table);
     let firsts: Vec<_> = tables(dataset).iter().filter_map(first).collect();
     all.extend(firsts.iter().map(|piece| note(&loader::step(piece))));
     if dialect.max_transaction_bytes().is_some() {
-        let again = |step: &str| journal::note_again_sql(&dataset.identity(), step, Copied::default());
+        let again = |step: &str| journal::note_again_sql(dialect, &dataset.identity(), step, Copied::default());
         all.extend(firsts.iter().map(|piece| named("note", again(&loader::begun(piece)))));
     }
     all.push(named("commit", TRANSACTION[1]));
@@ -120,22 +120,17 @@ fn load(parts: &SqlWorkload, dialect: Dialect) -> Vec<Named> {
 }
 
 fn run(spec: &Spec, all_profiles: bool) -> Result<Vec<Named>, Failure> {
-    let mut all = Vec::new();
-    for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable] {
-        all.push(named("isolation level", isolation.session_sql()));
-        all.push(named("begin", isolation.begin_sql()));
-    }
-    all.push(named("isolation level in force", Isolation::SHOW));
-    if spec.target.dialect == Dialect::Postgres {
-        all.push(named("is it a pooler", Connection::BACKEND));
-        all.push(named("default isolation level, through a pooler", Isolation::SHOW_DEFAULT));
-    }
+    let is_mysql = spec.target.dialect() == Dialect::Mysql;
+    let mut all = if is_mysql { mysql_sessions() } else { sessions(spec) };
     all.extend(["COMMIT", "ROLLBACK"].map(|sql| named("end", sql)));
-    all.extend(Dialect::RESTART_PROTOCOL.map(|sql| named("retry by savepoint", sql)));
+    if !is_mysql {
+        all.extend(Dialect::RESTART_PROTOCOL.map(|sql| named("retry by savepoint", sql)));
+    }
     for profile in if all_profiles { profiles(spec) } else { vec![spec.clone()] } {
         let workload = registry::sql_workload(&profile).workload_of_fresh_data()?;
         let prepared = workload.prepare().into_iter().map(|sql| named("prepare", sql));
-        let sent = workload.statements().iter().map(|statement| named(statement.name, statement.sql.clone()));
+        let text = |sql: &str| if is_mysql { mysql::with_question_marks(sql) } else { sql.to_owned() };
+        let sent = workload.statements().iter().map(|statement| named(statement.name, text(&statement.sql)));
         for statement in prepared.chain(sent) {
             // Profiles share what they send alike.
             if !all.contains(&statement) {
@@ -146,16 +141,38 @@ fn run(spec: &Spec, all_profiles: bool) -> Result<Vec<Named>, Failure> {
     Ok(all)
 }
 
+/// What sessions are set to, and transactions begun with.
+fn sessions(spec: &Spec) -> Vec<Named> {
+    let each = |isolation: Isolation| {
+        [named("isolation level", isolation.session_sql()), named("begin", isolation.begin_sql())]
+    };
+    let mut all: Vec<_> = Isolation::ALL.into_iter().flat_map(each).collect();
+    all.push(named("isolation level in force", Isolation::SHOW));
+    if spec.target.dialect == Dialect::Postgres {
+        all.push(named("is it a pooler", Connection::BACKEND));
+        all.push(named("default isolation level, through a pooler", Isolation::SHOW_DEFAULT));
+    }
+    all
+}
+
+fn mysql_sessions() -> Vec<Named> {
+    let levels = Isolation::ALL.map(|isolation| named("isolation level", mysql::set_isolation_sql(isolation)));
+    let settings = named("session settings", mysql::SESSION_SETTINGS);
+    let last = [named("isolation level in force", mysql::SHOW_ISOLATION), named("begin", "BEGIN")];
+    std::iter::once(settings).chain(levels).chain(last).collect()
+}
+
 /// The spec with each profile whose statements are its own and that its dialect has.
 fn profiles(spec: &Spec) -> Vec<Spec> {
     let of = |workload| Spec { workload, ..spec.clone() };
     match &spec.workload {
         WorkloadSpec::Tpcc(tpcc) => {
-            let offered = Profile::ALL.into_iter().filter(|profile| profile.is_of(spec.target.dialect));
+            let offered = Profile::ALL.into_iter().filter(|profile| profile.is_of(spec.target.dialect()));
             offered.map(|profile| of(WorkloadSpec::Tpcc(TpccSpec { profile, ..tpcc.clone() }))).collect()
         }
         WorkloadSpec::Tpcb(tpcb) => {
-            let both = [Trips::Chatty, Trips::Pipelined].into_iter();
+            let offered = |trips: &Trips| *trips == Trips::Chatty || spec.target.dialect() != Dialect::Mysql;
+            let both = [Trips::Chatty, Trips::Pipelined].into_iter().filter(offered);
             both.map(|profile| of(WorkloadSpec::Tpcb(TpcbOptions { profile, ..*tpcb }))).collect()
         }
         _ => vec![spec.clone()],

@@ -1,10 +1,10 @@
 //! The target of a spec.
 
 use super::error::{SpecError, require};
-use crate::target::Dialect;
 use crate::target::aerospike::{DEFAULT_SET, MAX_NAMESPACE_CHARACTERS, Place};
 use crate::target::postgres::{Dsn, Isolation, Prepared, Retry, redact};
 use crate::target::resp::Url;
+use crate::target::{Dialect, mysql};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -21,14 +21,15 @@ pub struct TargetSpec {
     #[serde(default)]
     pub kind: TargetKind,
     /// `postgresql://user@host:port/database` (or `?host=/socket/directory`; sslmode and the like as in libpq), or
-    /// `redis://[user@]host:port/number`, or `unix:///path/of/socket`. The password comes from the environment,
-    /// `PGPASSWORD` or `REDISCLI_AUTH`.
+    /// `redis://[user@]host:port/number`, or `unix:///path/of/socket`, or `mysql://user@host:port/database` (or
+    /// `?socket=/path`; ssl-mode and the like as in MySQL's clients). The password comes from the environment,
+    /// `PGPASSWORD`, `REDISCLI_AUTH` or `MYSQL_PWD`.
     #[serde(default, skip_serializing_if = "is_default")]
-    #[schemars(extend("x-kinds" = ["postgres", "resp"], "x-required" = true))]
+    #[schemars(extend("x-kinds" = ["postgres", "resp", "mysql"], "x-required" = true))]
     pub dsn: String,
     /// Isolation level of transactions.
     #[serde(default, skip_serializing_if = "is_default")]
-    #[schemars(extend("x-kinds" = ["postgres"], "default" = Isolation::default()))]
+    #[schemars(extend("x-kinds" = ["postgres", "mysql"], "default" = Isolation::default()))]
     pub isolation: Isolation,
     /// SQL dialect of the schema, the statements and the checks.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -45,7 +46,7 @@ pub struct TargetSpec {
     pub prepared: Prepared,
     /// Operations in flight on one connection at a time.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    #[schemars(range(min = 1, max = MAX_PIPELINE), extend("x-kinds" = ["resp"], "default" = one()))]
+    #[schemars(range(min = 1, max = MAX_PIPELINE), extend("x-kinds" = ["resp", "mysql"], "default" = one()))]
     pub pipeline: u32,
     /// The server belongs to a cluster, whose masters share connections and keys.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -111,6 +112,8 @@ pub enum TargetKind {
     Postgres,
     /// Redis and Valkey: for kv, ycsb and null, without TLS.
     Resp,
+    /// MySQL and MariaDB: for all workloads but tpcc.
+    Mysql,
     /// Aerospike: for kv (one row per operation), ycsb (except E) and null, without users and TLS.
     Aerospike,
 }
@@ -151,21 +154,28 @@ impl TargetSpec {
                 set: parts.set.map(str::to_owned),
                 ..of(TargetKind::Aerospike, "")
             },
-            None => of(if Url::is_one(dsn) { TargetKind::Resp } else { TargetKind::Postgres }, dsn),
+            None if Url::is_one(dsn) => of(TargetKind::Resp, dsn),
+            None if mysql::Dsn::is_one(dsn) => of(TargetKind::Mysql, dsn),
+            None => of(TargetKind::Postgres, dsn),
         }
     }
 
     pub(super) fn validate(&self) -> Result<(), SpecError> {
         let pipeline = (1..=MAX_PIPELINE).contains(&self.pipeline);
         require(pipeline, &format!("target.pipeline: must be 1 to {MAX_PIPELINE}"))?;
+        let has_isolation = matches!(self.kind, TargetKind::Postgres | TargetKind::Mysql);
+        let isolation = has_isolation || is_default(&self.isolation);
+        require(isolation, "target.isolation: only for targets of kind postgres and mysql")?;
+        require(self.dialect != Dialect::Mysql, "target.dialect: mysql is that of targets of kind mysql alone")?;
         if self.kind != TargetKind::Postgres {
-            require(is_default(&self.isolation), "target.isolation: only for targets of kind postgres")?;
             require(is_default(&self.dialect), "target.dialect: only for targets of kind postgres")?;
             require(is_default(&self.retry), "target.retry: only for targets of kind postgres")?;
             require(is_default(&self.prepared), "target.prepared: only for targets of kind postgres")?;
         }
+        let has_pipeline = matches!(self.kind, TargetKind::Resp | TargetKind::Mysql);
+        let pipeline = has_pipeline || is_one(&self.pipeline);
+        require(pipeline, "target.pipeline: only for targets of kind resp and mysql")?;
         if self.kind != TargetKind::Resp {
-            require(is_one(&self.pipeline), "target.pipeline: only for targets of kind resp")?;
             require(!self.cluster, "target.cluster: only for targets of kind resp")?;
         }
         if self.kind != TargetKind::Aerospike {
@@ -176,6 +186,7 @@ impl TargetSpec {
         match self.kind {
             TargetKind::Postgres => self.dsn().map(|_| ()),
             TargetKind::Resp => self.url().map(|_| ()),
+            TargetKind::Mysql => self.mysql_dsn().map(|_| ()),
             TargetKind::Aerospike => {
                 require(
                     self.dsn.is_empty(),
@@ -192,6 +203,21 @@ impl TargetSpec {
     /// [`SpecError`] without the password.
     pub fn dsn(&self) -> Result<Dsn, SpecError> {
         Dsn::parse(&self.dsn, |name| std::env::var(name).ok())
+            .map_err(|error| SpecError(format!("target.dsn: {error}")))
+    }
+
+    /// The SQL of the schema, the statements and the checks.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        if self.kind == TargetKind::Mysql { Dialect::Mysql } else { self.dialect }
+    }
+
+    /// The parsed DSN of a target of MySQL's protocol, with what the environment adds.
+    ///
+    /// # Errors
+    /// [`SpecError`] without the password.
+    pub fn mysql_dsn(&self) -> Result<mysql::Dsn, SpecError> {
+        mysql::Dsn::parse(&self.dsn, |name| std::env::var(name).ok())
             .map_err(|error| SpecError(format!("target.dsn: {error}")))
     }
 

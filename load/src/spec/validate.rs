@@ -3,13 +3,18 @@
 use super::error::{SpecError, require};
 use super::limits::{MAX_CONNECTIONS, MAX_DURATION_S, MAX_RATE_PER_S, MAX_RETRIES, MAX_SEED, MAX_THREADS, MAX_WORKERS};
 use super::{Action, LoadPart, PaceSpec, ShardSpec, Spec, TargetKind, WorkloadSpec};
-use crate::workload::MAX_SHARDS;
+use crate::target::Dialect;
+use crate::workload::{MAX_SHARDS, Trips};
 
 /// What targets of kind resp have.
 pub const RESP_WORKLOADS: &str = "workload.kind: targets of kind resp support kv, ycsb and null";
 
 /// What targets of kind aerospike have.
 pub const AEROSPIKE_WORKLOADS: &str = "workload.kind: targets of kind aerospike support kv, ycsb and null";
+
+/// An error there does not stop what was sent behind it.
+const PIPELINED_ON_MYSQL: &str = "workload.profile: on MySQL and MariaDB an error does not stop the statements sent behind \
+                                  it, so that COMMIT would commit half of a transaction: use chatty";
 
 impl Spec {
     /// Checks what types cannot say.
@@ -34,6 +39,7 @@ impl Spec {
         require(has_tables || self.action == Action::Run, "action: the null workload has no tables to load or check")?;
         self.validate_resp()?;
         self.validate_aerospike()?;
+        self.validate_mysql()?;
         self.target.validate()
     }
 
@@ -42,12 +48,26 @@ impl Spec {
     /// # Errors
     /// [`SpecError`] naming the key.
     pub fn validate_dialect(&self) -> Result<(), SpecError> {
+        let dialect = self.target.dialect();
         match &self.workload {
-            WorkloadSpec::Tpcc(tpcc) if !tpcc.profile.is_of(self.target.dialect) => {
+            WorkloadSpec::Tpcc(_) if dialect == Dialect::Mysql => {
+                Err(SpecError("workload.kind: tpcc is not supported on MySQL and MariaDB".to_owned()))
+            }
+            WorkloadSpec::Tpcc(tpcc) if !tpcc.profile.is_of(dialect) => {
                 Err(SpecError(format!("workload.profile: {} is for PostgreSQL only", tpcc.profile)))
+            }
+            workload if dialect == Dialect::Mysql && workload.profile() == Some(Trips::Pipelined.name()) => {
+                Err(SpecError(PIPELINED_ON_MYSQL.to_owned()))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks what a target of MySQL's protocol can do.
+    fn validate_mysql(&self) -> Result<(), SpecError> {
+        let transactions = matches!(self.workload, WorkloadSpec::OltpReadWrite(_) | WorkloadSpec::Tpcb(_));
+        let one = self.target.kind != TargetKind::Mysql || !transactions || self.target.pipeline == 1;
+        require(one, "target.pipeline: must be 1 for workloads of transactions: a connection has one at a time")
     }
 
     /// Checks what a target of RESP can do.
@@ -66,8 +86,8 @@ impl Spec {
         };
         let one_slot = !self.target.cluster || batch == 1;
         require(one_slot, "workload.batch: must be 1 on a cluster, where one command cannot span slots")?;
-        require(!self.load.resume, "load.resume: only for targets of kind postgres")?;
-        require(!self.fingerprint, "fingerprint: only for targets of kind postgres")
+        require(!self.load.resume, "load.resume: only for targets that speak SQL")?;
+        require(!self.fingerprint, "fingerprint: only for targets that speak SQL")
     }
 
     /// Checks what a target of Aerospike can do.
@@ -84,8 +104,8 @@ impl Spec {
             WorkloadSpec::Ycsb(ycsb) => super::ycsb::validate_aerospike(ycsb)?,
             _ => return Err(SpecError(AEROSPIKE_WORKLOADS.to_owned())),
         }
-        require(!self.load.resume, "load.resume: only for targets of kind postgres")?;
-        require(!self.fingerprint, "fingerprint: only for targets of kind postgres")
+        require(!self.load.resume, "load.resume: only for targets that speak SQL")?;
+        require(!self.fingerprint, "fingerprint: only for targets that speak SQL")
     }
 
     fn validate_shares(&self) -> Result<(), SpecError> {

@@ -6,6 +6,7 @@ mod dialect;
 pub mod fuzzing;
 mod inbox;
 mod link;
+pub mod mysql;
 pub mod postgres;
 mod quoted;
 pub mod resp;

@@ -10,6 +10,7 @@ use crate::target::{AdminSession, Dialect, RowWriter, Value};
 use crate::words::counted;
 use crate::workload::keys::fnv1a;
 use crate::workload::{Dataset, NULL_TEXT, Table, tables};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -79,8 +80,10 @@ pub fn judge(results: &[FingerprintResult]) -> Option<Failure> {
 /// The query for the fingerprint of a table: its rows, and the sum of their hashes.
 #[must_use]
 pub fn sql(table: &Table, dialect: Dialect) -> String {
-    let hash = dialect.text_hash(&table.text_sql());
-    format!("SELECT count(*), sum({hash}::numeric) FROM {}", table.name)
+    let hash = dialect.text_hash(&table.text_sql(dialect));
+    // MySQL's sums of integers are as long as they need to be.
+    let exact = if dialect == Dialect::Mysql { hash } else { format!("{hash}::numeric") };
+    format!("SELECT count(*), sum({exact}) FROM {}", table.name)
 }
 
 fn of_server(connection: &mut impl AdminSession, table: &Table, dialect: Dialect) -> Result<Fingerprint, Failure> {
@@ -126,6 +129,7 @@ fn text_hash(dialect: Dialect) -> fn(&[u8]) -> u64 {
     match dialect {
         Dialect::Postgres | Dialect::Yugabytedb => lookup3,
         Dialect::Cockroachdb => fnv1a,
+        Dialect::Mysql => first_of_sha256,
     }
 }
 
@@ -169,6 +173,12 @@ fn push_text(value: &Value<'_>, text: &mut String) {
         }
     };
     written.expect("a String takes everything");
+}
+
+/// The first 64 bits of SHA-256, the highest first.
+fn first_of_sha256(bytes: &[u8]) -> u64 {
+    let digest = Sha256::digest(bytes);
+    u64::from_be_bytes(digest[..8].try_into().expect("a digest has 32 bytes"))
 }
 
 /// Bob Jenkins' lookup3 with 64 bits: `hashtextextended(text, 0)` of PostgreSQL.

@@ -1,6 +1,6 @@
 //! A data set: tables, and rows that are functions of (seed, table, index).
 
-use crate::target::{Dialect, RowWriter};
+use crate::target::{Dialect, RowWriter, mysql};
 use std::io;
 
 /// A table, its columns in the order in which rows are written.
@@ -33,7 +33,7 @@ impl Table {
     /// Creates it empty, without key where that is added later.
     #[must_use]
     pub fn create_sql(&self, dialect: Dialect) -> String {
-        let column = |(name, kind): &(&str, &str)| format!("{name} {kind}");
+        let column = |(name, kind): &(&str, &str)| format!("{name} {}", dialect.column(kind));
         let mut columns: Vec<String> = self.columns.iter().map(column).collect();
         match self.key {
             Key::Primary(key) if dialect.keys_at_creation() => columns.push(format!("PRIMARY KEY ({key})")),
@@ -41,13 +41,16 @@ impl Table {
                 columns.push("row_id uuid NOT NULL DEFAULT gen_random_uuid()".to_owned());
                 columns.push(format!("PRIMARY KEY ({near}, row_id)"));
             }
+            // Replication in a group refuses tables without a key.
+            Key::None { .. } if dialect == Dialect::Mysql => {
+                columns.push("row_id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY".to_owned());
+            }
             Key::Primary(_) | Key::None { .. } => {}
         }
         let columns = columns.join(", ");
-        let columns = if dialect.has_c_collation() { columns } else { columns.replace(" COLLATE \"C\"", "") };
         let fill_factor = self.fill_factor.filter(|_| dialect.has_fill_factor());
         let with = fill_factor.map(|percent| format!(" WITH (fillfactor = {percent})")).unwrap_or_default();
-        format!("CREATE TABLE {} ({columns}){with}", self.name)
+        format!("CREATE TABLE {} ({columns}){with}{}", self.name, dialect.table_options())
     }
 
     /// Removes it, and what refers to it.
@@ -69,22 +72,32 @@ impl Table {
 
     /// Takes rows from the client. The old spelling of the options is the one that all dialects take.
     #[must_use]
-    pub fn copy_sql(&self) -> String {
+    pub fn copy_sql(&self, dialect: Dialect) -> String {
         let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
-        format!("COPY {} ({}) FROM STDIN WITH BINARY", self.name, names.join(", "))
+        let (table, columns) = (self.name, names.join(", "));
+        match dialect {
+            // Of texts and bytes alike, the bytes as they come.
+            Dialect::Mysql => {
+                format!("LOAD DATA LOCAL INFILE '{}' INTO TABLE {table} CHARACTER SET binary ({columns})", mysql::FILE)
+            }
+            _ => format!("COPY {table} ({columns}) FROM STDIN WITH BINARY"),
+        }
     }
 
     /// An expression: one row as text, its values joined by `|`. Bytes are hexadecimal, times are microseconds since
     /// 1970, whatever the session's style of dates.
     #[must_use]
-    pub fn text_sql(&self) -> String {
+    pub fn text_sql(&self, dialect: Dialect) -> String {
         let value = |(name, kind): &(&str, &str)| {
-            let text = if kind.starts_with("timestamp") {
-                format!("(extract(epoch FROM {name}) * 1000000)::int8::text")
-            } else if *kind == "bytea" || kind.starts_with("bytea ") {
-                format!("encode({name}, 'hex')")
-            } else {
-                format!("{name}::text")
+            let is_mysql = dialect == Dialect::Mysql;
+            let text = match kind.split(' ').next() {
+                Some("timestamp") if is_mysql => format!("timestampdiff(MICROSECOND, '1970-01-01', {name})"),
+                Some("timestamp") => format!("(extract(epoch FROM {name}) * 1000000)::int8::text"),
+                Some("bytea") if is_mysql => format!("lower(hex({name}))"),
+                Some("bytea") => format!("encode({name}, 'hex')"),
+                // It joins texts alone, and makes them of numbers.
+                _ if is_mysql => (*name).to_owned(),
+                _ => format!("{name}::text"),
             };
             if kind.contains("NOT NULL") { text } else { format!("coalesce({text}, '{NULL_TEXT}')") }
         };

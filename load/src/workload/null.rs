@@ -1,9 +1,11 @@
-//! Nothing but round trips: one empty `Sync` each, on RESP one PING, on Aerospike one question. It measures what the
+//! Nothing but round trips: one empty `Sync` each, on RESP and MySQL's protocol one
+//! ping, on Aerospike one question. It measures what the
 //! generator, the wire and the server's protocol can do without any query, so that a rate measured otherwise can be
 //! compared with it.
 
 use super::{AuditLine, Completion, DataError, Dataset, Draws, OperationId, Piece, Step, Worker, Workload};
 use crate::target::aerospike::{self, Messages};
+use crate::target::mysql;
 use crate::target::postgres::{Batch, Reply};
 use crate::target::resp::{self, Commands};
 use crate::target::{Dialect, RowWriter};
@@ -97,6 +99,38 @@ impl Workload<aerospike::Connection> for Null {
     }
 
     fn worker(&self, _: u32) -> Box<dyn Worker<aerospike::Connection>> {
+        Box::new(Self)
+    }
+
+    fn audit(&self, _: u32, _: &Draws) -> Vec<AuditLine> {
+        Vec::new()
+    }
+}
+
+impl Worker<mysql::Connection> for Null {
+    fn draw(&mut self, _: u32, _: u64) -> OperationId {
+        OperationId(0)
+    }
+
+    fn step(&mut self, reply: Option<&mysql::Reply>, batch: &mut mysql::Batch) -> Result<Step, DataError> {
+        if reply.is_some() {
+            return Ok(Step::Done(Completion::Committed));
+        }
+        batch.ping();
+        Ok(Step::Send)
+    }
+
+    fn draws(&self) -> Draws {
+        Draws::default()
+    }
+}
+
+impl Workload<mysql::Connection> for Null {
+    fn operations(&self) -> &'static [&'static str] {
+        &["ping"]
+    }
+
+    fn worker(&self, _: u32) -> Box<dyn Worker<mysql::Connection>> {
         Box::new(Self)
     }
 

@@ -13,6 +13,7 @@ mod engine;
 mod hostile;
 mod impostor;
 mod kv_database;
+mod mysql_target;
 mod oltp_database;
 mod pooler;
 mod postgres_target;

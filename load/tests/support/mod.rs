@@ -7,6 +7,7 @@
 pub mod certificates;
 pub mod fake;
 pub mod impostor;
+pub mod mariadb;
 pub mod pgbouncer;
 pub mod program;
 pub mod redis;
@@ -163,7 +164,7 @@ fn initialise(binaries: &Path, directory: &Path) {
 }
 
 /// With its modes: the server refuses a data directory that others can read.
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     let copied = Command::new("cp").arg("-a").args([from, to]).status().expect("cp starts");
     assert!(copied.success(), "cp of {}: {copied}", from.display());
 }

@@ -63,6 +63,7 @@ pub fn command() -> Command {
     command
         .env("PGPASSWORD", PASSWORD)
         .env("REDISCLI_AUTH", super::redis::PASSWORD)
+        .env("MYSQL_PWD", super::mariadb::PASSWORD)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

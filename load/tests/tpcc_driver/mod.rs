@@ -63,7 +63,7 @@ pub fn load(connection: &mut Connection, population: &Population) {
     let dialect = Dialect::Postgres;
     run(connection, population.create(dialect));
     for piece in population.pieces() {
-        let mut writer = CopyWriter::start(connection, &piece.table.copy_sql()).unwrap();
+        let mut writer = CopyWriter::start(connection, &piece.table.copy_sql(Dialect::Postgres)).unwrap();
         population.write(&piece, &mut writer).unwrap();
         writer.finish().unwrap_or_else(|error| panic!("{error}: {}", piece.table.name));
     }

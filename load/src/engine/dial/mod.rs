@@ -1,10 +1,12 @@
 //! Opening connections, and opening them again.
 
 mod aerospike;
+mod mysql;
 mod postgres;
 mod resp;
 
 pub use aerospike::AerospikeDialer;
+pub use mysql::MysqlDialer;
 pub use postgres::PostgresDialer;
 pub use resp::RespDialer;
 
@@ -192,4 +194,18 @@ impl<D: Dialer> Dial<D> {
         }
         Ok(None) // after 2^32 attempts
     }
+}
+
+/// The hosts that this many connections are spread over: those that answer, where there are several. Where none does, all
+/// are kept: to open a connection says why.
+fn spread<D>(mut hosts: Vec<D>, connections: u32, answers: impl Fn(&D) -> bool) -> Vec<D> {
+    if hosts.len() > 1 {
+        let there: Vec<_> = hosts.iter().map(answers).collect();
+        if there.contains(&true) {
+            let mut each = there.iter();
+            hosts.retain(|_| *each.next().expect("one for each host"));
+        }
+    }
+    hosts.truncate(connections.max(1) as usize);
+    hosts
 }

@@ -41,21 +41,12 @@ impl PostgresDialer {
         })
     }
 
-    /// Where no host answers, all are kept: to open a connection says why.
     fn spread(dsn: &Dsn, connections: u32, answers: impl Fn(&Dsn) -> bool) -> Vec<Dsn> {
-        let mut hosts = match dsn.session_attributes() {
+        let hosts = match dsn.session_attributes() {
             SessionAttributes::Any => dsn.each_host(),
             _ => vec![dsn.clone()],
         };
-        if hosts.len() > 1 {
-            let there: Vec<_> = hosts.iter().map(answers).collect();
-            if there.contains(&true) {
-                let mut each = there.iter();
-                hosts.retain(|_| *each.next().expect("one for each host"));
-            }
-        }
-        hosts.truncate(connections.max(1) as usize);
-        hosts
+        super::spread(hosts, connections, answers)
     }
 }
 

@@ -8,7 +8,7 @@ use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, ErrorFields, Message};
 use std::ops::Range;
 
-const HEADER_BYTES: usize = 5;
+pub(super) const HEADER_BYTES: usize = 5;
 /// No answer of a benchmark is larger: a greater length means that the stream is out of step.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 

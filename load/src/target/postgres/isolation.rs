@@ -20,6 +20,9 @@ pub enum Isolation {
 }
 
 impl Isolation {
+    /// Every level.
+    pub const ALL: [Self; 3] = [Self::ReadCommitted, Self::RepeatableRead, Self::Serializable];
+
     /// As a spec writes it, and as servers show it.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -29,7 +29,7 @@ pub use batch::{Batch, Retry};
 pub use connection::{Canceller, Connection};
 pub use copy::CopyWriter;
 pub use dsn::{Address, ChannelBinding, Dsn, DsnError, SessionAttributes, SslMode, redact};
-pub(super) use dsn::{unescape, without_secrets};
+pub(super) use dsn::{Negotiation, RootCertificates, TlsSettings, choose, split_port, unescape, without_secrets};
 pub use isolation::Isolation;
 pub use open::leads_to_the_next_host;
 pub use prepared::{Prepared, keeps_names};

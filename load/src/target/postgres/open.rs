@@ -145,6 +145,19 @@ fn encrypt(mut socket: Socket, dsn: &Dsn, host: &str, encryption: Encryption) ->
         b"S" => socket.start_tls(dsn.tls(), host),
         b"N" if encryption == Encryption::IfOffered => Ok(socket),
         b"N" => Err(TargetError::Refused(format!("the server at {host} does not support TLS, which sslmode requires"))),
-        _ => Err(TargetError::Lost(format!("the server at {host} answered the TLS request with an error"))),
+        [first] => Err(other_answer(socket, host, *first)),
     }
+}
+
+/// What a server is that answers the request for TLS with neither of the two letters.
+fn other_answer(mut socket: Socket, host: &str, first: u8) -> TargetError {
+    let mut greeting = vec![first];
+    let mut more = [0; 64];
+    if let Ok(count) = socket.receive(&mut more) {
+        greeting.extend_from_slice(&more[..count]);
+    }
+    if startup::is_mysqls_greeting(&greeting) {
+        return startup::mysql_answered();
+    }
+    TargetError::Lost(format!("the server at {host} answered the TLS request with an error"))
 }

@@ -1,6 +1,7 @@
 //! Start-up: sends who logs in, and drives the login over a socket.
 
 use super::dsn::{Address, Dsn};
+use super::inbox::HEADER_BYTES;
 use super::login::{Greeting, Login, Step, Terms};
 use super::scram::Channel;
 use crate::target::TargetError;
@@ -54,10 +55,28 @@ fn terms<'a>(dsn: &'a Dsn, password: Option<&'a str>, socket: &Socket) -> Terms<
     }
 }
 
+/// Whether a server of MySQL's protocol speaks, which it does first: a length, the number 0, protocol 10, and its version.
+/// As a message of PostgreSQL's it would have an unknown tag, or a length beyond all others.
+pub(super) fn is_mysqls_greeting(bytes: &[u8]) -> bool {
+    matches!(bytes, [_, 0, 0, 0, 10, version, ..] if version.is_ascii_digit())
+}
+
+pub(super) fn mysql_answered() -> TargetError {
+    TargetError::Refused("the server speaks MySQL's protocol: use mysql://".to_owned())
+}
+
 /// The next message; an error message ends the login.
 fn receive(socket: &mut Socket, inbox: &mut Inbox) -> Result<Message, TargetError> {
     inbox.restart();
-    let frame = inbox.next_within(socket, MAX_MESSAGE_BYTES)?;
+    let frame = inbox.next_within(socket, MAX_MESSAGE_BYTES);
+    let first = match &frame {
+        Ok(frame) => inbox.get(&(frame.body.start - HEADER_BYTES..frame.body.end)),
+        Err(_) => inbox.unread(),
+    };
+    if is_mysqls_greeting(first) {
+        return Err(mysql_answered());
+    }
+    let frame = frame?;
     if frame.tag == ERROR_RESPONSE_TAG {
         return Err(inbox.error(&frame)?.refusal());
     }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub struct Kv {
     plan: Arc<Plan>,
     statements: [Statement; 2],
+    dialect: Dialect,
 }
 
 impl Kv {
@@ -25,7 +26,7 @@ impl Kv {
             Statement { name: "read", sql: read_sql(options.batch) },
             Statement { name: "write", sql: write_sql(options.batch, dialect) },
         ];
-        Self { plan: Arc::new(Plan::new(options, seed)), statements }
+        Self { plan: Arc::new(Plan::new(options, seed)), statements, dialect }
     }
 }
 
@@ -44,6 +45,7 @@ fn write_sql(batch: u32, dialect: Dialect) -> String {
         Dialect::Postgres | Dialect::Yugabytedb => {
             format!("INSERT INTO kv (k, v) VALUES {rows} ON CONFLICT (k) DO UPDATE SET v = excluded.v")
         }
+        Dialect::Mysql => format!("INSERT INTO kv (k, v) VALUES {rows} ON DUPLICATE KEY UPDATE v = VALUES(v)"),
     }
 }
 
@@ -71,18 +73,19 @@ impl<S: SqlSession> Workload<S> for Kv {
     fn conditions(&self) -> Vec<Condition> {
         let rows = self.plan.options.rows;
         let condition = |number, text, sql: String, only_after_load| Condition { number, text, sql, only_after_load };
-        let counted = format!("count(*)::text || ' rows, {rows} were loaded' FROM kv");
+        let counted = format!("{} || ' rows, {rows} were loaded' FROM kv", self.dialect.text("count(*)"));
+        let least = |difference: &str| self.dialect.integer(&format!("greatest({difference}, 0)"));
         vec![
             condition(
                 1,
                 "kv has at least the rows that were loaded",
-                format!("SELECT greatest({rows} - count(*), 0)::int8, {counted}"),
+                format!("SELECT {}, {counted}", least(&format!("{rows} - count(*)"))),
                 false,
             ),
             condition(
                 2,
                 "kv has no other rows right after loading",
-                format!("SELECT greatest(count(*) - {rows}, 0)::int8, {counted}"),
+                format!("SELECT {}, {counted}", least(&format!("count(*) - {rows}"))),
                 true,
             ),
         ]

@@ -74,20 +74,21 @@ impl Tables {
     }
 
     /// How many rows there are now.
-    pub(super) fn count_sql(self) -> String {
+    pub(super) fn count_sql(self, dialect: Dialect) -> String {
         let counted = self.each(|table| format!("SELECT count(*) AS n FROM {table}"));
-        format!("SELECT sum(n)::int8 FROM ({counted}) AS counted")
+        format!("SELECT {} FROM ({counted}) AS counted", dialect.integer("sum(n)"))
     }
 
     /// What must hold, whatever sysbench's workloads do.
-    pub(super) fn conditions(self) -> Vec<Condition> {
+    pub(super) fn conditions(self, dialect: Dialect) -> Vec<Condition> {
         let rows = self.rows;
         let sum = |violations: &str, rest: &str| {
             let of = |table: &str| {
-                let example = format!("CASE WHEN {violations} > 0 THEN '{table}: ' || ({violations})::text END");
+                let number = dialect.text(&format!("({violations})"));
+                let example = format!("CASE WHEN {violations} > 0 THEN '{table}: ' || {number} END");
                 format!("SELECT {violations} AS v, {example} AS e FROM {table}{rest}")
             };
-            format!("SELECT sum(v)::int8, min(e) FROM ({}) AS found", self.each(of))
+            format!("SELECT {}, min(e) FROM ({}) AS found", dialect.integer("sum(v)"), self.each(of))
         };
         let condition = |number, text, sql, only_after_load| Condition { number, text, sql, only_after_load };
         vec![
@@ -173,12 +174,18 @@ impl Dataset for SbtestData {
 
     fn index(&self, dialect: Dialect) -> Vec<String> {
         let keys = self.tables.iter().filter_map(|table| table.key_sql(dialect));
-        let secondary = |number| format!("CREATE INDEX IF NOT EXISTS k_{number} ON sbtest{number} (k)");
+        // MySQL has no such clause, and does not read MariaDB's comments.
+        let unless_there = if dialect == Dialect::Mysql { "/*M! IF NOT EXISTS */" } else { "IF NOT EXISTS" };
+        let secondary = |number| format!("CREATE INDEX {unless_there} k_{number} ON sbtest{number} (k)");
         keys.chain((1..=self.size.count).map(secondary)).collect()
     }
 
-    /// New ids begin behind those that were loaded. Without `true` CockroachDB 22.1 gives the last of them again.
-    fn finish(&self, _: Dialect) -> Vec<String> {
+    /// New ids begin behind those that were loaded, in MySQL by themselves. Without `true` CockroachDB 22.1 gives the last
+    /// of them again.
+    fn finish(&self, dialect: Dialect) -> Vec<String> {
+        if dialect == Dialect::Mysql {
+            return Vec::new();
+        }
         let rows = self.size.rows;
         (1..=self.size.count).map(|number| format!("SELECT setval('sbtest{number}_id_seq', {rows}, true)")).collect()
     }

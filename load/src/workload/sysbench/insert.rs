@@ -3,7 +3,7 @@
 use super::OltpInsertOptions;
 use super::data::{C_BYTES, PAD_BYTES, Tables, text, write_groups};
 use super::draw::{Counts, Plan};
-use crate::target::{SqlBatch, SqlReply, SqlSession, Statement, StatementId, Value};
+use crate::target::{Dialect, SqlBatch, SqlReply, SqlSession, Statement, StatementId, Value};
 use crate::workload::{
     AuditLine, Completion, Condition, DataError, Draws, Effect, Effects, OperationId, ServerCounter, Step, Times,
     Worker, Workload,
@@ -19,19 +19,20 @@ const INSERT: OperationId = OperationId(0);
 pub struct OltpInsert {
     plan: Arc<Plan>,
     statements: Vec<Statement>,
+    dialect: Dialect,
 }
 
 impl OltpInsert {
     /// With these options.
     #[must_use]
-    pub fn new(options: OltpInsertOptions, seed: u64) -> Self {
+    pub fn new(options: OltpInsertOptions, seed: u64, dialect: Dialect) -> Self {
         let size = Tables { count: options.tables, rows: options.rows };
         let statement = |table| Statement {
             name: "insert",
             sql: format!("INSERT INTO sbtest{table} (k, c, pad) VALUES ($1, $2, $3)"),
         };
         let plan = Plan::new(size, options.distribution, CLIENT_STREAM, seed);
-        Self { plan: Arc::new(plan), statements: (1..=size.count).map(statement).collect() }
+        Self { plan: Arc::new(plan), statements: (1..=size.count).map(statement).collect(), dialect }
     }
 }
 
@@ -55,11 +56,16 @@ impl<S: SqlSession> Workload<S> for OltpInsert {
     }
 
     fn conditions(&self) -> Vec<Condition> {
-        self.plan.size.conditions()
+        self.plan.size.conditions(self.dialect)
     }
 
     fn server_counters(&self) -> Vec<ServerCounter> {
-        vec![ServerCounter { name: "rows_added", sql: self.plan.size.count_sql(), operation: INSERT, each: 1 }]
+        vec![ServerCounter {
+            name: "rows_added",
+            sql: self.plan.size.count_sql(self.dialect),
+            operation: INSERT,
+            each: 1,
+        }]
     }
 
     fn effects(&self) -> Option<Effects> {

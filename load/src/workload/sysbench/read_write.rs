@@ -3,7 +3,7 @@
 use super::OltpReadWriteOptions;
 use super::data::{C_BYTES, PAD_BYTES, Tables, text, write_groups};
 use super::draw::{Counts, Plan};
-use crate::target::{SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
+use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
 use crate::words::counted;
 use crate::workload::transaction::{Script, Sender, Trips};
 use crate::workload::{
@@ -19,8 +19,8 @@ const READ_WRITE: OperationId = OperationId(0);
 /// Rows of a range.
 const RANGE_ROWS: u32 = 100;
 const POINTS: usize = 10;
-/// unique_violation.
-const DUPLICATE: &str = "23505";
+/// unique_violation, and MySQL's integrity_constraint_violation: no other constraint can be broken.
+const DUPLICATES: [&str; 2] = ["23505", "23000"];
 
 /// The statements, each for every table; `@` stands for the table.
 const STATEMENTS: [(&str, &str); 9] = [
@@ -52,12 +52,13 @@ pub struct OltpReadWrite {
     plan: Arc<Plan>,
     trips: Trips,
     statements: Vec<Statement>,
+    dialect: Dialect,
 }
 
 impl OltpReadWrite {
     /// With these options.
     #[must_use]
-    pub fn new(options: OltpReadWriteOptions, seed: u64) -> Self {
+    pub fn new(options: OltpReadWriteOptions, seed: u64, dialect: Dialect) -> Self {
         let size = Tables { count: options.tables, rows: options.rows };
         let of_tables = |(name, sql): (&'static str, &str)| {
             let of = |table| Statement { name, sql: sql.replace('@', &format!("sbtest{table}")) };
@@ -65,7 +66,7 @@ impl OltpReadWrite {
         };
         let statements = STATEMENTS.into_iter().flat_map(of_tables).collect();
         let plan = Plan::new(size, options.distribution, CLIENT_STREAM, seed);
-        Self { plan: Arc::new(plan), trips: options.profile, statements }
+        Self { plan: Arc::new(plan), trips: options.profile, statements, dialect }
     }
 }
 
@@ -92,16 +93,21 @@ impl<S: SqlSession> Workload<S> for OltpReadWrite {
     /// A DELETE that waited for another transaction which deleted and inserted the same row finds nothing; then the
     /// INSERT finds the row. sysbench begins such a transaction again, too.
     fn retried(&self) -> &'static [&'static str] {
-        &[DUPLICATE]
+        &DUPLICATES
     }
 
     fn conditions(&self) -> Vec<Condition> {
-        self.plan.size.conditions()
+        self.plan.size.conditions(self.dialect)
     }
 
     /// What a transaction deletes, it inserts.
     fn server_counters(&self) -> Vec<ServerCounter> {
-        vec![ServerCounter { name: "rows_added", sql: self.plan.size.count_sql(), operation: READ_WRITE, each: 0 }]
+        vec![ServerCounter {
+            name: "rows_added",
+            sql: self.plan.size.count_sql(self.dialect),
+            operation: READ_WRITE,
+            each: 0,
+        }]
     }
 
     /// To plan a range, the server may look up its ends.

@@ -1,6 +1,5 @@
 use super::*;
-use crate::target::RowWriter;
-use crate::target::Value;
+use crate::target::{Dialect, RowWriter, Value};
 use crate::workload::{AuditLine, Dataset, Draws, Workload};
 use std::collections::BTreeMap;
 use std::io;
@@ -69,11 +68,15 @@ fn texts_have_sysbenchs_shape() {
 }
 
 fn read_write(distribution: Distribution) -> OltpReadWrite {
-    OltpReadWrite::new(OltpReadWriteOptions { tables: 3, rows: 1_000, distribution, profile: Trips::Chatty }, 7)
+    OltpReadWrite::new(
+        OltpReadWriteOptions { tables: 3, rows: 1_000, distribution, profile: Trips::Chatty },
+        7,
+        Dialect::Postgres,
+    )
 }
 
 fn insert(distribution: Distribution) -> OltpInsert {
-    OltpInsert::new(OltpInsertOptions { tables: 3, rows: 1_000, distribution }, 7)
+    OltpInsert::new(OltpInsertOptions { tables: 3, rows: 1_000, distribution }, 7, Dialect::Postgres)
 }
 
 /// Draws of 4 clients, each served by an executor of its own.

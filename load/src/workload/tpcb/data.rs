@@ -102,46 +102,49 @@ impl Dataset for TpcbData {
 }
 
 /// What every deposit keeps: three balances and the history tell the same, in sum and row by row.
-pub(super) fn conditions(scale: u32) -> Vec<Condition> {
+pub(super) fn conditions(scale: u32, dialect: Dialect) -> Vec<Condition> {
     let condition = |number, text, sql: String, only_after_load| Condition { number, text, sql, only_after_load };
     let sums = "SELECT (SELECT coalesce(sum(abalance), 0) FROM pgbench_accounts) AS a, \
                 (SELECT coalesce(sum(tbalance), 0) FROM pgbench_tellers) AS t, \
                 (SELECT coalesce(sum(bbalance), 0) FROM pgbench_branches) AS b, \
                 (SELECT coalesce(sum(delta), 0) FROM pgbench_history) AS h";
-    let told =
-        "'accounts ' || a::text || ', tellers ' || t::text || ', branches ' || b::text || ', history ' || h::text";
+    let [a, t, b, h] = ["a", "t", "b", "h"].map(|sum| dialect.text(sum));
+    let told = format!("'accounts ' || {a} || ', tellers ' || {t} || ', branches ' || {b} || ', history ' || {h}");
+    let unless = |holds: &str| {
+        let violations = dialect.integer(&format!("(CASE WHEN {holds} THEN 0 ELSE 1 END)"));
+        format!("SELECT {violations}, {told} FROM ({sums}) AS sums")
+    };
+    let by_row = |table: &str, key: &str, balance: &str| by_row(table, key, balance, dialect);
     vec![
-        condition(1, "each table has as many rows as the scale says", rows_sql(scale), false),
+        condition(1, "each table has as many rows as the scale says", rows_sql(scale, dialect), false),
         condition(
             2,
             "the balances of accounts, tellers and branches have the same sum",
-            format!("SELECT (CASE WHEN a = t AND t = b THEN 0 ELSE 1 END)::int8, {told} FROM ({sums}) AS sums"),
+            unless("a = t AND t = b"),
             false,
         ),
-        condition(
-            3,
-            "the history has that sum too",
-            format!("SELECT (CASE WHEN b = h THEN 0 ELSE 1 END)::int8, {told} FROM ({sums}) AS sums"),
-            false,
-        ),
+        condition(3, "the history has that sum too", unless("b = h"), false),
         condition(4, "the balance of each branch equals its history", by_row("branches", "bid", "bbalance"), false),
         condition(5, "the balance of each teller equals its history", by_row("tellers", "tid", "tbalance"), false),
         condition(6, "the balance of each account equals its history", by_row("accounts", "aid", "abalance"), false),
         condition(
             7,
             "the history is empty right after loading",
-            "SELECT count(*)::int8, count(*)::text || ' rows' FROM pgbench_history".to_owned(),
+            format!(
+                "SELECT {}, {} || ' rows' FROM pgbench_history",
+                dialect.integer("count(*)"),
+                dialect.text("count(*)")
+            ),
             true,
         ),
     ]
 }
 
-fn rows_sql(scale: u32) -> String {
+fn rows_sql(scale: u32, dialect: Dialect) -> String {
     let scale = u64::from(scale);
+    let counted = dialect.text("count(*)");
     let of = |(table, rows): (&str, u64)| {
-        format!(
-            "SELECT abs(count(*) - {rows}) AS v, '{table}: ' || count(*)::text || ' rows, not {rows}' AS e FROM {table}"
-        )
+        format!("SELECT abs(count(*) - {rows}) AS v, '{table}: ' || {counted} || ' rows, not {rows}' AS e FROM {table}")
     };
     let tables = [
         (BRANCHES.name, scale),
@@ -149,14 +152,16 @@ fn rows_sql(scale: u32) -> String {
         (ACCOUNTS_TABLE.name, scale * u64::from(ACCOUNTS)),
     ];
     let each = tables.map(of).join(" UNION ALL ");
-    format!("SELECT sum(v)::int8, min(CASE WHEN v > 0 THEN e END) FROM ({each}) AS found")
+    format!("SELECT {}, min(CASE WHEN v > 0 THEN e END) FROM ({each}) AS found", dialect.integer("sum(v)"))
 }
 
 /// Rows of a table whose balance is not the sum of what the history says of them.
-fn by_row(table: &str, key: &str, balance: &str) -> String {
+fn by_row(table: &str, key: &str, balance: &str, dialect: Dialect) -> String {
     format!(
-        "SELECT count(*)::int8, min('{key} ' || own.{key}::text) FROM pgbench_{table} AS own \
+        "SELECT {}, min('{key} ' || {}) FROM pgbench_{table} AS own \
          LEFT JOIN (SELECT {key}, sum(delta) AS delta FROM pgbench_history GROUP BY {key}) AS told \
-         ON told.{key} = own.{key} WHERE own.{balance} <> coalesce(told.delta, 0)"
+         ON told.{key} = own.{key} WHERE own.{balance} <> coalesce(told.delta, 0)",
+        dialect.integer("count(*)"),
+        dialect.text(&format!("own.{key}"))
     )
 }

@@ -12,7 +12,7 @@ pub use data::TpcbData;
 use super::keys::{Bins, Ranks, Shape};
 use super::transaction::Trips;
 use super::{AuditLine, Condition, Draws, Effect, Effects, ServerCounter, Streams, Times, Worker, Workload, statistic};
-use crate::target::{SqlSession, Statement};
+use crate::target::{Dialect, SqlSession, Statement};
 use clap::Args;
 use plan::{DEPOSIT, DRAWN, MAX_DELTA, MEAN_DELTA, Plan};
 use schemars::JsonSchema;
@@ -49,17 +49,18 @@ pub struct Tpcb {
     options: TpcbOptions,
     plan: Arc<Plan>,
     statements: Vec<Statement>,
+    dialect: Dialect,
 }
 
 impl Tpcb {
     /// With these options.
     #[must_use]
-    pub fn new(options: TpcbOptions, seed: u64) -> Self {
+    pub fn new(options: TpcbOptions, seed: u64, dialect: Dialect) -> Self {
         let ranks = [ACCOUNTS, TELLERS, 1]
             .map(|of_a_branch| Ranks::new(Shape::Uniform, u64::from(options.scale) * u64::from(of_a_branch)));
         let bins = ranks.each_ref().map(Bins::of);
         let plan = Arc::new(Plan { streams: Streams::new(seed), ranks, bins });
-        Self { options, plan, statements: worker::statements(options.profile) }
+        Self { options, plan, statements: worker::statements(options.profile, dialect), dialect }
     }
 }
 
@@ -93,7 +94,7 @@ impl<S: SqlSession> Workload<S> for Tpcb {
     }
 
     fn conditions(&self) -> Vec<Condition> {
-        data::conditions(self.options.scale)
+        data::conditions(self.options.scale, self.dialect)
     }
 
     fn server_counters(&self) -> Vec<ServerCounter> {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::target::postgres::Connection;
-use crate::target::{RowWriter, Value};
+use crate::target::{Dialect, RowWriter, Value};
 use crate::workload::Dataset;
 use std::collections::BTreeMap;
 use std::io;
@@ -20,12 +20,12 @@ fn drawn(workload: &Tpcb) -> Draws {
 }
 
 fn audit(draws: &Draws) -> Vec<AuditLine> {
-    Workload::<Connection>::audit(&Tpcb::new(OPTIONS, 7), 4, draws)
+    Workload::<Connection>::audit(&Tpcb::new(OPTIONS, 7, Dialect::Postgres), 4, draws)
 }
 
 /// What fails of the audit of a generator that is damaged, and of draws that are.
 fn failed(generator: impl FnOnce(&mut Plan), counts: impl FnOnce(&mut Draws)) -> Vec<String> {
-    let mut damaged = Tpcb::new(OPTIONS, 7);
+    let mut damaged = Tpcb::new(OPTIONS, 7, Dialect::Postgres);
     generator(Arc::get_mut(&mut damaged.plan).unwrap());
     let mut draws = drawn(&damaged);
     counts(&mut draws);

@@ -1,7 +1,7 @@
 //! The transaction: pgbench's five statements, in its order.
 
 use super::plan::{CLIENT_STREAM, Counts, DEPOSIT, MAX_DELTA, Plan};
-use crate::target::{SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
+use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
 use crate::workload::keys::MAX_BINS;
 use crate::workload::transaction::{Script, Sender, Trips};
 use crate::workload::{DataError, Draws, OperationId, Step, Tally, Worker, below};
@@ -22,11 +22,13 @@ const SELECT: usize = 1;
 pub(super) const NONE_FOUND: &str = "22012";
 
 /// Where COMMIT travels with them, an update that finds no row fails: nobody looks at its answer before.
-pub(super) fn statements(trips: Trips) -> Vec<Statement> {
+pub(super) fn statements(trips: Trips, dialect: Dialect) -> Vec<Statement> {
     let text = |sql: &str| match trips {
         Trips::Pipelined if sql.starts_with("UPDATE") => {
             format!("WITH found AS ({sql} RETURNING 1) SELECT 1 / count(*) FROM found")
         }
+        // It knows the type of a parameter without help.
+        _ if dialect == Dialect::Mysql => sql.replace("::int4", ""),
         _ => sql.to_owned(),
     };
     STATEMENTS.map(|(name, sql)| Statement { name, sql: text(sql) }).into()

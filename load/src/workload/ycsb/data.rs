@@ -205,28 +205,33 @@ impl Records for YcsbData {
 }
 
 /// What must hold of the table.
-pub(super) fn conditions(options: &YcsbOptions) -> Vec<Condition> {
+pub(super) fn conditions(options: &YcsbOptions, dialect: Dialect) -> Vec<Condition> {
     let (rows, bytes) = (options.rows, options.field_bytes);
     let condition = |number, text, sql: String, only_after_load| Condition { number, text, sql, only_after_load };
-    let counted = format!("count(*)::text || ' records, {rows} were loaded' FROM usertable");
+    let counted = format!("{} || ' records, {rows} were loaded' FROM usertable", dialect.text("count(*)"));
+    let least = |difference: &str| dialect.integer(&format!("greatest({difference}, 0)"));
     let wrong: Vec<String> = field_names(options.fields).map(|name| format!("length({name}) <> {bytes}")).collect();
     vec![
         condition(
             1,
             "usertable has at least the records that were loaded",
-            format!("SELECT greatest({rows} - count(*), 0)::int8, {counted}"),
+            format!("SELECT {}, {counted}", least(&format!("{rows} - count(*)"))),
             false,
         ),
         condition(
             2,
             "usertable has no other records right after loading",
-            format!("SELECT greatest(count(*) - {rows}, 0)::int8, {counted}"),
+            format!("SELECT {}, {counted}", least(&format!("count(*) - {rows}"))),
             true,
         ),
         condition(
             3,
             "every field has its length",
-            format!("SELECT count(*)::int8, min(ycsb_key) FROM usertable WHERE {}", wrong.join(" OR ")),
+            format!(
+                "SELECT {}, min(ycsb_key) FROM usertable WHERE {}",
+                dialect.integer("count(*)"),
+                wrong.join(" OR ")
+            ),
             false,
         ),
     ]

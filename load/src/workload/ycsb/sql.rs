@@ -4,7 +4,7 @@ use super::data::{conditions, field_names};
 use super::plan::{Drawer, Plan};
 use super::worker::{Verbs, YcsbWorker};
 use super::{INSERT, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE, YcsbOptions};
-use crate::target::{SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
+use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
 use crate::words::counted;
 use crate::workload::ShardSpec;
 use crate::workload::{
@@ -23,13 +23,14 @@ const UPDATE_FIELD: u16 = 3;
 pub struct Ycsb {
     plan: Arc<Plan>,
     statements: Vec<Statement>,
+    dialect: Dialect,
 }
 
 impl Ycsb {
     /// With these options; `shard` is the part of this process in the run.
     #[must_use]
-    pub fn new(options: YcsbOptions, seed: u64, shard: ShardSpec) -> Self {
-        Self { plan: Arc::new(Plan::new(options, seed, shard)), statements: statements(options.fields) }
+    pub fn new(options: YcsbOptions, seed: u64, shard: ShardSpec, dialect: Dialect) -> Self {
+        Self { plan: Arc::new(Plan::new(options, seed, shard)), statements: statements(options.fields), dialect }
     }
 }
 
@@ -62,7 +63,7 @@ impl<S: SqlSession> Workload<S> for Ycsb {
     }
 
     fn conditions(&self) -> Vec<Condition> {
-        conditions(&self.plan.options)
+        conditions(&self.plan.options, self.dialect)
     }
 
     fn server_counters(&self) -> Vec<ServerCounter> {

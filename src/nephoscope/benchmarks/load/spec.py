@@ -68,6 +68,19 @@ class RespTarget(Concise):
     )
 
 
+class MysqlTarget(Concise):
+    """MySQL or MariaDB, for all workloads but tpcc. The password comes from the environment (`MYSQL_PWD`)."""
+
+    kind: Literal["mysql"] = "mysql"
+    dsn: str = Field(
+        description="mysql://user@host:port/database, or ?socket=/path; ssl-mode and the like as MySQL's clients"
+    )
+    isolation: Isolation = "read committed"
+    pipeline: int = Field(
+        default=1, ge=1, le=1_024, description="operations that may be under way on one connection at a time"
+    )
+
+
 class AerospikeTarget(Concise):
     """Aerospike, for kv (one row an operation), ycsb (but for E) and null. There is neither a user nor TLS."""
 
@@ -87,7 +100,7 @@ class AerospikeTarget(Concise):
         return cls(hosts=parts.netloc.split(","), namespace=namespace, **more)
 
 
-AnyTarget = PostgresTarget | RespTarget | AerospikeTarget
+AnyTarget = PostgresTarget | RespTarget | MysqlTarget | AerospikeTarget
 Target = Annotated[AnyTarget, Field(discriminator="kind")]
 
 

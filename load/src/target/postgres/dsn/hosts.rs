@@ -38,7 +38,7 @@ fn address(host: String, port: u16) -> Address {
 }
 
 /// `host:port`, `[::1]:port`, or either alone.
-fn split_port(hostport: &str) -> Result<(&str, Option<u16>), DsnError> {
+pub(in crate::target) fn split_port(hostport: &str) -> Result<(&str, Option<u16>), DsnError> {
     if let Some(bracketed) = hostport.strip_prefix('[') {
         let (host, rest) =
             bracketed.split_once(']').ok_or_else(|| DsnError("the DSN's host has no closing ]".to_owned()))?;

@@ -18,9 +18,10 @@ use std::time::Duration;
 
 pub use error::DsnError;
 pub use escape::redact;
+pub(in crate::target) use hosts::split_port;
 pub(super) use methods::{AllowedMethods, Method};
 pub use settings::{ChannelBinding, SessionAttributes, SslMode};
-pub(super) use settings::{Negotiation, RootCertificates, TlsSettings};
+pub(in crate::target) use settings::{Negotiation, RootCertificates, TlsSettings, choose};
 
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_APPLICATION_NAME: &str = "nephoscope-load";

@@ -33,7 +33,7 @@ impl SslMode {
 
 /// How TLS begins: libpq's `sslnegotiation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::target::postgres) enum Negotiation {
+pub(in crate::target) enum Negotiation {
     /// The server is asked for it first.
     #[default]
     Postgres,
@@ -90,7 +90,7 @@ impl SessionAttributes {
 
 /// Where the certificates come from that a server's certificate must descend from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::target::postgres) enum RootCertificates {
+pub(in crate::target) enum RootCertificates {
     /// A PEM file that was named.
     File(PathBuf),
     /// The operating system's own.
@@ -101,19 +101,19 @@ pub(in crate::target::postgres) enum RootCertificates {
 
 /// All that was said about encryption.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::target::postgres) struct TlsSettings {
-    pub(in crate::target::postgres) mode: SslMode,
-    pub(in crate::target::postgres) negotiation: Negotiation,
-    pub(in crate::target::postgres) roots: RootCertificates,
+pub(in crate::target) struct TlsSettings {
+    pub(in crate::target) mode: SslMode,
+    pub(in crate::target) negotiation: Negotiation,
+    pub(in crate::target) roots: RootCertificates,
     /// The client's own certificate and key, if they were named.
-    pub(in crate::target::postgres) client: Option<(PathBuf, PathBuf)>,
+    pub(in crate::target) client: Option<(PathBuf, PathBuf)>,
     /// Their default paths.
-    pub(in crate::target::postgres) default_client: Option<(PathBuf, PathBuf)>,
-    pub(in crate::target::postgres) channel_binding: ChannelBinding,
+    pub(in crate::target) default_client: Option<(PathBuf, PathBuf)>,
+    pub(in crate::target) channel_binding: ChannelBinding,
 }
 
 /// What a word stands for, of those that a parameter may have.
-pub(super) fn choose<T: Copy>(name: &str, value: &str, all: &[(&str, T)]) -> Result<T, DsnError> {
+pub(in crate::target) fn choose<T: Copy>(name: &str, value: &str, all: &[(&str, T)]) -> Result<T, DsnError> {
     let found = all.iter().find(|(word, _)| *word == value).map(|(_, choice)| *choice);
     let words = || all.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
     found.ok_or_else(|| DsnError(format!("{name} must be one of {}, not {value:?}", words())))

@@ -40,11 +40,11 @@ impl fmt::Debug for TlsClient {
 }
 
 impl TlsClient {
-    pub(in crate::target::postgres) fn new(settings: TlsSettings) -> Self {
+    pub(in crate::target) fn new(settings: TlsSettings) -> Self {
         Self { settings, config: Arc::default() }
     }
 
-    pub(in crate::target::postgres) fn settings(&self) -> &TlsSettings {
+    pub(in crate::target) fn settings(&self) -> &TlsSettings {
         &self.settings
     }
 

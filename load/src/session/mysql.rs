@@ -1,0 +1,78 @@
+//! Runs a spec on MySQL or MariaDB.
+
+use super::Execution;
+use super::registry::{SqlWorkload, sql_workload};
+use super::sql::{COME_BACK_TIMEOUT, SqlAction};
+use crate::engine::MysqlDialer;
+use crate::exit::{ExitCode, Failure, worst};
+use crate::fill::admin::Admin;
+use crate::spec::{Action, CheckSpec};
+use crate::target::mysql::Connection;
+use crate::verify::check::{self, Moment};
+
+/// What the spec asks for, at this server.
+pub(super) fn act(session: &Execution, admin: &Admin<Connection>) -> Result<(), Failure> {
+    let parts = sql_workload(&session.spec);
+    let connected = admin.connect();
+    session.start(connected.as_ref().ok().map(Connection::server_version))?;
+    let connection = connected?;
+    let action = SqlAction { session, admin, pooled: false, build: SqlWorkload::mysql_workload };
+    match session.spec.action {
+        Action::Load => action.load(&parts, connection),
+        Action::Run => action.run(&parts, connection),
+        Action::Check => action.check(&parts, connection, Moment::Later),
+    }
+}
+
+impl SqlAction<'_, Connection> {
+    fn run(&self, parts: &SqlWorkload, mut connection: Connection) -> Result<(), Failure> {
+        let workload = self.workload(parts, &mut connection)?;
+        let spec = &self.session.spec;
+        self.read_isolation(&mut connection)?;
+        self.session.known().encryption = Some(connection.encryption());
+        let checked = spec.check == CheckSpec::Conditions;
+        let counters = if checked { workload.server_counters() } else { Vec::new() };
+        let before = check::read_counters(&mut connection, &counters)?;
+        // It would take one of the server's connections from the load.
+        drop(connection);
+
+        let dialer = MysqlDialer {
+            hosts: MysqlDialer::hosts(self.admin.dsn(), spec.connections),
+            isolation: spec.target.isolation,
+            statements: workload.statements().to_vec(),
+            pipeline: spec.target.pipeline as usize,
+        };
+        let driven = self.session.drive(&workload, dialer)?;
+        self.session.note_audit(workload.as_ref(), &driven);
+        let judged = self.session.judge(&driven);
+        if !checked || self.session.stop.interrupted() {
+            return judged;
+        }
+        let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.session.stop)?;
+        let after = check::read_counters(&mut connection, &counters)?;
+        let results = check::compare_counters(&counters, &before, &after, &driven.ledger, spec.shard.is_whole());
+        let disagreement = check::judge_counters(&results);
+        self.session.known().counters = results;
+        let agrees = disagreement.map_or(Ok(()), Err);
+        worst([agrees, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), judged])
+    }
+
+    /// Sets the isolation level that the spec asks for, as each session of the load does, and compares what the server
+    /// makes of it.
+    fn read_isolation(&self, connection: &mut Connection) -> Result<(), Failure> {
+        let asked = self.session.spec.target.isolation;
+        let failed = |error| Failure::target("could not read the isolation level of the session", &error);
+        connection.set_isolation(asked).map_err(|error| failed(error.error))?;
+        let in_force = connection.isolation_in_force().map_err(failed)?;
+        self.session.known().isolation = Some(in_force.clone());
+        if in_force == asked.name() {
+            return Ok(());
+        }
+        let message = format!(
+            "the server runs transactions at {in_force}, although the spec asks for {}: ask for the isolation level \
+             \"{in_force}\"",
+            asked.name()
+        );
+        Err(Failure::new(ExitCode::BadSpec, message))
+    }
+}

@@ -1,0 +1,340 @@
+//! MySQL's protocol and its workloads on a real MariaDB.
+
+use crate::support;
+
+use nephoscope_load::target::mysql::{Batch, Connection, Dsn, LoadData};
+use nephoscope_load::target::{
+    AdminSession, Fill, RowWriter, SqlBatch, SqlReply, SqlRow, Statement, StatementId, TargetError, Value,
+};
+use serde_json::{Value as Json, json};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+use std::time::Duration;
+use support::mariadb::{mariadb, parse};
+use support::program::{Ended, exec, spec, start};
+
+fn on_mysql(action: &str, dsn: &str, workload: Json) -> Json {
+    let mut spec = spec(action, dsn, workload);
+    spec["target"]["kind"] = json!("mysql");
+    (spec["duration_s"], spec["operations"]) = (json!(60), json!(300));
+    spec
+}
+
+fn load(dsn: &str, workload: &Json) -> Ended {
+    let mut load = on_mysql("load", dsn, workload.clone());
+    load["fingerprint"] = json!(true);
+    let loaded = exec(&load).expect(0);
+    let fingerprints = loaded.finished()["fingerprints"].as_array().unwrap();
+    assert!(!fingerprints.is_empty() && fingerprints.iter().all(|it| it["hash"] == it["expected"]), "{fingerprints:?}");
+    loaded
+}
+
+fn committed(ended: &Ended) -> u64 {
+    let totals = ended.finished()["operations"].as_array().unwrap();
+    totals.iter().filter(|it| it["outcome"] == "committed").map(|it| it["all"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn every_workload_is_loaded_driven_and_counted() {
+    let Some(server) = mariadb() else { return };
+    let dsn = server.database();
+    let sysbench = |kind: &str| json!({"kind": kind, "tables": 2, "rows": 600, "distribution": "uniform"});
+    let ycsb = |mix: &str| json!({"kind": "ycsb", "rows": 500, "mix": mix, "fields": 3, "field_bytes": 20});
+    let kv = |more: Json| {
+        let mut kv =
+            json!({"kind": "kv", "rows": 1_000, "min_block_bytes": 1, "max_block_bytes": 60, "read_percent": 50});
+        kv.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        kv
+    };
+    for (loaded, runs) in [
+        (kv(json!({})), vec![kv(json!({})), kv(json!({"batch": 7})), kv(json!({"batch": 3, "writes": "new"}))]),
+        (json!({"kind": "point_select", "rows": 600}), vec![json!({"kind": "point_select", "rows": 600})]),
+        (sysbench("oltp_insert"), vec![sysbench("oltp_read_write"), sysbench("oltp_insert")]),
+        (ycsb("a"), ["a", "b", "c", "d", "f"].map(ycsb).to_vec()),
+        (ycsb("e"), vec![ycsb("e")]),
+        (json!({"kind": "tpcb", "scale": 1}), vec![json!({"kind": "tpcb", "scale": 1})]),
+    ] {
+        load(&dsn, &loaded);
+        for workload in runs {
+            let mut run = on_mysql("run", &dsn, workload.clone());
+            run["target"]["isolation"] = json!("repeatable read");
+            let ended = exec(&run).expect(0);
+            assert_eq!(committed(&ended), 300, "{workload}");
+            assert_eq!(ended.finished()["isolation"], "repeatable read");
+            let counters = ended.finished()["counters"].as_array().unwrap();
+            assert!(counters.iter().all(|it| it["server"] == it["client"]), "{workload}: {counters:?}");
+            let conditions = ended.finished()["conditions"].as_array().unwrap();
+            assert!(!conditions.is_empty() && conditions.iter().all(|it| it["holds"] == json!(true)), "{conditions:?}");
+        }
+    }
+    let ended = exec(&on_mysql("run", &dsn, json!({"kind": "null"}))).expect(0);
+    assert_eq!(
+        (committed(&ended), ended.lines[0]["server_version"].as_str().unwrap().contains("MariaDB")),
+        (300, true)
+    );
+}
+
+/// Each condition of a workload fails on data that breaks it.
+#[test]
+fn planted_damage_breaks_each_condition() {
+    let Some(server) = mariadb() else { return };
+    let dsn = server.database();
+    let database = dsn.rsplit('/').next().unwrap();
+    let tpcb = json!({"kind": "tpcb", "scale": 1});
+    let cases = [
+        (json!({"kind": "kv", "rows": 50}), vec![("DELETE FROM kv LIMIT 1", vec![1])]),
+        (
+            json!({"kind": "point_select", "rows": 50}),
+            vec![("DELETE FROM sbtest1 WHERE id = 7", vec![1, 2]), ("INSERT INTO sbtest1 (k) VALUES (1)", vec![2])],
+        ),
+        (
+            json!({"kind": "oltp_insert", "tables": 2, "rows": 50, "distribution": "uniform"}),
+            vec![
+                ("DELETE FROM sbtest2 WHERE id = 7", vec![1]),
+                ("UPDATE sbtest1 SET pad = 'x' WHERE id = 8", vec![1, 3]),
+            ],
+        ),
+        (
+            json!({"kind": "ycsb", "rows": 50, "mix": "a"}),
+            vec![("UPDATE usertable SET field3 = '' LIMIT 1", vec![3]), ("DELETE FROM usertable LIMIT 1", vec![1])],
+        ),
+        (
+            tpcb,
+            vec![
+                ("UPDATE pgbench_tellers SET tbalance = 1 WHERE tid = 3", vec![2, 5]),
+                ("UPDATE pgbench_accounts SET abalance = 1 WHERE aid = 3", vec![2, 5, 6]),
+                ("UPDATE pgbench_branches SET bbalance = 1", vec![3, 4, 5, 6]),
+                ("DELETE FROM pgbench_accounts WHERE aid = 4", vec![1, 3, 4, 5, 6]),
+            ],
+        ),
+    ];
+    let mut connection = server.connect();
+    connection.query(&format!("USE {database}")).unwrap();
+    for (workload, damages) in cases {
+        load(&dsn, &workload);
+        for (damage, broken) in damages {
+            connection.query(damage).unwrap();
+            let ended = exec(&on_mysql("check", &dsn, workload.clone())).expect(5);
+            let conditions = ended.finished()["conditions"].as_array().unwrap();
+            let of =
+                conditions.iter().filter(|it| it["holds"] == json!(false)).map(|it| it["number"].as_u64().unwrap());
+            assert_eq!(of.collect::<Vec<_>>(), broken, "{damage}: {conditions:?}");
+        }
+        let mut check = on_mysql("check", &dsn, workload);
+        (check["fingerprint"], check["check"]) = (json!(true), json!("none"));
+        assert!(exec(&check).expect(5).message().contains("differs from what was loaded"));
+    }
+}
+
+/// A lock wait timeout undoes its statement alone: what came before it would be committed by who goes on.
+#[test]
+fn a_lock_wait_timeout_rolls_the_transaction_back_and_is_retried() {
+    let Some(server) = mariadb() else { return };
+    let dsn = server.database();
+    let tpcb = json!({"kind": "tpcb", "scale": 1});
+    load(&dsn, &tpcb);
+    let mut holder = server.connect();
+    holder.query("SET GLOBAL innodb_lock_wait_timeout = 1").unwrap();
+    holder.query(&format!("USE {}", dsn.rsplit('/').next().unwrap())).unwrap();
+    holder.query("BEGIN").unwrap();
+    // The account and the teller of a deposit are changed before its branch.
+    holder.query("UPDATE pgbench_branches SET bbalance = bbalance WHERE bid = 1").unwrap();
+    let mut run = on_mysql("run", &dsn, tpcb);
+    (run["operations"], run["max_retries"], run["connections"]) = (json!(4), json!(100), json!(2));
+    let rollbacks = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Com_rollback'";
+    let before = server.number(rollbacks);
+    let running = start(&run);
+    while server.number(rollbacks) < before + 2 {
+        thread::sleep(Duration::from_millis(50));
+    }
+    holder.query("COMMIT").unwrap();
+    holder.query("SET GLOBAL innodb_lock_wait_timeout = 50").unwrap();
+    let ended = running.end().expect(0);
+    assert_eq!(committed(&ended), 4);
+    let errors = ended.finished()["errors"].as_array().unwrap();
+    assert!(errors.iter().any(|it| it["sqlstate"] == "1205" && it["kind"] == "retried"), "{errors:?}");
+    assert!(errors.iter().all(|it| it["kind"] == "retried"), "{errors:?}");
+}
+
+#[test]
+fn values_come_back_as_they_were_sent() {
+    let Some(server) = mariadb() else { return };
+    let mut connection = server.connect();
+    let table = "CREATE TEMPORARY TABLE t (i int, l bigint, x varchar(40) COLLATE utf8mb4_bin, b blob, n decimal(9,2))";
+    connection.query(table).unwrap();
+    let statement = |name, sql: &str| Statement { name, sql: sql.to_owned() };
+    let insert = statement("insert", "INSERT INTO t VALUES ($1, $2, $3, $4, $5)");
+    let select = statement("select", "SELECT * FROM t WHERE i <=> $1");
+    let update = statement("update", "UPDATE t SET l = l WHERE i IS NULL OR i < $1");
+    connection.prepare(&[insert, select, update]).unwrap();
+    let long = "ü".repeat(20);
+    let rows: [[Value<'_>; 5]; 3] = [
+        [
+            Value::I32(-1),
+            Value::I64(i64::MIN),
+            Value::Text(&long),
+            Value::Bytes(&[0, 255, 9]),
+            Value::Numeric { unscaled: -5, scale: 2 },
+        ],
+        [Value::Null, Value::Null, Value::Null, Value::Null, Value::Null],
+        [
+            Value::I32(i32::MAX),
+            Value::I64(7),
+            Value::Text(""),
+            Value::Bytes(b""),
+            Value::Numeric { unscaled: 1_234_567, scale: 2 },
+        ],
+    ];
+    let mut batch = Batch::default();
+    let fill = |batch: &mut Batch| {
+        rows.iter().for_each(|row| batch.execute(StatementId(0), row));
+        rows.iter().for_each(|row| batch.execute(StatementId(1), &row[..1]));
+        batch.execute(StatementId(2), &[Value::I32(0)]);
+    };
+    let reply = connection.exchange(&mut batch, fill).unwrap();
+    assert_eq!([0, 1, 2, 6].map(|execute| reply.affected(execute)), [1, 1, 1, 2], "rows that were found, unchanged");
+    let row = reply.row(3, 0).unwrap();
+    assert_eq!((row.i32(0), row.i64(1), row.text(2)), (Some(-1), Some(i64::MIN), Some(long.as_str())));
+    assert_eq!((row.bytes(3), row.numeric(4, 2)), (Some(&[0, 255, 9][..]), Some(-5)));
+    let row = reply.row(4, 0).unwrap();
+    assert_eq!((row.i32(0), row.i64(1), row.text(2), row.bytes(3), row.numeric(4, 2)), (None, None, None, None, None));
+    assert_eq!((reply.row_count(5), reply.row(5, 0).unwrap().numeric(4, 2)), (1, Some(1_234_567)));
+    assert!(reply.row(5, 1).is_none() && reply.row(9, 0).is_none());
+    // The table changes below the prepared statement.
+    connection.query("ALTER TABLE t MODIFY l varchar(30)").unwrap();
+    let mut batch = Batch::default();
+    let reply = connection.exchange(&mut batch, |batch| batch.execute(StatementId(1), &[Value::I32(-1)])).unwrap();
+    let row = reply.row(0, 0).unwrap();
+    assert_eq!((row.i64(1), row.text(1)), (None, Some("-9223372036854775808")));
+    let refused = connection.query("SELECT * FROM nowhere").unwrap_err();
+    assert!(matches!(refused, TargetError::Database { sqlstate, .. } if sqlstate == "42S02"));
+}
+
+#[test]
+fn a_load_takes_every_row_or_says_which_it_could_not() {
+    let Some(server) = mariadb() else { return };
+    let mut connection = <Connection as AdminSession>::open(&server.parsed(""), None).unwrap();
+    connection.query("CREATE TEMPORARY TABLE t (id int PRIMARY KEY, x varchar(9), b blob) ENGINE = InnoDB").unwrap();
+    let sql = "LOAD DATA LOCAL INFILE 'nephoscope-rows' INTO TABLE t CHARACTER SET binary (id, x, b)";
+    let bytes: Vec<u8> = (0..=255).collect();
+    let fill = |connection: &mut Connection, ids: &[i32], text: &str| {
+        let mut load = LoadData::start(connection, sql).unwrap();
+        ids.iter().for_each(|id| load.row(&[Value::I32(*id), Value::Text(text), Value::Bytes(&bytes)]).unwrap());
+        load.finish()
+    };
+    assert_eq!(fill(&mut connection, &[1, 2], "a\\\t\nü").unwrap().rows, 2);
+    let rows = connection.query("SELECT hex(x), hex(b) FROM t WHERE id = 2").unwrap();
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+    assert_eq!(rows, [[Some("615C090AC3BC".to_owned()), Some(hex)]]);
+    for (ids, text, expected) in [(&[3, 1][..], "x", "Duplicate entry '1'"), (&[4], "far too long", "truncated")] {
+        connection.query("BEGIN").unwrap();
+        let error = fill(&mut connection, ids, text).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("accepted"), "{error}");
+        assert_eq!(connection.reset().unwrap(), 1);
+    }
+    connection.query("BEGIN").unwrap();
+    let mut load = LoadData::start(&mut connection, sql).unwrap();
+    load.row(&[Value::I32(5), Value::Null, Value::Null]).unwrap();
+    load.abandon("interrupted").unwrap();
+    assert_eq!(connection.query("SELECT id FROM t").unwrap().len(), 2);
+    let other = LoadData::start(&mut connection, "LOAD DATA LOCAL INFILE '/etc/hostname' INTO TABLE t").err().unwrap();
+    assert!(matches!(&other, TargetError::Protocol(why) if why.contains("another file")), "{other}");
+}
+
+#[test]
+fn logins_and_tls_are_as_the_url_says() {
+    let Some(server) = mariadb() else { return };
+    let url = |parameters: &str| format!("{}?connect-timeout=30{parameters}", server.dsn());
+    let root = server.file("root.crt");
+    for (url, encrypted) in [
+        (url(""), true),
+        (url("&ssl-mode=DISABLED"), false),
+        (url(&format!("&ssl-mode=VERIFY_IDENTITY&ssl-ca={root}")), true),
+        (server.socket_dsn(), false),
+        (url("").replace("bench@", "nobody:@"), true),
+    ] {
+        let dsn = if url.contains("nobody") { Dsn::parse(&url, |_| None).unwrap() } else { parse(&url) };
+        let mut connection = Connection::open(&dsn, None).unwrap_or_else(|error| panic!("{url}: {error}"));
+        assert_eq!(connection.encryption() != "none", encrypted, "{url}: {}", connection.encryption());
+        assert_eq!(
+            connection.query("SELECT @@autocommit, 'a' || 'b'").unwrap(),
+            [["1", "ab"].map(|text| Some(text.to_owned()))]
+        );
+    }
+    let refused = |url: &str| match Connection::open(&parse(url), None) {
+        Ok(_) => panic!("{url} was opened"),
+        Err(error) => error.to_string(),
+    };
+    let other = server.file("other.crt");
+    assert!(refused(&url(&format!("&ssl-ca={other}"))).contains("TLS with"));
+    assert!(refused(&url("").replace("bench@", "bench:wrong@")).contains("28000"));
+}
+
+/// Whoever mixes up ports is told what answered.
+#[test]
+fn a_server_of_another_protocol_is_named() {
+    let refused = |dsn: String, kind: &str| {
+        let mut spec = spec("check", &dsn, json!({"kind": "kv", "rows": 1}));
+        spec["target"]["kind"] = json!(kind);
+        exec(&spec).expect(3).message().to_owned()
+    };
+    if let Some(server) = mariadb() {
+        for mode in ["prefer", "disable"] {
+            let message = refused(format!("postgresql://u@127.0.0.1:{}/d?sslmode={mode}", server.port), "postgres");
+            assert!(message.contains("use mysql://"), "{message}");
+        }
+    }
+    let at = |port: u16| format!("mysql://u@127.0.0.1:{port}/d?connect-timeout=1");
+    if let Some(server) = support::server() {
+        let message = refused(at(server.port), "mysql");
+        assert!(message.contains("use postgresql://"), "{message}");
+    }
+    if let Some(redis) = support::redis::redis(&[]) {
+        let message = refused(at(redis.port), "mysql");
+        assert!(message.contains("use redis://"), "{message}");
+    }
+}
+
+/// A server that a file of this machine is worth an answer to, and others that lose their way.
+#[test]
+fn a_hostile_server_gets_no_file_and_no_patience() {
+    const GREETING: &[u8] = b"\x64\0\0\0\x0a5.5.5-10.11.19-MariaDB-0+deb12u1\0\x27\0\0\0\x3d\x4b\x7b\x32\x40\x55\x3a\x79\0\xfe\xf7\x2d\
+        \x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0\x24\x47\x52\x37\x6f\x33\x3a\x3a\x6f\x54\x44\x5f\0mysql_native_password\0";
+    const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
+    for (answer, expected) in [
+        (&b"\x0c\0\0\x01\xfb/etc/passwd"[..], "nobody offered"),
+        (b"\xff\xff\xff\x01\x01", "16 MiB"),
+        (b"\x01\0\0\x05\x01", "out of turn"),
+        (b"\x09\0\0\x01\xfe\xff\xff\xff\xff\xff\xff\xff\xff", "number of columns"),
+        (b"\x03\0\0\x01\0\0\0", "damaged"),
+        (b"\0\0\0\x01", "damaged"),
+        (b"\x01\0\0\x01\x01\x01\0\0\x02\xff", "damaged"),
+        (b"\x01\0\0", "closed the connection"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            let mut space = [0; 4_096];
+            let mut hear = |client: &mut std::net::TcpStream| client.read(&mut space).unwrap_or(0);
+            client.write_all(GREETING).unwrap();
+            hear(&mut client);
+            client.write_all(b"\x07\0\0\x02\0\0\0\x02\0\0\0").unwrap();
+            hear(&mut client);
+            client.write_all(OK).unwrap(); // to the settings of the session
+            hear(&mut client);
+            client.write_all(answer).unwrap();
+            client.shutdown(std::net::Shutdown::Write).unwrap();
+            let mut rest = Vec::new();
+            client.read_to_end(&mut rest).unwrap();
+            rest
+        });
+        let dsn = parse(&format!("mysql://u@127.0.0.1:{port}/d?ssl-mode=DISABLED"));
+        let mut connection = <Connection as AdminSession>::open(&dsn, Some(Duration::from_secs(60))).unwrap();
+        let error = connection.query("SELECT 1").unwrap_err().to_string();
+        assert!(error.contains(expected), "{}: {error}", answer.escape_ascii());
+        drop(connection);
+        assert_eq!(server.join().unwrap(), b"", "nothing was sent after {}", answer.escape_ascii());
+    }
+}
