@@ -51,7 +51,7 @@ OUTPUT_SCHEMA = json.loads((SCHEMA / "load-output-1.json").read_text())
 SPEC_SCHEMA = json.loads((SCHEMA / "load-spec-1.json").read_text())
 TPCC = TpccWorkload(warehouses=1)
 POINT_SELECT = PointSelectWorkload(rows=5000)
-KV = KvWorkload(rows=5000, min_block_bytes=1, max_block_bytes=40)
+KV = KvWorkload(rows=5000, min_block_bytes=8, max_block_bytes=40, ledger=True)
 WORKLOADS: dict[str, load_spec.AnyWorkload] = {
     "tpcc": TPCC,
     "point_select": POINT_SELECT,
@@ -194,6 +194,13 @@ def test_what_it_writes_is_the_contract_and_its_counts_agree(postgres: Server, n
         # what was in flight at the end belongs to `all` alone
         assert summed[total.operation, total.outcome] <= total.all
     assert output.finished.measured_s == pytest.approx(asked.duration_s, rel=0.05)
+    outages, ledger = output.finished.outages, output.finished.ledger
+    assert outages is not None
+    assert outages.longest_s >= max(interval.longest_gap_s or 0 for interval in output.intervals) > 0
+    assert (ledger is not None) == (name == "kv")
+    if ledger is not None:
+        written = sum(total.all for total in output.finished.operations if total.operation == "write")
+        assert (ledger.acknowledged, ledger.lost, ledger.unsent) == (written, 0, 0)
     assert [interval.index for interval in output.intervals] == list(range(len(output.intervals)))
     first = output.intervals[0]
     assert first.start_s == 0
