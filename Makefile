@@ -33,7 +33,7 @@ BASE ?= HEAD
 CLIPPY ?= cargo clippy --locked --quiet --all-targets --features testkit -- -D warnings
 
 # The example reports of `make docs`; their names are in website/examples.py.
-EXAMPLES ?= laptop postgres-gcp-2026 three-clouds-cpu cloud-report-2022
+EXAMPLES ?= laptop postgres-gcp-2026 postgresbench-2026 three-clouds-cpu cloud-report-2022
 
 # Prints the folder of the embedded PostgreSQL, for the tests of the load generator.
 EMBEDDED := $(BIN)/python -c 'from nephoscope.databases.postgres.binaries import embedded_folder; print(embedded_folder())'
@@ -186,7 +186,7 @@ $(DONE)/dev: requirements-dev.lock $(DONE)/locked
 
 # Without the wheel, as nothing is measured.
 build/examples/%/done: $(SOURCES) website/examples.py docs/examples/laptop/results.tar.xz \
-		$(wildcard docs/examples/postgres-gcp-2026/*) $(DONE)/dev
+		$(wildcard docs/examples/postgres*/* docs/examples/postgres*/data/*) $(DONE)/dev
 	@PYTHONPATH=src:. $(BIN)/python website/examples.py build/examples $*
 	@mkdir -p $(@D) && touch $@
 

@@ -1,9 +1,8 @@
 """Writes the example reports of the site: `python website/examples.py FOLDER NAME...`.
 
-Nothing is measured: the laptop study and an extract of the public data of PostgreSQL on Google Cloud are stored in
-docs/examples, the public data of three clouds are read where they are, and the 2022 edition is rehearsed, which its
-report says. That takes some minutes of one CPU the first time; the
-trials stay in build/rehearsals, where an interrupted rehearsal goes on.
+Nothing is measured: the laptop study and extracts of two public data sets are stored in docs/examples, the public data
+of three clouds are read where they are, and the 2022 edition is rehearsed, which its report says. That takes some
+minutes of one CPU the first time; the trials stay in build/rehearsals, where an interrupted rehearsal goes on.
 """
 
 import shutil
@@ -12,6 +11,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from nephoscope.app.stages import evaluation, imports
@@ -19,7 +19,6 @@ from nephoscope.report.files import report_files
 from nephoscope.store.folder import ResultsFolder
 
 ROOT = Path(__file__).resolve().parents[1]
-POSTGRES_GCP = ROOT / "docs" / "examples" / "postgres-gcp-2026"
 LAPTOP = ROOT / "docs" / "examples" / "laptop" / "results.tar.xz"
 REHEARSALS = ROOT / "build" / "rehearsals"
 THREE_CLOUDS = ROOT.parent / "shared" / "data" / "inspector"
@@ -44,17 +43,25 @@ def three_clouds() -> Files | None:
         return report_files(evaluation.analysed(folder)).files
 
 
-def postgres_gcp() -> Files:
-    """The report of PostgreSQL on 159 machine types, as its page says: import, its text, its claims."""
+def published(name: str, form: str) -> Files:
+    """The report of a public data set as its page says: import of the stored extract, its text, its claims."""
+    stored = ROOT / "docs" / "examples" / name
     with tempfile.TemporaryDirectory() as temporary:
-        folder = ResultsFolder(Path(temporary) / "results")
-        with tarfile.open(POSTGRES_GCP / "data.tar.xz") as archive:
-            archive.extractall(Path(temporary) / "data", filter="data")
-        imports.import_results("spare-cores", Path(temporary) / "data", folder)
-        with (folder.path / "study.toml").open("a", encoding="utf-8") as study:
-            study.write((POSTGRES_GCP / "report.toml").read_text(encoding="utf-8"))
-        shutil.copy(POSTGRES_GCP / "claims.toml", folder.path)
-        return report_files(evaluation.analysed(folder)).files
+        return report_files(evaluation.analysed(published_folder(stored, form, Path(temporary)))).files
+
+
+def published_folder(stored: Path, form: str, temporary: Path) -> ResultsFolder:
+    """The results folder of a stored extract, in an empty folder."""
+    folder, data = ResultsFolder(temporary / "results"), stored / "data"
+    if not data.is_dir():
+        data = temporary / "data"
+        with tarfile.open(stored / "data.tar.xz") as archive:
+            archive.extractall(data, filter="data")
+    imports.import_results(form, data, folder)
+    with (folder.path / "study.toml").open("a", encoding="utf-8") as study:
+        study.write((stored / "report.toml").read_text(encoding="utf-8"))
+    shutil.copy(stored / "claims.toml", folder.path)
+    return folder
 
 
 def cloud_report_2022() -> Files:
@@ -76,7 +83,8 @@ def rehearsal(study: str, *part: str) -> Files:
 
 EXAMPLES: Mapping[str, Callable[[], Files | None]] = {
     "laptop": laptop,
-    "postgres-gcp-2026": postgres_gcp,
+    "postgres-gcp-2026": partial(published, "postgres-gcp-2026", "spare-cores"),
+    "postgresbench-2026": partial(published, "postgresbench-2026", "postgresbench"),
     "three-clouds-cpu": three_clouds,
     "cloud-report-2022": cloud_report_2022,
 }

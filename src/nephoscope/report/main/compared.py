@@ -90,7 +90,9 @@ def _machines(lookup: Lookup) -> str:
     if only is not None:
         shown = sorted({value_of(lookup, only.what, *pair) for pair in only.values.items()}, key=_by_size)
         said = " against ".join(shown) if len(shown) < 3 else enumerated(shown)
-        return f"{count}: they differ only in {only.what} ({said})."
+        # Files of others need not say what else differed.
+        alone = "" if lookup.study.source else "only "
+        return f"{count}: they differ {alone}in {only.what} ({said})."
     sold, differences = _of_providers(lookup), lookup.study.differences
     obvious = bool(sold) and lookup.study.several_differences  # machines of several types
     return f"{count}{sold}{'' if obvious or not differences else f': {differences}'}."
