@@ -86,8 +86,8 @@ def gcp() -> Iterator[Account]:
     no, quota = gcplocal_compute.Refusal("forbidden"), "Quota 'CPUS' exceeded."
     refusals = {
         "identity": ("GET", "machineTypes", gcplocal_compute.Refusal("authError", 401)),
-        "image": ("GET", "family", gcplocal_compute.Refusal("notFound", 404)),
-        "network": ("GET", "networks", gcplocal_compute.Refusal("notFound", 404)),
+        "image": ("GET", "debian-12", gcplocal_compute.Refusal("notFound", 404)),
+        "network": ("GET", "default", gcplocal_compute.Refusal("notFound", 404)),
         "lists": ("GET", "aggregated", no),
         "machine": ("POST", "instances", gcplocal_compute.Refusal("ZONE_RESOURCE_POOL_EXHAUSTED")),
         "rules": ("POST", "firewalls", no),
