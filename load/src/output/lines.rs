@@ -364,6 +364,9 @@ pub struct Outages {
     pub clients_hit: u64,
     /// The longest gap of any client, outage or not.
     pub longest_s: f64,
+    /// The longest time for which work waited from when it was due to its success, or to the end of the load: where a
+    /// part of the keys is out, clients that have success with others have no gap.
+    pub longest_wait_s: f64,
     /// The first 1,000.
     pub episodes: Vec<Outage>,
 }

@@ -46,6 +46,7 @@ pub struct OutageWatch {
     /// Disjoint, in order.
     episodes: Vec<Episode>,
     longest_ns: u64,
+    longest_wait_ns: u64,
     longest_of_interval_ns: Option<u64>,
 }
 
@@ -84,6 +85,7 @@ impl OutageWatch {
             latest_end_ns: 0,
             episodes: Vec::new(),
             longest_ns: 0,
+            longest_wait_ns: 0,
             longest_of_interval_ns: None,
         }
     }
@@ -121,6 +123,7 @@ impl OutageWatch {
             self.add(sample.client, Span { begin_ns, end_ns: sample.ended_ns }, failed, true);
         }
         self.longest_ns = self.longest_ns.max(gap_ns);
+        self.longest_wait_ns = self.longest_wait_ns.max(sample.ended_ns.saturating_sub(due_ns));
         self.count_due(sample.client, due_ns, 1);
     }
 
@@ -132,6 +135,7 @@ impl OutageWatch {
     /// Ends all gaps at the end of the load: these operations were due before it, and nobody began them.
     pub(super) fn end(&mut self, end_ns: u64, owed: &[Owed]) {
         for owed in owed {
+            self.longest_wait_ns = self.longest_wait_ns.max(end_ns.saturating_sub(owed.due_ns));
             let client = self.client(owed.client);
             client.waits_since_ns = client.waits_since_ns.min(owed.due_ns.max(client.succeeded_ns));
             client.failed += owed.operations;
@@ -190,6 +194,7 @@ impl OutageWatch {
             clients: u64::from(self.share.len()),
             clients_hit: self.hit.len() as u64,
             longest_s: self.longest_ns as f64 / NS_PER_S,
+            longest_wait_s: self.longest_wait_ns as f64 / NS_PER_S,
             episodes: self.episodes.iter().take(MOST_OUTAGES).map(outage).collect(),
         }
     }
@@ -219,11 +224,13 @@ pub fn merge_outages(all: &[Outages]) -> Option<Outages> {
     }
     episodes.truncate(MOST_OUTAGES);
     let sum = |of: fn(&Outages) -> u64| all.iter().map(of).sum();
+    let most = |of: fn(&Outages) -> f64| all.iter().map(of).fold(0.0, f64::max);
     Some(Outages {
         limit_s: first.limit_s,
         clients: sum(|outages| outages.clients),
         clients_hit: sum(|outages| outages.clients_hit),
-        longest_s: all.iter().map(|outages| outages.longest_s).fold(0.0, f64::max),
+        longest_s: most(|outages| outages.longest_s),
+        longest_wait_s: most(|outages| outages.longest_wait_s),
         episodes,
     })
 }
@@ -276,7 +283,7 @@ mod tests {
     #[test]
     fn an_operation_that_hung_while_others_of_its_client_succeeded_is_no_outage() {
         let slow = watch(&[(0, 0, 9, DONE), (0, 9, 18, DONE), (0, 18, 27, DONE), (0, 0, 30, DONE)], &[]);
-        assert_eq!((slow.clients_hit, slow.longest_s), (0, 0.9));
+        assert_eq!((slow.clients_hit, slow.longest_s, slow.longest_wait_s), (0, 0.9, 3.0));
     }
 
     #[test]

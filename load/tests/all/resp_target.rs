@@ -309,9 +309,10 @@ fn a_cluster_is_loaded_and_driven_each_key_at_its_master() {
     }
 }
 
-#[test]
-fn clients_live_through_a_failover_and_say_how_long_they_were_without_success() {
-    let Some(mut servers) = cluster(1) else { return };
+/// Kills a master of which there is a copy during a run; what was not over by the end of the run, on a machine that had
+/// no time for it.
+fn drive_through_a_failover() -> Result<(), String> {
+    let Some(mut servers) = cluster(1) else { return Ok(()) };
     let master = servers[0].connect().text(&[b"CLUSTER", b"MYID"]).unwrap();
     servers[3].connect().call(&[b"CLUSTER", b"REPLICATE", master.as_bytes()]).unwrap();
     let is_copied = || {
@@ -334,7 +335,7 @@ fn clients_live_through_a_failover_and_say_how_long_they_were_without_success() 
     exec(&spec("load")).expect(0);
     let mut run = spec("run");
     (run["pace"], run["workers"]) = (json!({"kind": "constant", "rate_per_s": 300}), json!(6));
-    (run["duration_s"], run["reconnect_timeout_s"], run["failover"]) = (json!(15), json!(60), json!(true));
+    (run["duration_s"], run["reconnect_timeout_s"], run["failover"]) = (json!(10), json!(60), json!(true));
     (run["max_failed_percent"], run["outage_limit_s"]) = (json!(100), json!(0.5));
     run["workload"]["ledger"] = json!(true);
     let mut running = start(&run);
@@ -343,16 +344,26 @@ fn clients_live_through_a_failover_and_say_how_long_they_were_without_success() 
     let ended = running.end();
     assert!(matches!(ended.code, 0 | 4 | 5), "{}", ended.message());
     let roles = servers[3].connect().text(&[b"INFO", b"replication"]).unwrap();
-    assert!(roles.contains("role:master"), "the replica took over: {roles}");
+    if !roles.contains("role:master") {
+        return Err(format!("the replica did not take over: {roles}"));
+    }
     let outages = &ended.finished()["outages"];
     let longest_s = outages["longest_s"].as_f64().unwrap();
     // A replica waits for half a second before it asks for votes.
-    assert!(longest_s > 0.5 && outages["clients_hit"].as_u64() >= Some(1), "{outages}");
-    assert_eq!(outages["episodes"].as_array().unwrap().last().unwrap()["ended"], true, "{outages}");
+    assert!(longest_s > 0.5 && outages["longest_wait_s"].as_f64() > Some(0.5), "{outages}");
+    assert!(outages["clients_hit"].as_u64() >= Some(1), "{outages}");
     let last = ended.intervals().last().unwrap();
-    assert_eq!(last["errors"], json!([]), "all masters serve again");
+    if last["errors"] != json!([]) || outages["episodes"].as_array().unwrap().last().unwrap()["ended"] != true {
+        return Err(format!("the masters do not all serve again: {outages} {last}"));
+    }
     let ledger = &ended.finished()["ledger"];
     assert!(ledger["acknowledged"].as_u64() > Some(0) && ledger["unsent"] == 0, "read where rows are now: {ledger}");
+    Ok(())
+}
+
+#[test]
+fn clients_live_through_a_failover_and_say_how_long_they_were_without_success() {
+    support::in_a_quiet_moment(drive_through_a_failover);
 }
 
 #[test]

@@ -292,6 +292,9 @@ class Outages(Frozen):
     clients: int = Field(ge=0, description="of the load")
     clients_hit: int = Field(ge=0, description="of these, how many saw an outage")
     longest_s: float = Field(ge=0, description="the longest gap of any client, outage or not")
+    longest_wait_s: float = Field(
+        ge=0, description="the longest time for which work waited, from when it was due to its success or to the end"
+    )
     episodes: list[Outage] = Field(description="the first 1,000")
 
 
