@@ -2,9 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use hdrhistogram::serialization::Deserializer;
 use std::cell::RefCell;
+use std::io::Read as _;
 
 /// One hour.
 pub const HIGHEST_NS: u64 = 3_600 * 1_000_000_000;
@@ -19,6 +21,8 @@ const HALF: usize = 1 << (EXACT_BITS - 1);
 /// The first words of HDR's format V2, bare and deflated.
 const COOKIE: u32 = 0x1c84_9313;
 const DEFLATED_COOKIE: u32 = 0x1c84_9314;
+/// Of a histogram that is not deflated: 34,000 counters of nine bytes need a third of it.
+const MAX_BYTES: u64 = 1 << 20;
 
 thread_local! {
     /// Kept, as it takes 300 KiB, and each new one would get its memory from the kernel.
@@ -180,7 +184,15 @@ impl Histogram {
     /// Reads what [`Histogram::encode`] wrote; `None` when it is something else, or has values outside the range.
     #[must_use]
     pub fn decode(text: &str) -> Option<Self> {
-        let bytes = STANDARD.decode(text).ok()?;
+        let packed = STANDARD.decode(text).ok()?;
+        let packed = packed.strip_prefix(&DEFLATED_COOKIE.to_be_bytes())?.get(4..)?;
+        let mut bytes = Vec::new();
+        ZlibDecoder::new(packed).take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
+        // The library takes as much memory as the length says, which is 4 GiB at most.
+        let length = u32::from_be_bytes(*bytes.get(4..)?.first_chunk()?) as usize;
+        if bytes.len() as u64 > MAX_BYTES || length > bytes.len() {
+            return None;
+        }
         let read: hdrhistogram::Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
         let mut histogram = Self::default();
         for counter in read.iter_recorded() {
@@ -210,9 +222,11 @@ fn put_signed(value: i64, into: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::write::ZlibEncoder;
     use hdrhistogram::serialization::{Serializer, V2Serializer};
     use rand_core::{RngCore, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
+    use std::io::Write as _;
 
     fn reference() -> hdrhistogram::Histogram<u64> {
         hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS as u8).unwrap()
@@ -246,6 +260,19 @@ mod tests {
         V2Serializer::new().serialize(&reference(), &mut empty).unwrap();
         ours.clear();
         assert_eq!((ours.counters_v2(), ours.value_at(Quantile::P99)), (empty, 0));
+    }
+
+    #[test]
+    fn a_histogram_that_says_it_is_longer_than_it_is_is_none() {
+        let mut bytes = Histogram::default().counters_v2();
+        bytes[4..8].copy_from_slice(&(u32::MAX).to_be_bytes());
+        for bytes in [bytes, vec![0; 2 * MAX_BYTES as usize]] {
+            let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+            packed.write_all(&bytes).unwrap();
+            let head = [DEFLATED_COOKIE.to_be_bytes(), [0; 4]].concat();
+            let text = STANDARD.encode([head, packed.finish().unwrap()].concat());
+            assert!(Histogram::decode(&text).is_none());
+        }
     }
 
     #[test]
