@@ -2,7 +2,7 @@
 
 import ipaddress
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
@@ -17,6 +17,16 @@ EXAMPLE_IMAGES = frozenset({"ami-0123456789abcdef0", "ami-0fedcba9876543210"})
 _EXAMPLE_NETWORKS = [ipaddress.IPv4Network(one) for one in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")]
 """Reserved for documentation (RFC 5737)."""
 _WIDEST_PREFIX = 16
+
+
+PackageName = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_:~=-]{0,127}$",
+        json_schema_extra={"x-pattern-in-words": "a name such as 'fio' or 'fio=3.33-3': no option, path or address"},
+    ),
+]
+"""A package manager runs as root, takes a text with a dash in front for an option, and installs from addresses."""
 
 
 class Cloud(Frozen):
@@ -34,7 +44,7 @@ class Cloud(Frozen):
     reach: Literal["public", "private"] = Field(
         default="public", description="the address by which the controller connects; private: from inside the network"
     )
-    packages: list[str] | None = Field(
+    packages: list[PackageName] | None = Field(
         default=None,
         min_length=1,
         description="packages that benchmarks need and that are not in the image, installed at boot by apt or dnf: "

@@ -433,6 +433,13 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
         ),
         ('name = "a"\nprovider = "gcp"\ndatabase_machine.local_ssd_interface = "scsi"', "there are no `local_ssds`"),
         (f'{AWS}cloud = {{ image = "i", ingress = "0.0.0.0/0" }}', "allows more than 65,536 addresses"),
+        *(
+            (
+                f'{AWS}cloud = {{ image = "i", ingress = "203.0.113.7/32", packages = ["{name}"] }}',
+                "a name such as 'fio'",
+            )
+            for name in ("-oDPkg::Pre-Invoke::=id", "./fio.deb", "https://example.com/fio.rpm", "fio nc", "$(id)", "")
+        ),
         (f'{AWS}cloud = {{ image = "i", ingress = "here" }}', "is not an IPv4 network"),
         (f'{AZURE}zone = "eastus-1"', 'zone: "eastus-1" is not a zone of azure'),
         (f'{AZURE}zone = "1"\nother_zones = ["2", "4"]', 'other_zones[1]: "4" is not a zone of azure'),

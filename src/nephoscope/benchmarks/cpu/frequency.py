@@ -15,6 +15,7 @@ from statistics import fmean
 from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.benchmarks.beside import beside
 from nephoscope.machines.remote import Command
+from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import OutputUnreadable, TrialFailure
 from nephoscope.model.records import Direction, Measurement, Metric
 
@@ -73,7 +74,7 @@ def frequencies(raw: RawOutput) -> list[Measurement]:
     found: list[tuple[float, list[float]]] = []
     for line in raw.get(_RAW, b"").decode(errors="replace").splitlines():
         try:
-            row = json.loads(line)
+            row = load_json(line)
             by_cpu = _hertz(str(row["said"]))
             found.append((float(row["at_s"]), [by_cpu[cpu] for cpu in row["cpus"] if cpu in by_cpu]))
         except (ValueError, KeyError, TypeError) as error:

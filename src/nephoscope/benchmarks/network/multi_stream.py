@@ -5,7 +5,6 @@ many. See docs/concepts/multi-stream.md.
 """
 
 import asyncio
-import json
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -30,6 +29,7 @@ from nephoscope.benchmarks.network.tcp_streams import Plan
 from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.machines.remote import Command
+from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import TWO_ENDS
 from nephoscope.model.records import Direction, Measurement, Metric
@@ -300,7 +300,7 @@ def _seconds(
 def _recorded(raw: RawOutput) -> tuple[int, dict[str, list[float]]]:
     """The most streams, and the starts of each level's streams."""
     try:
-        more = json.loads(raw.get(RECORD, b""))["more"]
+        more = load_json(raw.get(RECORD, b""))["more"]
         starts = {one["name"]: [float(at_s) for at_s in one["starts_s"]] for one in more["levels"]}
         return int(more["most_streams"]), starts
     except (ValueError, KeyError, TypeError) as error:

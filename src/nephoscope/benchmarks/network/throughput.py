@@ -1,6 +1,5 @@
 """Network throughput: one TCP stream from each client to a server, as the Cloud Reports of 2018, 2020 and 2021 did."""
 
-import json
 import time
 from typing import ClassVar, Literal
 
@@ -16,6 +15,7 @@ from nephoscope.benchmarks.network.tcp_streams import Figures, Plan, Tool
 from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.machines.remote import Command, MachineHandle
+from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import TWO_ENDS, Extent
 from nephoscope.model.records import Measurement, Metric
@@ -158,7 +158,7 @@ class Throughput(Benchmark):
 def _starts(raw: RawOutput, streams: int) -> list[float]:
     """When each client began."""
     try:
-        found = [float(at_s) for at_s in json.loads(raw.get(RECORD, b""))["more"]["starts_s"]]
+        found = [float(at_s) for at_s in load_json(raw.get(RECORD, b""))["more"]["starts_s"]]
     except (ValueError, KeyError, TypeError) as error:
         raise OutputUnreadable(f"{RECORD} is missing or damaged: {error!r}") from error
     if len(found) != streams:

@@ -1,6 +1,5 @@
 """What the confirmations of a search cost the database besides response times: read before and after each."""
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
@@ -8,6 +7,7 @@ from pydantic import Field, ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.databases.base import HasUpkeep, Upkeep
+from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import DatabaseFailed, OutputUnreadable, ToolFailed
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Measurement, Metric, SustainedEvidence
@@ -112,7 +112,7 @@ def _pairs(raw: RawOutput) -> Iterator[tuple[Look, Look]]:
 def _looks(raw: RawOutput) -> Iterator[Look]:
     for line in raw.get(UPKEEP, b"").splitlines():
         try:
-            yield Look.model_validate(json.loads(line))
+            yield Look.model_validate(load_json(line))
         except (ValidationError, ValueError) as error:
             raise OutputUnreadable(f"{UPKEEP} holds a damaged line: {line[:100]!r}") from error
 

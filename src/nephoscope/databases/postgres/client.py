@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Command, Completed, Remote
+from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import (
     MORE_SPACE,
     NephoscopeError,
@@ -128,7 +129,7 @@ class Client:
 
 def _read(completed: Completed) -> Answer:
     try:
-        document = json.loads(completed.stdout)
+        document = load_json(completed.stdout)
         return Answer.model_validate({name: document[name] for name in Answer.model_fields})
     except (ValueError, KeyError, TypeError, ValidationError) as error:
         said = completed.stderr.decode(errors="replace").strip()[-300:]

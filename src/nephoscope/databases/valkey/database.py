@@ -9,7 +9,6 @@ with one, loaded by servers that were just started.
 """
 
 import asyncio
-import json
 import secrets
 import signal
 import tempfile
@@ -37,7 +36,8 @@ from nephoscope.databases.valkey.binaries import ValkeyBinaries, binaries_on
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import in_url, listening
 from nephoscope.machines.remote import Background, Command, MachineHandle
-from nephoscope.model.errors import DatabaseFailed, InputError, ToolFailed, ToolTimedOut
+from nephoscope.model.bounded_json import load_json
+from nephoscope.model.errors import DatabaseFailed, InputError, OutputUnreadable, ToolFailed, ToolTimedOut
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 
@@ -203,7 +203,11 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasCounters,
 
     async def _configured(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """Of one server."""
-        said = json.loads(await self._command(cluster, endpoint, "--json", "CONFIG", "GET", "*"))
+        answer = await self._command(cluster, endpoint, "--json", "CONFIG", "GET", "*")
+        try:
+            said = dict(load_json(answer))
+        except (ValueError, TypeError) as error:
+            raise OutputUnreadable(f"the server's settings cannot be read: {answer[:200]!r}") from error
         return {name: str(said[name]) for name in sorted(said) if not any(part in name for part in _NOT_STORED)}
 
     @override

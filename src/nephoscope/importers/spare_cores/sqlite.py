@@ -4,7 +4,6 @@ The crawler writes into it what it read from the inspector's files, so a score i
 files name a machine by `resource_type` and `resource_id`, older ones by `server_id`.
 """
 
-import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -26,6 +25,7 @@ from nephoscope.importers.spare_cores.words import (
     redis_measurements,
 )
 from nephoscope.importers.tree import require_regular
+from nephoscope.model.bounded_json import load_json
 from nephoscope.model.bounded_sqlite import MAGIC, BoundedSqlite
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.quantities import may_be
@@ -99,7 +99,7 @@ def _point(
     """((vendor, server, benchmark), (workers or depth, score)); None, and counted in `skipped`: not imported."""
     benchmark = str(row.get("benchmark_id"))
     try:
-        config = json.loads(row["config"])
+        config = load_json(row["config"])
         at = int(config["cores" if benchmark == _STRESS_ID else "pipeline"])
         score = float(row["score"])
     except (KeyError, TypeError, ValueError):

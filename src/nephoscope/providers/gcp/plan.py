@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import InputError, MachineLost, MachinePreempted, NephoscopeError
 from nephoscope.providers.cloud.order import (
     CLUSTER,
@@ -394,7 +395,7 @@ def description_of(tags: Mapping[str, str]) -> str:
 def tags_of(resource: Mapping[str, Any]) -> dict[str, str]:
     """Of a resource's description; none when it is not ours."""
     try:
-        found = json.loads(resource.get("description", ""))
+        found = load_json(str(resource.get("description") or ""))
     except ValueError:
         return {}
     return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
