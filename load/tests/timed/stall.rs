@@ -151,12 +151,11 @@ fn an_outage_is_as_long_as_the_server_was_frozen_and_costs_what_was_due_meanwhil
     support::in_a_quiet_moment(|| check_outage(1));
 }
 
-/// For whoever has nine minutes: `cargo test --features testkit --test timed -- --ignored`.
 #[test]
 #[ignore = "a hundred runs of five seconds"]
 fn an_outage_is_as_long_as_the_freeze_in_each_of_a_hundred_runs() {
-    let wrong: Vec<String> = (1..=100).filter_map(|run| check_outage(run).err()).collect();
-    assert!(wrong.is_empty(), "{} of 100: {wrong:#?}", wrong.len());
+    // The stand-in measures its sleep, and not how long it waited for a CPU before and after.
+    (1..=100).for_each(|run| support::in_a_quiet_moment(|| check_outage(run)));
 }
 
 #[test]
