@@ -80,6 +80,36 @@ def _skewed(sign: float) -> Draw:
     return draw
 
 
+def _outlier(generator: np.random.Generator, k: int, n: int) -> Floats:
+    """One value of the study, of any configuration and block, is 30 % below its place."""
+    values = generator.standard_normal((k, n))
+    values[generator.integers(k), generator.integers(n)] += np.log(0.7) / CV_OF_WORLDS
+    return values
+
+
+def _dependent(generator: np.random.Generator, k: int, n: int) -> Floats:
+    """Each value depends on the one before of its configuration: AR(1) with 0.5, of the usual spread."""
+    values = generator.standard_normal((k, n))
+    for place in range(1, n):
+        values[:, place] = 0.5 * values[:, place - 1] + np.sqrt(1 - 0.5**2) * values[:, place]
+    return values
+
+
+def _two_kinds(generator: np.random.Generator, k: int, n: int) -> Floats:
+    """The first configuration comes in two kinds: in a fifth of its trials it is 10 % slower."""
+    values = generator.standard_normal((k, n))
+    values[0] += np.where(generator.random(n) < 0.2, np.log(0.9) / CV_OF_WORLDS, 0.0)
+    return values
+
+
+CV_OF_WORLDS = 0.01
+WORLDS: tuple[Noise, ...] = (
+    Noise("as the model has it", _log_normal),
+    Noise("one value 30 % too low", _outlier),
+    Noise("AR(1) of 0.5 within a configuration", _dependent),
+    Noise("one in two kinds, 10 % apart, 80 : 20", _two_kinds),
+)
+"""Of pairs of configurations whose values vary by `CV_OF_WORLDS`: what an analysis should survive and may not."""
 NOISES: tuple[Noise, ...] = (
     Noise("normal", _normal),
     Noise("log-normal", _log_normal),

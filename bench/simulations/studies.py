@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.simulations.noises import NOISES, Noise
+from bench.simulations.noises import CV_OF_WORLDS, NOISES, WORLDS, Noise
 from nephoscope.stats.leaderboard import Contrast, Leaderboard, contrast, differences, possible_best, ties
 from nephoscope.stats.samples import Floats
 from nephoscope.stats.studentized_range import critical_range
@@ -14,6 +14,7 @@ from nephoscope.stats.studentized_range import critical_range
 ALPHA = 0.05
 CONFIGURATIONS = (2, 5, 20, 100)
 REPLICATES = (4, 6, 10)
+WORLD_REPLICATES = (6, 8, 10)
 BEHIND = (1.0, 2.0, 3.0)
 """Standard errors of a mean by which the others are behind the best ones."""
 EQUAL_BEST = 5
@@ -88,14 +89,41 @@ class PowerCell:
         return +Counter({"found": int(best.tolist() == [0]), "lost": int(0 not in best)})
 
 
+@dataclass(frozen=True)
+class WorldCell:
+    """Studies of a pair in a world that the model of the analysis does not have."""
+
+    noise: Noise
+    replicates: int
+
+    @property
+    def key(self) -> str:
+        """The name in the stored counts."""
+        return f"world | {self.noise.name} | {self.replicates}"
+
+    def study(self, number: int) -> Counter[str]:
+        """Whether one of two equals is called better, and whether the better one by 5 % is found, or lost."""
+        draws = CV_OF_WORLDS * self.noise.draw(_generator(self.key, number), 2, self.replicates)
+        equal = possible_best(Leaderboard.of(draws, blocked=True), ALPHA)
+        apart = possible_best(Leaderboard.of(draws + np.array([[0.0], [np.log(0.95)]]), blocked=True), ALPHA)
+        return +Counter(
+            {
+                "equal: decided": int(equal.size == 1),
+                "apart: found": int(apart.tolist() == [0]),
+                "apart: lost": int(0 not in apart),
+            }
+        )
+
+
+WORLD_CELLS = tuple(WorldCell(noise, n) for noise in WORLDS for n in WORLD_REPLICATES)
 ERROR_CELLS = tuple(ErrorCell(noise, k, n) for noise in NOISES for k in CONFIGURATIONS for n in REPLICATES)
 POWER_CELLS = tuple(
     PowerCell("one winner", 100, 6, 0.015, gap, drift, bar)
     for gap, bar in ((0.05, 0.8), (0.1, 0.99))
     for drift in (0.0, 0.03)
 ) + tuple(PowerCell("a pair", 2, n, 0.01, 0.05, drift) for n in (6, 9) for drift in (0.0, 0.03))
-Cell = ErrorCell | PowerCell
-CELLS: tuple[Cell, ...] = ERROR_CELLS + POWER_CELLS
+Cell = ErrorCell | PowerCell | WorldCell
+CELLS: tuple[Cell, ...] = ERROR_CELLS + POWER_CELLS + WORLD_CELLS
 
 
 def simulate(cell: Cell, first: int, after_last: int) -> Counter[str]:

@@ -1,8 +1,16 @@
 """The stored counts as the tables of docs/concepts/statistics.md."""
 
-from bench.simulations.noises import NOISES
+from bench.simulations.noises import CV_OF_WORLDS, NOISES, WORLDS
 from bench.simulations.stored import Stored
-from bench.simulations.studies import BEHIND, CONFIGURATIONS, POWER_CELLS, REPLICATES, ErrorCell
+from bench.simulations.studies import (
+    BEHIND,
+    CONFIGURATIONS,
+    POWER_CELLS,
+    REPLICATES,
+    WORLD_REPLICATES,
+    ErrorCell,
+    WorldCell,
+)
 
 BAR = 0.05 + 0.015
 LENIENT_BAR = 0.05 + 0.05
@@ -50,7 +58,31 @@ def tables(stored: Stored) -> str:
         f"| {100 * cell.drift:g} % | {_percent(stored.share(cell.key, 'found'))} % |"
         for cell in POWER_CELLS
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_worlds(stored)]) + "\n"
+
+
+def _worlds(stored: Stored) -> list[str]:
+    columns = {
+        "equal: one is called better": "equal: decided",
+        "5 % apart: the better one is found": "apart: found",
+        "5 % apart: it is ruled out": "apart: lost",
+    }
+    sizes = ", ".join(map(str, WORLD_REPLICATES[:-1])) + f" and {WORLD_REPLICATES[-1]}"
+    lines = [
+        "",
+        f"Two configurations with a CV of {100 * CV_OF_WORLDS:g} % in worlds that the model does not have, in percent",
+        f"of studies, with {sizes} replicates:",
+        "",
+        f"| world | {' | '.join(columns)} |",
+        "|---|" + "---|" * len(columns),
+    ]
+    for noise in WORLDS:
+        cells = (
+            " / ".join(_percent(stored.share(WorldCell(noise, n).key, what)) for n in WORLD_REPLICATES)
+            for what in columns.values()
+        )
+        lines.append(f"| {noise.name} | {' | '.join(cells)} |")
+    return lines
 
 
 def _percent(share: float | None) -> str:

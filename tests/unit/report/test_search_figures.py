@@ -16,7 +16,7 @@ from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow
 from nephoscope.model.units import GIB
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.passes import pass_figures
-from nephoscope.report.figures.searches import curve_figures
+from nephoscope.report.figures.searches import curve_figures, qualification
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.benchmarks import benchmark_section
@@ -145,22 +145,15 @@ def test_the_qualification_table_says_what_is_published_and_how_sure_it_is(figur
     table = figures[0].table
     assert table is not None
     heads = [column.title for column in table.columns]
-    assert heads[:6] == [
-        "Configuration",
-        "Machine type",
-        "Highest load, per second",
-        "Interval of the median",
-        "Coverage",
-        "Lowest failed load",
-    ]
+    assert heads[:3] == ["Configuration", "Highest load, per second", "Lowest failed load"]
     assert "point select p99" in heads
-    rows = {row.cells[0].text: [cell.text for cell in row.cells] for row in table.rows}
-    assert rows["small"][2] == "11,890"
-    assert rows["large"][2] == "23,780"
-    assert rows["small"][4] == "50 %"
-    assert rows["small"][heads.index("Objects")] == "1,000"
-    assert rows["small"][heads.index("Object size")] == "\N{EN DASH}"
-    assert rows["small"][heads.index("Disk")] == "100 GiB SSD"
+    rows = {row.cells[0].text: row.cells for row in table.rows}
+    assert rows["small"][1].text == "11,890"
+    assert rows["large"][1].text == "23,780"
+    assert rows["small"][1].note.endswith("(50 %)")
+    assert rows["small"][heads.index("Objects")].text == "1,000"
+    assert rows["small"][heads.index("Object size")].text == "\N{EN DASH}"
+    assert rows["small"][heads.index("Disk")].text == "100 GiB SSD"
 
 
 def test_a_coverage_just_below_95_percent_does_not_read_as_95_and_one_value_has_none() -> None:
@@ -172,9 +165,28 @@ def test_a_coverage_just_below_95_percent_does_not_read_as_95_and_one_value_has_
     of = Book(Lookup(with_tables(study, {Statistic: told})))
     table = curve_figures(of, study.benchmarks[0])[0].table
     assert table is not None
-    cells = {row.cells[0].text: [cell.text for cell in row.cells[3:5]] for row in table.rows}
-    assert cells["small"] == ["one value", "\N{EN DASH}"]
-    assert cells["large"][1] == "94.9 %"
+    notes = {row.cells[0].text: row.cells[1].note for row in table.rows}
+    assert notes["small"] == "one value"
+    assert notes["large"].endswith("(94.9 %)")
+
+
+def test_searches_of_one_type_each_are_one_table_of_them_all(figures: list[Figure]) -> None:
+    """As published qualifications are: each type has objects of its own size, and so a benchmark of its own."""
+    study = searched()
+    first = study.benchmarks[0]
+    other = first.model_copy(update={"benchmark": "another"})
+    moved = [
+        one.model_copy(update={"benchmark": "another"}) if one.configuration == "large" else one
+        for one in study[Statistic]
+    ]
+    book = Book(Lookup(with_tables(study.model_copy(update={"benchmarks": [first, other]}), {Statistic: moved})))
+    table = qualification(book, [first, other])
+    alone = figures[0].table
+    assert table is not None
+    assert alone is not None
+    assert [column.title for column in table.columns] == [column.title for column in alone.columns]
+    shown = [[cell.text for cell in row.cells] for row in table.rows]
+    assert sorted(shown) == sorted([cell.text for cell in row.cells] for row in alone.rows)
 
 
 def test_each_level_has_its_pass_probability_in_a_group_for_each_configuration(book: Book) -> None:

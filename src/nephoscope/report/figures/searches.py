@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -10,11 +10,11 @@ import altair as alt
 from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import BenchmarkRow, ConfigurationRow, MachineRow
+from nephoscope.model.rows import BenchmarkRow, MachineRow, Statistic
 from nephoscope.model.words import counted
 from nephoscope.report.figures import panels, theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, validity_key
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell, validity_key
 from nephoscope.report.tables.statistics import interval_cells
 from nephoscope.report.wording import unit_text
 
@@ -101,7 +101,7 @@ def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> 
         "passed (medians over replicates). Both axes start at zero.",
         drawn,
         key=validity_key((bool(point[PASSED]) for many in points.values() for point in many), "passed", "did not pass"),
-        table=_qualification(book, row),
+        table=qualification(book, [row]),
         columns=min(2, len(drawn)),
     )
 
@@ -207,49 +207,76 @@ def _bracket(book: Book, row: BenchmarkRow, configuration: str, scale: people.Sc
     ]
 
 
-def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
-    """Type, level, response times at that level, objects, price: like published qualifications, with intervals."""
-    metric = headlines(row)[0]
-    found = book.lookup.statistics_of(row.benchmark, metric.name)
-    if not found:
+def qualification(book: Book, rows: Sequence[BenchmarkRow]) -> Table | None:
+    """Type, level, response times at that level, objects, price: like published qualifications, with intervals.
+
+    One table for all searches, as each type may have objects of its own size; None if nothing else was measured.
+    """
+    searched = [row for row in rows if any(metric.name == FAILING for metric in row.metrics)]
+    levels = [
+        (row, one) for row in searched for one in book.lookup.statistics_of(row.benchmark, headlines(row)[0].name)
+    ]
+    if not levels or len(searched) < len(rows):
         return None
-    scale = book.lookup.scale(row.benchmark, metric)
-    tails = [one for one in row.metrics if one.name.endswith((".response_mean", ".response_p95", ".response_p99"))]
-    shown = [one for one in tails if not is_of_curve(one) and book.lookup.statistics_of(row.benchmark, one.name)]
+    scale = people.scale_for("1/s", [one.compared.value for _, one in levels])
+    tails = _tails(book, [row for row, _ in levels])
+    failing = [one for row, _ in levels for one in book.lookup.statistics_of(row.benchmark, FAILING)]
     columns = (
-        Column("Configuration"),
-        Column("Machine type"),
-        Column(f"Highest load, {unit_text(scale)}", numeric=True),
-        Column("Interval of the median", numeric=True, hint="Over replicates."),
-        Column("Coverage", numeric=True),
-        Column("Lowest failed load", numeric=True),
-        *(Column(_short(one), numeric=True, hint="Median, at the level found.") for one in shown),
+        Column("Configuration", hint="With its machine type."),
+        Column(f"Highest load, {unit_text(scale)}", numeric=True, hint="With the interval over replicates."),
+        *([Column("Lowest failed load", numeric=True)] if failing else []),
+        *(Column(_short(one), numeric=True, hint="Median, at the level found.") for one in tails.values()),
         Column("Object size", numeric=True, hint="Size of a value."),
         Column("Objects", numeric=True, hint="Rows loaded before the search."),
         Column("Disk", hint="Where the data is, as observed."),
         Column("Price"),
     )
-    types = {one.configuration: one.machine_type for one in book.lookup[ConfigurationRow]}
-    body = []
-    for one in found:
-        failing = book.lookup.of_configuration(row.benchmark, FAILING, one.configuration)
-        body.append(
-            Row(
-                (
-                    Cell(one.configuration),
-                    Cell(types.get(one.configuration) or people.MISSING),
-                    Cell(scale.number(one.compared)),
-                    *interval_cells(one, scale),
-                    Cell(scale.number(failing[0].compared) if failing else people.MISSING),
-                    *(Cell(_time(book, row, each, one.configuration)) for each in shown),
-                    Cell(_number(book, row, "object_bytes", one.configuration, " B")),
-                    Cell(_number(book, row, "objects", one.configuration)),
-                    Cell(_disk(book, one.configuration)),
-                    Cell(_price(book, one.configuration)),
-                )
-            )
+    body = tuple(_qualified(book, row, one, scale, tails.values(), fails=bool(failing)) for row, one in levels)
+    about = f"{rows[0].benchmark}: qualification" if len(rows) == 1 else "Qualification"
+    return Table(about, columns, body, compact=True)
+
+
+def _tails(book: Book, rows: Sequence[BenchmarkRow]) -> Mapping[str, Metric]:
+    """Response times at the levels that were found, by name: of the operations that a rule limits, else of all."""
+    names = ("response_mean", "response_p95", "response_p99")
+    found = {
+        metric.name: (metric, metric.name.rpartition(".")[0] in limited(row))
+        for row in rows
+        for metric in row.metrics
+        if metric.name.endswith(names)
+        and not is_of_curve(metric)
+        and book.lookup.statistics_of(row.benchmark, metric.name)
+    }
+    is_any_limited = any(is_limited for _, is_limited in found.values())
+    return {name: metric for name, (metric, is_limited) in found.items() if is_limited or not is_any_limited}
+
+
+def _qualified(
+    book: Book, row: BenchmarkRow, one: Statistic, scale: people.Scale, tails: Collection[Metric], *, fails: bool
+) -> Row:
+    name = one.configuration
+    failing = book.lookup.of_configuration(row.benchmark, FAILING, name)
+    interval, coverage = (cell.text for cell in interval_cells(one, scale))
+    note = f"{interval} ({coverage})" if one.n > 1 else interval
+    return Row(
+        (
+            Cell(name, tone="name", note=_type_beside(book, name)),
+            evidence_cell(book, scale.number(one.compared), one.trials, f"{row.benchmark} on {name}", note),
+            *([Cell(scale.number(failing[0].compared) if failing else people.MISSING)] if fails else []),
+            *(Cell(_time(book, row, each, name)) for each in tails),
+            Cell(_number(book, row, "object_bytes", name, " B")),
+            Cell(_number(book, row, "objects", name)),
+            Cell(_disk(book, name)),
+            Cell(_price(book, name)),
         )
-    return Table(f"{row.benchmark}: qualification", columns, tuple(body), compact=True)
+    )
+
+
+def _type_beside(book: Book, configuration: str) -> str:
+    """The machine type as its cloud writes it, where the configuration has another name."""
+    described = book.lookup.described.get(configuration)
+    machine_type = (described.machine_type if described else None) or ""
+    return "" if machine_type == configuration else machine_type
 
 
 def _short(metric: Metric) -> str:
@@ -268,11 +295,12 @@ def _number(book: Book, row: BenchmarkRow, metric: str, configuration: str, unit
 
 
 def _disk(book: Book, configuration: str) -> str:
-    """Size and kind of the data disk, from the first machine that reports them."""
+    """Size and kind of the data disk, from the first machine that reports them; else its kind as the study asks."""
     disks = [one.facts.disk for one in book.lookup[MachineRow] if one.configuration == configuration]
     disk = next((one for one in disks if one is not None and one.size_bytes), None)
     if disk is None:
-        return people.MISSING
+        described = book.lookup.described.get(configuration)
+        return (described.storage if described else None) or people.MISSING
     kind = {True: " HDD", False: " SSD", None: ""}[disk.rotational]
     return f"{people.byte_size(disk.size_bytes)}{kind}"
 

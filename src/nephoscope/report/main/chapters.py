@@ -13,6 +13,7 @@ from nephoscope.insights.standing import placed, sentence
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.words import counted
+from nephoscope.report.figures.searches import qualification
 from nephoscope.report.main import chapter_figures, cost_figures, curves, standing
 from nephoscope.report.main.advertised import measured_of_advertised
 from nephoscope.report.main.boards import Board, boards_of, in_order, main_board
@@ -136,6 +137,7 @@ def _chapter(
         if key == "cpu"
         else partial(_course, rows=rows, palette=palette)
     )
+    qualified = qualification(book, rows) if len(rows) > 1 else None
     known = all(board.key in on_cards for board in boards)
     ranking = partial(chapter_figures.ranking, boards=boards, palette=palette)
     wanted: list[Draw] = [
@@ -151,10 +153,10 @@ def _chapter(
         title=TITLES[key],
         opening=_opening(book, boards),
         paid_for=_paid_for(book, names),
-        figures=_drawn(book, wanted) or _drawn(book, [ranking]),
-        table=chapter_table(book, boards, palette.called),
+        figures=() if qualified else _drawn(book, wanted) or _drawn(book, [ranking]),
+        table=qualified or chapter_table(book, boards, palette.called),
         costs=operation_costs(book, rows, palette.called) if key in {load.value for load in DatabaseLoad} else None,
-        is_folded=len(book.lookup.configurations) <= FEW,
+        is_folded=qualified is None and len(book.lookup.configurations) <= FEW,
         more=tuple(Link(row.benchmark, book.href(section_anchor(row.benchmark))) for row in rows),
     )
 

@@ -18,6 +18,9 @@ _SYSTEMS: Mapping[str, str] = {
     "aerospike": "Aerospike",
     "valkey": "Valkey",
 }
+_ROWS_PER_WAREHOUSE, _ROWS_OF_ITEMS = 499_011, 100_000
+"""TPC-C 5.11, 4.3.3.1: a warehouse, 10 districts, 30,000 customers, histories and orders, 9,000 new orders, 100,000 of
+stock and 10 lines of an order on average; items are the same for all warehouses."""
 _T = TypeVar("_T")
 _MARKS = re.compile(r"\((?:R|TM|C)\)|(?<!\s)\s+(?:(?:Processor|CPU)\b|@.*$)", re.IGNORECASE)
 """What says nothing about a CPU in the name of its model."""
@@ -114,13 +117,22 @@ def _data(row: BenchmarkRow) -> str:
     if row.subject is not Subject.DATABASE:
         return ""
     if warehouses := given.get("warehouses"):
-        return f"TPC-C with {counted(warehouses, 'warehouse')}{_how_long(row)}"
+        return f"TPC-C with {counted(warehouses, 'warehouse')} ({_rows(warehouses)}){_how_long(row)}"
     if rows := given.get("rows"):
         tables = given.get("tables")
         many = f"{counted(tables, 'table')} of {counted(rows, 'row')}" if tables else counted(rows, "row")
         title = row.title[:1].lower() + row.title[1:] if row.title[1:2].islower() else row.title
         return f"{title} on {many}{_how_long(row)}"
     return ""
+
+
+def _rows(warehouses: int) -> str:
+    """'69.9 billion rows' of 140,000 warehouses as they are loaded; those of items are the same for all."""
+    rows = warehouses * _ROWS_PER_WAREHOUSE + _ROWS_OF_ITEMS
+    for size, name in ((1e9, "billion"), (1e6, "million")):
+        if rows >= size:
+            return f"{people.significant(rows / size, 3)} {name} rows"
+    return counted(rows, "row")
 
 
 def _how_long(row: BenchmarkRow) -> str:

@@ -30,19 +30,21 @@ _DESK, _TELEPHONE = (860.0, 330.0), (260.0, 330.0)
 _ASIDES = ((-9.0, -9.0), (9.0, -9.0), (0.0, -13.0), (-13.0, 0.0), (13.0, 0.0), (9.0, 9.0), (-9.0, 9.0), (0.0, 13.0))
 """Where the number of a point may be, in pixels to the right and down; the first with enough room."""
 _ENOUGH = 12.0
+_LEAST = 2
+"""Of configurations: one alone compares with nothing."""
 MAX_OPEN = 6
 """Configurations that may be on the front, too, of which the note below its table has the names."""
 FRONT = {"on it": "on the Pareto front", "open": "may be on it", "behind": "behind it"}
 
 
 def price_and_performance(book: Book) -> Figure | None:
-    """The scatter of the main benchmark's headline metric; None without a leaderboard."""
+    """The scatter of the main benchmark's headline metric; None without a leaderboard of two, as a card says it all."""
     board = main_board(book.lookup)
-    if board is None:
+    if board is None or len(board.ranked(book.lookup)) < _LEAST:
         return None
     palette = palette_of(book.lookup)
     priced = board.prices(book.lookup)
-    return _scatter(book, board, priced, palette) if len(priced) > 1 else _ranked(book, board, palette)
+    return _scatter(book, board, priced, palette) if len(priced) >= _LEAST else _ranked(book, board, palette)
 
 
 def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palette: Palette) -> Figure:
@@ -225,8 +227,8 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
     return book.figure(
         f"{metric_title(metric)} in {board.row.benchmark}, best first",
         axis,
-        "No prices are known, so value for money is not shown. Set price_usd_per_hour or priced_as in the study.toml "
-        f"of these results, then run “nephoscope report” again. {lines_text(shown).capitalize()}.{more}",
+        f"{_unpriced(board, book.lookup)}, so value for money is not shown. Set price_usd_per_hour or priced_as in the "
+        f"study.toml of these results, then run “nephoscope report” again. {lines_text(shown).capitalize()}.{more}",
         [
             (
                 "",
@@ -237,6 +239,11 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
         key=palette.key([one.configuration for one in shown]),
         table_link=Link("All values", book.href(section_anchor(board.row.benchmark))),
     )
+
+
+def _unpriced(board: Board, lookup: Lookup) -> str:
+    priced = [row.configuration for row in board.prices(lookup)]
+    return f"Of these, only {priced[0]} has a price" if priced else "No prices are known"
 
 
 def bars(statistics: Sequence[Statistic], scale: people.Scale, axis: str, palette: Palette) -> Spec:

@@ -84,7 +84,8 @@ class Verdict:
 def verdict(book: Book) -> Verdict:
     """A card for each headline metric with values; the study's headline, then of each kind of benchmark in turn.
 
-    What only one of several configurations was measured for gets a card only if nothing can be compared. Several loads
+    What only one of several configurations was measured for gets a card only if it is the study's headline, or nothing
+    can be compared. Several loads
     of one workload share a card.
     """
     questions = _in_turn(questions_of(book.lookup, in_order(book.lookup)))
@@ -119,7 +120,13 @@ def _one_of_each(asked: Sequence[Asked]) -> tuple[list[Asked], list[Asked]]:
 
 
 def _asked_of_one(question: Question) -> bool:
-    """Whether the study measures it on one of several configurations: a number without a comparison is no verdict."""
+    """Whether the study measures it on one of several configurations: a number without a comparison is no verdict.
+
+    But for what the study is about: its reader came for that number.
+    """
+    headline = question.lookup.study.headline
+    if headline is not None and headline.benchmark == question.benchmark.benchmark:
+        return False
     return len(question.tried) == 1 and len(question.lookup.configurations) > 1
 
 
