@@ -4,7 +4,7 @@
 use super::inbox::Inbox;
 use super::link::Answers;
 use super::postgres::{Address, Batch};
-use super::{StatementId, TargetError, aerospike, postgres, resp};
+use super::{SqlBatch, SqlReply, SqlRow, StatementId, TargetError, aerospike, mysql, postgres, resp};
 
 /// How many answers are due: enough that one of them can be out of step with the next.
 const DUE: usize = 3;
@@ -82,6 +82,33 @@ pub fn postgres(bytes: &[u8]) {
     });
 }
 
+/// Answers to a transaction with one statement, of whose result the definitions come with it, or have come before.
+///
+/// # Panics
+/// As [`resp()`].
+pub fn mysql(bytes: &[u8]) {
+    let Some((first, bytes)) = bytes.split_first() else { return };
+    let mut batch = mysql::Batch::of_one_statement();
+    batch.begin();
+    batch.execute(StatementId(0), &[]);
+    batch.commit();
+    let make = || {
+        let mut reply = mysql::Reply::new(Inbox::default(), first % 2 == 1);
+        reply.push_columns(Vec::new());
+        reply
+    };
+    cut_anywhere(bytes, make, batch.commands(), |reply| {
+        let mut shown = format!("{} {}", reply.row_count(0), reply.affected(0));
+        for row in (0..).map_while(|row| reply.row(0, row)) {
+            for column in 0..COLUMNS.len() {
+                let integers = (row.i32(column), row.i64(column), row.numeric(column, 2));
+                shown += &format!("{integers:?} {:?} {:?}", row.text(column), row.bytes(column));
+            }
+        }
+        shown
+    });
+}
+
 /// Reads an answer at once, and in two pieces; the first byte says where it is cut.
 fn cut_anywhere<A: Answers>(bytes: &[u8], make: impl Fn() -> A, due: A::Due<'_>, show: impl Fn(&A) -> String) {
     let Some((cut, answer)) = bytes.split_first() else { return };
@@ -111,4 +138,54 @@ fn read<A: Answers>(
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn recorded(name: &str) -> Vec<u8> {
+        fs::read(format!("{}/fuzz/corpus/mysql/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    }
+
+    /// What MariaDB 10.11 answered, cut anywhere, and with each byte damaged.
+    #[test]
+    fn recorded_answers_of_mysql_are_read_in_pieces_and_damaged_ones_refused_without_a_panic() {
+        for name in ["integers", "texts", "texts-cached", "decimal-and-time", "affected", "no-rows", "refused", "file"]
+        {
+            let mut bytes = recorded(name);
+            for cut in 0..=u8::MAX {
+                bytes[1] = cut;
+                mysql(&bytes);
+            }
+            for at in 2..bytes.len() {
+                for damage in [0x01, 0x80, 0xFF] {
+                    bytes[at] ^= damage;
+                    mysql(&bytes);
+                    bytes[at] ^= damage;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn recorded_rows_of_mysql_are_read() {
+        let mut batch = mysql::Batch::of_one_statement();
+        batch.begin();
+        batch.execute(StatementId(0), &[]);
+        batch.commit();
+        let mut reply = mysql::Reply::new(Inbox::default(), false);
+        reply.push_columns(Vec::new());
+        assert_eq!(read(&mut reply, &[&recorded("texts")[2..]], batch.commands()), Ok(Some(Ok(()))));
+        let ids: Vec<_> =
+            (0..).map_while(|row| reply.row(0, row)).map(|row| (row.i32(0), row.text(2).map(str::len))).collect();
+        assert_eq!(ids, [(Some(1), Some(119)), (Some(2), Some(119))]);
+        let mut refused = mysql::Reply::new(Inbox::default(), false);
+        let outcome = read(&mut refused, &[&recorded("refused")[2..]], batch.commands());
+        assert!(
+            matches!(outcome, Ok(Some(Err(TargetError::Database { .. })))),
+            "the COMMIT behind it was answered, too"
+        );
+    }
 }

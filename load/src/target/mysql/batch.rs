@@ -50,6 +50,12 @@ impl Batch {
         self.text(Command::Rollback, "ROLLBACK");
     }
 
+    /// An empty batch of a session that has prepared a statement without parameters.
+    #[cfg(feature = "testkit")]
+    pub(in crate::target) fn of_one_statement() -> Self {
+        Self { statements: vec![Prepared::default()], ..Self::default() }
+    }
+
     fn text(&mut self, command: Command, sql: &str) {
         write_packet(&mut self.bytes, 0, |out| {
             out.push(QUERY);
@@ -58,7 +64,7 @@ impl Batch {
         self.commands.push(command);
     }
 
-    pub(super) fn commands(&self) -> &[Command] {
+    pub(in crate::target) fn commands(&self) -> &[Command] {
         &self.commands
     }
 
