@@ -9,6 +9,7 @@ from nephoscope.study.explain import Problem
 from nephoscope.study.machine_rules import tables_of
 from nephoscope.study.model import SNAPSHOTS, KnownBenchmark
 from nephoscope.study.provisioning import CLOUDS
+from nephoscope.study.server_settings import against_server_setting
 from nephoscope.study.suggest import shown
 from nephoscope.study.toml_text import Path
 
@@ -64,8 +65,7 @@ def database_problems(
     if "dsn" in database and str(system) in _NO_DSN:
         yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])
     settings = database.get("settings")
-    if system == _AEROSPIKE:
-        yield from _settings_of_aerospike(path, settings)
+    yield from _settings_problems(path, str(system), settings)
     if system == "postgres" and "dsn" not in database and isinstance(settings, Mapping) and _STANDBYS in settings:
         yield Problem((*path, "database", "settings", _STANDBYS), _STANDBYS_ARE_MACHINES)
     if system in ("postgres", _COCKROACHDB):
@@ -130,10 +130,13 @@ def _number_of_servers(path: Path, system: str, machine: Any, replicas: Any) -> 
         yield Problem((*path, "database", "replicas"), text)
 
 
-def _settings_of_aerospike(path: Path, settings: Any) -> Iterator[Problem]:
-    """Each setting must exist in Aerospike's configuration file."""
+def _settings_problems(path: Path, system: str, settings: Any) -> Iterator[Problem]:
+    """A setting must exist in Aerospike's configuration file, and may not make another server run or read anything."""
     for name, value in settings.items() if isinstance(settings, Mapping) else ():
-        text = against_setting(str(name), value) if isinstance(value, str) else ""
+        if not isinstance(value, str):
+            continue
+        of_aerospike = system == _AEROSPIKE
+        text = against_setting(str(name), value) if of_aerospike else against_server_setting(system, str(name), value)
         if text:
             yield Problem((*path, "database", "settings", str(name)), text)
 

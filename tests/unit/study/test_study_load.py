@@ -440,6 +440,20 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
             )
             for name in ("-oDPkg::Pre-Invoke::=id", "./fio.deb", "https://example.com/fio.rpm", "fio nc", "$(id)", "")
         ),
+        *(
+            (f'name = "a"\ndatabase = {{ system = "{system}", settings = {{ "{name}" = \'{value}\' }} }}', says)
+            for system, name, value, says in (
+                ("postgres", "Archive_Command", "touch /tmp/x", "what runs programs"),
+                ("postgres", "ssl_passphrase_command", "id", "what runs programs"),
+                ("postgres", "archive_command=id #", "x", "not the name of a setting"),
+                ("postgres", "log-directory", "/home", "not the name of a setting"),
+                ("postgres", "dynamic_library_path", "/tmp", "names files"),
+                ("postgres", "shared_preload_libraries", "/tmp/x.so", "without a path"),
+                ("valkey", "loadmodule", "/tmp/x.so", "what runs programs"),
+                ("valkey", "appendfsync", 'no" "x', "no quotes"),
+                ("valkey", "enable-module-command", "yes", "what runs programs"),
+            )
+        ),
         (f'{AWS}cloud = {{ image = "i", ingress = "here" }}', "is not an IPv4 network"),
         (f'{AZURE}zone = "eastus-1"', 'zone: "eastus-1" is not a zone of azure'),
         (f'{AZURE}zone = "1"\nother_zones = ["2", "4"]', 'other_zones[1]: "4" is not a zone of azure'),

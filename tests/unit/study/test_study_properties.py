@@ -24,7 +24,7 @@ DATABASES = st.builds(
     Database,
     system=st.sampled_from(["postgres", "fake"]),
     version=st.none() | TEXTS,
-    settings=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    settings=st.dictionaries(st.from_regex(r"[a-z]{1,8}_mem", fullmatch=True), TEXTS, max_size=2),
     connections=st.integers(1, 100_000),
 )
 CONFIGURATIONS = st.builds(

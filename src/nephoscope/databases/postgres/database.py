@@ -73,6 +73,7 @@ from nephoscope.model.records import ENCRYPTION
 from nephoscope.providers.base import Cluster
 from nephoscope.study.address import without_password
 from nephoscope.study.model import Database as DatabaseSettings
+from nephoscope.study.server_settings import require_settings
 
 TRIAL_DATABASE = "nephoscope_trial"
 """Start of the name of the copy that a trial works on."""
@@ -486,6 +487,7 @@ def _of_ours(cluster: Cluster, started: postgres_remote.Started, here: str) -> E
 
 
 def _options(settings: DatabaseSettings) -> dict[str, str]:
+    require_settings("postgres", settings.settings)
     return {
         **DEFAULT_SETTINGS,
         **settings.settings,

@@ -40,6 +40,7 @@ from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import DatabaseFailed, InputError, OutputUnreadable, ToolFailed, ToolTimedOut
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
+from nephoscope.study.server_settings import require_settings
 
 PASSWORD_VARIABLE = "REDISCLI_AUTH"  # noqa: S105 - the name of a variable
 DEFAULT_SETTINGS: Mapping[str, str] = {"save": "", "appendonly": "yes", "appendfsync": "everysec"}
@@ -249,6 +250,7 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasCounters,
         self, cluster: Cluster, machine: MachineHandle, settings: DatabaseSettings, password: str, log: Path
     ) -> None:
         """An empty server."""
+        require_settings("valkey", settings.settings)
         binaries, folder = await binaries_on(machine, self._find), _folder(machine)
         await _execute(machine, ["mkdir", "-p", f"{folder}/fixtures"])
         left = ("appendonlydir", "dump.rdb", valkey_cluster.NODES_FILE)

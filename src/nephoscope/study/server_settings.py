@@ -1,0 +1,53 @@
+"""Settings of servers that would run a program, load a file or write one anywhere: a study names settings, not code."""
+
+import re
+from collections.abc import Mapping
+
+from nephoscope.model.errors import InputError
+
+_NAMES: Mapping[str, re.Pattern[str]] = {
+    "postgres": re.compile(r"[A-Za-z_][A-Za-z0-9_.]*"),
+    "valkey": re.compile(r"[a-z][a-z0-9-]*"),
+}
+_REFUSED: Mapping[str, re.Pattern[str]] = {
+    "postgres": re.compile(
+        r".*_command|archive_library|listen_addresses|jit_provider|(dynamic_library|extension_control)_path|.*_director(y|ies)"
+        r"|.*_(file|filename|dir|keyfile)",
+        re.IGNORECASE,
+    ),
+    "valkey": re.compile(
+        r"include|loadmodule|.*file|.*filename|.*dirname|dir|unixsocket|enable-(module-command|protected-configs)"
+        r"|rename-command|user|bind.*|requirepass|protected-mode|tls-.*|daemonize|supervised",
+    ),
+}
+_LIBRARIES = re.compile(r".*_libraries", re.IGNORECASE)
+_INSTALLED = re.compile(r"[A-Za-z0-9_ ,]*")
+"""Libraries by their names, which PostgreSQL looks for where its packages install them."""
+_BREAKS_OUT = re.compile(r'["\\\x00-\x1f]')
+"""Of a line of Valkey's configuration file."""
+
+
+def against_server_setting(system: str, name: str, value: str) -> str:
+    """Why a study cannot have a setting, in words; empty: it can."""
+    if system not in _NAMES:
+        return ""
+    if not _NAMES[system].fullmatch(name):
+        return "this is not the name of a setting"
+    if _REFUSED[system].fullmatch(name):
+        return "nephoscope does not set what runs programs, or names files and addresses; remove it"
+    if system == "postgres" and _LIBRARIES.fullmatch(name) and not _INSTALLED.fullmatch(value):
+        return "only names of installed libraries are allowed, without a path"
+    if system == "valkey" and _BREAKS_OUT.search(value):
+        return "a value has no quotes, backslashes or control characters"
+    return ""
+
+
+def require_settings(system: str, settings: Mapping[str, str]) -> None:
+    """Holds the settings of a plan against the same rules, as it may come from anybody.
+
+    Raises:
+        InputError: one of them is refused.
+    """
+    for name, value in settings.items():
+        if why := against_server_setting(system, name, value):
+            raise InputError(f"the setting {name!r} of {system}: {why}", hint="take it out of the study")

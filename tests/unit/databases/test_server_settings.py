@@ -1,0 +1,28 @@
+"""A plan from anybody cannot make a server run a program, whatever its study file says."""
+
+import pytest
+
+from nephoscope.databases.postgres.database import _options
+from nephoscope.model.errors import InputError
+from nephoscope.study.model import Database
+from nephoscope.study.server_settings import against_server_setting
+
+
+def test_a_server_is_not_started_with_a_command_of_a_plan() -> None:
+    with pytest.raises(InputError, match="archive_command"):
+        _options(Database(settings={"archive_command": "touch /tmp/x"}))
+
+
+@pytest.mark.parametrize(
+    ("system", "name", "value"),
+    [
+        ("postgres", "shared_preload_libraries", "pg_stat_statements, auto_explain"),
+        ("postgres", "auto_explain.log_min_duration", "5s"),
+        ("postgres", "search_path", '"$user", public'),
+        ("postgres", "temp_file_limit", "1GB"),
+        ("valkey", "save", "60 1000"),
+        ("valkey", "maxmemory-policy", "allkeys-lru"),
+    ],
+)
+def test_settings_that_only_tune_are_allowed(system: str, name: str, value: str) -> None:
+    assert against_server_setting(system, name, value) == ""
