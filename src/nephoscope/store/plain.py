@@ -24,7 +24,7 @@ _ODD: Mapping[int, str] = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-_MEND = "replace it by a plain file or folder, or remove it: a link could lead to any file of this machine"
+_MEND = "replace it by a plain file or folder, or remove it: a link could lead anywhere, and holes take years to read"
 
 
 def oddity(about: os.stat_result) -> str | None:
