@@ -186,7 +186,7 @@ $(DONE)/dev: requirements-dev.lock $(DONE)/locked
 
 # Without the wheel, as nothing is measured.
 build/examples/%/done: $(SOURCES) website/examples.py docs/examples/laptop/results.tar.xz \
-		$(wildcard docs/examples/postgres*/* docs/examples/postgres*/data/*) $(DONE)/dev
+		$(wildcard docs/examples/*/* docs/examples/postgres*/data/*) $(DONE)/dev
 	@PYTHONPATH=src:. $(BIN)/python website/examples.py build/examples $*
 	@mkdir -p $(@D) && touch $@
 

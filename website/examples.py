@@ -5,6 +5,7 @@ of three clouds are read where they are, and the 2022 edition is rehearsed, whic
 minutes of one CPU the first time; the trials stay in build/rehearsals, where an interrupted rehearsal goes on.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -15,11 +16,13 @@ from functools import partial
 from pathlib import Path
 
 from nephoscope.app.stages import evaluation, imports
+from nephoscope.report.author import require_complete
 from nephoscope.report.files import report_files
 from nephoscope.store.folder import ResultsFolder
 
 ROOT = Path(__file__).resolve().parents[1]
-LAPTOP = ROOT / "docs" / "examples" / "laptop" / "results.tar.xz"
+DOCS = ROOT / "docs" / "examples"
+LAPTOP = DOCS / "laptop" / "results.tar.xz"
 REHEARSALS = ROOT / "build" / "rehearsals"
 THREE_CLOUDS = ROOT.parent / "shared" / "data" / "inspector"
 Files = Mapping[str, bytes]
@@ -45,7 +48,7 @@ def three_clouds() -> Files | None:
 
 def published(name: str, form: str) -> Files:
     """The report of a public data set as its page says: import of the stored extract, its text, its claims."""
-    stored = ROOT / "docs" / "examples" / name
+    stored = DOCS / name
     with tempfile.TemporaryDirectory() as temporary:
         return report_files(evaluation.analysed(published_folder(stored, form, Path(temporary)))).files
 
@@ -65,20 +68,31 @@ def published_folder(stored: Path, form: str, temporary: Path) -> ResultsFolder:
 
 
 def cloud_report_2022() -> Files:
-    """The report of the whole 2022 edition, rehearsed by a controller."""
-    return rehearsal("cloud-report-2022")
-
-
-def rehearsal(study: str, *part: str) -> Files:
-    """The report of `nephoscope run --rehearse` of a shipped study, or with `--only` and the like of a part of it.
+    """The report of the whole 2022 edition, rehearsed by a controller, with its author's text and claims.
 
     Raises:
         CalledProcessError: the rehearsal did not end well; it has said why.
+        InputError: the text refers to what is not there, or a claim that it rests on does not hold.
     """
-    folder = REHEARSALS / study
-    command = [sys.executable, "-m", "nephoscope", "run", f"studies/{study}.toml", "--rehearse", "--replan"]
-    subprocess.run([*command, "--out", str(folder), *part], cwd=ROOT, check=True)
-    return report_files(evaluation.analysed(ResultsFolder(folder))).files
+    name = "cloud-report-2022"
+    folder, file = REHEARSALS / name, REHEARSALS / f"{name}.toml"
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(with_author(name, (ROOT / "studies" / file.name).read_text(encoding="utf-8")), encoding="utf-8")
+    shutil.copy(DOCS / name / "claims.toml", folder)
+    command = [sys.executable, "-m", "nephoscope", "run", str(file), "--rehearse", "--replan"]
+    subprocess.run([*command, "--out", str(folder)], cwd=ROOT, check=True)
+    study = evaluation.analysed(ResultsFolder(folder))
+    require_complete(study)
+    return report_files(study).files
+
+
+def with_author(name: str, study: str) -> str:
+    """The text of a study with the `[report]` of its published example in the place of its own."""
+    author = (DOCS / name / "report.toml").read_text(encoding="utf-8")
+    without, tables = re.subn(r"(?ms)^\[report\]\n.*?(?=^\[)", "", study)
+    if tables != 1:
+        raise ValueError(f"the study {name} has {tables} tables [report]")
+    return f"{without}\n{author}"
 
 
 EXAMPLES: Mapping[str, Callable[[], Files | None]] = {
