@@ -44,6 +44,9 @@ class MadeCloud:
     refuse: Mapping[str, NephoscopeError] = field(default_factory=dict)
     told: Callable[[list[CloudMachine]], list[CloudMachine]] = lambda machines: machines
 
+    async def account(self) -> str | None:
+        return "made"
+
     async def clusters(self, study: str, regions: Collection[str] = ()) -> list[str]:
         return [key for key in self.there if key.startswith(f"{study}/")]
 

@@ -22,6 +22,9 @@ class Lease(Frozen):
     provider: str
     region: str | None = None
     zone: str | None = Field(default=None, description="None: the configuration names none")
+    account: str | None = Field(
+        default=None, description="digest of the cloud's account, project or subscription; None: none, or not known"
+    )
     usd_per_hour: float | None = Field(description="of the whole cluster; None: unknown")
     quoted_usd: float | None = Field(description="for the expected duration; None: unknown")
     reserved_usd: float | None = Field(

@@ -242,6 +242,19 @@ class KnowsLosses(Protocol):
 
 
 @runtime_checkable
+class OfAccount(Protocol):
+    """A provider whose machines belong to an account: with the credentials of another one it lists none of them."""
+
+    async def account(self) -> str | None:
+        """The account, project or subscription of these credentials; None: they do not tell.
+
+        Raises:
+            NephoscopeError: it cannot be asked.
+        """
+        ...
+
+
+@runtime_checkable
 class FindsByPlan(Protocol):
     """A provider that looks for what is left of a study where its configurations say: on hosts, or in regions."""
 

@@ -1,11 +1,13 @@
 """Deleting clusters, and finding those that somebody failed to delete."""
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from nephoscope.model.errors import NephoscopeError
-from nephoscope.providers.base import FindsByPlan, Provider
+from nephoscope.providers.base import FindsByPlan, OfAccount, Provider
 from nephoscope.run.clock import Clock
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.managed import read_as_provided
@@ -26,6 +28,8 @@ class CleanupResult:
     """Keys of the clusters that still exist."""
     unreachable: Collection[str] = ()
     """Machines about which nothing is known, and why."""
+    elsewhere: Collection[str] = ()
+    """Keys of clusters of another account, which these credentials do not show."""
 
 
 async def give_back(provider: Provider, key: str, clock: Clock) -> None:
@@ -42,6 +46,18 @@ async def give_back(provider: Provider, key: str, clock: Clock) -> None:
                 raise
         await clock.sleep(FIRST_WAIT_S * 2**done)
     return None
+
+
+async def account_of(provider: Provider, study_key: str) -> str | None:
+    """A digest of the account that a provider's credentials are of; None: it has none, or does not tell.
+
+    A results folder may be published, so it does not hold the account itself.
+    """
+    account = None
+    if isinstance(provider, OfAccount):
+        with suppress(NephoscopeError):  # whoever needs the account hears of it
+            account = await provider.account()
+    return None if account is None else hashlib.sha256(f"{study_key} {account}".encode()).hexdigest()[:16]
 
 
 def stored_configurations(folder: ResultsFolder) -> list[Configuration]:

@@ -16,7 +16,7 @@ from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.placement import carried_by, clusters_of, data_sets_of
 from nephoscope.plan.preparation import GIVE_BACK_S
 from nephoscope.providers.base import ClusterRequest, Detached, NamesHosts, Provider, study_of
-from nephoscope.run.cleaning import give_back
+from nephoscope.run.cleaning import account_of, give_back
 from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
 from nephoscope.run.loaded_once import LoadedOnce
 from nephoscope.run.queue import Step
@@ -119,7 +119,7 @@ class Conductor:
                 self._has_loaded(trial_id, loaded=False)
                 step = self._out_of_budget(trial_id, log, granted.reason)
             else:
-                attempt, lease = found or self._begin(planned, trial, configuration, log, granted)
+                attempt, lease = found or await self._begin(planned, trial, configuration, log, granted)
                 step = await self._attempt(planned, trial, log, attempt, lease)
             if step.ended:
                 self._left.discard(trial_id)
@@ -243,7 +243,7 @@ class Conductor:
         log.enter(State.INVALID if repeat else State.OUT_OF_BUDGET, reason)
         return Step(ended=True)
 
-    def _begin(
+    async def _begin(
         self, planned: PlannedTrial, trial: Trial, configuration: Configuration, log: "_StateLog", granted: Grant
     ) -> tuple[Attempt, Lease]:
         """A new attempt."""
@@ -251,7 +251,8 @@ class Conductor:
         wanted = after_failure(before, zones, self._rules.patience).zone if before else None
         zone = wanted if wanted in zones else zones[0]  # a stored lease may name any
         attempt = trial.new_attempt(planned.intent)
-        lease = self._lease(planned, configuration, attempt, zone, granted)
+        account = await account_of(self._world.providers[configuration.provider], self._study_key)
+        lease = self._lease(planned, configuration, attempt, zone, granted).model_copy(update={"account": account})
         attempt.write_lease(lease)
         log.attempt = attempt.number
         log.enter(State.PLANNED)

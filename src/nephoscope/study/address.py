@@ -91,7 +91,7 @@ _SCHEMES = ("postgresql://", "postgres://")
 _EXPECTED = "is not the address of a server; expected: postgresql://user@host:port/database"
 _OTHER_SCHEME = (
     "has a scheme other than postgresql://: a server of your own must speak PostgreSQL's protocol; Valkey, CockroachDB "
-    "and Aerospike are measured where nephoscope starts them (`system` without `dsn`), and MySQL is not measured"
+    "and Aerospike are measured where nephoscope starts them (`system` without `dsn`), MySQL by `nephoscope-load` alone"
 )
 _SERVICE = (
     "names a service of pg_service.conf: write its host, port, database and TLS parameters instead. A study says which "

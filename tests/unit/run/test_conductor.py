@@ -15,6 +15,7 @@ from nephoscope.model.control import State
 from nephoscope.model.errors import (
     CapacityLacking,
     CleanupFailed,
+    EnvironmentProblem,
     InputError,
     MachineLost,
     MachinePreempted,
@@ -345,6 +346,31 @@ def test_a_study_does_not_end_well_while_machines_are_left_and_clean_finds_them(
     assert (len(cleaned.terminated), cleaned.left) == (2, [])
     assert list(willing.existing) == [stranger.key]
     assert tracking.created(study.folder) == 2
+
+
+class Owned(FakeProvider):
+    """Of an account."""
+
+    owner: str | None = "123456789012"
+
+    async def account(self) -> str | None:
+        if self.owner == "":
+            raise EnvironmentProblem("no credentials")
+        return self.owner
+
+
+@pytest.mark.parametrize(("owner", "elsewhere"), [("123456789012", 0), ("210987654321", 2), (None, 0), ("", 0)])
+def test_clean_says_which_clusters_another_account_made(tmp_path: Path, owner: str | None, elsewhere: int) -> None:
+    """Where an account cannot be told, neither can this."""
+    study = fleet(tmp_path / "r", replicates=1)
+    provider = Owned({PROGRAM: fake_program}, study.clock)
+    world = replace(study.world, providers={"fake": provider})
+    asyncio.run(run_study(study.folder, world))
+    leases = [attempt.lease() for _, trial in study.folder.planned() for attempt in trial.attempts()]
+    assert not any(provider.owner in lease.model_dump_json() for lease in leases if lease and provider.owner)
+    provider.owner = owner
+    cleaned = asyncio.run(tracking.clean_up(study.folder, world))
+    assert (len(cleaned.elsewhere), cleaned.left) == (elsewhere, [])
 
 
 class Throttling(FakeProvider):

@@ -278,7 +278,7 @@ def test_several_hosts_need_a_choice_and_one_server_has_one_host(dsn: str, said:
 def test_a_dsn_of_another_scheme_says_what_is_supported(dsn: str) -> None:
     (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
     assert "must speak PostgreSQL's protocol" in line
-    assert "MySQL is not measured" in line
+    assert "MySQL by `nephoscope-load` alone" in line
     assert "hunter2" not in line
 
 

@@ -200,6 +200,12 @@ def _clean_machines(folder: Path) -> None:
             f"these clusters could not be deleted: {', '.join(found.left)}",
             hint="delete them in the provider's console: they may cost money",
         )
+    if found.elsewhere:
+        raise CleanupFailed(
+            f"another account made {counted(len(found.elsewhere), 'cluster')} of this study, which these credentials "
+            f"do not show: {', '.join(found.elsewhere)}",
+            hint="run the same command with the account, project or subscription that `run` had",
+        )
     if found.unreachable:
         raise CleanupFailed(
             f"these machines did not answer, and a load may still run there: {'; '.join(found.unreachable)}",

@@ -2,15 +2,15 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nephoscope.app.remaining import Remaining
 from nephoscope.benchmarks.load.benchmark import FIXTURE
 from nephoscope.checks.registry import overall
-from nephoscope.model.control import State
+from nephoscope.model.control import Lease, State
 from nephoscope.model.records import PlannedTrial, VerdictKind
-from nephoscope.run.cleaning import CleanupResult, clean, find, stored_configurations
+from nephoscope.run.cleaning import CleanupResult, account_of, clean, find, stored_configurations
 from nephoscope.run.repeats import due
 from nephoscope.run.spending import spent_usd
 from nephoscope.run.states import ENDS, STOPS
@@ -146,10 +146,21 @@ async def clean_up(folder: ResultsFolder, world: World) -> CleanupResult:
     names = sorted({one.provider for one in configurations})
     providers = [world.providers[name] for name in names if name in world.providers]
     unreachable = await find(providers, key, configurations)
-    return replace(await clean(providers, key, world.clock), unreachable=unreachable)
+    accounts = {one.name: await account_of(one, key) for one in providers}
+    elsewhere = {
+        lease.cluster
+        for lease in _leases(folder)
+        if lease.account and (now := accounts.get(lease.provider)) and now != lease.account
+    }
+    cleaned = await clean(providers, key, world.clock)
+    return replace(cleaned, unreachable=unreachable, elsewhere=sorted(elsewhere))
 
 
 def created(folder: ResultsFolder) -> int:
     """Clusters that the folder's attempts asked for."""
+    return len({lease.cluster for lease in _leases(folder)})
+
+
+def _leases(folder: ResultsFolder) -> Iterator[Lease]:
     leases = (attempt.lease() for _, trial in folder.planned() for attempt in trial.attempts())
-    return len({lease.cluster for lease in leases if lease is not None})
+    return (lease for lease in leases if lease is not None)

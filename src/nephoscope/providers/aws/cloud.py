@@ -81,11 +81,11 @@ class AwsCloud(Cloud):
             clock: for waits.
             client_of: makes clients; default: boto3's, without its own retries.
             regions: where to look for existing resources; default: all regions enabled for the account.
-            service_of: makes clients of other services, by region and name; default: as `client_of`.
+            service_of: makes clients of other services, by region and name; default: boto3's, none with `client_of`.
         """
         self._clock = clock
         self._client: MadeOnce[str | None, Any] = MadeOnce(client_of or boto3_client)
-        self._service_of = service_of or boto3_client
+        self._service_of = service_of or (None if client_of else boto3_client)
         self._regions = tuple(regions) if regions else None
         self._seen_in: dict[str, tuple[str, ...]] = {}
         self._unseen: dict[tuple[str, str], Unseen] = {}
@@ -127,15 +127,22 @@ class AwsCloud(Cloud):
         await self.in_each(self._seen_in.pop(key, regions), lambda region: self._unmake(key, region))
 
     @override
+    async def account(self) -> str | None:
+        if self._service_of is None:
+            return None
+        return str((await self._ask_service(None, "sts", Call("get_caller_identity", {})))["Account"])
+
+    @override
     def questions(self, order: ClusterOrder) -> Sequence[Question]:
-        async def ask_service(region: str, service: str, call: Call) -> Mapping[str, Any]:
-            def ask() -> Mapping[str, Any]:
-                answer: Mapping[str, Any] = getattr(self._service_of(region, service), call.operation)(**call.arguments)
-                return answer
+        return first.questions(self.send, self._ask_service, order)
 
-            return await patiently(ask, typed, self._clock)
+    async def _ask_service(self, region: str | None, service: str, call: Call) -> Mapping[str, Any]:
+        def ask() -> Mapping[str, Any]:
+            client = (self._service_of or boto3_client)(region, service)
+            answer: Mapping[str, Any] = getattr(client, call.operation)(**call.arguments)
+            return answer
 
-        return first.questions(self.send, ask_service, order)
+        return await patiently(ask, typed, self._clock)
 
     async def _site(self, order: ClusterOrder, region: str, own: "_Network | None") -> Site:
         """The groups of a region, made or found."""

@@ -179,6 +179,10 @@ class AzureCloud(Cloud):
         client = self._client(call.client)
         return getattr(getattr(client, call.operations), call.method)(*call.arguments, **options)
 
+    @override
+    async def account(self) -> str:
+        return self.subscription
+
     @property
     def subscription(self) -> str:
         """The account's."""

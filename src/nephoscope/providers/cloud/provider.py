@@ -29,7 +29,7 @@ from nephoscope.model.errors import (
     NephoscopeError,
     Throttled,
 )
-from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, Provider, cluster_of, study_of
+from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, OfAccount, Provider, cluster_of, study_of
 from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of, require_place
 from nephoscope.providers.cloud.questions import Question
 from nephoscope.providers.cloud.snapshots import ClusterVolumes, Snapshot, Snapshots, by_machine, newest, unfinished
@@ -136,6 +136,10 @@ class Cloud(Protocol):
         """
         ...
 
+    async def account(self) -> str | None:
+        """See `OfAccount`."""
+        ...
+
     def questions(self, order: ClusterOrder) -> Sequence[Question]:
         """What the account is asked before its first machine.
 
@@ -162,7 +166,7 @@ class Connect(Protocol):
         ...
 
 
-class CloudProvider(Provider, FindsByPlan):
+class CloudProvider(Provider, FindsByPlan, OfAccount):
     """A cloud as a `Provider`."""
 
     detached = True
@@ -176,6 +180,7 @@ class CloudProvider(Provider, FindsByPlan):
         self._connect = connect
         self._clock = clock
         self._owner = owner
+        self._account: str | None = None
         self._held: dict[str, Cluster] = {}
         self._regions: dict[str, frozenset[str]] = {}
         """Study -> the regions of its configurations, as far as they are known."""
@@ -246,6 +251,13 @@ class CloudProvider(Provider, FindsByPlan):
                 await self._snapshots.delete(left.get(key, []))
         finally:
             await _close(held)
+
+    @override
+    async def account(self) -> str | None:
+        """Asked once: a process keeps its credentials."""
+        if self._account is None:
+            self._account = await self._cloud.account()
+        return self._account
 
     def questions(self, request: ClusterRequest) -> Sequence[Question]:
         """What the account is asked before the first machine of a request.

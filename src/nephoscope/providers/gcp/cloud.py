@@ -204,6 +204,10 @@ class GcpCloud(Cloud):
         asked = getattr(compute_v1, call.request).from_json(json.dumps(dict(call.arguments)))
         return getattr(self._client(call.client), call.method)(request=asked, retry=None, timeout=_CALL_TIMEOUT_S)
 
+    @override
+    async def account(self) -> str:
+        return self.project
+
     @property
     def project(self) -> str:
         """The account's."""
