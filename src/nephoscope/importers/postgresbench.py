@@ -143,9 +143,26 @@ def read(path: Path) -> ImportedStudy:
         licence=LICENCE,
         unknown=[*UNKNOWN, *falls],
         checks={RUN: RUN_TEXT},
-        trials=trials,
+        trials=_apart(trials),
         refused=refused,
     )
+
+
+def _apart(trials: Sequence[ImportedTrial]) -> list[ImportedTrial]:
+    """Services that would have one name, such as `Box A` and `box-a`, get a digest of all that tells them apart."""
+    named: dict[str, set[str | None]] = defaultdict(set)
+    for trial in trials:
+        named[trial.machine.name].add(trial.machine.database)
+    return [
+        trial.model_copy(update={"machine": _with_digest(trial.machine)})
+        if len(named[trial.machine.name]) > 1
+        else trial
+        for trial in trials
+    ]
+
+
+def _with_digest(machine: ImportedMachine) -> ImportedMachine:
+    return machine.model_copy(update={"name": readable_name(machine.name, machine.database)})
 
 
 def _read(text: str) -> _File:
@@ -196,7 +213,7 @@ def _trials(file: _File, origin: str, content: bytes) -> Iterator[ImportedTrial]
             duration_s=seconds,
             tool_versions={"postgres": file.postgres_version},
             settings={name: value for name, value in file.ha.live_settings.items() if value},
-            same_machine=f"{service.name} {file.benchmark.scale_factor} {file.date}",
+            same_machine=f"{service.database} {file.benchmark.scale_factor} {file.date}",
             raw={"result.json": content} if place == 0 else {},
         )
 

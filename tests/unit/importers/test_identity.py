@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -46,6 +47,23 @@ def perfkit(**labels: str) -> str:
     return json.dumps(sample | {"labels": f"{sample['labels']},{more}", "run_uri": str(labels)}) + "\n"
 
 
+def postgresbench(kind: str = "n2-standard-8", standbys: int = 0, **asked: Any) -> str:
+    benchmark = {"tool": "pgbench", "workload": "TPC-B", "scale_factor": 100, "clients": 8, "threads": 2}
+    run = {"run": 1, "tps": 10.0, "transactions": 6000, "failed_transactions": 0, "latency_avg_ms": 5.0}
+    document = {
+        "system": "x",
+        "date": "2026-03-17",
+        "instance": {"type": kind, "vcpus": 4, "ram_gb": 16},
+        "cluster_size": 1,
+        "tuned": "no",
+        "postgres_version": "18.3",
+        "ha": {"mode": "sync" if standbys else "off", "standbys": standbys},
+        "benchmark": {**benchmark, "duration": 600, "query_mode": "prepared", **asked},
+        "results": [run],
+    }
+    return json.dumps(document)
+
+
 PAIRS: dict[str, tuple[str, str, str]] = {
     "block sizes of one job": ("fio", fio("test", bs="4k", rw="randread"), fio("test", bs="128k", rw="randread")),
     "an option without a word in the name": ("fio", fio("test", bs="4k", fsync="1"), fio("test", bs="4k")),
@@ -74,6 +92,8 @@ PAIRS: dict[str, tuple[str, str, str]] = {
     "virtual users": ("hammerdb", HAMMERDB, HAMMERDB.replace("Vuser 2", "Vuser 3:FINISHED SUCCESS\nVuser 2")),
     "databases": ("hammerdb", HAMMERDB, HAMMERDB.replace("PostgreSQL", "MySQL")),
     "compilers": ("cloud-report", COREMARK, COREMARK.replace("GCC12", "GCC13")),
+    "scales": ("postgresbench", postgresbench(), postgresbench(scale_factor=200)),
+    "standby servers": ("postgresbench", postgresbench(), postgresbench(standbys=1)),
     "optimisation": ("cloud-report", COREMARK, COREMARK.replace("-O2", "-O3")),
 }
 """What differs -> importer, and the contents of two files on one machine."""
@@ -82,7 +102,7 @@ PAIRS: dict[str, tuple[str, str, str]] = {
 def read_both(
     name: str, first: str, second: str, folder: Path, ours: str = "m5.large", others: str = ""
 ) -> ImportedStudy:
-    suffix = {"phoronix": ".xml", "fio": ".json"}.get(name, ".log")
+    suffix = {"phoronix": ".xml", "fio": ".json", "postgresbench": ".json"}.get(name, ".log")
     if name == "perfkit":
         (folder / "samples").write_text(first + second)
         return IMPORTERS[name].read(folder / "samples")
@@ -190,6 +210,7 @@ def test_a_validation_run_is_no_replicate_of_the_score(tmp_path: Path) -> None:
 SYSTEMS: dict[str, Callable[[str, Path], ImportedStudy]] = {
     "phoronix": lambda name, folder: read_both("phoronix", phoronix(), phoronix(box_a=name), folder),
     "perfkit": lambda name, folder: read_both("perfkit", perfkit(), perfkit().replace("n2-standard-8", name), folder),
+    "postgresbench": lambda name, folder: read_both("postgresbench", postgresbench(), postgresbench(name), folder),
     "fio": lambda name, folder: read_both("fio", fio(bs="4k"), fio(bs="4k"), folder, "n2-standard-8", name),
 }
 
