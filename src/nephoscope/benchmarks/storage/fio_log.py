@@ -18,6 +18,8 @@ _STEPS = 10
 """In a second."""
 _LONGEST_S = 600
 """Longer jobs log seconds, so that a day's log stays small."""
+_CUT = 0.1
+"""Of a step: the last one may lack so much, as lines end some milliseconds early; one that lacks more is left out."""
 _LATE = 1.5
 """Steps: a line that comes later after the one before follows others without I/O, or fio itself stood still."""
 
@@ -58,7 +60,7 @@ def work_by_step(log: bytes, metric: str, begun_unix_ms: float | None = None) ->
         OutputUnreadable: it is not a log of fio's.
     """
     writers = [list(_windows(rows)) for rows in _writers(log)]
-    steps = min((math.floor(windows[-1].to_s / _STEP_S + 0.5) for windows in writers), default=0)
+    steps = min((math.floor(windows[-1].to_s / _STEP_S + _CUT) for windows in writers), default=0)
     if steps < _STEPS or any(windows[0].usual_s > _LATE * _STEP_S for windows in writers):
         return None
     counts = [0.0] * steps

@@ -50,6 +50,14 @@ def test_a_late_line_of_a_fio_that_stood_still_counts_what_it_completed_once() -
     assert work.values[15:18] == [0, 0, 0]
 
 
+@pytest.mark.parametrize(("last_ms", "steps"), [(2905, 29), (2940, 29), (2985, 29), (2995, 30), (3004, 30)])
+def test_a_last_step_that_is_cut_is_no_dip(last_ms: int, steps: int) -> None:
+    work = work_by_step(log_of([*steady()[:-1], (last_ms, RATE, 0)]), "iops")
+    assert work is not None
+    assert len(work.values) == steps
+    assert min(work.values) > 0.9 * RATE
+
+
 def test_a_thread_that_ended_first_ends_the_series() -> None:
     lines = steady() + steady()[:-7]
     work = work_by_step(log_of(lines), "iops")
