@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
+from statistics import fmean, median
 
 from nephoscope.model.records import Series
 from nephoscope.model.units import MS_PER_SECOND
@@ -30,7 +30,7 @@ def step_ms(duration_s: float) -> int:
 
 
 def rates_by_second(log: bytes, lines: int) -> list[tuple[int, float]]:
-    """The I/O rate (1/s) of each whole second, all threads and directions together, in order.
+    """The I/O rate (1/s) of each whole second, all threads and directions together; the last one may lack a step.
 
     Args:
         log: as `--write_iops_log` made it.
@@ -41,8 +41,8 @@ def rates_by_second(log: bytes, lines: int) -> list[tuple[int, float]]:
     """
     work = work_by_step(log, "")
     if work is not None:
-        whole = len(work.values) // _STEPS
-        return [(at + 1, math.fsum(work.values[_STEPS * at : _STEPS * (at + 1)]) / _STEPS) for at in range(whole)]
+        whole = (len(work.values) + 1) // _STEPS
+        return [(at + 1, fmean(work.values[_STEPS * at : _STEPS * (at + 1)])) for at in range(whole)]
     by_second: dict[int, list[float]] = {}
     for row in parse_fio_log(log.decode(errors="replace")):
         by_second.setdefault(math.floor(row.at_s + 0.5), []).append(row.value)

@@ -56,6 +56,8 @@ def test_a_last_step_that_is_cut_is_no_dip(last_ms: int, steps: int) -> None:
     assert work is not None
     assert len(work.values) == steps
     assert min(work.values) > 0.9 * RATE
+    seconds = dict(rates_by_second(log_of([*steady()[:-1], (last_ms, RATE, 0)]), 1))
+    assert seconds == pytest.approx(dict.fromkeys((1, 2, 3), RATE), rel=0.02)
 
 
 def test_a_thread_that_ended_first_ends_the_series() -> None:
