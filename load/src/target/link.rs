@@ -40,6 +40,39 @@ pub(super) struct Link<A> {
     drained: bool,
 }
 
+/// Requests that were begun and are not all taken by the kernel.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    bytes: Vec<u8>,
+    /// How much of it the kernel has taken.
+    sent: usize,
+}
+
+impl Outbox {
+    pub(super) fn begin(&mut self, request: &[u8]) {
+        self.bytes.extend_from_slice(request);
+    }
+
+    /// What is in it, to add a request in place.
+    pub(super) fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Sends what the kernel takes at once.
+    pub(super) fn flush<A: Answers>(&mut self, link: &mut Link<A>) -> Result<(), TargetError> {
+        self.sent += link.send(&self.bytes[self.sent..])?;
+        if self.sent == self.bytes.len() {
+            self.bytes.clear();
+            self.sent = 0;
+        }
+        Ok(())
+    }
+}
+
 impl<A: Answers> Link<A> {
     pub(super) fn new(socket: Socket, reply: A) -> Self {
         Self { socket, reply, answering: false, drained: false }

@@ -24,17 +24,6 @@ impl Dialer for AerospikeDialer {
         Ok(Connection::open_within(&self.partitions.nodes()[group], Some(answer_timeout), most)?)
     }
 
-    /// Nodes pass on what is not theirs: any of them serves.
-    fn open_anywhere(
-        &self,
-        group: usize,
-        attempt: usize,
-        answer_timeout: Duration,
-        most: Duration,
-    ) -> Result<Connection, DialError> {
-        self.open((group + attempt) % self.groups(), answer_timeout, most)
-    }
-
     fn request(&self) -> Messages {
         Messages::new(Arc::clone(self.partitions.set()))
     }

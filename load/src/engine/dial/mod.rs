@@ -14,8 +14,10 @@ use crate::exit::ExitCode;
 use crate::exit::{Failure, is_full};
 use crate::output::outcome::{ErrorClass, classify};
 use crate::stop::Stop;
+use crate::target::postgres::Address;
 use crate::target::resp::is_too_many_clients;
 use crate::target::{PrepareError, Session, TargetError};
+use crate::tell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -49,7 +51,8 @@ pub trait Dialer: Send + Sync + 'static {
     /// Why there is none.
     fn open(&self, group: usize, answer_timeout: Duration, most: Duration) -> Result<Self::Session, DialError>;
 
-    /// Opens a connection of a group where its keys are served now: tries another server with each attempt.
+    /// Opens a connection of a group where its keys are served now: tries another server with each attempt. Where every
+    /// server has all keys, or passes on what is not its own, any serves.
     ///
     /// # Errors
     /// Why there is none.
@@ -59,7 +62,9 @@ pub trait Dialer: Send + Sync + 'static {
         attempt: usize,
         answer_timeout: Duration,
         most: Duration,
-    ) -> Result<Self::Session, DialError>;
+    ) -> Result<Self::Session, DialError> {
+        self.open((group + attempt) % self.groups(), answer_timeout, most)
+    }
 
     /// An empty request for such a connection.
     fn request(&self) -> <Self::Session as Session>::Request;
@@ -194,6 +199,28 @@ impl<D: Dialer> Dial<D> {
         }
         Ok(None) // after 2^32 attempts
     }
+}
+
+/// Whether a host is among those that are used; says why not.
+fn is_used(address: &Address, unreachable: Option<TargetError>) -> bool {
+    if let Some(error) = &unreachable {
+        tell::say(format_args!("not using {address}: {error}"));
+    }
+    unreachable.is_none()
+}
+
+/// Hosts of which each will do, for messages.
+fn any_of(addresses: &[Address]) -> String {
+    let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+    addresses.join(" or ")
+}
+
+/// What to say of a statement that a server refuses: a table that is not there is missing data.
+fn not_prepared(statement: &str, error: &TargetError, hint: &str) -> Failure {
+    let mut failure = Failure::target(&format!("cannot prepare statement {statement}"), error);
+    failure.message.push_str(hint);
+    let missing_data = failure.code == ExitCode::ConsistencyBroken;
+    if missing_data { failure } else { Failure::new(ExitCode::CannotConnect, failure.message) }
 }
 
 /// The hosts that this many connections are spread over: those that answer, where there are several. Where none does, all

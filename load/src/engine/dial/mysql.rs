@@ -1,11 +1,10 @@
 //! Sessions of MySQL's protocol that are ready for a workload.
 
 use super::{DialError, Dialer};
-use crate::exit::{ExitCode, Failure, cannot_connect};
+use crate::exit::{Failure, cannot_connect};
 use crate::target::Statement;
 use crate::target::mysql::{Batch, Connection, Dsn, leads_to_the_next_host};
 use crate::target::postgres::Isolation;
-use crate::tell;
 use std::time::Duration;
 
 /// Opens them.
@@ -26,11 +25,7 @@ impl MysqlDialer {
     #[must_use]
     pub fn hosts(dsn: &Dsn, connections: u32) -> Vec<Dsn> {
         super::spread(dsn.each_host(), connections, |host| {
-            let unreachable = Connection::open(host, None).err().filter(leads_to_the_next_host);
-            if let Some(error) = &unreachable {
-                tell::say(format_args!("not using {}: {error}", host.addresses()[0]));
-            }
-            unreachable.is_none()
+            super::is_used(&host.addresses()[0], Connection::open(host, None).err().filter(leads_to_the_next_host))
         })
     }
 }
@@ -55,31 +50,18 @@ impl Dialer for MysqlDialer {
         Ok(connection)
     }
 
-    fn open_anywhere(
-        &self,
-        group: usize,
-        attempt: usize,
-        answer_timeout: Duration,
-        most: Duration,
-    ) -> Result<Connection, DialError> {
-        self.open((group + attempt) % self.hosts.len(), answer_timeout, most)
-    }
-
     fn request(&self) -> Batch {
         Batch::default()
     }
 
     fn server(&self, group: usize) -> String {
-        let addresses: Vec<_> = self.hosts[group].addresses().iter().map(ToString::to_string).collect();
-        addresses.join(" or ")
+        super::any_of(self.hosts[group].addresses())
     }
 
     fn explain(&self, group: usize, error: DialError) -> Failure {
         let Some(statement) = error.statement else {
             return cannot_connect::<Connection>(&self.hosts[group], &error.error);
         };
-        let failure = Failure::target(&format!("cannot prepare statement {statement}"), &error.error);
-        let missing_data = failure.code == ExitCode::ConsistencyBroken;
-        if missing_data { failure } else { Failure::new(ExitCode::CannotConnect, failure.message) }
+        super::not_prepared(statement, &error.error, "")
     }
 }

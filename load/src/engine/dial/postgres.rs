@@ -1,12 +1,11 @@
 //! Sessions of the PostgreSQL wire that are ready for a workload.
 
 use super::{DialError, Dialer};
-use crate::exit::{ExitCode, Failure, cannot_connect};
+use crate::exit::{Failure, cannot_connect};
 use crate::target::Statement;
 use crate::target::postgres::{
     Batch, Connection, Dsn, Isolation, Retry, SessionAttributes, Unnamed, leads_to_the_next_host,
 };
-use crate::tell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,11 +32,7 @@ impl PostgresDialer {
     #[must_use]
     pub fn hosts(dsn: &Dsn, connections: u32) -> Vec<Dsn> {
         Self::spread(dsn, connections, |host| {
-            let unreachable = Connection::open(host, None).err().filter(leads_to_the_next_host);
-            if let Some(error) = &unreachable {
-                tell::say(format_args!("not using {}: {error}", host.addresses()[0]));
-            }
-            unreachable.is_none()
+            super::is_used(&host.addresses()[0], Connection::open(host, None).err().filter(leads_to_the_next_host))
         })
     }
 
@@ -73,35 +68,21 @@ impl Dialer for PostgresDialer {
         Ok(connection)
     }
 
-    fn open_anywhere(
-        &self,
-        group: usize,
-        attempt: usize,
-        answer_timeout: Duration,
-        most: Duration,
-    ) -> Result<Connection, DialError> {
-        self.open((group + attempt) % self.hosts.len(), answer_timeout, most)
-    }
-
     fn request(&self) -> Batch {
         Batch::with(self.retry, self.unnamed.clone())
     }
 
     fn server(&self, group: usize) -> String {
-        let addresses: Vec<_> = self.hosts[group].addresses().iter().map(ToString::to_string).collect();
-        addresses.join(" or ")
+        super::any_of(self.hosts[group].addresses())
     }
 
     fn explain(&self, group: usize, error: DialError) -> Failure {
         let Some(statement) = error.statement else {
             return cannot_connect::<Connection>(&self.hosts[group], &error.error);
         };
-        let mut failure = Failure::target(&format!("cannot prepare statement {statement}"), &error.error);
-        if self.pooled && self.unnamed.is_none() {
-            failure.message.push_str(": the connection pooler does not keep named statements apart; use unnamed ones");
-        }
-        let missing_data = failure.code == ExitCode::ConsistencyBroken;
-        if missing_data { failure } else { Failure::new(ExitCode::CannotConnect, failure.message) }
+        let named = self.pooled && self.unnamed.is_none();
+        let pooler = ": the connection pooler does not keep named statements apart; use unnamed ones";
+        super::not_prepared(statement, &error.error, if named { pooler } else { "" })
     }
 }
 
@@ -109,6 +90,7 @@ impl Dialer for PostgresDialer {
 mod tests {
     use super::*;
     use crate::engine::Dial;
+    use crate::exit::ExitCode;
     use crate::stop::Stop;
     use std::time::Instant;
 

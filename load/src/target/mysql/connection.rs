@@ -7,7 +7,7 @@ use super::packet::{Done, END, ERROR, LOCAL_INFILE, OK, Packet, Reader, damaged,
 use super::reply::{MAX_COLUMNS, MAX_ROWS, Reply, out_of_turn, wants_a_file};
 use super::row::Column;
 use crate::target::inbox::Inbox;
-use crate::target::link::Link;
+use crate::target::link::{Link, Outbox};
 use crate::target::postgres::{Address, Isolation};
 use crate::target::socket::Socket;
 use crate::target::{PrepareError, Statement, TargetError, TextRows};
@@ -27,10 +27,7 @@ const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Connection {
     pub(super) link: Link<Reply>,
-    /// Begun, and not yet all taken by the kernel.
-    pub(super) outbox: Vec<u8>,
-    /// How much of it the kernel has taken.
-    pub(super) sent: usize,
+    pub(super) outbox: Outbox,
     pub(super) statements: Vec<Prepared>,
     version: String,
     session_id: u32,
@@ -53,7 +50,7 @@ impl Connection {
         let Opened { socket, inbox, version, session_id, caches_metadata } = opened;
         let link = Link::new(socket, Reply::new(inbox, caches_metadata));
         let (address, dsn) = (address.clone(), dsn.clone());
-        Self { link, outbox: Vec::new(), sent: 0, statements: Vec::new(), version, session_id, address, dsn }
+        Self { link, outbox: Outbox::default(), statements: Vec::new(), version, session_id, address, dsn }
     }
 
     /// How long the server may be silent from now on while an answer is due; `None`: for ever.

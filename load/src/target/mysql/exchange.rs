@@ -17,24 +17,19 @@ impl Session for Connection {
 
     /// Behind what was started before, with this session's numbers of the statements.
     fn fill<R>(&mut self, batch: &mut Batch, fill: impl FnOnce(&Reply, &mut Batch) -> R) -> R {
-        batch.swap(&mut self.statements, &mut self.outbox);
+        batch.swap(&mut self.statements, self.outbox.bytes_mut());
         let filled = fill(&self.link.reply, batch);
-        batch.swap(&mut self.statements, &mut self.outbox);
+        batch.swap(&mut self.statements, self.outbox.bytes_mut());
         filled
     }
 
     fn begin(&mut self, batch: &mut Batch) -> Result<(), TargetError> {
-        self.outbox.extend_from_slice(batch.bytes());
+        self.outbox.begin(batch.bytes());
         Ok(())
     }
 
     fn flush(&mut self) -> Result<(), TargetError> {
-        self.sent += self.link.send(&self.outbox[self.sent..])?;
-        if self.sent == self.outbox.len() {
-            self.outbox.clear();
-            self.sent = 0;
-        }
-        Ok(())
+        self.outbox.flush(&mut self.link)
     }
 
     fn advance(&mut self, batch: &Batch) -> Result<Poll, TargetError> {

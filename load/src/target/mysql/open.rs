@@ -6,7 +6,7 @@ use super::login::{Greeting, Login, Step, Terms, capability};
 use super::packet::write_packet;
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
-use crate::target::postgres::{Address, SslMode};
+use crate::target::postgres::{Address, SslMode, first_that_will_do};
 use crate::target::socket::Socket;
 use std::time::Duration;
 
@@ -32,18 +32,9 @@ impl Connection {
 
     /// The same for a session that may send rows as a local file when it asks for that itself.
     pub(super) fn open_first(dsn: &Dsn, timeout: Option<Duration>, sends_files: bool) -> Result<Self, TargetError> {
-        let mut reasons = Vec::new();
-        for address in dsn.addresses() {
-            match open_at(dsn, address, timeout, sends_files) {
-                Err(error) if leads_to_the_next_host(&error) => reasons.push(error),
-                outcome => return outcome,
-            }
-        }
-        if reasons.len() > 1 {
-            let all: Vec<_> = reasons.iter().map(ToString::to_string).collect();
-            return Err(TargetError::Lost(format!("no usable host: {}", all.join("; "))));
-        }
-        Err(reasons.pop().unwrap_or_else(|| TargetError::Lost("the DSN has no host".to_owned())))
+        first_that_will_do(dsn.addresses(), leads_to_the_next_host, |address| {
+            open_at(dsn, address, timeout, sends_files)
+        })
     }
 }
 

@@ -29,7 +29,9 @@ pub use batch::{Batch, Retry};
 pub use connection::{Canceller, Connection};
 pub use copy::CopyWriter;
 pub use dsn::{Address, ChannelBinding, Dsn, DsnError, SessionAttributes, SslMode, redact};
-pub(super) use dsn::{Negotiation, RootCertificates, TlsSettings, choose, split_port, unescape, without_secrets};
+pub(super) use dsn::{
+    Negotiation, RootCertificates, TlsSettings, choose, first_that_will_do, split_port, unescape, without_secrets,
+};
 pub use isolation::Isolation;
 pub use open::leads_to_the_next_host;
 pub use prepared::{Prepared, keeps_names};

@@ -1,7 +1,7 @@
 //! Reaching a server: the hosts of a DSN in their order, each with or without TLS as `sslmode` says.
 
 use super::connection::{Connection, Opened};
-use super::dsn::{Address, Dsn, Negotiation, SessionAttributes, SslMode};
+use super::dsn::{Address, Dsn, Negotiation, SessionAttributes, SslMode, first_that_will_do};
 use super::startup;
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
@@ -28,18 +28,7 @@ impl Connection {
     /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when it rejects the
     /// login, [`TargetError::Refused`] when we refuse what it offers.
     pub fn open(dsn: &Dsn, timeout: Option<Duration>) -> Result<Self, TargetError> {
-        let mut reasons = Vec::new();
-        for address in dsn.addresses() {
-            match Self::open_at(dsn, address, timeout) {
-                Err(error) if leads_to_the_next_host(&error) => reasons.push(error),
-                outcome => return outcome,
-            }
-        }
-        if reasons.len() > 1 {
-            let all: Vec<_> = reasons.iter().map(ToString::to_string).collect();
-            return Err(TargetError::Lost(format!("no usable host: {}", all.join("; "))));
-        }
-        Err(reasons.pop().unwrap_or_else(|| TargetError::Lost("the DSN has no host".to_owned())))
+        first_that_will_do(dsn.addresses(), leads_to_the_next_host, |address| Self::open_at(dsn, address, timeout))
     }
 
     fn open_at(dsn: &Dsn, address: &Address, timeout: Option<Duration>) -> Result<Self, TargetError> {

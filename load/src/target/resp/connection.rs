@@ -3,7 +3,7 @@
 use super::commands::Commands;
 use super::reply::{Answer, Reply};
 use super::url::Url;
-use crate::target::link::Link;
+use crate::target::link::{Link, Outbox};
 use crate::target::socket::Socket;
 use crate::target::{Poll, Session, TargetError};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,10 +17,7 @@ const CLIENT_NAME: &[u8] = b"nephoscope-load";
 #[derive(Debug)]
 pub struct Connection {
     link: Link<Reply>,
-    /// Begun, and not yet all taken by the kernel.
-    outbox: Vec<u8>,
-    /// How much of it the kernel has taken.
-    sent: usize,
+    outbox: Outbox,
 }
 
 impl Connection {
@@ -41,7 +38,7 @@ impl Connection {
         let most = most.min(CONNECT_TIMEOUT);
         let mut socket = Socket::connect(&url.address, most)?;
         socket.set_timeout(Some(most))?;
-        let mut connection = Self { link: Link::new(socket, Reply::default()), outbox: Vec::new(), sent: 0 };
+        let mut connection = Self { link: Link::new(socket, Reply::default()), outbox: Outbox::default() };
         let mut commands = Commands::default();
         match (&url.user, &url.password) {
             // A user who needs no password (`nopass`) may give any: without AUTH the session would be another user's.
@@ -121,24 +118,19 @@ impl Session for Connection {
 
     /// Behind what was started before: values are copied once.
     fn fill<R>(&mut self, request: &mut Commands, fill: impl FnOnce(&Reply, &mut Commands) -> R) -> R {
-        std::mem::swap(request.bytes_mut(), &mut self.outbox);
+        std::mem::swap(request.bytes_mut(), self.outbox.bytes_mut());
         let filled = fill(&self.link.reply, request);
-        std::mem::swap(request.bytes_mut(), &mut self.outbox);
+        std::mem::swap(request.bytes_mut(), self.outbox.bytes_mut());
         filled
     }
 
     fn begin(&mut self, request: &mut Commands) -> Result<(), TargetError> {
-        self.outbox.extend_from_slice(request.bytes());
+        self.outbox.begin(request.bytes());
         Ok(())
     }
 
     fn flush(&mut self) -> Result<(), TargetError> {
-        self.sent += self.link.send(&self.outbox[self.sent..])?;
-        if self.sent == self.outbox.len() {
-            self.outbox.clear();
-            self.sent = 0;
-        }
-        Ok(())
+        self.outbox.flush(&mut self.link)
     }
 
     fn advance(&mut self, request: &Commands) -> Result<Poll, TargetError> {

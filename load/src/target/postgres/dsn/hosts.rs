@@ -3,6 +3,7 @@
 use super::Address;
 use super::error::DsnError;
 use super::escape::unescape;
+use crate::target::TargetError;
 use std::path::PathBuf;
 
 const DEFAULT_PORT: u16 = 5432;
@@ -65,6 +66,26 @@ fn parse_port(text: &str) -> Result<Option<u16>, DsnError> {
     }
     let port = text.parse().ok().filter(|&port| port > 0);
     port.map(Some).ok_or_else(|| DsnError("the DSN's port must be 1 to 65535".to_owned()))
+}
+
+/// What the first address opens that will do; an error that does not lead to the next one counts.
+pub(in crate::target) fn first_that_will_do<C>(
+    addresses: &[Address],
+    leads_on: impl Fn(&TargetError) -> bool,
+    open: impl Fn(&Address) -> Result<C, TargetError>,
+) -> Result<C, TargetError> {
+    let mut reasons = Vec::new();
+    for address in addresses {
+        match open(address) {
+            Err(error) if leads_on(&error) => reasons.push(error),
+            outcome => return outcome,
+        }
+    }
+    if reasons.len() > 1 {
+        let all: Vec<_> = reasons.iter().map(ToString::to_string).collect();
+        return Err(TargetError::Lost(format!("no usable host: {}", all.join("; "))));
+    }
+    Err(reasons.pop().unwrap_or_else(|| TargetError::Lost("the DSN has no host".to_owned())))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub use error::DsnError;
 pub use escape::redact;
-pub(in crate::target) use hosts::split_port;
+pub(in crate::target) use hosts::{first_that_will_do, split_port};
 pub(super) use methods::{AllowedMethods, Method};
 pub use settings::{ChannelBinding, SessionAttributes, SslMode};
 pub(in crate::target) use settings::{Negotiation, RootCertificates, TlsSettings, choose};
