@@ -118,10 +118,9 @@ def _stretches(evidence: Evidence) -> Iterator[_Stretch]:
     yield from (replace(stretch, metric=stretch.series.metric) if len(metrics) > 1 else stretch for stretch in fine)
     untold = metrics - {stretch.series.metric for stretch in fine}
     operations = evidence.operations
-    for series in evidence.series:
+    for series in (each for each in evidence.series if not metrics or each.metric in untold):
         seen, working = dips(series.values), sum(rate > 0 for rate in series.values)
-        coarse = not metrics or series.metric in untold
-        if coarse and seen is not None and (operations is None or operations.attempted >= _LEAST_PER_STEP * working):
+        if seen is not None and (operations is None or operations.attempted >= _LEAST_PER_STEP * working):
             yield _Stretch(series, seen, metric=series.metric)
 
 

@@ -25,10 +25,10 @@ from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads, Series
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
+from nephoscope.parsers.fio import FioJob as FioDone
 
 _FIO = Tool("fio", "fio")
 _GRACE_S = 60.0
-"""Of fio's log of I/O rates: one line for each thread and direction."""
 _SLOW_DISK_BYTES_PER_S = 10 * MIB
 """Writing the file is abandoned on disks slower than this."""
 _USUAL_DISK_BYTES_PER_S = 200 * MIB
@@ -161,9 +161,10 @@ class Fio(Benchmark):
         Raises:
             OutputUnreadable: as `parse`.
         """
-        work = [_work(raw, job) for job in parameters.runs]
+        done = [(job, the_job(raw.get(f"{_raw_name(job)}.stdout", b""), job.name)) for job in parameters.runs]
+        work = [_work(raw.get(_log_name(job)), job, ended) for job, ended in done]
         return Observations(
-            reads=[_reads(raw, job) for job in parameters.runs if job.reads],
+            reads=[_reads(job, ended) for job, ended in done if job.reads],
             work=[series for series in work if series is not None],
         )
 
@@ -179,8 +180,7 @@ def _told(device: str) -> str:
     return "volume" if device == VOLUME else f"device {device}"
 
 
-def _reads(raw: RawOutput, job: FioJob) -> Reads:
-    done = the_job(raw.get(f"{_raw_name(job)}.stdout", b""), job.name)
+def _reads(job: FioJob, done: FioDone) -> Reads:
     size = done.options.get("size", "")
     if done.read is None or not size.isdecimal():
         raise OutputUnreadable(f"fio job {job.name}: nothing was read, or the output does not give the block size")
@@ -202,12 +202,8 @@ def _each_second(log: bytes | None, job: FioJob) -> list[Measurement]:
     ]
 
 
-def _work(raw: RawOutput, job: FioJob) -> Series | None:
-    log = raw.get(_log_name(job))
-    if not log:
-        return None
-    begun_unix_ms = the_job(raw.get(f"{_raw_name(job)}.stdout", b""), job.name).begun_unix_ms
-    return work_by_step(log, f"{job.name}.iops", begun_unix_ms)
+def _work(log: bytes | None, job: FioJob, done: FioDone) -> Series | None:
+    return work_by_step(log, f"{job.name}.iops", done.begun_unix_ms) if log else None
 
 
 def _log_name(job: FioJob) -> str:

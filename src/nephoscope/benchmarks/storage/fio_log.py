@@ -39,12 +39,13 @@ def rates_by_second(log: bytes, lines: int) -> list[tuple[int, float]]:
     Raises:
         OutputUnreadable: it is not a log of fio's.
     """
-    work = work_by_step(log, "")
-    if work is not None:
-        whole = (len(work.values) + 1) // _STEPS
-        return [(at + 1, fmean(work.values[_STEPS * at : _STEPS * (at + 1)])) for at in range(whole)]
+    rows = _rows(log)
+    fine = _rates_by_step(rows)
+    if fine is not None:
+        whole = (len(fine) + 1) // _STEPS
+        return [(at + 1, fmean(fine[_STEPS * at : _STEPS * (at + 1)])) for at in range(whole)]
     by_second: dict[int, list[float]] = {}
-    for row in parse_fio_log(log.decode(errors="replace")):
+    for row in rows:
         by_second.setdefault(math.floor(row.at_s + 0.5), []).append(row.value)
     # The last second may be cut, and a thread may have ended before the others.
     complete = {second: sum(rates) for second, rates in by_second.items() if len(rates) == lines and second > 0}
@@ -59,7 +60,19 @@ def work_by_step(log: bytes, metric: str, begun_unix_ms: float | None = None) ->
     Raises:
         OutputUnreadable: it is not a log of fio's.
     """
-    writers = [list(_windows(rows)) for rows in _writers(log)]
+    rates = _rates_by_step(_rows(log))
+    if rates is None:
+        return None
+    return Series(metric=metric, unit="1/s", step_s=_STEP_S, values=rates, at_unix_ms=begun_unix_ms)
+
+
+def _rows(log: bytes) -> Sequence[FioLogRow]:
+    return parse_fio_log(log.decode(errors="replace"))
+
+
+def _rates_by_step(rows: Sequence[FioLogRow]) -> list[float] | None:
+    """See `work_by_step`."""
+    writers = [windows for lines in _writers(rows) if (windows := list(_windows(lines)))]
     steps = min((math.floor(windows[-1].to_s / _STEP_S + _CUT) for windows in writers), default=0)
     if steps < _STEPS or any(windows[0].usual_s > _LATE * _STEP_S for windows in writers):
         return None
@@ -68,8 +81,7 @@ def work_by_step(log: bytes, metric: str, begun_unix_ms: float | None = None) ->
         for step in range(math.floor(window.from_s / _STEP_S), min(steps, math.ceil(window.to_s / _STEP_S))):
             counts[step] += window.count_between(step * _STEP_S, (step + 1) * _STEP_S)
     # Times are rounded to floats: what remains of them in an empty step is nothing.
-    rates = [round(count / _STEP_S, 3) for count in counts]
-    return Series(metric=metric, unit="1/s", step_s=_STEP_S, values=rates, at_unix_ms=begun_unix_ms)
+    return [round(count / _STEP_S, 3) for count in counts]
 
 
 @dataclass(frozen=True)
@@ -88,10 +100,10 @@ class _Window:
         return self.count * max(0.0, within_s) / (self.to_s - self.from_s)
 
 
-def _writers(log: bytes) -> Iterator[Sequence[FioLogRow]]:
+def _writers(log: Sequence[FioLogRow]) -> Iterator[Sequence[FioLogRow]]:
     """The lines of each direction of each thread; threads follow each other, and the time of each begins anew."""
     unfinished: dict[str, list[FioLogRow]] = {}
-    for row in parse_fio_log(log.decode(errors="replace")):
+    for row in log:
         rows = unfinished.setdefault(row.direction, [])
         if rows and row.at_s <= rows[-1].at_s:
             yield rows

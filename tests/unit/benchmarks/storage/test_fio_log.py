@@ -85,5 +85,11 @@ def test_a_log_of_seconds_tells_seconds() -> None:
     assert rates_by_second(log, 2) == [(1, 190), (2, 150), (3, 0), (4, 61)]
 
 
+def test_a_line_at_the_very_beginning_stands_for_nothing() -> None:
+    for log in (log_of([(0, RATE, 0)]), log_of([(0, RATE, 0), *steady()])):
+        work = work_by_step(log, "iops")
+        assert work is None or work.values == pytest.approx([RATE] * STEPS)
+
+
 def test_the_log_of_a_long_job_has_seconds() -> None:
     assert [step_ms(duration_s) for duration_s in (2, 600, 601, 86_400)] == [100, 100, 1000, 1000]
